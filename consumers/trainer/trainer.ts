@@ -5,6 +5,7 @@
 // refolds and goes on. Another trainer of the same run fences this one. The fold goes on while the learner trains in
 // its own thread; only a commit holds it up, for as long as the transaction takes.
 import { PlatformError } from '../../streams/core/errors.ts';
+import type { Learner } from '../../streams/core/learning.ts';
 import type { TransactionalWriter } from '../../streams/core/ports.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
 import { resumeOf } from '../../streams/run/resume.ts';
@@ -19,8 +20,11 @@ import { createRolloutFeed, type RolloutFeed } from './rollout-feed.ts';
 import { differences, settingsOf } from './settings.ts';
 import { createWake, type Wake } from './wake.ts';
 
+/** What a trainer is given. Its learner may still be loading while the ledger is read. */
+export type TrainerOptions = Omit<TrainerDeps, 'learner'> & { readonly learner: Learner | Promise<Learner> };
+
 /** Runs the trainer until its steps are done or `signal` aborts. Rejects when it is fenced, or cannot go on. */
-export async function runTrainer(deps: TrainerDeps, signal: AbortSignal): Promise<TrainerEnd> {
+export async function runTrainer(deps: TrainerOptions, signal: AbortSignal): Promise<TrainerEnd> {
   deps.report({ state: 'starting', detail: 'reading the ledger', figures: {} });
   const writer = await deps.openWriter();
   const wake = createWake();
@@ -40,8 +44,9 @@ export async function runTrainer(deps: TrainerDeps, signal: AbortSignal): Promis
   }
 }
 
-async function bringUp(deps: TrainerDeps, writer: TransactionalWriter, wake: Wake): Promise<Life> {
-  const state = await recoverRun(deps);
+async function bringUp(options: TrainerOptions, writer: TransactionalWriter, wake: Wake): Promise<Life> {
+  const state = await recoverRun(options);
+  const deps: TrainerDeps = { ...options, learner: await options.learner };
   if (state.finished !== undefined) {
     throw new PlatformError(
       'RUN_FINISHED',

@@ -47,10 +47,10 @@ export function trainerRole(options: TrainerArguments): RoleMain {
     const { run } = options;
     report({ state: 'starting', detail: 'loading the tensor backend', figures: {} });
     const { algorithm, learningRate, backend, entropyBonus, crashAt } = config;
-    const [learner, log] = await Promise.all([
-      createLearner({ architecture, algorithm, learningRate, backend, hyper: { entropyBonus }, logger, crashAt }),
-      connectLog({ config, clientId: 'trainer', logger, metrics }),
-    ]);
+    const log = await connectLog({ config, clientId: 'trainer', logger, metrics });
+    // Loaded in a thread of its own while the ledger is read.
+    const learner = createLearner({ architecture, algorithm, learningRate, backend, hyper: { entropyBonus }, logger, crashAt });
+    learner.catch(() => undefined);
     const reader = log.kafka.reader();
     const groups = groupsOf(config.namespace);
     try {
@@ -84,7 +84,10 @@ export function trainerRole(options: TrainerArguments): RoleMain {
       });
       return end?.kind ?? 'stopped';
     } finally {
-      await learner.close();
+      await learner.then(
+        (loaded) => loaded.close(),
+        () => undefined,
+      );
       await log.close();
     }
   };

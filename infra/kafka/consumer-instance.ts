@@ -18,6 +18,9 @@ const DISCONNECT_LIMIT_MS = 10_000;
 /** How long a fetch waits for new records, ms; also how soon a pause, a seek or a stop takes effect. */
 const MAX_WAIT_MS = 250;
 
+const BYTES_OF_PARTITION = 2 * 1024 * 1024;
+const BYTES_OF_FETCH = 16 * 1024 * 1024;
+
 export interface Assignment {
   readonly topic: string;
   readonly partitions: readonly number[];
@@ -41,6 +44,8 @@ export interface InstanceOptions {
   readonly topics: readonly string[];
   readonly sessionTimeoutMs: number;
   readonly heartbeatMs: number;
+  /** Of a fetch; up to 2 MiB of a partition unless given, then all of it may be of one. */
+  readonly fetchBytes?: number;
   /** Called at once when a generation begins, before anything is fetched. */
   readonly onJoined: (joined: Joined, instance: ConsumerInstance) => void;
   /** The member is joining its group again: what it does from now on, it would do in another generation. */
@@ -244,8 +249,8 @@ function consumerConfig(options: InstanceOptions): ConsumerConfig {
     metadataMaxAge: 30_000,
     allowAutoTopicCreation: false,
     maxWaitTimeInMs: MAX_WAIT_MS,
-    maxBytesPerPartition: 2 * 1024 * 1024,
-    maxBytes: 16 * 1024 * 1024,
+    maxBytesPerPartition: options.fetchBytes ?? BYTES_OF_PARTITION,
+    maxBytes: options.fetchBytes ?? BYTES_OF_FETCH,
     retry: { initialRetryTime: 50, multiplier: 2, factor: 0.2, maxRetryTime: 1_000, retries: 6, restartOnFailure: async () => false },
   };
 }

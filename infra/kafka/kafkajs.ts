@@ -1,9 +1,11 @@
 // The one place that loads kafkajs, because some of its modules are replaced as it loads: the decoder of fetched records, by
 // record-batches.ts, the encoder of a record, by record-encoder.ts, what sends records to several brokers, by
-// send-messages.ts, a connection, by one that forgets what was cut off, and the loop of a consumer, by one that ends. kafkajs offers no way in for them, and its version is pinned; a version without these modules is
-// refused at once, since it would read or write differently and silently.
+// send-messages.ts, a connection, by connection.ts, and the loop of a consumer, by one that ends. kafkajs offers no way in
+// for them, and its version is pinned; a version without these modules is refused at once, since it would read or write
+// differently and silently.
 import { createRequire } from 'node:module';
 import type * as types from 'kafkajs';
+import { connectionOf, type ConnectionClass } from './connection.ts';
 import { decodeRecordBatches, type FetchedRecord } from './record-batches.ts';
 import { encodeRecord } from './record-encoder.ts';
 import { createSendMessages } from './send-messages.ts';
@@ -29,35 +31,6 @@ async function decodeMessages(decoder: ResponseDecoder): Promise<FetchedRecord[]
     throw new RangeError(`message format ${bytes[MAGIC_AT] ?? 0} is older than Kafka 0.11`);
   return decodeRecordBatches(bytes);
 }
-
-/** A connection of kafkajs, as far as it is touched here. */
-interface Connection {
-  socket?: { removeAllListeners(event: 'data'): unknown };
-  chunks: Buffer[];
-  bytesBuffered: number;
-  bytesNeeded: number;
-  isConnected(): boolean;
-  connect(): Promise<unknown>;
-}
-
-type ConnectionClass = new (...options: never[]) => Connection;
-
-/** Before the first byte of a response its length is awaited, an int32. */
-const LENGTH_BYTES = 4;
-
-/** The half of a response that a cut connection left behind is not the beginning of the first one of the next connection. */
-const connectionOf = (Original: ConnectionClass): ConnectionClass =>
-  class extends Original {
-    override connect(): Promise<unknown> {
-      if (!this.isConnected()) {
-        this.socket?.removeAllListeners('data');
-        this.chunks = [];
-        this.bytesBuffered = 0;
-        this.bytesNeeded = LENGTH_BYTES;
-      }
-      return super.connect();
-    }
-  };
 
 /** The loop of a consumer of kafkajs, as far as it is touched here. */
 interface Runner {

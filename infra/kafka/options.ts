@@ -4,6 +4,7 @@ import type { Kafka, KafkaConfig, LogEntry, RetryOptions } from 'kafkajs';
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import type { Config } from '../config/descriptors.ts';
+import { plainSocket } from './connection.ts';
 import { kafkajs } from './kafkajs.ts';
 
 export interface KafkaSecurity {
@@ -75,7 +76,8 @@ export function createClient(options: ClientOptions): Kafka {
     logLevel: kafkajs.logLevel.WARN,
     logCreator: () => bridge(options.logger),
   };
-  if (security?.tls === true) config.ssl = security.ca === undefined ? true : { ca: [security.ca] };
+  if (security?.tls !== true) config.socketFactory = plainSocket;
+  else config.ssl = security.ca === undefined ? true : { ca: [security.ca] };
   const sasl = security?.sasl;
   if (sasl?.mechanism === 'plain') config.sasl = { ...sasl, mechanism: 'plain' };
   else if (sasl?.mechanism === 'scram-sha-256') config.sasl = { ...sasl, mechanism: 'scram-sha-256' };

@@ -14,7 +14,7 @@ const big = 'the quick brown fox '.repeat(200);
 describe('record batches of the Java client', () => {
   it.each(['none', 'gzip', 'snappy', 'lz4', 'zstd'])('reads compression %s', async (name) => {
     const records = await decodeRecordBatches(bytesOf(name));
-    expect(records.map(({ offset, timestamp, key, value }) => [offset, timestamp, key?.toString(), value?.toString()])).toEqual([
+    expect(records.map(({ offset, timestampMs, key, value }) => [offset, timestampMs, key?.toString(), value?.toString()])).toEqual([
       [5_000_000_000, 1_750_000_000_000, 'k1', 'v1'],
       [5_000_000_001, 1_750_000_000_005, undefined, big],
       [5_000_000_002, 1_749_999_999_000, 'ключ', undefined],
@@ -41,7 +41,7 @@ describe('record batches of the Java client', () => {
   });
 
   it('takes the time of the broker where the topic says so', async () => {
-    expect(await decodeRecordBatches(bytesOf('appendTime'))).toMatchObject([{ offset: 9, timestamp: 1_760_000_000_000 }]);
+    expect(await decodeRecordBatches(bytesOf('appendTime'))).toMatchObject([{ offset: 9, timestampMs: 1_760_000_000_000 }]);
   });
 
   it('reads several batches and leaves out one that is cut off', async () => {
@@ -123,7 +123,9 @@ describe('records that are written', () => {
         expect(decoded.map(({ key, value, headers }) => ({ key, value, headers }))).toEqual(
           records.map(({ key, value, headers }) => ({ key, value, headers })),
         );
-        expect(decoded.map(({ timestamp }) => timestamp - 1_750_000_000_000)).toEqual(records.map(({ timestampDelta }) => timestampDelta));
+        expect(decoded.map(({ timestampMs }) => timestampMs - 1_750_000_000_000)).toEqual(
+          records.map(({ timestampDelta }) => timestampDelta),
+        );
       }),
     );
   });

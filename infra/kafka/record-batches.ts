@@ -6,7 +6,9 @@
 //   a part of each.
 // - A batch that cannot be unpacked becomes one record at its last offset, with its first bytes as value and the reason in
 //   a header, so that it can be put aside and the partition goes on.
+import type { EventTopic } from '../../schemas/generated/events.ts';
 import { messageOf } from '../../streams/core/errors.ts';
+import type { LogRecord } from '../../streams/core/ports.ts';
 import { decompress } from './compression.ts';
 
 const BATCH_HEADER_BYTES = 61;
@@ -34,30 +36,49 @@ interface Source {
   readonly previous: Header[];
 }
 
-/** A record with what kafkajs needs of it to leave out markers and aborted records. */
-export interface FetchedRecord {
-  readonly offset: number;
-  readonly timestamp: number;
-  readonly key: Buffer | null;
-  readonly value: Buffer | null;
-  /** Of a repeated name the first. */
-  readonly headers: Readonly<Record<string, Buffer>>;
+/** Where a record was fetched from. */
+export interface Place {
+  readonly topic: EventTopic;
+  readonly partition: number;
+}
+
+/**
+ * A record, of a repeated header the first, with what kafkajs needs of it to leave out markers and aborted records. Its
+ * place is known once its batch has come through kafkajs.
+ */
+export interface FetchedRecord extends LogRecord {
   readonly isControlRecord: boolean;
   readonly batchContext: BatchContext;
+  place: Place;
+}
+
+const nowhere: Place = { topic: 'rollouts', partition: -1 };
+
+abstract class PlacedRecord {
+  place = nowhere;
+
+  get topic(): EventTopic {
+    return this.place.topic;
+  }
+
+  get partition(): number {
+    return this.place.partition;
+  }
 }
 
 /** A record where it lies. */
-class LyingRecord implements FetchedRecord {
+class LyingRecord extends PlacedRecord implements FetchedRecord {
   readonly offset: number;
-  readonly timestamp: number;
+  readonly timestampMs: number;
   readonly #source: Source;
   /** Where its key begins. */
   readonly #at: number;
   #headers: Readonly<Record<string, Buffer>> | undefined;
 
-  constructor(source: Source, offset: number, timestamp: number) {
+  constructor(source: Source, offset: number, timestampMs: number) {
+    super();
     this.offset = offset;
-    this.timestamp = timestamp;
+    this.timestampMs = timestampMs;
     this.#source = source;
     this.#at = source.cursor.at;
   }
@@ -91,6 +112,26 @@ class LyingRecord implements FetchedRecord {
     cursor.skip();
     this.#headers = decodeHeaders(cursor, previous);
     return this.#headers;
+  }
+}
+
+/** Stands for a batch that cannot be unpacked. */
+class UnreadableRecord extends PlacedRecord implements FetchedRecord {
+  readonly offset: number;
+  readonly timestampMs: number;
+  readonly key = null;
+  readonly value: Buffer;
+  readonly headers: LogRecord['headers'];
+  readonly isControlRecord = false;
+  readonly batchContext: BatchContext;
+
+  constructor(batch: Batch, reason: string) {
+    super();
+    this.offset = batch.lastOffset;
+    this.timestampMs = batch.baseTimestamp;
+    this.value = batch.body.subarray(0, UNREADABLE_VALUE_BYTES);
+    this.headers = { [UNREADABLE_HEADER]: Buffer.from(reason) };
+    this.batchContext = batch.context;
   }
 }
 
@@ -128,15 +169,7 @@ async function decodePacked(records: FetchedRecord[], batch: Batch, codec: numbe
     decodeInto(records, batch, await decompress(codec, batch.body));
   } catch (error) {
     records.length = before;
-    records.push({
-      offset: batch.lastOffset,
-      timestamp: batch.baseTimestamp,
-      key: null,
-      value: batch.body.subarray(0, UNREADABLE_VALUE_BYTES),
-      headers: { [UNREADABLE_HEADER]: Buffer.from(messageOf(error)) },
-      isControlRecord: false,
-      batchContext: batch.context,
-    });
+    records.push(new UnreadableRecord(batch, messageOf(error)));
   }
 }
 
