@@ -3,6 +3,7 @@ import type { ReachPoint } from '../../streams/core/crash-points.ts';
 import type { Architecture, Learner } from '../../streams/core/learning.ts';
 import type { EventReader, GroupOffsets, Logger, LogReader, TransactionalWriter } from '../../streams/core/ports.ts';
 import type { Metrics, ReportStatus } from '../../streams/core/telemetry.ts';
+import type { SnapshotStore } from './snapshot.ts';
 import type { WeightsStore } from './checkpoints.ts';
 import type { TrainingQuestions } from './questions.ts';
 import type { RunSettings } from './settings.ts';
@@ -25,6 +26,8 @@ export interface TrainerDeps {
   readonly groups: { readonly trainer: string; readonly workers: string };
   readonly learner: Learner;
   readonly weights: WeightsStore;
+  /** Nothing is kept unless given. */
+  readonly snapshots?: SnapshotStore;
   readonly questions: (dataset: string, seed: number) => Promise<TrainingQuestions>;
   readonly nowMs: () => number;
   readonly logger: Logger;

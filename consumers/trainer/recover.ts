@@ -7,11 +7,14 @@ import { entryHash, isLedgerType, type LedgerEntry } from '../../streams/ledger/
 import { foldLedger, foldTask, raise } from '../../streams/run/fold.ts';
 import { newRunState, type RunState } from '../../streams/run/run-state.ts';
 import type { Resume } from '../../schemas/generated/events.ts';
+import { unpackSnapshot, type SnapshotStore } from './snapshot.ts';
 
 export interface RecoverDeps {
   readonly runId: string;
   readonly log: LogReader;
   readonly events: EventReader;
+  /** Saves refolding what is in it; nothing else depends on it. */
+  readonly snapshots?: Pick<SnapshotStore, 'read'>;
 }
 
 interface StoredEntry {
@@ -28,11 +31,23 @@ export function ofRun(record: LogRecord, runId: string): boolean {
 
 /** The folded state up to the ends of the ledger and the tasks, and where to go on reading rollouts. */
 export async function recoverRun(deps: RecoverDeps): Promise<RunState> {
-  const state = newRunState(deps.runId);
   const entries = await readLedger(deps);
   checkChain(entries);
   const resume = lastResume(entries);
-  if (resume === undefined) return state;
+  if (resume === undefined) return newRunState(deps.runId);
+  const kept = await fromSnapshot(deps, entries, resume.at);
+  if (kept === undefined) return fromResume(deps, entries, resume);
+  for (const { entry, body, offset } of entries) if (offset >= kept.ledgerPosition) foldLedger(kept, entry, { body, offset });
+  await readTasks(deps, kept);
+  return kept;
+}
+
+async function fromResume(
+  deps: RecoverDeps,
+  entries: readonly StoredEntry[],
+  resume: { readonly at: Resume; readonly sequence: number },
+): Promise<RunState> {
+  const state = newRunState(deps.runId);
   state.counters.admittedGroups = resume.at.admitted_groups;
   state.counters.trainedGroups = resume.at.trained_groups;
   state.counters.discardedGroups = resume.at.discarded_groups;
@@ -40,9 +55,25 @@ export async function recoverRun(deps: RecoverDeps): Promise<RunState> {
   for (const { entry, body, offset } of entries) {
     if (offset >= resume.at.ledger_offset || entry.type === 'RunStarted') foldLedger(state, entry, { body, offset });
   }
-  await readTasks(deps, state, resume.at);
+  for (const { partition, offset } of resume.at.tasks) state.taskPositions.set(partition, offset);
+  await readTasks(deps, state);
   for (const { partition, offset } of resume.at.rollouts) state.rolloutPositions.set(partition, offset);
   return state;
+}
+
+/** The state of a snapshot, if it is of this ledger and of this log, and saves anything. */
+async function fromSnapshot(deps: RecoverDeps, entries: readonly StoredEntry[], resume: Resume): Promise<RunState | undefined> {
+  const bytes = await deps.snapshots?.read();
+  const state = bytes === undefined ? undefined : unpackSnapshot(bytes, deps.runId);
+  if (state === undefined) return undefined;
+  const last = entries[state.chain.sequence - 1];
+  if (last === undefined || entryHash(last.body) !== state.chain.previousSha256 || last.offset + 1 !== state.ledgerPosition)
+    return undefined;
+  const saved = [...state.rolloutPositions.values()].reduce((sum, offset) => sum + offset, 0);
+  if (saved < resume.rollouts.reduce((sum, { offset }) => sum + offset, 0)) return undefined;
+  const within = async (topic: 'tasks' | 'rollouts', positions: ReadonlyMap<number, number>): Promise<boolean> =>
+    (await deps.log.bounds(topic)).every(({ partition, end }) => (positions.get(partition) ?? 0) <= end);
+  return (await within('tasks', state.taskPositions)) && (await within('rollouts', state.rolloutPositions)) ? state : undefined;
 }
 
 async function readLedger(deps: RecoverDeps): Promise<readonly StoredEntry[]> {
@@ -84,11 +115,10 @@ function lastResume(entries: readonly StoredEntry[]): { readonly at: Resume; rea
   return undefined;
 }
 
-async function readTasks(deps: RecoverDeps, state: RunState, resume: Resume): Promise<void> {
-  const from = new Map(resume.tasks.map(({ partition, offset }) => [partition, offset]));
-  for (const [partition, offset] of from) state.taskPositions.set(partition, offset);
+/** From the positions of the state on. */
+async function readTasks(deps: RecoverDeps, state: RunState): Promise<void> {
   await deps.log.readToEnd('tasks', {
-    from,
+    from: new Map(state.taskPositions),
     onBatch: async (batch) => {
       for (const record of batch.records) {
         if (!ofRun(record, deps.runId)) continue;

@@ -9,20 +9,22 @@ import { seeded } from '../../infra/testing/events.ts';
 import { groupIdOf } from '../../streams/core/ids.ts';
 import { bodyOf } from '../../schemas/framing.ts';
 import type { EventReader, OutgoingEvent } from '../../streams/core/ports.ts';
-import type { Group, Trajectory } from '../../streams/group/group.ts';
+import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
+import { foldRequest, newGroup, type Group, type Trajectory } from '../../streams/group/group.ts';
 import type { LedgerEntry } from '../../streams/ledger/chain.ts';
 import { createLedgerVerifier } from '../../streams/ledger/verify.ts';
 import { foldLedger, foldRollout, foldTask } from '../../streams/run/fold.ts';
 import { rolloutView, type RolloutEvent } from '../../streams/run/rollout-view.ts';
 import { resumeOf } from '../../streams/run/resume.ts';
 import { newRunState, type RunState } from '../../streams/run/run-state.ts';
-import { statusOf, spansOf } from '../../streams/trajectory/attempt.ts';
+import { newAttempt, statusOf, spansOf } from '../../streams/trajectory/attempt.ts';
 import { prepareBatch } from './batches.ts';
 import { sha256Of } from './checkpoints.ts';
 import { createCommitter, type Committer } from './committer.ts';
 import type { Expiry } from './liveness.ts';
 import { planNow, type PlanInputs } from './plan.ts';
 import { recoverRun } from './recover.ts';
+import { packSnapshot, unpackSnapshot } from './snapshot.ts';
 import type { RunSettings } from './settings.ts';
 
 const runId = 'run-a';
@@ -330,7 +332,7 @@ async function ledgerProblems(world: World): Promise<readonly unknown[]> {
   return verifier.report().problems;
 }
 
-async function live(seed: number, moves: number): Promise<World> {
+async function live(seed: number, moves: number, each: (move: number, world: World) => void = () => undefined): Promise<World> {
   const random = seeded(seed);
   const world = await newWorld();
   await carryOut(world, []);
@@ -341,8 +343,20 @@ async function live(seed: number, moves: number): Promise<World> {
     else if (dice < 0.85) await carryOut(world, []);
     else if (dice < 0.92) await expire(world, random);
     else await step(world);
+    each(i, world);
   }
   return world;
+}
+
+/** Lives on after the snapshot; `keep` is called once, at a random moment. */
+async function liveWithSnapshot(seed: number, moves: number): Promise<{ readonly world: World; readonly snapshot: Buffer }> {
+  const random = seeded(seed + 1);
+  const at = Math.floor(random() * (moves + 1));
+  let snapshot: Buffer = Buffer.alloc(0);
+  const world = await live(seed, moves, (move, { state }) => {
+    if (move === at) snapshot = packSnapshot(state);
+  });
+  return { world, snapshot: snapshot.length === 0 ? packSnapshot(world.state) : snapshot };
 }
 
 describe('the state of a run', () => {
@@ -366,6 +380,56 @@ describe('the state of a run', () => {
       }),
       { numRuns: 100 },
     );
+  });
+
+  it('is the same after a restart from a snapshot of any moment, which is used', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(1_000_000), fc.integer({ min: 0, max: 250 }), async (seed, moves) => {
+        const { world, snapshot } = await liveWithSnapshot(seed, moves);
+        const resumed = await recoverRun({
+          runId,
+          log: world.log.reader(),
+          events: world.events,
+          snapshots: { read: async () => snapshot },
+        });
+        const start = [...resumed.rolloutPositions.values()].reduce((sum, offset) => sum + offset, 0);
+        const kept = [...(unpackSnapshot(snapshot, runId)?.rolloutPositions.values() ?? [])].reduce((sum, offset) => sum + offset, 0);
+        expect(start).toBeGreaterThanOrEqual(kept);
+        await foldRollouts(world, resumed);
+        expect(summary(resumed)).toEqual(summary(world.state));
+        expect(resumeOf(resumed)).toEqual(resumeOf(world.state));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('is the same with a snapshot that is damaged, of another run, or of another ledger', async () => {
+    const { world, snapshot } = await liveWithSnapshot(3, 120);
+    const other = await live(4, 120);
+    const damaged = Buffer.from(snapshot);
+    damaged[damaged.length >> 1] = (damaged[damaged.length >> 1] ?? 0) ^ 1;
+    const ofAnotherRun = packSnapshot({ ...world.state, runId: 'run-b' });
+    const beyond = packSnapshot({ ...world.state, rolloutPositions: new Map([[0, 1_000_000]]) });
+    for (const bytes of [damaged, snapshot.subarray(0, 100), Buffer.alloc(0), ofAnotherRun, packSnapshot(other.state), beyond]) {
+      const resumed = await recoverRun({ runId, log: world.log.reader(), events: world.events, snapshots: { read: async () => bytes } });
+      await foldRollouts(world, resumed);
+      expect(summary(resumed)).toEqual(summary(world.state));
+    }
+  });
+
+  it('has the shape that the format of snapshots stands for', () => {
+    const state = newRunState(runId);
+    const group = newGroup({ group_id: 'g' } as TrajectoryRequested);
+    foldRequest(group, { trajectory_id: 't' } as TrajectoryRequested, { partition: 0, offset: 0 });
+    const [trajectory] = group.trajectories.values();
+    const names = (value: object = {}): string => Object.keys(value).sort().join(' ');
+    expect([state, state.chain, group, trajectory, newAttempt(0)].map(names), 'raise FORMAT in snapshot.ts').toEqual([
+      'chain countedSequence counters decided exhausted finished groups lateRecords ledgerPosition optimizerSha256 rolloutPositions runId settled started taskPositions version weightsSha256',
+      'previousSha256 sequence',
+      'firstOffsets id lastFirst lastPartition order questionId settled size tasks trajectories',
+      'attempts exhausted id latest request requestOffset requestPartition sample winner',
+      'ahead contiguous decisions ending number ordered spans spansEnd startedMs tokens workerId',
+    ]);
   });
 
   it('goes somewhere: long histories train, discard and expire', async () => {

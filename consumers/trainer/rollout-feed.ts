@@ -19,6 +19,8 @@ export interface RolloutFeed {
   readonly caughtUp: boolean;
   /** Records between what is folded and the end of the log, as far as the broker told. */
   readonly lag: number;
+  /** Records folded so far. */
+  readonly folded: number;
   close(): Promise<void>;
 }
 
@@ -60,6 +62,12 @@ function foldRead(deps: FeedDeps, read: EventRead, record: LogRecord): void {
 
 const isRollout = (value: { readonly type: EventType }): value is RolloutEvent & DecodedEvent => value.type in rolloutView;
 
+function behind(ends: ReadonlyMap<number, number>, positions: ReadonlyMap<number, number>): number {
+  let lag = 0;
+  for (const [partition, end] of ends) lag += Math.max(0, end - (positions.get(partition) ?? 0));
+  return lag;
+}
+
 export function createRolloutFeed(deps: FeedDeps): RolloutFeed {
   const { state } = deps;
   const runBytes = Buffer.from(state.runId);
@@ -67,7 +75,7 @@ export function createRolloutFeed(deps: FeedDeps): RolloutFeed {
   const targets = new Map<number, number>();
   let following: Following | undefined;
   let gate: Promise<unknown> = Promise.resolve();
-  let caughtUp = false;
+  let [caughtUp, folded] = [false, 0];
 
   async function onBatch(batch: LogBatch): Promise<void> {
     await gate;
@@ -78,6 +86,7 @@ export function createRolloutFeed(deps: FeedDeps): RolloutFeed {
     }
     raise(state.rolloutPositions, { partition: batch.partition, offset: batch.nextOffset - 1 });
     ends.set(batch.partition, batch.endOffset);
+    folded += batch.records.length;
     deps.metrics.count('trainer_records_total', { topic: 'rollouts' }, batch.records.length);
     noteProgress();
     deps.onFolded();
@@ -114,9 +123,10 @@ export function createRolloutFeed(deps: FeedDeps): RolloutFeed {
       return caughtUp;
     },
     get lag() {
-      let lag = 0;
-      for (const [partition, end] of ends) lag += Math.max(0, end - (state.rolloutPositions.get(partition) ?? 0));
-      return lag;
+      return behind(ends, state.rolloutPositions);
+    },
+    get folded() {
+      return folded;
     },
     close: async () => following?.close(),
   };

@@ -12,6 +12,7 @@ import { createLearner } from '../tfjs/learner.ts';
 import { connectLog, groupsOf } from './connections.ts';
 import { throughOutages } from './outages.ts';
 import type { RoleMain } from './role.ts';
+import { fileSnapshots } from './snapshots.ts';
 import { fileWeights } from './weights.ts';
 
 export interface TrainerArguments {
@@ -66,6 +67,7 @@ export function trainerRole(options: TrainerArguments): RoleMain {
         offsets: log.kafka.offsets,
         groups: { trainer: groups.trainer(run), workers: groups.workers(run) },
         weights: fileWeights(config.dataDir),
+        snapshots: fileSnapshots(config.dataDir, run),
         questions: (dataset: string, seed: number) => loadTrainingQuestions({ log: reader, events: log.events }, dataset, seed),
         nowMs: Date.now,
       };

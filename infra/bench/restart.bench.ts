@@ -1,6 +1,8 @@
 // How long is a trainer away that has much to refold? 50,000 open trajectories and 2,000,000 turns behind the resume point of
 // its last step: from the start of the process to the first plan, how much memory that takes, and whether the step after
-// it is right. `npm run bench restart`
+// it is right; with the snapshot that the killed trainer left, as it comes, and without it. `npm run bench restart`
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { OfferedTask } from '../../producers/load/fleet.ts';
@@ -25,7 +27,7 @@ const { values: flags } = parseArgs({
     trajectories: { type: 'string', default: '50000' },
     turns: { type: 'string', default: '2000000' },
     'turn-bytes': { type: 'string', default: '300' },
-    rounds: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '6' },
     minutes: { type: 'string', default: '40' },
     out: { type: 'string' },
     hold: { type: 'boolean', default: false },
@@ -71,6 +73,8 @@ interface Stage {
 }
 
 interface Restart {
+  /** The snapshot that the trainer before left was there. */
+  readonly snapshot: boolean;
   readonly liveMs: number;
   readonly use: ProcessUse;
 }
@@ -87,8 +91,14 @@ const offer =
   (unfinished: boolean) =>
   (asked: AskedTask): OfferedTask => ({ ...asked, unfinished });
 
-/** Admits everything and makes some steps; answers the groups that were answered. */
-async function prologue(stage: Stage): Promise<ReadonlySet<string>> {
+interface Prologue {
+  readonly trainer: WatchedTrainer;
+  /** Groups that were answered. */
+  readonly answered: ReadonlySet<string>;
+}
+
+/** Admits everything and makes some steps. */
+async function prologue(stage: Stage): Promise<Prologue> {
   const trainer = await stage.startTrainer();
   await trainer.until('admission', ({ figures }) => figures['running'] === groups, LIMIT_MS);
   say(`${whole(groups)} groups admitted`);
@@ -97,19 +107,20 @@ async function prologue(stage: Stage): Promise<ReadonlySet<string>> {
   await write(stage, answersOf(answered.map(offer(false)), { shape, startMs: Date.now(), places: 512, versionAt: () => 0 }));
   await trainer.until('the steps before', ({ figures }) => figures['step'] === STEPS_BEFORE, LIMIT_MS);
   await trainer.until('admission', ({ figures }) => (figures['running'] ?? 0) >= groups, LIMIT_MS);
-  await trainer.stop();
-  return new Set(answered.map(({ task }) => task.group_id));
+  return { trainer, answered: new Set(answered.map(({ task }) => task.group_id)) };
 }
 
 interface Behind {
   readonly open: number;
   readonly turns: number;
+  /** Of the trainer that folded them as they came. */
+  readonly use: ProcessUse;
   /** Ends of attempts that wait to be written. */
   readonly ends: readonly OutgoingEvent[];
 }
 
-/** Every open trajectory gets its turns; those of the oldest groups only lack their end. */
-async function writeBehind(stage: Stage, answered: ReadonlySet<string>): Promise<Behind> {
+/** Every open trajectory gets its turns, which the trainer folds; those of the oldest groups only lack their end. Then it is killed. */
+async function writeBehind(stage: Stage, { trainer, answered }: Prologue): Promise<Behind> {
   const asked = (await readAsked(stage.kafka.reader(), stage.site.codec, RUN)).filter(({ task }) => !answered.has(task.group_id));
   const open = asked.map(offer(false));
   const startMs = Date.now();
@@ -120,18 +131,26 @@ async function writeBehind(stage: Stage, answered: ReadonlySet<string>): Promise
     if (oldest.has(event.event.group_id)) ends.push(event);
     return true;
   });
-  return { open: open.length, turns: await write(stage, load), ends };
+  const written = await write(stage, load);
+  await trainer.until('the end of the log', ({ figures }) => figures['lag'] === 0, LIMIT_MS);
+  const use = trainer.use();
+  process.kill(trainer.pid, 'SIGKILL');
+  return { open: open.length, turns: written, use, ends };
 }
 
-/** Starts, waits for the first plan, and is killed. */
-async function restartOnce(stage: Stage): Promise<Restart> {
+/** Starts, waits for the first plan, and is killed. The snapshot that it finds is the one that it leaves. */
+async function restartOnce(stage: Stage, snapshot: boolean): Promise<Restart> {
+  const file = join(stage.site.dataDir, 'snapshots', `${RUN}.bin`);
+  const kept = await readFile(file).catch(() => undefined);
+  if (!snapshot) await rm(file, { force: true });
   const trainer = await stage.startTrainer();
   const liveMs = await trainer.until('the first plan', ({ state }) => state === 'live', LIMIT_MS);
   const running = trainer.newest()?.figures['running'];
   if (running !== groups) throw new Error(`the trainer came back with ${running ?? 0} open groups, ${groups} were open`);
   const use = trainer.use();
   process.kill(trainer.pid, 'SIGKILL');
-  return { liveMs, use };
+  if (kept !== undefined) await writeFile(file, kept);
+  return { snapshot, liveMs, use };
 }
 
 interface After {
@@ -163,8 +182,8 @@ interface Results {
 function reportOf({ behind, restarts, after }: Results, environment: BenchReport['environment']): BenchReport {
   const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
   const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(2)} GB`;
-  const liveMs = median(restarts.map((restart) => restart.liveMs));
-  const peak = Math.max(after.use.peak, ...restarts.map(({ use }) => use.peak));
+  const liveMs = median(restarts.filter(({ snapshot }) => snapshot).map((restart) => restart.liveMs));
+  const peak = Math.max(behind.use.peak, after.use.peak, ...restarts.map(({ use }) => use.peak));
   const { verdict } = after;
   return {
     name: 'restart',
@@ -172,7 +191,7 @@ function reportOf({ behind, restarts, after }: Results, environment: BenchReport
     method:
       'A real trainer (`turnstream trainer`) on a real broker of the same machine is killed after some steps; its open trajectories then get their turns. ' +
       'Timed from the start of the new process to its report after the first plan; memory is what Linux counts as resident, at its highest. ' +
-      'Then the oldest groups finish, and the oracle of the torture test judges the ledger, the step after the restart included. There is no snapshot: everything is refolded.',
+      'Then the oldest groups finish, and the oracle of the torture test judges the ledger, the step after the restart included. The trainer that was killed had folded all turns and left the snapshot that it keeps every 500,000 records; every second restart has it deleted and refolds everything.',
     quick: flags.quick,
     environment,
     parameters: {
@@ -183,16 +202,24 @@ function reportOf({ behind, restarts, after }: Results, environment: BenchReport
       restarts: restarts.length,
     },
     table: {
-      columns: ['restart', 'back to work', 'CPU time', 'resident then', 'at its highest'],
+      columns: ['restart', 'snapshot', 'back to work', 'CPU time', 'resident then', 'at its highest'],
       rows: [
-        ...restarts.map(({ liveMs: ms, use }, at) => [
+        ['the killed one', 'kept', '', seconds(behind.use.cpuMs), gigabytes(behind.use.resident), gigabytes(behind.use.peak)],
+        ...restarts.map(({ snapshot, liveMs: ms, use }, at) => [
           String(at + 1),
+          snapshot ? 'as it was left' : 'deleted',
           seconds(ms),
           seconds(use.cpuMs),
           gigabytes(use.resident),
           gigabytes(use.peak),
         ]),
-        ['with a step', `${seconds(after.stepMs)} from the last end to the step`, gigabytes(after.use.resident), gigabytes(after.use.peak)],
+        [
+          'with a step',
+          'as it was left',
+          `${seconds(after.stepMs)} from the last end to the step`,
+          gigabytes(after.use.resident),
+          gigabytes(after.use.peak),
+        ],
       ],
     },
     targets: [
@@ -239,17 +266,16 @@ async function main(): Promise<void> {
         return trainer;
       },
     };
-    const answered = await prologue(stage);
-    const { ends, ...behind } = await writeBehind(stage, answered);
+    const { ends, ...behind } = await writeBehind(stage, await prologue(stage));
     say(`${whole(behind.turns)} turns of ${whole(behind.open)} open trajectories behind the resume point`);
     if (flags.hold) await hold(site);
     const restarts: Restart[] = [];
     for (let round = 1; round <= Number(flags.rounds); round += 1) {
       site.signal.throwIfAborted();
-      const restart = await restartOnce(stage);
+      const restart = await restartOnce(stage, round % 2 === 1);
       restarts.push(restart);
       say(
-        `restart ${round}: ${(restart.liveMs / 1_000).toFixed(1)} s, ${(restart.use.cpuMs / 1_000).toFixed(1)} s of CPU, ${whole(restart.use.peak / 1e6)} MB`,
+        `restart ${round}, snapshot ${restart.snapshot ? 'as it was left' : 'deleted'}: ${(restart.liveMs / 1_000).toFixed(1)} s, ${(restart.use.cpuMs / 1_000).toFixed(1)} s of CPU, ${whole(restart.use.peak / 1e6)} MB`,
       );
     }
     const after = await stepAfter(stage, ends);
@@ -261,7 +287,7 @@ async function main(): Promise<void> {
 
 if (flags.help) {
   process.stdout.write(
-    'npm run bench restart -- [--trajectories 50000] [--turns 2000000] [--turn-bytes 300] [--rounds 3] [--minutes 40] [--out dir] [--quick] [--hold]\n',
+    'npm run bench restart -- [--trajectories 50000] [--turns 2000000] [--turn-bytes 300] [--rounds 6] [--minutes 40] [--out dir] [--quick] [--hold]\n',
   );
 } else {
   const limit = setTimeout(() => process.kill(process.pid, 'SIGTERM'), Number(flags.minutes) * 60_000);
