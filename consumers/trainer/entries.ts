@@ -131,7 +131,8 @@ export function groupRequests(context: RequestContext, index: number): readonly 
     reward: settings.reward,
     decoding: 'sample',
     seed: deriveSeed(`${settings.seed}/${index}`, sample),
-    policy_version: -1,
+    // on-policy: a worker that has not heard of the version yet must not take the one before it
+    policy_version: settings.maxStaleness === 0 ? context.version : -1,
     max_turns: settings.maxTurns,
     max_tokens: settings.maxTokens,
     max_wall_ms: settings.maxWallMs,

@@ -24,6 +24,10 @@ export interface TrainerArguments {
 /** The network that scores the candidates of the built-in policy. */
 const architecture: Architecture = { format: 'mlp-f32-v1', inputs: RANKER_WIDTH, hidden: [32] };
 
+/** In sync mode a batch is all that is asked for until it was trained on. */
+const flowOf = ({ mode, maxStaleness, maxConcurrent, batchGroups }: Config) =>
+  mode === 'sync' ? { maxStaleness: 0, maxConcurrent: batchGroups } : { maxStaleness, maxConcurrent };
+
 /** What a new run is started with. */
 const settingsOf = (config: Config, { seed, steps }: TrainerArguments): RunSettings => ({
   ...{ seed, steps },
@@ -31,8 +35,7 @@ const settingsOf = (config: Config, { seed, steps }: TrainerArguments): RunSetti
   dataset: config.dataset,
   groupSize: config.groupSize,
   batchGroups: config.batchGroups,
-  maxStaleness: config.maxStaleness,
-  maxConcurrent: config.maxConcurrent,
+  ...flowOf(config),
   maxAttempts: config.maxAttempts,
   stalePolicy: config.stalePolicy,
   reward: config.reward,

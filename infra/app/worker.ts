@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { createWorker } from '../../producers/rollouts/worker/worker.ts';
 import { connectLog, type LogConnection } from './connections.ts';
 import type { Deciding } from './deciding.ts';
+import { actingAs } from './latency.ts';
 import { throughOutages } from './outages.ts';
 import type { RoleContext, RoleMain } from './role.ts';
 import { toolsOf } from './tools-of.ts';
@@ -57,10 +58,11 @@ async function work({ context, run, log }: Parts, signal: AbortSignal): Promise<
   });
   // Reading the profiles takes a while, which is the trainer's chance to publish the first policy.
   const toolSet = await toolsOf(config);
+  const { policy, tools, mark } = actingAs(context, deciding.policy, toolSet.tools);
   await deciding.start(signal);
   const worker = createWorker({
     runId: run,
-    workerId: `${name}-${hostname()}-${randomBytes(4).toString('hex')}`,
+    workerId: `${name}-${hostname()}-${randomBytes(4).toString('hex')}${mark}`,
     namespace: config.namespace,
     tasks: log.kafka.group(),
     writer: await log.kafka.writer(),
@@ -68,9 +70,9 @@ async function work({ context, run, log }: Parts, signal: AbortSignal): Promise<
     offsets: log.kafka.offsets,
     log: log.kafka.reader(),
     newestVersion: () => deciding.newestVersion(),
-    policy: deciding.policy,
+    policy,
     ...(deciding.memory === undefined ? {} : { memory: deciding.memory }),
-    tools: toolSet.tools,
+    tools,
     clock: { now: Date.now },
     ...{ logger, metrics, report, reach },
     options: { concurrency: config.workerConcurrency, heartbeatMs: config.heartbeatMs, graceMs: 3_000, drainMs: 5_000 },

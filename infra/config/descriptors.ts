@@ -3,6 +3,7 @@ import { crashAtPattern } from '../lifecycle/crash-at.ts';
 import { judgeDescriptors } from './judge-descriptors.ts';
 import { llmDescriptors } from './llm-descriptors.ts';
 import { webDescriptors } from './web-descriptors.ts';
+import { modeDescriptors } from './mode-descriptors.ts';
 
 interface Common<T> {
   readonly env: string;
@@ -388,6 +389,7 @@ export const descriptors = {
   ...llmDescriptors,
   ...webDescriptors,
   ...judgeDescriptors,
+  ...modeDescriptors,
 } as const satisfies Record<string, Descriptor>;
 
 /** Everything that can be configured; frozen. */

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { loadConfig } from '../../config/load.ts';
 import type { CommandContext } from '../context.ts';
 import { examples, runSlug, wholeIn } from '../options.ts';
@@ -10,6 +10,7 @@ interface UpArguments {
   readonly workers: number;
   readonly eval: boolean;
   readonly dataset?: string;
+  readonly mode?: 'async' | 'sync';
 }
 
 const HELP = `
@@ -28,10 +29,11 @@ export function upCommand(context: CommandContext): Command {
     .option('--workers <workers>', 'rollout workers', wholeIn(1, 64), 1)
     .option('--no-eval', 'do not answer the held-out questions before and after')
     .option('--dataset <dataset>', 'question set to train on')
+    .addOption(new Option('--mode <mode>', 'sync waits for each batch before it trains (TURNSTREAM_MODE)').choices(['async', 'sync']))
     .addHelpText('after', HELP + examples('turnstream up', 'turnstream up --steps 150 --seed 2', 'turnstream up --run my-run --workers 2'))
     .action(async (options: UpArguments) => {
-      const overrides = options.dataset === undefined ? {} : { dataset: options.dataset };
-      const config = loadConfig(context.env, overrides);
+      const { dataset, mode } = options;
+      const config = loadConfig(context.env, { ...(dataset === undefined ? {} : { dataset }), ...(mode === undefined ? {} : { mode }) });
       const { runUp } = await import('../run-up.ts');
       context.exit(await runUp(context, { ...options, config, evaluate: options.eval }));
     });

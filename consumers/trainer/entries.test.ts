@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import { groupRequests } from './entries.ts';
+
+const settings = {
+  ...{
+    seed: 1,
+    algorithm: 'grpo',
+    dataset: 'factbook',
+    groupSize: 2,
+    batchGroups: 2,
+    maxConcurrent: 4,
+    maxAttempts: 2,
+    stalePolicy: 'discard',
+  },
+  ...{ steps: 0, reward: 'f1', maxTurns: 8, maxTokens: 1_000, maxWallMs: 1_000, silenceMs: 1_000 },
+} as const;
+const question = { question_id: 'q', question: 'Which?', answers: ['a'], aug_answers: [] };
+
+it.each([
+  [4, -1],
+  [0, 7],
+])('with max. staleness %i asks for version %i (-1: the newest): on-policy nobody takes the version before', (maxStaleness, asked) => {
+  const context = { runId: 'r', producer: 't', settings: { ...settings, maxStaleness }, questions: { count: 1, at: () => question } };
+  const requests = groupRequests({ ...context, version: 7, now: 1 }, 3);
+  expect(requests.map(({ sample, policy_version: version, admitted_version: admitted }) => [sample, version, admitted])).toEqual([
+    [0, asked, 7],
+    [1, asked, 7],
+  ]);
+});
