@@ -29,6 +29,7 @@ export interface PlanInputs {
 
 const rulesOf = (settings: RunSettings, version: number): BatchRules => ({
   version,
+  algorithm: settings.algorithm,
   batchGroups: settings.batchGroups,
   maxStaleness: settings.maxStaleness,
   stalePolicy: settings.stalePolicy,

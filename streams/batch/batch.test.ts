@@ -24,7 +24,7 @@ function groupOf(order: number, rewards: readonly (number | undefined | null)[],
   return group;
 }
 
-const rules: BatchRules = { version: 3, batchGroups: 2, maxStaleness: 2, stalePolicy: 'discard' };
+const rules: BatchRules = { algorithm: 'grpo', version: 3, batchGroups: 2, maxStaleness: 2, stalePolicy: 'discard' };
 const reasonsOf = (groups: readonly Group[], over: Partial<BatchRules> = {}) =>
   select(groups, { ...rules, ...over }, new Set()).discards.map(({ reason }) => reason);
 
@@ -35,6 +35,12 @@ describe('select', () => {
       'incomplete',
       'stale',
     ]);
+  });
+
+  it('trains groups of equal rewards where nothing is compared within a group', () => {
+    const uniform = groupOf(0, [1, 1], 3);
+    expect(select([uniform], { ...rules, algorithm: 'reinforce' }, new Set())).toMatchObject({ batch: [uniform], discards: [] });
+    expect(reasonsOf([groupOf(1, [1, undefined], 3), groupOf(2, [1, 1], 0)], { algorithm: 'reinforce' })).toEqual(['incomplete', 'stale']);
   });
 
   it('keeps stale groups when it is told to train them', () => {

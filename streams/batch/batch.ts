@@ -8,6 +8,8 @@ import { decisionsOf, spansOf, type Attempt, type Ending } from '../trajectory/a
 export type DiscardReason = 'uniform_group' | 'stale' | 'incomplete' | 'expired' | 'superseded' | 'invalid';
 
 export interface BatchRules {
+  /** grpo or reinforce. */
+  readonly algorithm: string;
   /** t-1 of the step that would train the group. */
   readonly version: number;
   readonly batchGroups: number;
@@ -21,12 +23,16 @@ export type Verdict =
 /** GRPO compares trajectories of a group, so at least two have to have finished. */
 const SMALLEST_GROUP = 2;
 
+/** GRPO learns from how the rewards of a group differ; REINFORCE learns from the returns of each turn, whatever those of others are. */
+const teachesNothing = (finished: readonly Finished[], { algorithm }: BatchRules): boolean =>
+  algorithm !== 'reinforce' && isUniform(finished.map(rewardOf));
+
 /** What becomes of a group now. */
 function judge(group: Group, rules: BatchRules): Verdict {
   if (!isSettled(group)) return { kind: 'running' };
   const finished = finishedOf(group);
   if (finished.length < SMALLEST_GROUP) return { kind: 'discard', reason: 'incomplete' };
-  if (isUniform(finished.map(rewardOf))) return { kind: 'discard', reason: 'uniform_group' };
+  if (teachesNothing(finished, rules)) return { kind: 'discard', reason: 'uniform_group' };
   const worst = Math.max(...finished.map(({ attempt }) => stalenessOf(spansOf(attempt), rules.version).worst));
   return worst > rules.maxStaleness && rules.stalePolicy !== 'train' ? { kind: 'discard', reason: 'stale' } : { kind: 'ready' };
 }

@@ -9,6 +9,8 @@ import { formatOk } from '../../../streams/reward/format.ts';
 import { trajectoryReward } from '../../../streams/reward/score.ts';
 import type { RewardVariant } from '../../../streams/reward/score.ts';
 import { callTool } from './call-tool.ts';
+import { endsEpisode, plainEpisode, stepReward } from './episode.ts';
+import type { Episode } from './episode.ts';
 import { turnOutcome } from './turn-outcome.ts';
 import type { TurnOutcome } from './turn-outcome.ts';
 
@@ -35,6 +37,8 @@ export interface AgentOptions {
   readonly toolTimeoutMs: number;
   readonly variant?: RewardVariant;
   readonly memory?: Memory;
+  /** One answer ends the attempt and turns are worth nothing by themselves, unless it is given. */
+  readonly episode?: Episode;
   /** Takes each turn as it ends; the next turn waits for it. */
   readonly onTurn: (outcome: TurnOutcome) => Promise<void> | void;
 }
@@ -64,7 +68,6 @@ export type AgentResult = Pick<
 
 interface Ending {
   readonly status: Status;
-  readonly answer?: string;
   readonly error?: string;
 }
 
@@ -74,6 +77,9 @@ interface Progress {
   turns: number;
   /** Tokens that count against the limit. */
   spent: number;
+  /** The newest answer, and how many turns up to now gave one without another between. */
+  answer: string | undefined;
+  answersInRow: number;
   readonly startedMs: number;
   readonly outcomes: { formatOk: boolean; toolCalls: number; toolErrors: number; promptTokens: number; completionTokens: number };
   readonly versions: number[];
@@ -117,6 +123,12 @@ async function answerTool(action: Action | undefined, options: AgentOptions, sig
   return callTool(options.tools, action, { timeoutMs: options.toolTimeoutMs, signal });
 }
 
+function noteAnswer(progress: Progress, action: Action | undefined): void {
+  const given = action?.tool === 'answer' ? action.answer : undefined;
+  progress.answer = given ?? progress.answer;
+  progress.answersInRow = given === undefined ? 0 : progress.answersInRow + 1;
+}
+
 function remember(progress: Progress, decided: PolicyTurn, { result, memory = appendOnly }: Remembering): void {
   const { outcomes } = progress;
   const { action, text, withoutCall, completionTokens: tokens } = decided;
@@ -132,6 +144,7 @@ function remember(progress: Progress, decided: PolicyTurn, { result, memory = ap
   // a turn in which nothing was generated leaves the account as it is
   if (spent > 0) progress.spent = spent;
   progress.turns += 1;
+  noteAnswer(progress, action);
   progress.history = memory([...progress.history, { action, result, text, tokens, ...(withoutCall === undefined ? {} : { withoutCall }) }]);
 }
 
@@ -141,16 +154,16 @@ interface Remembering {
 }
 
 async function oneTurn(options: AgentOptions, progress: Progress, deadline: AbortSignal): Promise<Ending | undefined> {
-  const { task, clock, memory } = options;
+  const { task, clock, memory, episode = plainEpisode } = options;
   const turn = progress.turns;
   const began = clock.now();
   const decided = await decideInTime(options, observe(options, progress), deadline);
   const called = clock.now();
   const result = await answerTool(decided.action, options, deadline);
   remember(progress, decided, { result, memory });
-  const latencyMs = clock.now() - called;
-  await options.onTurn(turnOutcome({ turn, decided, generationMs: called - began, result, startedAt: called * 1_000, latencyMs }));
-  if (decided.action?.tool === 'answer') return { status: 'answered', answer: decided.action.answer };
+  const times = { generationMs: called - began, startedAt: called * 1_000, latencyMs: clock.now() - called };
+  await options.onTurn(turnOutcome({ turn, decided, result, ...times, reward: stepReward(episode, result) }));
+  if (endsEpisode(episode, progress.answersInRow)) return { status: 'answered' };
   return decided.outOfRoom === true || progress.spent >= task.max_tokens ? { status: 'max_tokens' } : undefined;
 }
 
@@ -176,6 +189,10 @@ async function runToEnd(options: AgentOptions, progress: Progress, deadline: Abo
   }
 }
 
+/** An attempt that a limit ended has the answer that was given last; one that failed or was stopped has none. */
+const answerOf = (status: Status, { answer }: Progress): string | undefined =>
+  status === 'failed' || status === 'cancelled' ? undefined : answer;
+
 /**
  * Runs one attempt at a task. The token limit is on what a policy counts: the prompt of a turn and what was written to it,
  * unless it says otherwise.
@@ -184,7 +201,7 @@ async function runToEnd(options: AgentOptions, progress: Progress, deadline: Abo
 export async function runAgent(options: AgentOptions): Promise<AgentResult> {
   const { task, clock, variant = 'train' } = options;
   const progress: Progress = {
-    ...{ history: [], turns: 0, spent: 0, startedMs: clock.now() },
+    ...{ history: [], turns: 0, spent: 0, answer: undefined, answersInRow: 0, startedMs: clock.now() },
     outcomes: { formatOk: true, toolCalls: 0, toolErrors: 0, promptTokens: 0, completionTokens: 0 },
     versions: [],
   };
@@ -192,13 +209,10 @@ export async function runAgent(options: AgentOptions): Promise<AgentResult> {
   const timer = setTimeout(() => {
     deadline.abort();
   }, task.max_wall_ms);
-  const {
-    status,
-    answer,
-    error = '',
-  } = await runToEnd(options, progress, deadline.signal).finally(() => {
+  const { status, error = '' } = await runToEnd(options, progress, deadline.signal).finally(() => {
     clearTimeout(timer);
   });
+  const answer = answerOf(status, progress);
   const { outcomes, versions, turns, startedMs } = progress;
   const reward = trajectoryReward(
     { answer, formatOk: outcomes.formatOk },

@@ -28,6 +28,8 @@ export interface FinishedTurn {
   /** UTC microseconds, when the tool was called. */
   readonly startedAt: number;
   readonly latencyMs: number;
+  /** What the turn is worth by itself. */
+  readonly reward: number;
 }
 
 const digests = new WeakMap<ToolResult, string>();
@@ -89,7 +91,7 @@ export function turnOutcome(finished: FinishedTurn): TurnOutcome {
     result_chars: result?.text.length ?? 0,
     result_sha256: result === undefined ? EMPTY_SHA256 : digestOf(result),
     truncated: false,
-    reward: 0,
+    reward: finished.reward,
     decision: decisionOf(decided.decision),
   };
 }

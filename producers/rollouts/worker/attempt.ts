@@ -10,6 +10,7 @@ import type { Clock, Logger, OutgoingEvent } from '../../../streams/core/ports.t
 import { createRandom } from '../../../streams/core/random.ts';
 import type { Metrics } from '../../../streams/core/telemetry.ts';
 import { scoreAnswer } from '../../../streams/reward/score.ts';
+import type { Episode } from '../agent/episode.ts';
 import { runAgent, type Memory } from '../agent/run-agent.ts';
 import type { TurnOutcome } from '../agent/turn-outcome.ts';
 import { turnBytes } from './fit-record.ts';
@@ -33,6 +34,7 @@ export interface AttemptDeps {
   readonly policy: Policy;
   readonly tools: readonly Tool[];
   readonly memory?: Memory;
+  readonly episode?: Episode;
   readonly toolTimeoutMs: number;
   /** How much longer than its wall-clock limit an attempt may take before it is given up, ms. */
   readonly overrunMs: number;
@@ -93,19 +95,18 @@ class RunningAttempt {
   /** Never rejects: a bug in a policy or a tool is the end of an attempt, not of the worker. */
   async run(): Promise<Ending> {
     const { task } = this.#claim;
-    const { policy, tools, memory, toolTimeoutMs, clock, stopping } = this.#deps;
+    const { policy, tools, memory, episode, toolTimeoutMs, clock, stopping } = this.#deps;
     const watch = this.#watch(task.max_wall_ms);
     const running = runAgent({
       ...{ policy, tools, task, clock, toolTimeoutMs, signal: stopping },
       ...(memory === undefined ? {} : { memory }),
+      ...(episode === undefined ? {} : { episode }),
       random: createRandom(task.seed, task.attempt),
       onTurn: (outcome) => this.#onTurn(outcome),
     });
     try {
       const result = await Promise.race([running, watch.ended]);
-      return task.purpose === 'eval' && result.status === 'answered'
-        ? { ...result, ...scoreAnswer(result.answer, task.answers, 'eval') }
-        : result;
+      return task.purpose === 'eval' && result.answer !== '' ? { ...result, ...scoreAnswer(result.answer, task.answers, 'eval') } : result;
     } catch (error) {
       this.#deps.logger.warn({ trajectory: task.trajectory_id, attempt: task.attempt, error: messageOf(error) }, 'an attempt failed');
       return worthless('failed', messageOf(error));

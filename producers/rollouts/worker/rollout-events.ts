@@ -81,6 +81,7 @@ export function turnEvent(identity: AttemptIdentity, outcome: TurnOutcome, place
     completion_tokens: count(outcome.completion_tokens),
     generation_ms: finite(outcome.generation_ms),
     latency_ms: finite(outcome.latency_ms),
+    reward: finite(outcome.reward),
     call_id: outcome.call_id === '' ? '' : `${identity.task.trajectory_id}/${identity.task.attempt}/${outcome.call_id}`,
     cache_hit: outcome.cache_hit ? true : false,
     items: outcome.items.map(({ url, title }) => ({ url, title })),

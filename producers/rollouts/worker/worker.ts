@@ -12,6 +12,7 @@ import { reachNothing, type ReachPoint } from '../../../streams/core/crash-point
 import { isPlatformError, messageOf, PlatformError } from '../../../streams/core/errors.ts';
 import type { Clock, EventReader, EventWriter, GroupConsumer, GroupOffsets, Logger, LogReader } from '../../../streams/core/ports.ts';
 import type { Metrics, ReportStatus, RoleState } from '../../../streams/core/telemetry.ts';
+import type { Episode } from '../agent/episode.ts';
 import type { Memory } from '../agent/run-agent.ts';
 import { runAttempt, type AttemptDeps, type Claim } from './attempt.ts';
 import { createHeartbeat, type Heartbeat } from './heartbeat.ts';
@@ -54,6 +55,8 @@ export interface WorkerDeps {
   readonly tools: readonly Tool[];
   /** What of the past the policy sees; all of it unless given. */
   readonly memory?: Memory;
+  /** What turns are worth and which answer ends an attempt; the plain one unless given. */
+  readonly episode?: Episode;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -184,11 +187,12 @@ class WorkerRole {
   }
 
   #startAttempt(claim: Claim): void {
-    const { workerId, policy, tools, memory, clock, logger, metrics } = this.#deps;
+    const { workerId, policy, tools, memory, episode, clock, logger, metrics } = this.#deps;
     const { toolTimeoutMs, overrunMs } = this.#options;
     const attempt: AttemptDeps = {
       ...{ workerId, policy, tools, toolTimeoutMs, overrunMs, clock, logger, metrics, outbox: this.#outbox },
       ...(memory === undefined ? {} : { memory }),
+      ...(episode === undefined ? {} : { episode }),
       stopping: this.#soft.signal,
       givingUp: this.#hard.signal,
       reach: this.#deps.reach ?? reachNothing,
