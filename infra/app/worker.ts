@@ -73,6 +73,7 @@ async function work({ context, run, log }: Parts, signal: AbortSignal): Promise<
     policy,
     ...(deciding.memory === undefined ? {} : { memory: deciding.memory }),
     tools,
+    episode: { stepReward: config.stepReward, answersToEnd: config.answersToEnd },
     clock: { now: Date.now },
     ...{ logger, metrics, report, reach },
     options: { concurrency: config.workerConcurrency, heartbeatMs: config.heartbeatMs, graceMs: 3_000, drainMs: 5_000 },

@@ -23,6 +23,20 @@ describe('configuration', () => {
     for (const [key, descriptor] of Object.entries(descriptors)) expect(config).toHaveProperty([key], descriptor.fallback);
   });
 
+  it('takes the defaults of a recipe, below what is set', () => {
+    const compact = { algorithm: 'reinforce', maxTurns: 200, stepReward: 'length', answersToEnd: 3, workerConcurrency: 16 };
+    expect(loadConfig({ TURNSTREAM_RECIPE: 'compact' })).toMatchObject({ ...compact, learningRate: 1e-5 });
+    expect(loadConfig({}, { recipe: 'compact' })).toMatchObject(compact);
+    expect(loadConfig({ TURNSTREAM_RECIPE: 'compact', TURNSTREAM_MAX_TURNS: '50' }, { dataset: 'mine' })).toMatchObject({
+      ...compact,
+      ...{ maxTurns: 50, dataset: 'mine' },
+    });
+    expect(loadConfig({ TURNSTREAM_RECIPE: 'compact' }, { recipe: 'asearcher' })).toMatchObject({ algorithm: 'grpo', answersToEnd: 1 });
+    expect(problemsOf({ TURNSTREAM_RECIPE: 'constructor' })).toContain('TURNSTREAM_RECIPE must be one of asearcher, compact');
+    const config = loadConfig({ TURNSTREAM_RECIPE: 'compact', TURNSTREAM_MAX_TURNS: '50' });
+    expect(loadConfig(toEnv(config))).toEqual(config);
+  });
+
   it('names every problem in one message', () => {
     const message = problemsOf({
       KAFKA_BROKERS: 'localhost',

@@ -4,6 +4,7 @@ import { judgeDescriptors } from './judge-descriptors.ts';
 import { llmDescriptors } from './llm-descriptors.ts';
 import { webDescriptors } from './web-descriptors.ts';
 import { modeDescriptors } from './mode-descriptors.ts';
+import { recipeDescriptors } from './recipe-descriptors.ts';
 
 interface Common<T> {
   readonly env: string;
@@ -390,6 +391,7 @@ export const descriptors = {
   ...webDescriptors,
   ...judgeDescriptors,
   ...modeDescriptors,
+  ...recipeDescriptors,
 } as const satisfies Record<string, Descriptor>;
 
 /** Everything that can be configured; frozen. */

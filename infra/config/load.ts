@@ -1,20 +1,24 @@
 import { PlatformError } from '../../streams/core/errors.ts';
 import { descriptors, type Config, type Descriptor } from './descriptors.ts';
+import { recipeOf } from './recipes.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
 const PREFIX = 'TURNSTREAM_';
 
 /**
- * Reads every setting once, reports all problems in one CONFIG_INVALID, and hands out a frozen object. Unknown
- * TURNSTREAM_* keys are refused, so that a misspelt one is not silently without effect.
+ * Reads every setting once, takes what is not set from the recipe and then from the table, reports all problems in one
+ * CONFIG_INVALID, and hands out a frozen object. Unknown TURNSTREAM_* keys are refused, so that a misspelt one is not
+ * silently without effect.
  */
 export function loadConfig(env: Env, overrides: Partial<Config> = {}): Config {
   const entries = Object.entries(descriptors) as [keyof Config, Descriptor][];
-  const read = entries.map(([key, descriptor]) => ({ key, descriptor, parsed: readOne(descriptor, env) }));
-  const values = Object.fromEntries(
-    read.map(({ key, descriptor, parsed }) => [key, 'value' in parsed ? parsed.value : descriptor.fallback]),
-  );
+  const defaults: Partial<Config> = recipeOf(overrides.recipe ?? env[descriptors.recipe.env]?.trim() ?? '');
+  const read = entries.map(([key, descriptor]) => {
+    const fallback = defaults[key] ?? descriptor.fallback;
+    return { key, fallback, parsed: readOne(descriptor, env, fallback) };
+  });
+  const values = Object.fromEntries(read.map(({ key, fallback, parsed }) => [key, 'value' in parsed ? parsed.value : fallback]));
   const config = { ...values, ...overrides } as Config;
   const problems = [
     ...read.flatMap(({ parsed }) => ('problem' in parsed ? [parsed.problem] : [])),
@@ -25,9 +29,9 @@ export function loadConfig(env: Env, overrides: Partial<Config> = {}): Config {
   return Object.freeze(config);
 }
 
-function readOne(descriptor: Descriptor, env: Env): Parsed {
+function readOne(descriptor: Descriptor, env: Env, fallback: unknown): Parsed {
   const raw = env[descriptor.env]?.trim();
-  if (raw === undefined || raw === '') return { value: descriptor.fallback };
+  if (raw === undefined || raw === '') return { value: fallback };
   const parsed = parse(descriptor, raw);
   return 'value' in parsed
     ? parsed

@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import type { Config } from '../../config/descriptors.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { CommandContext } from '../context.ts';
 import { examples, runSlug, wholeIn } from '../options.ts';
@@ -11,13 +12,25 @@ interface UpArguments {
   readonly eval: boolean;
   readonly dataset?: string;
   readonly mode?: 'async' | 'sync';
+  readonly recipe?: 'asearcher' | 'compact';
 }
 
 const HELP = `
 Starts what is not configured: a local Kafka without KAFKA_BROKERS, an embedded ClickHouse without CLICKHOUSE_URL, and
 every role as a child process. Ctrl-C stops all of it in order; a second Ctrl-C at once. Nothing is lost either way, and
 \`turnstream up --run <run>\` goes on where the run stopped.
+
+--recipe compact: REINFORCE over a replay buffer of 100,000 decisions (discount 0.99, AdamW at 0.00001, gradient clip 1.0),
+200 turns, a reward for each step, three answers in a row to end, 16 trajectories at once (one worker process runs all of
+them). A variable or flag that is set wins; a run that goes on needs the same recipe again.
 `;
+
+/** What a flag sets; one that is not given leaves it to the environment. */
+const overridesOf = ({ dataset, mode, recipe }: UpArguments): Partial<Config> => ({
+  ...(dataset === undefined ? {} : { dataset }),
+  ...(mode === undefined ? {} : { mode }),
+  ...(recipe === undefined ? {} : { recipe }),
+});
 
 /** `turnstream up`: everything on this machine, by one command. */
 export function upCommand(context: CommandContext): Command {
@@ -30,10 +43,19 @@ export function upCommand(context: CommandContext): Command {
     .option('--no-eval', 'do not answer the held-out questions before and after')
     .option('--dataset <dataset>', 'question set to train on')
     .addOption(new Option('--mode <mode>', 'sync waits for each batch before it trains (TURNSTREAM_MODE)').choices(['async', 'sync']))
-    .addHelpText('after', HELP + examples('turnstream up', 'turnstream up --steps 150 --seed 2', 'turnstream up --run my-run --workers 2'))
+    .addOption(new Option('--recipe <recipe>', 'named defaults (TURNSTREAM_RECIPE)').choices(['asearcher', 'compact']))
+    .addHelpText(
+      'after',
+      HELP +
+        examples(
+          'turnstream up',
+          'turnstream up --steps 150 --seed 2',
+          'turnstream up --run my-run --workers 2',
+          'turnstream up --recipe compact',
+        ),
+    )
     .action(async (options: UpArguments) => {
-      const { dataset, mode } = options;
-      const config = loadConfig(context.env, { ...(dataset === undefined ? {} : { dataset }), ...(mode === undefined ? {} : { mode }) });
+      const config = loadConfig(context.env, overridesOf(options));
       const { runUp } = await import('../run-up.ts');
       context.exit(await runUp(context, { ...options, config, evaluate: options.eval }));
     });

@@ -1,0 +1,23 @@
+// Recipes: named sets of settings. They stand in for the defaults, below variables and flags.
+import type { Config } from './descriptors.ts';
+
+type Settings = Partial<Omit<Config, 'recipe'>>;
+
+const recipes: Readonly<Record<Config['recipe'], Settings>> = {
+  asearcher: {},
+  // Discount 0.99, AdamW, gradient clip 1.0 and the buffer of 100,000 are those of the algorithm.
+  compact: {
+    algorithm: 'reinforce',
+    learningRate: 0.00001,
+    entropyBonus: 0,
+    maxTurns: 200,
+    stepReward: 'length',
+    answersToEnd: 3,
+    workerConcurrency: 16,
+  },
+};
+
+const isRecipe = (name: string): name is Config['recipe'] => Object.hasOwn(recipes, name);
+
+/** What a recipe has in place of the defaults; nothing for a name that is none. */
+export const recipeOf = (name: string): Settings => (isRecipe(name) ? recipes[name] : {});
