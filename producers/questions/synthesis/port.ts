@@ -1,5 +1,6 @@
 // The port of a question writer: what it can do to a draft, and how a draft is judged. The rounds, the order of the gates
-// and the account are the same for every writer (walk.ts, synthesize.ts).
+// and the account are the same for every writer (walk.ts, synthesize.ts). A writer that cannot go on at all throws: its
+// walk ends, and what was made before is kept.
 import type { Evidence } from '../../../schemas/generated/events.ts';
 
 /** A question in the making. `state` is the writer's own. */
@@ -7,6 +8,8 @@ export interface Draft<S> {
   readonly state: S;
   readonly question: string;
   readonly answers: readonly string[];
+  /** Other ways to write the answer; none unless given. */
+  readonly augAnswers?: readonly string[];
   readonly split: 'train' | 'heldout';
 }
 
@@ -26,6 +29,14 @@ export interface Verdict {
 export interface DirectAnswer {
   readonly answer: string;
   readonly right: boolean;
+  /** Why nobody can tell whether it is right; the draft is refused then. */
+  readonly unjudged?: string;
+}
+
+/** Rounds that a walk has left. */
+export interface RoundsLeft {
+  readonly inject: number;
+  readonly fuzz: number;
 }
 
 export interface InjectOptions {
@@ -45,11 +56,13 @@ export interface QuestionWriter<S> {
   readonly name: string;
   /** Seed questions in an order that the seed decides, at most `count`. */
   seeds(count: number, seed: number): AsyncIterable<Draft<S>> | Iterable<Draft<S>>;
+  /** Which kind of round comes next, where both are left; chance decides without it, and when it is undefined. */
+  choose?(draft: Draft<S>, options: FuzzOptions & { readonly left: RoundsLeft }): Promise<'inject' | 'fuzz' | undefined>;
   /** Puts a fact about an entity in; undefined when there is none to put in. */
   inject(draft: Draft<S>, options: InjectOptions): Promise<Edited<S> | undefined>;
   /** Blurs a detail; undefined when there is none to blur. */
   fuzz(draft: Draft<S>, options: FuzzOptions): Promise<Edited<S> | undefined>;
-  /** False while something in it only served to make it. */
+  /** False while it is no question of its own: something in it only served to make it, or it is still the seed. */
   isComplete(draft: Draft<S>): boolean;
   wellFormed(draft: Draft<S>, signal: AbortSignal): Promise<Verdict>;
   timely(draft: Draft<S>, signal: AbortSignal): Promise<Verdict>;

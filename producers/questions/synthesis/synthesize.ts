@@ -1,7 +1,11 @@
 // Grows seed questions into harder ones. Walks may run at once, but are taken in their order, so that the same seed gives
 // the same questions, rejections and report whatever was slow. A question counts once: the first that says it. Nothing is
-// kept but the words of the accepted ones; a crash loses what was not handed over, and the same seed makes it again.
+// kept but the words of the accepted ones; a crash loses what was not handed over, and the same seed makes it again. When
+// a writer fails, no walk is begun any more, those that run come to their ends, all that was made is handed over, and then
+// the failure is thrown.
+import { setMaxListeners } from 'node:events';
 import type { Gate, QuestionAccepted, QuestionRejected } from '../../../schemas/generated/events.ts';
+import { isPlatformError, PlatformError } from '../../../streams/core/errors.ts';
 import { createRandom, deriveSeed } from '../../../streams/core/random.ts';
 import { questionIdOf } from '../question-id.ts';
 import type { Draft, QuestionWriter } from './port.ts';
@@ -53,35 +57,64 @@ class Synthesis<S> {
   readonly #options: SynthesisOptions;
   readonly #account: Account = createAccount();
   readonly #said = new Set<string>();
+  readonly #stop = new AbortController();
+  readonly #signal: AbortSignal;
+  #failure: { readonly error: unknown } | undefined;
   #accepted = 0;
   #rejected = 0;
 
   constructor(writer: QuestionWriter<S>, options: SynthesisOptions) {
     this.#writer = writer;
     this.#options = options;
+    this.#signal = AbortSignal.any([options.signal, this.#stop.signal]);
+    // everything that runs listens to it
+    setMaxListeners(0, this.#signal);
   }
 
   async run(): Promise<SynthesisReport> {
     const { options, began } = { options: this.#options, began: this.#options.now() };
+    try {
+      const { seeds, walks } = await this.#walks();
+      if (this.#failure !== undefined) throw this.#failed(this.#failure.error);
+      const { dataset, seed, directSamples } = options;
+      const seconds = (options.now() - began) / 1_000;
+      return this.#account.report({ writer: this.#writer.name, dataset, seed, seeds, walks, directSamples, seconds });
+    } finally {
+      this.#stop.abort();
+    }
+  }
+
+  async #walks(): Promise<{ readonly seeds: number; readonly walks: number }> {
+    const { count, seed: order, variants, concurrency } = this.#options;
     let [seeds, walks] = [0, 0];
     const running: Job<S>[] = [];
-    for await (const seed of this.#writer.seeds(options.count, options.seed)) {
-      if (options.signal.aborted) break;
+    for await (const seed of this.#writer.seeds(count, order)) {
+      if (!this.#goesOn()) break;
       seeds += 1;
-      for (let variant = 0; variant < options.variants; variant += 1) {
+      for (let variant = 0; variant < variants && this.#goesOn(); variant += 1) {
         running.push(this.#start(walks, seed));
         walks += 1;
-        if (running.length >= options.concurrency) await this.#finish(running.shift());
+        if (running.length >= concurrency) await this.#finish(running.shift());
       }
     }
     while (running.length > 0) await this.#finish(running.shift());
-    const { dataset, seed, directSamples } = options;
-    const seconds = (options.now() - began) / 1_000;
-    return this.#account.report({ writer: this.#writer.name, dataset, seed, seeds, walks, directSamples, seconds });
+    return { seeds, walks };
+  }
+
+  #goesOn(): boolean {
+    return !this.#signal.aborted && this.#failure === undefined;
+  }
+
+  /** The same error, with what is kept. */
+  #failed(error: unknown): unknown {
+    if (!isPlatformError(error)) return error;
+    const kept = `what was made before is kept: ${this.#accepted} accepted, ${this.#rejected} rejected`;
+    return new PlatformError(error.code, `${error.message}; ${kept}`, { cause: error });
   }
 
   #start(at: number, seed: Draft<S>): Job<S> {
-    const { injectRounds, fuzzRounds, tries, directSamples, maxDirectShare, signal } = this.#options;
+    const { injectRounds, fuzzRounds, tries, directSamples, maxDirectShare } = this.#options;
+    const signal = this.#signal;
     const random = createRandom(this.#options.seed, at + 1);
     const end = walk(this.#writer, seed, { injectRounds, fuzzRounds, tries, directSamples, maxDirectShare, signal, random });
     // whoever takes it in its turn sees what went wrong
@@ -91,20 +124,23 @@ class Synthesis<S> {
 
   async #finish(job: Job<S> | undefined): Promise<void> {
     if (job === undefined) return;
-    const { finished, refused } = await job.end;
-    const rejected = refused.map((candidate, number) => this.#reject(candidate, `${job.at}-${number}`));
-    const accepted: QuestionAccepted[] = [];
-    if (finished !== undefined) {
-      const judged = this.#withoutDuplicate(finished);
-      if (judged.gates.at(-1)?.passed === true) accepted.push(this.#accept(judged));
-      else rejected.push(this.#reject(judged, `${job.at}-end`));
-    }
+    const end = await job.end;
+    this.#failure ??= end.failure;
+    const { accepted, rejected } = this.#made(job.at, end);
     for (const { gates } of [...accepted, ...rejected])
       for (const gate of gates) if (gate.gate !== CLOSED_BOOK && gate.gate !== REVIEW_GATE) this.#account.gate(gate);
     this.#accepted += accepted.length;
     this.#rejected += rejected.length;
     await this.#options.take({ accepted, rejected });
     this.#options.onProgress?.({ walks: job.at + 1, accepted: this.#accepted, rejected: this.#rejected });
+  }
+
+  #made(at: number, { finished, refused }: WalkEnd<S>): Made {
+    const rejected = refused.map((candidate, number) => this.#reject(candidate, `${at}-${number}`));
+    if (finished === undefined) return { accepted: [], rejected };
+    const judged = this.#withoutDuplicate(finished);
+    if (judged.gates.at(-1)?.passed === true) return { accepted: [this.#accept(judged)], rejected };
+    return { accepted: [], rejected: [...rejected, this.#reject(judged, `${at}-end`)] };
   }
 
   #withoutDuplicate(candidate: Candidate<S>): Candidate<S> {
@@ -143,7 +179,7 @@ class Synthesis<S> {
       split: draft.split,
       question: draft.question,
       answers: draft.answers,
-      aug_answers: [],
+      aug_answers: draft.augAnswers ?? [],
       hops: this.#writer.hops(draft),
       kind: this.#writer.kind(draft),
       evidence: this.#writer.evidence(draft),

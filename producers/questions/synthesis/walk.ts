@@ -1,8 +1,8 @@
 // One seed question growing: rounds of injection and fuzzing, each candidate through the gates. A candidate that a gate
 // refuses is kept with its reason and the walk goes on from the draft before; the walk ends when its rounds are used up,
-// or when it may leave, and its last draft is accepted or refused for good. All chance comes from one seeded sequence.
+// when it may leave, or when its writer fails, and its last draft is accepted or refused for good. All chance comes from one seeded sequence.
 import type { Edit, Gate } from '../../../schemas/generated/events.ts';
-import type { Draft, GateName, QuestionWriter, Verdict } from './port.ts';
+import type { DirectAnswer, Draft, GateName, QuestionWriter, Verdict } from './port.ts';
 
 export interface WalkOptions {
   readonly injectRounds: number;
@@ -32,6 +32,8 @@ export interface WalkEnd<S> {
   /** Passed every gate that looks at it alone. */
   readonly finished: Candidate<S> | undefined;
   readonly refused: readonly Candidate<S>[];
+  /** What its writer threw, unless the walk was told to end. */
+  readonly failure?: { readonly error: unknown };
 }
 
 /** Chance to leave when the closed book has no answer any more. */
@@ -56,10 +58,18 @@ interface Left {
   fuzz: number;
 }
 
+/** A refusal when nobody can tell how hard a question is. */
+function unjudgedIn(answers: readonly DirectAnswer[]): Verdict | undefined {
+  const reasons = answers.flatMap(({ unjudged }) => unjudged ?? []);
+  return reasons[0] === undefined ? undefined : { passed: false, detail: `${reasons.length} of ${answers.length} answers: ${reasons[0]}` };
+}
+
 class Walk<S> {
   readonly #writer: QuestionWriter<S>;
   readonly #options: WalkOptions;
   readonly #refused: Candidate<S>[] = [];
+  /** The last candidate that passed. */
+  #current: Candidate<S> | undefined;
 
   constructor(writer: QuestionWriter<S>, options: WalkOptions) {
     this.#writer = writer;
@@ -67,21 +77,44 @@ class Walk<S> {
   }
 
   async run(seed: Draft<S>): Promise<WalkEnd<S>> {
+    try {
+      const last = await this.#grow(seed);
+      return { finished: last === undefined ? undefined : this.#end(last), refused: this.#refused };
+    } catch (error) {
+      const last = this.#current;
+      const finished = last !== undefined && this.#writer.isComplete(last.draft) ? this.#end(last) : undefined;
+      return { finished, refused: this.#refused, ...(this.#options.signal.aborted ? {} : { failure: { error } }) };
+    }
+  }
+
+  /** Undefined when the seed is no good. */
+  async #grow(seed: Draft<S>): Promise<Candidate<S> | undefined> {
     const edit: Edit = { round: 0, action: 'seed', before: '', after: seed.question, detail: seed.answers.join(' | ') };
     const first = await this.#judge({ before: undefined, draft: seed, history: [edit], injections: 0, fuzzes: 0 });
-    if (!first.ok) return { finished: undefined, refused: [first.candidate] };
+    if (!first.ok) {
+      this.#refused.push(first.candidate);
+      return undefined;
+    }
     let current = first.candidate;
     const left = { inject: this.#options.injectRounds, fuzz: this.#options.fuzzRounds };
     let fuzzable = false;
     while (left.inject + left.fuzz > 0 && !this.#leaves(current) && !this.#options.signal.aborted) {
-      const action = this.#chooses(left, fuzzable);
+      const action = await this.#next(current, left, fuzzable);
       const next = await this.#round(current, action, left.inject);
       // what could not be blurred may be once there is more of it
       if (action === 'inject' || next !== undefined || left.inject === 0) left[action] -= 1;
       fuzzable = action === 'inject' || next !== undefined;
       current = next ?? current;
     }
-    return { finished: this.#end(current), refused: this.#refused };
+    return current;
+  }
+
+  /** The writer's choice where it has one. */
+  async #next({ draft, injections, fuzzes }: Candidate<S>, left: Left, fuzzable: boolean): Promise<'inject' | 'fuzz'> {
+    const { random, signal } = this.#options;
+    const chooses = left.inject > 0 && left.fuzz > 0 && (fuzzable || injections + fuzzes === 0);
+    const chosen = chooses ? await this.#writer.choose?.(draft, { left: { ...left }, random, signal }) : undefined;
+    return chosen ?? this.#chooses(left, fuzzable);
   }
 
   /** Facts come first more often than not: a detail can only go when others are enough. */
@@ -113,7 +146,7 @@ class Walk<S> {
         injections: current.injections + Number(action === 'inject'),
         fuzzes: current.fuzzes + Number(action === 'fuzz'),
       });
-      if (judged.ok) return judged.candidate;
+      if (judged.ok) return (this.#current = judged.candidate);
       this.#refused.push(judged.candidate);
     }
     return undefined;
@@ -134,6 +167,8 @@ class Walk<S> {
     if (!asked('timely', await writer.timely(draft, signal))) return end(false, -1);
     if (before !== undefined && !asked('new_information', await writer.newInformation(draft, before, signal))) return end(false, -1);
     const answers = await writer.answerDirectly(draft, { random, signal, samples });
+    const unjudged = unjudgedIn(answers);
+    if (unjudged !== undefined) return end(asked('difficulty', unjudged), -1);
     const wrong = answers.filter(({ right }) => !right).map(({ answer }) => answer);
     const right = answers.length - wrong.length;
     if (!asked('unique_answer', await writer.unique(draft, wrong, signal))) return end(false, right);
@@ -144,7 +179,7 @@ class Walk<S> {
   #end(last: Candidate<S>): Candidate<S> | undefined {
     const { directSamples, maxDirectShare } = this.#options;
     if (!this.#writer.isComplete(last.draft)) {
-      const gate: Gate = { gate: 'well_formed', passed: false, detail: 'the rounds ended with a name in it that only served to make it' };
+      const gate: Gate = { gate: 'well_formed', passed: false, detail: 'the rounds ended before it was a question of its own' };
       this.#refused.push({ ...last, gates: [...last.gates.filter((one) => one.gate !== 'well_formed'), gate] });
       return undefined;
     }

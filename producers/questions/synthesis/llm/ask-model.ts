@@ -1,0 +1,55 @@
+// Asks a language model for an object with named fields. Retries, waits and limits are the model's own. Guarantees: a reply
+// that cannot be used is a reason; a server that does not reply at all is an error, because nothing can be made without it.
+import type { GenerationFailure, GenerationRequest, LanguageModel } from '../../../../streams/core/models.ts';
+import { CONTEXT_FULL } from '../../../../streams/core/models.ts';
+import { PlatformError } from '../../../../streams/core/errors.ts';
+import { fieldsOf } from './reply.ts';
+
+export interface NamedModel {
+  /** For messages. */
+  readonly name: string;
+  readonly model: LanguageModel;
+  /** Tokens of one reply. */
+  readonly maxTokens: number;
+}
+
+export type Said<T> = { readonly ok: true; readonly said: T } | { readonly ok: false; readonly reason: string };
+
+export interface Asking {
+  readonly prompt: string;
+  readonly decoding: GenerationRequest['decoding'];
+  readonly signal: AbortSignal;
+}
+
+const SHOWN_CHARS = 200;
+
+/** The server took the request for a bad one: another prompt may do. */
+const isOfThePrompt = ({ errorType, fatal }: GenerationFailure): boolean =>
+  !fatal && (errorType === CONTEXT_FULL || /^model_http_4(?!08|09|25|29)\d\d$/.test(errorType));
+
+/** The whole reply. Throws MODEL_UNAVAILABLE or MODEL_REFUSED when there is none, and the reason of an aborted signal. */
+async function reply({ name, model, maxTokens }: NamedModel, { prompt, decoding, signal }: Asking): Promise<Said<string>> {
+  const outcome = await model.generate({ prompt: [{ from: 'user', text: prompt }], stop: [], maxTokens, decoding }, signal);
+  signal.throwIfAborted();
+  if (outcome.ok) return { ok: true, said: outcome.generation.text };
+  const { failure } = outcome;
+  if (isOfThePrompt(failure)) return { ok: false, reason: failure.message };
+  throw new PlatformError(failure.fatal ? 'MODEL_REFUSED' : 'MODEL_UNAVAILABLE', `making questions with ${name}: ${failure.message}`);
+}
+
+/** The named fields of a reply, none empty. */
+export async function askFor<K extends string>(
+  model: NamedModel,
+  names: readonly K[],
+  asking: Asking,
+): Promise<Said<Readonly<Record<K, string>>>> {
+  const replied = await reply(model, asking);
+  if (!replied.ok) return replied;
+  const said = fieldsOf(replied.said, names);
+  if (said !== undefined) return { ok: true, said };
+  const shown = replied.said.replace(/\s+/g, ' ').trim().slice(0, SHOWN_CHARS);
+  return { ok: false, reason: `${model.name} replied without ${names.join(', ')}: "${shown}"` };
+}
+
+/** A seed of sampling out of the walk's own chance. */
+export const sampled = (random: () => number): GenerationRequest['decoding'] => ({ kind: 'sample', seed: Math.floor(random() * 2 ** 31) });

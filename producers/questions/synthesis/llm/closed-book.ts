@@ -1,0 +1,39 @@
+// Answers of the checking model without any tool, each with the verdict of the same model. An answer that cannot be read
+// is no answer, thus wrong; one that nobody can judge says so, because a question must not seem hard for that.
+import { createJudge } from '../../../evaluations/judge.ts';
+import { normalizeAnswer } from '../../../../streams/reward/normalise.ts';
+import type { DirectAnswer } from '../port.ts';
+import { askFor, sampled, type NamedModel } from './ask-model.ts';
+import { promptOf } from './prompts.ts';
+import { goldsOf, type LlmDraft } from './state.ts';
+
+const JUDGE_TRIES = 3;
+
+export interface ClosedBook {
+  readonly samples: number;
+  readonly random: () => number;
+  readonly signal: AbortSignal;
+}
+
+/** All at once; the model has its own limit. */
+export async function answerDirectly(
+  model: NamedModel,
+  draft: LlmDraft,
+  { samples, random, signal }: ClosedBook,
+): Promise<readonly DirectAnswer[]> {
+  const golds = goldsOf(draft);
+  const known = new Set(golds.map(normalizeAnswer));
+  const judge = createJudge({ ...model, tries: JUDGE_TRIES });
+  const prompt = promptOf('closedBook', { question: draft.question });
+  const decodings = Array.from({ length: samples }, () => sampled(random));
+  return Promise.all(
+    decodings.map(async (decoding) => {
+      const reply = await askFor(model, ['answer'], { prompt, decoding, signal });
+      const answer = reply.ok ? reply.said.answer : '';
+      if (known.has(normalizeAnswer(answer))) return { answer, right: true };
+      const { verdict, reason } = await judge.judge({ question: draft.question, golds, answer }, signal);
+      const invalid = verdict === 'invalid' ? { unjudged: `"${answer.slice(0, 100)}" could not be judged: "${reason.slice(0, 200)}"` } : {};
+      return { answer, right: verdict === 'correct', ...invalid };
+    }),
+  );
+}
