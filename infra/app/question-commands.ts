@@ -1,18 +1,18 @@
 // Question sets for the command line.
 import { createReadStream } from 'node:fs';
 import { importQuestions, type ImportReport } from '../../producers/questions/import-questions.ts';
-import { FACTBOOK_DATASET } from '../../producers/questions/write-questions.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import type { Config } from '../config/descriptors.ts';
 import { topicPlanOf } from '../kafka/topics.ts';
+import { datasetOf } from './built-in-questions.ts';
 import { appendAll, ensureQuestions } from './questions.ts';
 import { withLog } from './with-log.ts';
 
-/** Writes the built-in set and answers how many questions it has. */
-export const writeBuiltIn = (config: Config, logger: Logger): Promise<number> =>
+/** Writes the built-in set of a recipe and answers how many questions it has. */
+export const writeSetOf = (recipe: Config['recipe'], config: Config, logger: Logger): Promise<number> =>
   withLog({ config, logger, purpose: 'questions write' }, async ({ kafka, events }) => {
     await kafka.topics.apply(topicPlanOf(config));
-    return ensureQuestions({ log: kafka.reader(), events }, () => kafka.writer(), FACTBOOK_DATASET);
+    return ensureQuestions({ log: kafka.reader(), events }, () => kafka.writer(), datasetOf[recipe]);
   });
 
 export interface ImportFile {

@@ -1,4 +1,4 @@
-// Question sets on the log: reading one, and making sure that the built-in one is there.
+// Question sets on the log: reading one, and making sure that a built-in one is there.
 import type { QuestionAccepted } from '../../schemas/generated/events.ts';
 import type { EventReader, EventWriter, LogReader, OutgoingEvent } from '../../streams/core/ports.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
@@ -8,8 +8,6 @@ export interface QuestionSource {
   readonly events: EventReader;
 }
 
-/** Seed of the built-in set: every run trains on the same one. */
-const FACTBOOK_SEED = 1;
 const APPEND = 500;
 
 interface QuestionSet {
@@ -40,21 +38,21 @@ export const readQuestions = async (source: QuestionSource, dataset: string): Pr
   (await readSet(source, dataset)).accepted;
 
 /**
- * Writes the built-in set when the log does not have all of it; answers how many questions the set has. The rejected
+ * Writes a built-in set when the log does not have all of it; answers how many questions the set has. The rejected
  * candidates are written last, so that one of them says that the accepted ones are all there.
  */
 export async function ensureQuestions(source: QuestionSource, writer: () => Promise<EventWriter>, dataset: string): Promise<number> {
   const { accepted, rejected } = await readSet(source, dataset);
   if (accepted.length > 0 && rejected > 0) return accepted.length;
-  const { FACTBOOK_DATASET, writeFactbookQuestions } = await import('../../producers/questions/write-questions.ts');
-  if (dataset !== FACTBOOK_DATASET) {
+  const { writeBuiltIn } = await import('./built-in-questions.ts');
+  const written = await writeBuiltIn(dataset, { occurredAt: Date.now() * 1000, producer: 'questions' });
+  if (written === undefined) {
     if (accepted.length > 0) return accepted.length;
     throw new PlatformError(
       'NOT_FOUND',
       `reading question set ${dataset}: the log has none of it; import it with \`turnstream questions import --dataset ${dataset} <file>\``,
     );
   }
-  const written = writeFactbookQuestions(FACTBOOK_SEED, { occurredAt: Date.now() * 1000, producer: 'questions' });
   const open = await writer();
   try {
     await appendAll(open, [

@@ -25,7 +25,7 @@ describe('configuration', () => {
 
   it('takes the defaults of a recipe, below what is set', () => {
     const compact = { algorithm: 'reinforce', maxTurns: 200, stepReward: 'length', answersToEnd: 3, workerConcurrency: 16 };
-    expect(loadConfig({ TURNSTREAM_RECIPE: 'compact' })).toMatchObject({ ...compact, learningRate: 1e-5 });
+    expect(loadConfig({ TURNSTREAM_RECIPE: 'compact' })).toMatchObject({ ...compact, learningRate: 1e-5, dataset: 'compact' });
     expect(loadConfig({}, { recipe: 'compact' })).toMatchObject(compact);
     expect(loadConfig({ TURNSTREAM_RECIPE: 'compact', TURNSTREAM_MAX_TURNS: '50' }, { dataset: 'mine' })).toMatchObject({
       ...compact,

@@ -6,7 +6,7 @@ export const recipeDescriptors = {
     kind: 'choice',
     choices: ['asearcher', 'compact'],
     fallback: 'asearcher',
-    help: 'Named defaults; a variable or flag that is set wins over them. asearcher: those of this table. compact: REINFORCE with a replay buffer, 200 turns, step rewards, three answers in a row to end, 16 trajectories at once.',
+    help: 'Named defaults; a variable or flag that is set wins over them. asearcher: those of this table. compact: REINFORCE with a replay buffer, 200 turns, step rewards, three answers in a row to end, 16 trajectories at once, its own questions.',
   },
   stepReward: {
     env: 'TURNSTREAM_STEP_REWARD',

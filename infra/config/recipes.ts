@@ -14,6 +14,7 @@ const recipes: Readonly<Record<Config['recipe'], Settings>> = {
     stepReward: 'length',
     answersToEnd: 3,
     workerConcurrency: 16,
+    dataset: 'compact',
   },
 };
 

@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import type { Config } from '../../config/descriptors.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { CommandContext } from '../context.ts';
 import { commandLogger } from '../command-logger.ts';
@@ -14,16 +15,24 @@ interface ImportArguments {
   readonly skipBadLines: boolean;
 }
 
+const WRITE_HELP = `
+asearcher (set factbook): questions of two and three hops. compact (set compact): a question about a country is taken apart,
+its parts are looked up in at most five searches, and what was found is combined into a description in place of the name.
+`;
+
 /** `turnstream questions`: question sets on the log. */
 export function questionsCommand(context: CommandContext): Command {
   const command = new Command('questions').description('write, make, check, review, import and list question sets');
   command
     .command('write')
-    .description('write the built-in set: two- and three-hop questions out of the factbook; the same each time')
-    .addHelpText('after', examples('turnstream questions write'))
-    .action(async () => {
-      const { writeBuiltIn } = await import('../../app/question-commands.ts');
-      const count = await writeBuiltIn(loadConfig(context.env), commandLogger(context));
+    .description('write a built-in set out of the factbook; the same each time')
+    .addOption(new Option('--recipe <recipe>', 'whose questions (TURNSTREAM_RECIPE)').choices(['asearcher', 'compact']))
+    .addHelpText('after', WRITE_HELP)
+    .addHelpText('after', examples('turnstream questions write', 'turnstream questions write --recipe compact'))
+    .action(async ({ recipe }: { readonly recipe?: Config['recipe'] }) => {
+      const { writeSetOf } = await import('../../app/question-commands.ts');
+      const config = loadConfig(context.env, recipe === undefined ? {} : { recipe });
+      const count = await writeSetOf(config.recipe, config, commandLogger(context));
       context.out(`${count} questions\n`);
     });
   command

@@ -22,7 +22,7 @@ every role as a child process. Ctrl-C stops all of it in order; a second Ctrl-C 
 
 --recipe compact: REINFORCE over a replay buffer of 100,000 decisions (discount 0.99, AdamW at 0.00001, gradient clip 1.0),
 200 turns, a reward for each step, three answers in a row to end, 16 trajectories at once (one worker process runs all of
-them). A variable or flag that is set wins; a run that goes on needs the same recipe again.
+them), and its own questions. A variable or flag that is set wins; a run that goes on needs the same recipe again.
 `;
 
 /** What a flag sets; one that is not given leaves it to the environment. */

@@ -1,0 +1,16 @@
+import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
+import { solve } from '../synthesis/description.ts';
+import type { Clause } from '../synthesis/description.ts';
+
+/** The clauses that only together fit one country, those left out that are not needed for it; undefined when all of them fit others too. */
+export function combine(about: Profile, clauses: readonly Clause[]): readonly Clause[] | undefined {
+  const fitsOnly = (some: readonly Clause[]): boolean => {
+    const fitting = solve({ kind: 'clauses', clauses: some });
+    return fitting.length === 1 && fitting[0] === about;
+  };
+  if (!fitsOnly(clauses)) return undefined;
+  return clauses.reduce((kept, clause) => {
+    const fewer = kept.filter((one) => one !== clause);
+    return fitsOnly(fewer) ? fewer : kept;
+  }, clauses);
+}

@@ -1,0 +1,179 @@
+// The question generator of the compact recipe: a seed question is taken apart, its parts are looked up with the search
+// tool (at most five searches), and what was found is combined into a description that takes the place of the name.
+// The facts decide what is unique and the gates are those of the factbook writer. No clock, no chance but the seed's.
+import type { Edit, Gate, QuestionAccepted, QuestionRejected } from '../../../schemas/generated/events.ts';
+import type { Tool } from '../../../streams/core/agents.ts';
+import { createRandom } from '../../../streams/core/random.ts';
+import { createFactbookTools } from '../../rollouts/tools/factbook.ts';
+import { fieldOf } from '../../rollouts/tools/factbook-profiles.ts';
+import { questionIdOf } from '../question-id.ts';
+import { describe } from '../synthesis/description.ts';
+import { createFactbookWriter } from '../synthesis/factbook-writer.ts';
+import type { FactbookState } from '../synthesis/factbook-writer.ts';
+import type { Draft, QuestionWriter } from '../synthesis/port.ts';
+import { combine } from './combine.ts';
+import { decompose } from './decompose.ts';
+import { MAX_SEARCHES, searchFacts } from './search-facts.ts';
+import type { Found } from './search-facts.ts';
+
+/** Name of the question set, in events and configuration. */
+export const COMPACT_DATASET = 'compact';
+
+export interface CompactOptions {
+  /** UTC microseconds, of every event. */
+  readonly occurredAt: number;
+  readonly producer: string;
+  /** Questions wanted of each split. */
+  readonly quota?: Readonly<Record<Split, number>>;
+  /** Rejected candidates that are reported at most. */
+  readonly maxRejected?: number;
+  /** The search tool of the factbook, unless it is given. */
+  readonly search?: Tool;
+}
+
+export interface CompactQuestions {
+  readonly accepted: readonly QuestionAccepted[];
+  readonly rejected: readonly QuestionRejected[];
+}
+
+type Split = 'train' | 'heldout';
+type CompactDraft = Draft<FactbookState>;
+
+/** More seed questions than there are. */
+const ALL_SEEDS = 1_000_000;
+const quotas = { train: 480, heldout: 120 };
+
+/** A seed question with what became of it. */
+interface Candidate {
+  readonly seed: CompactDraft;
+  readonly draft: CompactDraft;
+  readonly found: Found;
+  readonly combined: boolean;
+}
+
+async function grow(seed: CompactDraft, search: Tool, random: () => number): Promise<Candidate> {
+  const { end, ask } = seed.state;
+  const parts = decompose(end, ask.label, random);
+  const found = await searchFacts(end, parts, { search, random, signal: new AbortController().signal });
+  const combined = combine(end, found.clauses);
+  const clauses = combined ?? found.clauses;
+  if (clauses.length === 0) return { seed, draft: seed, found, combined: false };
+  const description = { kind: 'clauses', clauses } as const;
+  const draft = { ...seed, state: { ...seed.state, description }, question: ask.ask(describe(description)) };
+  return { seed, draft, found, combined: combined !== undefined };
+}
+
+function combinedGate({ found, combined }: Candidate): Gate {
+  const { searches, clauses } = found;
+  const detail = `${clauses.length} facts in ${searches.length} of ${MAX_SEARCHES} searches ${combined ? 'are together' : 'are not'} enough`;
+  return { gate: 'combined', passed: combined, detail };
+}
+
+/** Whether the answer is cut where the field goes on: an apostrophe that was typed as a quotation mark ends no name. */
+function wholeAnswerGate({ draft }: Candidate): Gate {
+  const { ask, end } = draft.state;
+  const text = fieldOf(end, ask.label) ?? '';
+  const cut = draft.answers.filter((answer) => /^"\p{L}/u.test(text.slice(text.indexOf(answer) + answer.length)));
+  return { gate: 'whole_answer', passed: cut.length === 0, detail: cut.length === 0 ? 'as the field has it' : `cut: ${cut.join(', ')}` };
+}
+
+/** The verdict of every gate, in a fixed order. */
+async function gatesOf(candidate: Candidate, writer: QuestionWriter<FactbookState>): Promise<readonly Gate[]> {
+  const { seed, draft } = candidate;
+  const { signal } = new AbortController();
+  const verdicts = {
+    well_formed: await writer.wellFormed(draft, signal),
+    timely: await writer.timely(draft, signal),
+    new_information: await writer.newInformation(draft, seed, signal),
+    unique_answer: await writer.unique(draft, [], signal),
+    split_disjoint: await writer.splitDisjoint(draft),
+  };
+  return [
+    combinedGate(candidate),
+    wholeAnswerGate(candidate),
+    ...Object.entries(verdicts).map(([gate, { passed, detail }]) => ({ gate, passed, detail })),
+  ];
+}
+
+function historyOf({ seed, draft, found }: Candidate): readonly Edit[] {
+  const { ask, end } = seed.state;
+  const looked = found.searches.map(({ query, clause }) => `${query} ${clause === undefined ? 'nothing of use' : 'found'}`);
+  return [
+    { round: 0, action: 'seed', before: '', after: seed.question, detail: `${ask.label} of ${end.title}` },
+    { round: 1, action: 'compose', before: seed.question, after: draft.question, detail: looked.join('; ') },
+  ];
+}
+
+class Writing {
+  readonly accepted = new Map<string, QuestionAccepted>();
+  readonly rejected = new Map<string, QuestionRejected>();
+  readonly #writer: QuestionWriter<FactbookState>;
+  readonly #options: CompactOptions;
+  readonly #left: Record<Split, number>;
+
+  constructor(writer: QuestionWriter<FactbookState>, options: CompactOptions) {
+    this.#writer = writer;
+    this.#options = options;
+    this.#left = { ...(options.quota ?? quotas) };
+  }
+
+  wants(split: Split): boolean {
+    return this.#left[split] > 0;
+  }
+
+  get isFull(): boolean {
+    return !this.wants('train') && !this.wants('heldout');
+  }
+
+  async take(candidate: Candidate): Promise<void> {
+    const gates = await gatesOf(candidate, this.#writer);
+    const event = this.#eventOf(candidate, gates);
+    const failed = gates.filter(({ passed }) => !passed).map(({ gate }) => gate);
+    if (failed.length > 0) {
+      if (this.rejected.size < (this.#options.maxRejected ?? 200)) {
+        this.rejected.set(event.question_id, { ...event, reason: failed.join(', ') });
+      }
+    } else if (!this.accepted.has(event.question_id)) {
+      this.accepted.set(event.question_id, event);
+      this.#left[candidate.seed.split] -= 1;
+    }
+  }
+
+  #eventOf(candidate: Candidate, gates: readonly Gate[]): QuestionAccepted {
+    const { draft } = candidate;
+    const { description } = draft.state;
+    const id = questionIdOf(COMPACT_DATASET, draft.question);
+    return {
+      event_id: `questions/${COMPACT_DATASET}/${id}`,
+      run_id: '',
+      occurred_at: this.#options.occurredAt,
+      producer: this.#options.producer,
+      question_id: id,
+      dataset: COMPACT_DATASET,
+      split: draft.split,
+      question: draft.question,
+      answers: draft.answers,
+      aug_answers: [],
+      hops: this.#writer.hops(draft),
+      kind: `combined${description.kind === 'clauses' ? description.clauses.length : 0}>${this.#writer.kind(draft)}`,
+      evidence: this.#writer.evidence(draft),
+      gates,
+      history: historyOf(candidate),
+    };
+  }
+}
+
+/** Writes the question set of a seed: the same seed writes the same questions, gates and ids. */
+export async function writeCompactQuestions(seed: number, options: CompactOptions): Promise<CompactQuestions> {
+  const search = options.search ?? createFactbookTools().find(({ name }) => name === 'search');
+  if (search === undefined) throw new Error('there is no search tool');
+  const writer = createFactbookWriter();
+  const writing = new Writing(writer, options);
+  let index = 0;
+  for await (const draft of writer.seeds(ALL_SEEDS, seed)) {
+    index += 1;
+    if (writing.isFull) break;
+    if (writing.wants(draft.split)) await writing.take(await grow(draft, search, createRandom(seed, index)));
+  }
+  return { accepted: [...writing.accepted.values()], rejected: [...writing.rejected.values()] };
+}
