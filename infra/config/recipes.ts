@@ -11,6 +11,8 @@ const recipes: Readonly<Record<Config['recipe'], Settings>> = {
     learningRate: 0.00001,
     entropyBonus: 0,
     maxTurns: 200,
+    // ten pages' worth a turn: the turns are the limit
+    maxTokens: 10_000_000,
     stepReward: 'length',
     answersToEnd: 3,
     workerConcurrency: 16,
