@@ -16,8 +16,8 @@ import { requestsOf } from './fold-topic.ts';
 import { createWatch } from './fold-watch.ts';
 
 const PARTITIONS = 8;
-/** Groups of a partition that are open at once: many more than run at once, for the slowest trajectory keeps its group open. */
-const WINDOW = 256;
+/** Groups of a partition that are open at once: many more than end within one fetch, for the next ones are admitted behind it. */
+const WINDOW = 1_024;
 
 /** The path of the trainer, with groups admitted and settled as they become ready. */
 async function fold({ brokers, topic }: FoldJob): Promise<FoldMeasure> {

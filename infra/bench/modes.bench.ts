@@ -58,14 +58,6 @@ interface Figures {
   readonly asked: number;
 }
 
-if (flags.help) {
-  process.stdout.write(
-    'npm run bench modes [-- --minutes 10 --seeds 1,2,3 --generation 400 --tool 100 --sigma 0.75 --staleness 4 --quick --out DIR]\n',
-  );
-} else {
-  process.exitCode = (await bench()) ? 0 : 1;
-}
-
 async function bench(): Promise<boolean> {
   const environment = describeEnvironment();
   const minutes = flags.quick ? 1 : Number(flags.minutes);
@@ -250,4 +242,12 @@ async function report(all: readonly Figures[], environment: ReturnType<typeof de
     },
     flags.out,
   );
+}
+
+if (flags.help) {
+  process.stdout.write(
+    'npm run bench modes [-- --minutes 10 --seeds 1,2,3 --generation 400 --tool 100 --sigma 0.75 --staleness 4 --quick --out DIR]\n',
+  );
+} else {
+  process.exitCode = (await bench()) ? 0 : 1;
 }
