@@ -1,5 +1,6 @@
 // The engine's own way from a topic to a table: a table of engine Kafka that reads Avro by the ids of a registry, and a
 // materialized view that puts its rows into the very table that our sink fills, with the same columns.
+import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import { publishedSchemas } from '../../schemas/generated/events.ts';
 import { contentId } from '../../schemas/subjects.ts';
@@ -64,7 +65,7 @@ export async function startEngineReader(store: Store, reader: EngineReader): Pro
   const { brokers, topic, registryUrl, consumers, blockRows } = reader;
   await store.command(`
     create table turns_queue (${COLUMNS}) engine = Kafka
-    settings kafka_broker_list = '${brokers.join(',')}', kafka_topic_list = '${topic}', kafka_group_name = 'engine-${consumers}-${blockRows}',
+    settings kafka_broker_list = '${brokers.join(',')}', kafka_topic_list = '${topic}', kafka_group_name = 'engine-${randomUUID()}',
       kafka_format = 'AvroConfluent', format_avro_schema_registry_url = '${registryUrl}', kafka_num_consumers = ${consumers},
       kafka_thread_per_consumer = ${consumers > 1 ? 1 : 0}, kafka_max_block_size = ${blockRows}, kafka_poll_max_batch_size = ${blockRows},
       kafka_flush_interval_ms = 1000`);
