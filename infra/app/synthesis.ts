@@ -1,6 +1,7 @@
 // Question synthesis for the command line: candidates go to the log as they are made, accepted ones to a file as well.
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { once } from 'node:events';
+import { createLlmWriter } from '../../producers/questions/synthesis/llm/llm-writer.ts';
 import { createFactbookWriter } from '../../producers/questions/synthesis/factbook-writer.ts';
 import type { QuestionWriter } from '../../producers/questions/synthesis/port.ts';
 import type { SynthesisReport } from '../../producers/questions/synthesis/report.ts';
@@ -11,6 +12,9 @@ import type { EventWriter, Logger } from '../../streams/core/ports.ts';
 import type { Config } from '../config/descriptors.ts';
 import { topicPlanOf } from '../kafka/topics.ts';
 import { appendAll } from './questions.ts';
+import { openWriterModels } from './synthesis-models.ts';
+import { factbookSeeds, readSeeds } from './synthesis-seeds.ts';
+import { toolsOf } from './tools-of.ts';
 import { withLog } from './with-log.ts';
 
 export type SynthesisSettings = Pick<
@@ -37,6 +41,10 @@ export interface SynthesisJob {
   readonly output: string | undefined;
   /** Writes every candidate to the log. */
   readonly log: boolean;
+  /** JSON lines of the questions to grow; those of the factbook without. */
+  readonly seedPath: string | undefined;
+  /** Of the questions of `seedPath`, where the writer does not decide it. */
+  readonly split: 'train' | 'heldout';
 }
 
 const shareOf = (gates: QuestionAccepted['gates']): string => gates.find(({ gate }) => gate === 'closed_book')?.detail ?? '';
@@ -69,6 +77,10 @@ async function opened(path: string): Promise<WriteStream> {
   }
 }
 
+async function ended(stream: WriteStream | undefined): Promise<void> {
+  if (stream !== undefined) await new Promise<void>((resolve) => stream.end(resolve));
+}
+
 async function writeLines(stream: WriteStream | undefined, events: readonly QuestionAccepted[]): Promise<void> {
   if (stream === undefined || events.length === 0) return;
   if (!stream.write(events.map(questionLine).join(''))) await once(stream, 'drain');
@@ -98,7 +110,7 @@ async function runInto<S>(job: SynthesisJob, questions: QuestionWriter<S>, event
   const file = job.output === undefined ? undefined : await opened(job.output);
   const log = portions(events);
   try {
-    const report = await synthesize(questions, {
+    return await synthesize(questions, {
       ...job.settings,
       occurredAt: Date.now() * 1_000,
       producer: `questions synthesize (${questions.name})`,
@@ -108,15 +120,14 @@ async function runInto<S>(job: SynthesisJob, questions: QuestionWriter<S>, event
         await writeLines(file, made.accepted);
       },
     });
-    await log.flush();
-    return report;
   } finally {
-    if (file !== undefined) await new Promise<void>((resolve) => file.end(resolve));
+    // also after a failure: what was made before is kept
+    await log.flush().finally(() => ended(file));
   }
 }
 
 /** Runs a synthesis with a writer, with a log or without. */
-export async function synthesizeWith<S>(job: SynthesisJob, questions: QuestionWriter<S>): Promise<SynthesisReport> {
+async function synthesizeWith<S>(job: SynthesisJob, questions: QuestionWriter<S>): Promise<SynthesisReport> {
   const { config, logger } = job;
   if (!job.log) return runInto(job, questions, undefined);
   return withLog({ config, logger, purpose: 'questions synthesize' }, async ({ kafka }, found) => {
@@ -131,4 +142,21 @@ export async function synthesizeWith<S>(job: SynthesisJob, questions: QuestionWr
 }
 
 /** Questions out of the factbook; no model, no network. */
-export const synthesizeFromFactbook = (job: SynthesisJob): Promise<SynthesisReport> => synthesizeWith(job, createFactbookWriter());
+export async function synthesizeFromFactbook(job: SynthesisJob): Promise<SynthesisReport> {
+  const seeds = job.seedPath === undefined ? undefined : await readSeeds(job.seedPath, job.split);
+  return synthesizeWith(job, createFactbookWriter(seeds?.map(({ question }) => question)));
+}
+
+/** Questions that language models write and check, with facts that the configured tools find. */
+export async function synthesizeWithModels(job: SynthesisJob): Promise<SynthesisReport> {
+  const { config, logger, seedPath, split, settings } = job;
+  const models = openWriterModels(config, logger);
+  const tools = await toolsOf(config);
+  try {
+    const seeds = seedPath === undefined ? factbookSeeds(settings) : await readSeeds(seedPath, split);
+    return await synthesizeWith(job, createLlmWriter({ ...models.named, seeds, tools: tools.tools, now: Date.now }));
+  } finally {
+    models.close();
+    await tools.close();
+  }
+}

@@ -5,6 +5,7 @@ import { llmDescriptors } from './llm-descriptors.ts';
 import { webDescriptors } from './web-descriptors.ts';
 import { modeDescriptors } from './mode-descriptors.ts';
 import { recipeDescriptors } from './recipe-descriptors.ts';
+import { synthesisDescriptors } from './synthesis-descriptors.ts';
 
 interface Common<T> {
   readonly env: string;
@@ -392,6 +393,7 @@ export const descriptors = {
   ...judgeDescriptors,
   ...modeDescriptors,
   ...recipeDescriptors,
+  ...synthesisDescriptors,
 } as const satisfies Record<string, Descriptor>;
 
 /** Everything that can be configured; frozen. */

@@ -8,10 +8,14 @@ import type { CommandContext } from '../context.ts';
 import { examples, wholeIn } from '../options.ts';
 import { createProgressLine } from '../progress-line.ts';
 import { renderSynthesis } from '../synthesis-view.ts';
-import { datasetSlug } from './questions-options.ts';
+import { assertReadable, datasetSlug } from './questions-options.ts';
 
 interface SynthesizeFlags {
   readonly from: 'factbook';
+  readonly writer: 'factbook' | 'llm';
+  readonly seedPath?: string;
+  readonly split: 'train' | 'heldout';
+  readonly concurrency?: number;
   readonly injectRounds: number;
   readonly fuzzRounds: number;
   readonly count: number;
@@ -38,14 +42,23 @@ const HELP = `
 Each seed question grows in rounds: an injection puts a fact about an entity in its place, a fuzz blurs a detail. Every
 candidate passes the gates well_formed, timely, new_information, unique_answer and split_disjoint, and each question at the
 end difficulty and not_a_duplicate. Accepted and rejected candidates are events on questions, with their whole history, and
-rows of the table questions. The same seed makes the same questions.
+rows of the table questions.
+
+--writer factbook needs no model: it grows questions about one field of one country, and the same seed makes the same ones.
+--writer llm grows any questions: the model at TURNSTREAM_SYNTHESIS_URL chooses the rounds and writes, with facts that the
+tools of TURNSTREAM_TOOLS find; the model at TURNSTREAM_SYNTHESIS_CHECK_URL answers without tools and gives the verdicts.
+When a server is gone for good, what was accepted before is kept, and the exit code is 1.
 `;
 
 /** `turnstream questions synthesize`: seed questions that grow harder. */
 export function synthesizeCommand(context: CommandContext): Command {
   return new Command('synthesize')
     .description('make harder questions out of seed questions: rounds of injection and fuzzing, each candidate through the gates')
-    .addOption(new Option('--from <source>', 'where the facts are').choices(['factbook']).default('factbook'))
+    .addOption(new Option('--from <source>', 'whose questions to begin with').choices(['factbook']).default('factbook'))
+    .addOption(new Option('--seed-path <file>', 'JSON lines of questions to begin with, as questions import reads them').conflicts('from'))
+    .addOption(new Option('--split <split>', 'what the questions of --seed-path are for').choices(['train', 'heldout']).default('train'))
+    .addOption(new Option('--writer <writer>', 'who makes the steps').choices(['factbook', 'llm']).default('factbook'))
+    .option('--concurrency <n>', 'questions that grow at once (1 for the factbook, 16 for llm)', wholeIn(1, 10_000))
     .option('--inject-rounds <n>', 'injections of a question at most', wholeIn(1, 64), 4)
     .option('--fuzz-rounds <n>', 'fuzzes of a question at most', wholeIn(0, 64), 2)
     .option('--count <n>', 'seed questions at most', wholeIn(1, 1_000_000), 2_000)
@@ -65,6 +78,7 @@ export function synthesizeCommand(context: CommandContext): Command {
       'after',
       examples(
         'turnstream questions synthesize --from factbook --inject-rounds 4 --fuzz-rounds 2 --output questions.jsonl',
+        'turnstream questions synthesize --writer llm --seed-path seeds.jsonl --dataset mine --output mine.jsonl',
         'turnstream questions synthesize --count 100 --no-log --output few.jsonl && turnstream questions check few.jsonl',
         'turnstream up --dataset synthetic',
       ),
@@ -74,19 +88,23 @@ export function synthesizeCommand(context: CommandContext): Command {
     });
 }
 
+/** Walks of a model wait for its server most of the time. */
+const LLM_WALKS = 16;
+
 async function run(context: CommandContext, flags: SynthesizeFlags): Promise<void> {
   const config = loadConfig(context.env);
-  const { output, report: reportFile, log, json, from: _source, ...settings } = flags;
+  const { output, report: reportFile, log, json, from: _source, writer, seedPath, split, concurrency, ...settings } = flags;
   if (!log && output === undefined) throw new PlatformError('USAGE_INVALID', 'making questions: --no-log needs --output');
-  const { synthesizeFromFactbook } = await import('../../app/synthesis.ts');
+  if (seedPath !== undefined) assertReadable('making questions', seedPath);
+  const { synthesizeFromFactbook, synthesizeWithModels } = await import('../../app/synthesis.ts');
   const interrupts = listenForInterrupts({ onSecond: () => process.exit(130), now: Date.now });
   const line = createProgressLine(process.stderr);
   try {
-    const report = await synthesizeFromFactbook({
-      ...{ config, logger: commandLogger(context), output, log },
+    const report = await (writer === 'llm' ? synthesizeWithModels : synthesizeFromFactbook)({
+      ...{ config, logger: commandLogger(context), output, log, seedPath, split },
       settings: {
         ...settings,
-        concurrency: 1,
+        concurrency: concurrency ?? (writer === 'llm' ? LLM_WALKS : 1),
         signal: interrupts.signal,
         onProgress: ({ walks, accepted, rejected }) => {
           line.show(`${walks} walks, ${accepted} accepted, ${rejected} rejected`);

@@ -1,6 +1,7 @@
 // The writer that needs no model: its facts are the country profiles, and every claim of uniqueness is a query over them.
 // No IO beyond the profiles, no clock; the same draws make the same questions.
 import type { Evidence } from '../../../schemas/generated/events.ts';
+import { PlatformError } from '../../../streams/core/errors.ts';
 import { createRandom } from '../../../streams/core/random.ts';
 import { heldOut } from '../../../streams/questions/order.ts';
 import { normalizeAnswer } from '../../../streams/reward/normalise.ts';
@@ -183,9 +184,31 @@ const pathOf = (description: Description): readonly string[] =>
 const verdict = (faults: readonly string[], good: string): Promise<Verdict> =>
   Promise.resolve(faults.length === 0 ? passed(good) : refused(faults.join('; ')));
 
+const wordsOf = (question: string): string => spaced(question).trim();
+
+/** The drafts that ask these questions. Throws QUESTIONS_INVALID when there is one that the writer does not know. */
+function chosen(drafts: readonly FactbookDraft[], wanted: readonly string[]): readonly FactbookDraft[] {
+  const known = new Set(drafts.map(({ question }) => wordsOf(question)));
+  const strange = wanted.filter((question) => !known.has(wordsOf(question)));
+  if (strange.length > 0) {
+    const shown = strange.slice(0, 5).map((question) => `"${question.slice(0, 200)}"`);
+    throw new PlatformError(
+      'QUESTIONS_INVALID',
+      `making questions out of the factbook: ${strange.length} of ${wanted.length} seed questions ask for no field of a profile by its name: ${shown.join('; ')}; a language model takes any (--writer llm)`,
+    );
+  }
+  const words = new Set(wanted.map(wordsOf));
+  return drafts.filter(({ question }) => words.has(wordsOf(question)));
+}
+
 class FactbookWriter implements QuestionWriter<FactbookState> {
   readonly name = 'factbook';
+  readonly #wanted: readonly string[] | undefined;
   #heldOut: ReadonlySet<string> = new Set();
+
+  constructor(wanted?: readonly string[]) {
+    this.#wanted = wanted;
+  }
 
   seeds(count: number, seed: number): readonly FactbookDraft[] {
     this.#heldOut = heldOut(
@@ -194,11 +217,10 @@ class FactbookWriter implements QuestionWriter<FactbookState> {
       HELD_OUT_SHARE,
     );
     const all = countries().flatMap((end) => asking.filter((ask) => valuesOf(end, ask).length === 1).map((ask) => ({ end, ask })));
-    return shuffled(all, createRandom(seed))
-      .slice(0, count)
-      .map(({ end, ask }) =>
-        draftOf({ end, ask, description: { kind: 'name', profile: end } }, this.#heldOut.has(end.code) ? 'heldout' : 'train'),
-      );
+    const drafts = shuffled(all, createRandom(seed)).map(({ end, ask }) =>
+      draftOf({ end, ask, description: { kind: 'name', profile: end } }, this.#heldOut.has(end.code) ? 'heldout' : 'train'),
+    );
+    return (this.#wanted === undefined ? drafts : chosen(drafts, this.#wanted)).slice(0, count);
   }
 
   inject(draft: FactbookDraft, { random, left }: { random: () => number; left: number }): Promise<Edited<FactbookState> | undefined> {
@@ -291,5 +313,8 @@ class FactbookWriter implements QuestionWriter<FactbookState> {
   }
 }
 
-/** A writer of its own held-out countries, which its first seeds decide. */
-export const createFactbookWriter = (): QuestionWriter<FactbookState> => new FactbookWriter();
+/** A writer of its own held-out countries, which its first seeds decide. It grows the wanted questions, or all that it has. */
+export const createFactbookWriter = (wanted?: readonly string[]): QuestionWriter<FactbookState> => new FactbookWriter(wanted);
+
+/** The seed questions of this writer alone, each about one field of one country. */
+export const createFactbookSeeds = (count: number, seed: number): readonly Draft<unknown>[] => new FactbookWriter().seeds(count, seed);

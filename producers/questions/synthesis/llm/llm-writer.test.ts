@@ -1,8 +1,15 @@
 // The writer against a scripted server: the requests are real, the words are the test's.
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createServedModel } from '../../../../infra/llm/openai-model.ts';
-import { startLlmServer, type LlmServer, type Reply, type SeenRequest } from '../../../../infra/testing/llm-server.ts';
+import { startLlmServer, type LlmServer, type SeenRequest } from '../../../../infra/testing/llm-server.ts';
+import {
+  synthesisPromptOf,
+  synthesisPrompts,
+  synthesizer,
+  type SynthesisPrompt,
+  type SynthesisWords,
+} from '../../../../infra/testing/llm-synthesizer.ts';
 import { silentLogger } from '../../../../infra/testing/logger.ts';
 import type { QuestionAccepted, QuestionRejected } from '../../../../schemas/generated/events.ts';
 import type { Tool, ToolResult } from '../../../../streams/core/agents.ts';
@@ -11,27 +18,17 @@ import { synthesize, type SynthesisOptions } from '../synthesize.ts';
 import { createLlmWriter, type SeedQuestion } from './llm-writer.ts';
 import { fieldsOf, isYes } from './reply.ts';
 
+vi.setConfig({ testTimeout: 300_000 });
+
 const SEED = 'Which river flows through Vienna?';
 const INJECTED = 'Which river flows through the capital of Austria?';
 const FUZZED = 'Which river flows through the capital of a landlocked republic?';
 const QUOTE = 'Vienna is the capital of Austria.';
 
-const kinds = {
-  choose: 'Which step makes this question harder',
-  entity: 'Choose one thing that the question names',
-  inject: 'Choose a fact about',
-  fuzz: 'Choose one detail',
-  wellFormed: 'You examine a question',
-  timely: 'You examine whether a question will keep',
-  covered: 'A fact is about to be put',
-  closedBook: 'Answer this question from what you know',
-  alternative: 'Somebody gave an answer',
-  judge: 'You mark the answer',
-} as const;
-type Kind = keyof typeof kinds;
-type Words = Readonly<Record<Kind, string | ((request: SeenRequest) => string | Reply)>>;
+type Kind = SynthesisPrompt;
+type Words = SynthesisWords;
 
-const good: Words = {
+const good = {
   choose: '{"action": "inject"}',
   entity: '{"entity": "Vienna", "query": "Vienna city"}',
   inject: JSON.stringify({ quote: QUOTE, fact: 'it is the capital of Austria', question: INJECTED }),
@@ -42,7 +39,7 @@ const good: Words = {
   closedBook: 'It may be this. {"answer": "Rhine"}',
   alternative: '{"reason": "the Rhine flows elsewhere", "valid": "no"}',
   judge: '{"rationale": "another river", "judgement": "incorrect"}',
-};
+} satisfies Words;
 
 const result = (more: Partial<ToolResult>): ToolResult => ({
   ...{ status: 'ok', errorType: '', text: '', items: [], cacheHit: false },
@@ -77,12 +74,10 @@ interface Asked {
 /** Lets the server say these words, and takes down what it was asked. */
 function script(words: Partial<Words> = {}): readonly Asked[] {
   const asked: Asked[] = [];
+  const answer = synthesizer({ ...good, ...words });
   server.setScript((request) => {
-    const kind = (Object.keys(kinds) as Kind[]).find((one) => request.prompt.includes(kinds[one]));
-    asked.push({ kind, request });
-    const said = kind === undefined ? 'what?' : { ...good, ...words }[kind];
-    const reply = typeof said === 'string' ? said : said(request);
-    return typeof reply === 'string' ? { kind: 'says', text: reply } : reply;
+    asked.push({ kind: synthesisPromptOf(request), request });
+    return answer(request);
   });
   return asked;
 }
@@ -251,8 +246,8 @@ describe('each gate refuses', () => {
   it('a fact of the same sentence', async () => {
     const again = JSON.stringify({ quote: 'capital of Austria', fact: 'f', question: 'Which river flows through a capital of a state?' });
     script({
-      entity: ({ prompt }) => (prompt.includes(INJECTED) ? '{"entity": "Austria", "query": "Austria"}' : String(good.entity)),
-      inject: ({ prompt }) => (prompt.includes(INJECTED) ? again : String(good.inject)),
+      entity: ({ prompt }) => (prompt.includes(INJECTED) ? '{"entity": "Austria", "query": "Austria"}' : good.entity),
+      inject: ({ prompt }) => (prompt.includes(INJECTED) ? again : good.inject),
     });
     const made = await make({ injectRounds: 2, fuzzRounds: 0 });
     expect(made.accepted.map(({ question }) => question)).toEqual([INJECTED]);
@@ -271,21 +266,8 @@ describe('each gate refuses', () => {
 });
 
 describe('replies that nobody can use', () => {
-  const garbage = [
-    '',
-    ' ',
-    'null',
-    '{',
-    '}{',
-    '{"action": 7}',
-    '[]',
-    '{"good": {}}',
-    '```json\n{broken```',
-    '<think>',
-    '\u0000\ud83d',
-    '{'.repeat(3_000),
-  ];
-  it.each(Object.keys(kinds) as Kind[])('%s: rejected with a reason, never an exception', async (kind) => {
+  const garbage = ['', 'null', '}{', '{"action": 7, "good": {}}', '```json\n{broken```', '\u0000\ud83d', '{'.repeat(3_000)];
+  it.each(synthesisPrompts)('%s: rejected with a reason, never an exception', async (kind) => {
     const closedBook = kind === 'closedBook' ? {} : { closedBook: good.closedBook };
     for (const text of garbage) {
       script({ [kind]: text, ...closedBook });
@@ -383,7 +365,7 @@ describe('an endpoint that dies', () => {
 
   it('that is away for a moment is asked again', async () => {
     let refused = 0;
-    script({ fuzz: () => (refused++ === 0 ? { kind: 'status', status: 503 } : String(good.fuzz)) });
+    script({ fuzz: () => (refused++ === 0 ? { kind: 'status', status: 503 } : good.fuzz) });
     expect((await make()).accepted).toHaveLength(1);
     expect(refused).toBe(2);
   });
