@@ -41,6 +41,15 @@ const get = async (server: HttpServer, url: string) => {
 };
 
 describe('the document', () => {
+  it('names every operation once, for generated code', async () => {
+    const { body } = await get(shared, '/openapi.json');
+    const paths = Object.values(body['paths'] as Record<string, Record<string, { operationId: string }>>);
+    const names = paths.flatMap((item) => Object.values(item).map(({ operationId }) => operationId));
+    expect(new Set(names).size).toBe(names.length);
+    expect(names).toEqual(expect.arrayContaining(['getRuns', 'getRunsByRunSteps', 'postSql']));
+    expect(names.filter((name) => !/^[a-z]+[a-zA-Z0-9]+$/.test(name))).toEqual([]);
+  });
+
   it('is valid OpenAPI 3.1 and holds every route', async () => {
     const { body } = await get(shared, '/openapi.json');
     const outcome = await new Validator().validate(body);

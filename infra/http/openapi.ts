@@ -57,19 +57,28 @@ const problem: Json = {
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
 
-/** The document as clients see it: the default answer of every operation is a problem. */
+/** The document as clients see it: the default answer of every operation is a problem, and each has a name for generated code. */
 export function withProblems(document: object): object {
   const { paths, ...rest } = document as Json;
   if (!isObject(paths)) return document;
-  const mapped = Object.entries(paths).map(([path, item]) => [path, isObject(item) ? withDefaults(item) : item]);
+  const mapped = Object.entries(paths).map(([path, item]) => [path, isObject(item) ? withDefaults(path, item) : item]);
   return { ...rest, paths: Object.fromEntries(mapped) as Json };
 }
 
-function withDefaults(item: Json): Json {
+/** get /v1/runs/{run}/steps is getRunsByRunSteps. */
+function operationId(method: string, path: string): string {
+  const words = path
+    .replace(/^\/v1\//, '/')
+    .replaceAll('{', 'by/')
+    .split(/[^a-zA-Z0-9]+/);
+  return method + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+}
+
+function withDefaults(path: string, item: Json): Json {
   const operations = Object.entries(item).map(([method, operation]) => {
     if (!isObject(operation)) return [method, operation];
     const responses = isObject(operation['responses']) ? operation['responses'] : {};
-    return [method, { ...operation, responses: { ...responses, default: problem } }];
+    return [method, { operationId: operationId(method, path), ...operation, responses: { ...responses, default: problem } }];
   });
   return Object.fromEntries(operations) as Json;
 }
