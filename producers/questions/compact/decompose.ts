@@ -1,6 +1,6 @@
 // A question taken apart: what else can be asked about the country that it names. Each part can be looked up by itself, and
 // its answer says something of the country that does not tell by itself which one it is.
-import { fieldOf } from '../../rollouts/tools/factbook-profiles.ts';
+import { factbookProfiles, fieldOf } from '../../rollouts/tools/factbook-profiles.ts';
 import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
 import { attributes, valuesOf } from '../attributes.ts';
 import type { Attribute } from '../attributes.ts';
@@ -40,12 +40,32 @@ function saidOf(profile: Profile, attribute: Told): Clause | undefined {
   return clauses.find((clause) => leavesOpen(clause, profile));
 }
 
-function boundsOf(profile: Profile, quantity: Quantity, random: () => number): Clause | undefined {
+const holders = new Map<Quantity, ReadonlyMap<number, number>>();
+
+/** How many profiles have exactly that figure. */
+function holdersOf(quantity: Quantity, value: number): number {
+  let counts = holders.get(quantity);
+  if (counts === undefined) {
+    const found = factbookProfiles().map((profile) => figureOf(profile, quantity));
+    const made = new Map<number, number>();
+    for (const figure of found) if (figure.kind === 'figure') made.set(figure.value, (made.get(figure.value) ?? 0) + 1);
+    holders.set(quantity, made);
+    counts = made;
+  }
+  return counts.get(value) ?? 0;
+}
+
+/** The figure where others share it, else bounds around it. */
+function figuredOf(profile: Profile, quantity: Quantity, random: () => number): Clause | undefined {
   const found = figureOf(profile, quantity);
-  const bounds = found.kind === 'figure' ? boundsAround(found.value, 0, random()) : undefined;
-  if (bounds === undefined) return undefined;
-  const clause: Clause = { kind: 'between', quantity, low: bounds[0], high: bounds[1] };
-  return leavesOpen(clause, profile) ? clause : undefined;
+  if (found.kind !== 'figure') return undefined;
+  const bounds = boundsAround(found.value, 0, random());
+  const isShared = holdersOf(quantity, found.value) > 1;
+  const clauses: readonly Clause[] = [
+    ...(isShared ? [{ kind: 'figure' as const, quantity, value: found.value }] : []),
+    ...(bounds === undefined ? [] : [{ kind: 'between' as const, quantity, low: bounds[0], high: bounds[1] }]),
+  ];
+  return clauses.find((clause) => leavesOpen(clause, profile));
 }
 
 /** The parts of a question about a country, in an order that the draws decide; none asks what the question asks. */
@@ -59,7 +79,7 @@ export function decompose(about: Profile, askedLabel: string, random: () => numb
     ...quantities.map((quantity) => ({
       text: `What is the ${quantity.noun} of ${about.title}?`,
       label: quantity.label,
-      read: (profile: Profile, draw: () => number) => boundsOf(profile, quantity, draw),
+      read: (profile: Profile, draw: () => number) => figuredOf(profile, quantity, draw),
     })),
   ];
   return parts
