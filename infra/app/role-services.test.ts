@@ -20,6 +20,11 @@ process.send({ type: 'metrics', role: mode, metrics: [] });
 process.send('nonsense');
 if (mode === 'fails') process.send({ type: 'failed', code: process.env.CODE, message: 'no good' }, () => process.exit(2));
 else if (mode === 'ends') setTimeout(() => process.exit(0), 10);
+else if (mode === 'hangs') for (;;);
+else if (mode === 'talks') {
+  let said = 0;
+  setInterval(() => process.send({ type: 'metrics', role: mode, metrics: [] }, () => (said += 1) === 30 && process.exit(0)), 100);
+}
 else if (mode === 'echoes') process.on('message', (message) => { console.log(JSON.stringify(message)); process.exit(0); });
 else { process.on('disconnect', () => process.exit(0)); process.on('SIGTERM', () => process.exit(143)); }
 `;
@@ -61,6 +66,14 @@ describe('role services', () => {
     killed.kill();
     expect(await killed.exited).toEqual({ code: null, signal: 'SIGKILL' });
     made.pass({ type: 'metrics', role: 'trainer', metrics: [] });
+  });
+
+  it('kill a process that hangs, and only one', async () => {
+    const hanging = await service('hangs', { silence: { tickMs: 20, ticks: 5 } }).made.launch(signal);
+    expect(await hanging.exited).toEqual({ code: null, signal: 'SIGKILL' });
+    expect(readFileSync(join(dir, 'log'), 'utf8')).toContain('"role":"hangs"');
+    const talking = await service('talks', { silence: { tickMs: 500, ticks: 5 } }).made.launch(signal);
+    expect(await talking.exited, 'it ended by itself, after longer than a silent one may').toEqual({ code: 0, signal: null });
   });
 
   it('pass metrics on to it, and keep what it logs', async () => {

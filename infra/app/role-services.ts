@@ -1,4 +1,5 @@
 // Roles as services of the supervisor: what they are called with, and what their end means.
+import { writeSync } from 'node:fs';
 import { errorCodes, isPlatformError, PlatformError, type ErrorCode } from '../../streams/core/errors.ts';
 import type { RoleStatus } from '../../streams/core/telemetry.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -18,7 +19,12 @@ export interface RoleServiceOptions {
   readonly onSuccess: 'restart' | 'done';
   readonly onStatus: (status: RoleStatus) => void;
   readonly onMetrics: (message: MetricsMessage) => void;
+  /** A process that says nothing for so many ticks hangs, and is killed; those during which the supervisor slept do not count. */
+  readonly silence?: { readonly tickMs: number; readonly ticks: number };
 }
+
+/** 90 s: a role says something every few seconds. */
+const SILENCE = { tickMs: 5_000, ticks: 18 };
 
 export interface RoleService extends Service {
   /** Sends what other roles said to its process. */
@@ -49,8 +55,9 @@ const FINAL: ReadonlySet<string> = new Set<ErrorCode>([
 export function roleService(options: RoleServiceOptions): RoleService {
   let child: RoleChild | undefined;
   let failed: FailedMessage | undefined;
-  let starts = 0;
+  let [starts, silentTicks] = [0, 0];
   function onMessage(message: FromRole): void {
+    silentTicks = 0;
     if (message.type === 'status') options.onStatus(message.status);
     else if (message.type === 'metrics') options.onMetrics(message);
     else failed = message;
@@ -59,8 +66,31 @@ export function roleService(options: RoleServiceOptions): RoleService {
     failed = undefined;
     starts += 1;
     const { program, args, log } = options;
-    child = await startRoleChild({ program, args, log, env: options.env(), onMessage });
-    return child;
+    const started = await startRoleChild({ program, args, log, env: options.env(), onMessage });
+    child = started;
+    watchSilence(started);
+    return started;
+  }
+  function watchSilence(watched: RoleChild): void {
+    const { tickMs, ticks } = options.silence ?? SILENCE;
+    silentTicks = 0;
+    const timer = setInterval(() => {
+      silentTicks += 1;
+      if (silentTicks < ticks) return;
+      clearInterval(timer);
+      const told = {
+        level: 50,
+        time: Date.now(),
+        role: options.name,
+        pid: watched.pid,
+        msg: `silent for ${(ticks * tickMs) / 1_000} s: killed`,
+      };
+      writeSync(options.log, `${JSON.stringify(told)}\n`);
+      watched.kill();
+    }, tickMs).unref();
+    void watched.exited.finally(() => {
+      clearInterval(timer);
+    });
   }
   const failure = (): PlatformError | undefined => finalFailure(options.name, failed);
   return {
