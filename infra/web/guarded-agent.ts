@@ -52,6 +52,10 @@ function guardedLookup(resolve: Resolve): Lookup {
   };
 }
 
+/** As it stands in the list of what is allowed. */
+const placeOf = (hostname: string, port: string, protocol: string): string =>
+  `${hostname}:${port === '' ? (protocol === 'https:' ? '443' : '80') : port}`;
+
 const bracketless = (hostname: string): string => hostname.replace(/^\[(.*)\]$/, '$1');
 
 /** Makes the agent; close it. */
@@ -63,8 +67,7 @@ export function createGuardedAgent({ allowed, connectTimeoutMs, resolve = system
     connect(options, callback) {
       const { hostname, port, protocol } = options;
       const bare = bracketless(hostname);
-      const place = `${hostname}:${port === '' ? (protocol === 'https:' ? '443' : '80') : port}`;
-      if (allowed.has(place)) {
+      if (allowed.has(placeOf(hostname, port, protocol))) {
         open(options, callback);
         return;
       }
@@ -78,5 +81,24 @@ export function createGuardedAgent({ allowed, connectTimeoutMs, resolve = system
     pipelining: 1,
     keepAliveTimeout: 4_000,
     maxHeaderSize: 32 * 1_024,
+  });
+}
+
+/**
+ * Whether a URL that somebody else will fetch leads to public addresses only, as far as this machine can tell: the other
+ * side looks the name up again. `unknown` when the name has no address here.
+ */
+export function judgeUrl(
+  { hostname, port, protocol }: URL,
+  { allowed, resolve = systemLookup }: Pick<GuardOptions, 'allowed' | 'resolve'>,
+): Promise<'public' | 'private' | 'unknown'> {
+  if (allowed.has(placeOf(hostname, port, protocol))) return Promise.resolve('public');
+  const bare = bracketless(hostname);
+  if (isIP(bare) !== 0) return Promise.resolve(isPrivateAddress(bare) ? 'private' : 'public');
+  return new Promise((done) => {
+    resolve(bare, { all: true }, (error, addresses) => {
+      if (error !== null || addresses.length === 0) done('unknown');
+      else done(addresses.some(({ address }) => isPrivateAddress(address)) ? 'private' : 'public');
+    });
   });
 }

@@ -8,7 +8,7 @@ import type { Dispatcher } from 'undici';
 import { ask, type Asked } from './ask.ts';
 import { createDiskCache, type DiskCache } from './disk-cache.ts';
 import { fetchPage, parsePageUrl, type FetchFailure } from './fetch-page.ts';
-import { createGuardedAgent, type Resolve } from './guarded-agent.ts';
+import { createGuardedAgent, judgeUrl, type Resolve } from './guarded-agent.ts';
 import type { WebOptions } from './options.ts';
 import { readablePage } from './readable.ts';
 import { cleanQuery, failed, found, page, type Doc } from './results.ts';
@@ -36,6 +36,13 @@ const reasons: Readonly<Record<string, string>> = {
 
 const refusedText = (argument: string, { errorType, message }: { readonly errorType: string; readonly message: string }): string =>
   `${argument.slice(0, 200)} cannot be read: ${reasons[errorType] ?? message}`;
+
+const judgements = {
+  private: { status: 'refused', errorType: 'private_address', message: 'the address is not a public one' },
+  unknown: { status: 'error', errorType: 'dns', message: 'the name has no address' },
+  ended: { status: 'timeout', errorType: 'timeout', message: 'the name was not looked up in time' },
+  aborted: { status: 'timeout', errorType: 'aborted', message: 'the call was stopped' },
+} as const;
 
 const isDoc = (value: unknown): value is Doc =>
   typeof value === 'object' && value !== null && 'url' in value && 'title' in value && 'text' in value;
@@ -153,14 +160,34 @@ class Web {
     return readSerper(asked.text, topK) ?? failed('error', 'bad_answer', 'The search answered with something that is no result.');
   }
 
-  /** Jina fetches the page: a numeric or local address is refused here, names are its own business. */
+  /** Jina fetches the page: what is private by its number, or by any address of its name, is refused before Jina is asked. */
   async #askJina(url: URL, signal: AbortSignal): Promise<readonly Doc[] | ToolResult> {
+    const problem = await this.#problemOf(url, signal);
+    if (problem !== undefined) return failed(problem.status, problem.errorType, refusedText(url.href, problem));
     const { jinaUrl, jinaApiKey } = this.#options;
     const headers: Record<string, string> = { accept: 'application/json' };
     if (jinaApiKey !== '') headers['authorization'] = `Bearer ${jinaApiKey}`;
     const asked = await this.#ask(`${jinaUrl.replace(/\/+$/, '')}/${url.href}`, signal, { method: 'GET', headers });
     if (!asked.ok) return failed(asked.status, asked.errorType, refusedText(url.href, asked));
     return [readJina(asked.text, url.href)];
+  }
+
+  /** Why Jina is not to be asked for a page. */
+  async #problemOf(url: URL, signal: AbortSignal): Promise<Pick<FetchFailure, 'status' | 'errorType' | 'message'> | undefined> {
+    const { allowed, timeoutMs } = this.#options;
+    const { resolve } = this.#parts;
+    const ended = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const judged = await Promise.race([
+      judgeUrl(url, { allowed: new Set(allowed), ...(resolve === undefined ? {} : { resolve }) }),
+      new Promise<'ended'>((done) => {
+        ended.addEventListener('abort', () => {
+          done('ended');
+        });
+        if (ended.aborted) done('ended');
+      }),
+    ]);
+    if (judged === 'public') return undefined;
+    return judged === 'ended' && signal.aborted ? judgements.aborted : judgements[judged];
   }
 
   async #read(url: URL, signal: AbortSignal): Promise<readonly Doc[] | ToolResult> {
