@@ -214,7 +214,7 @@ async function main(): Promise<void> {
 }
 
 if (flags.help) {
-  process.stdout.write('npm run bench steady -- [--minutes 30] [--warm-up-minutes 5] [--rate 2000] [--out dir] [--quick]\n');
+  process.stdout.write('npm run bench steady -- [--minutes 30] [--warm-up-minutes 10] [--rate 2000] [--out dir] [--quick]\n');
 } else {
   await main();
 }
