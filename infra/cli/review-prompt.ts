@@ -39,9 +39,11 @@ const HELP = 'a [why] accepts, r [why] rejects, c <text> comments, s skips, q le
 
 /** Answers how many verdicts and comments were recorded. Resolves at the end of the input too. */
 export async function runReviewPrompt({ input, output, waiting, say }: ReviewPromptOptions): Promise<number> {
+  if (waiting.length === 0) return 0;
   const lines = createInterface({ input, output, prompt: 'review> ' });
   const left = [...waiting];
   let recorded = 0;
+  // false when none is left
   const show = (): boolean => {
     const [next] = left;
     if (next === undefined) return false;
@@ -50,7 +52,7 @@ export async function runReviewPrompt({ input, output, waiting, say }: ReviewPro
     return true;
   };
   output.write(HELP);
-  if (!show()) lines.close();
+  show();
   for await (const line of lines) {
     const [current] = left;
     const answer = reviewAnswer(line);
