@@ -2,7 +2,7 @@
 import type { Admin, Kafka } from 'kafkajs';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { pause, settledWithin } from './backoff.ts';
-import { isFinal, kafkaError, protocolType } from './kafka-error.ts';
+import { isFinal, isWithoutCoordinator, kafkaError, protocolType } from './kafka-error.ts';
 
 /** How often requests are tried again while the cluster is settling, 100 ms more apart each time: 4.5 s in all. */
 const SETTLING_TRIES = 9;
@@ -48,8 +48,9 @@ export function createSharedAdmin(kafka: Kafka): SharedAdmin {
 /** No broker answered: the next request had better begin with another connection. */
 const isLost = (error: unknown): boolean => !(error instanceof PlatformError) && protocolType(error) === undefined;
 
-/** A broker answered that it cannot yet, or that another one can. */
+/** A broker answered that it cannot yet, or that another one can; of a coordinator also when kafkajs has given up. */
 function isSettling(error: unknown): boolean {
+  if (!(error instanceof PlatformError) && isWithoutCoordinator(error)) return true;
   if (error instanceof PlatformError || isFinal(error) || protocolType(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return false;
   return protocolType(error) !== undefined && error instanceof Error && 'retriable' in error && error.retriable !== false;
 }

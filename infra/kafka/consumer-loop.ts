@@ -5,9 +5,8 @@ import { messageOf } from '../../streams/core/errors.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import { backoffMs, pause } from './backoff.ts';
 import { ConsumerInstance, type Ending, type InstanceOptions } from './consumer-instance.ts';
-import { protocolType } from './kafka-error.ts';
+import { isWithoutCoordinator } from './kafka-error.ts';
 
-const SETTLING = new Set(['GROUP_LOAD_IN_PROGRESS', 'GROUP_COORDINATOR_NOT_AVAILABLE', 'NOT_COORDINATOR_FOR_GROUP']);
 const SETTLING_TRIES = 6;
 
 export interface LoopOptions extends Omit<InstanceOptions, 'groupId'> {
@@ -91,7 +90,7 @@ export class ConsumerLoop {
 
   /** For a moment after a start the coordinator of a group cannot be asked: that is worth no report. */
   #isSettling({ by, error }: Ending): boolean {
-    return by === 'kafka' && this.#failures <= SETTLING_TRIES && SETTLING.has(protocolType(error) ?? '');
+    return by === 'kafka' && this.#failures <= SETTLING_TRIES && isWithoutCoordinator(error);
   }
 
   async #handle(payload: EachBatchPayload, instance: ConsumerInstance): Promise<void> {

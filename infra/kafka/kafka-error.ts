@@ -4,6 +4,7 @@ import { messageOf, PlatformError, type ErrorCode } from '../../streams/core/err
 const FENCED_GROUP = new Set(['ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID', 'REBALANCE_IN_PROGRESS', 'FENCED_INSTANCE_ID']);
 const FENCED_PRODUCER = new Set(['INVALID_PRODUCER_EPOCH', 'PRODUCER_FENCED', 'INVALID_PRODUCER_ID_MAPPING']);
 const TOO_LARGE = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']);
+const NO_COORDINATOR = new Set(['GROUP_LOAD_IN_PROGRESS', 'GROUP_COORDINATOR_NOT_AVAILABLE', 'NOT_COORDINATOR_FOR_GROUP']);
 const REFUSED = new Set([
   'SASL_AUTHENTICATION_FAILED',
   'ILLEGAL_SASL_STATE',
@@ -36,6 +37,8 @@ const isOneOf = (types: ReadonlySet<string>, error: unknown): boolean => {
 
 export const isGroupFence = (error: unknown): boolean => isOneOf(FENCED_GROUP, error);
 export const isProducerFence = (error: unknown): boolean => isOneOf(FENCED_PRODUCER, error);
+/** For a moment after a start, or after a broker has gone, nobody can be asked about a group. */
+export const isWithoutCoordinator = (error: unknown): boolean => isOneOf(NO_COORDINATOR, error);
 export const isTooLarge = (error: unknown): boolean => isOneOf(TOO_LARGE, error);
 
 const isRefusal = (error: unknown): boolean =>
