@@ -5,7 +5,7 @@ import { basename, dirname, resolve } from 'node:path';
 import type { EvaluationQuestion } from '../../producers/evaluations/evaluation-events.ts';
 import { readDataset } from '../../producers/evaluations/read-dataset.ts';
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
-import { createRandom } from '../../streams/core/random.ts';
+import { createRandom, shuffled } from '../../streams/core/random.ts';
 import { readQuestions, type QuestionSource } from './questions.ts';
 
 /** The questions of one evaluation. */
@@ -65,11 +65,6 @@ export async function dataOfSet(
 
 /** The same questions every time: drawn from all of them by a fixed order. */
 function chosen<T extends { readonly question_id: string }>(all: readonly T[], count: number): readonly T[] {
-  const random = createRandom(1);
-  return [...all]
-    .sort((a, b) => (a.question_id < b.question_id ? -1 : 1))
-    .map((question) => ({ question, at: random() }))
-    .sort((a, b) => a.at - b.at)
-    .slice(0, count)
-    .map(({ question }) => question);
+  const byId = [...all].sort((a, b) => (a.question_id < b.question_id ? -1 : 1));
+  return shuffled(byId, createRandom(1)).slice(0, count);
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createRandom, deriveSeed } from './random.ts';
+import { createRandom, deriveSeed, shuffled } from './random.ts';
 
 const draw = (random: () => number, count: number): number[] => Array.from({ length: count }, random);
 
@@ -58,5 +58,24 @@ describe('deriveSeed', () => {
         expect(deriveSeed(text, (index + 1) | 0)).not.toBe(seed);
       }),
     );
+  });
+});
+
+describe('shuffled', () => {
+  it('keeps every item, and the same draws give the same order', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat()), fc.maxSafeInteger(), (items, seed) => {
+        const order = shuffled(items, createRandom(seed));
+        expect(order).toEqual(shuffled(items, createRandom(seed)));
+        expect([...order].sort((a, b) => a - b)).toEqual([...items].sort((a, b) => a - b));
+      }),
+    );
+  });
+
+  it('puts each item at each place about equally often', () => {
+    const random = createRandom(5);
+    const firsts = [0, 0, 0, 0];
+    for (let round = 0; round < 4_000; round += 1) firsts[shuffled([0, 1, 2, 3], random)[0]!]! += 1;
+    for (const count of firsts) expect(Math.abs(count - 1_000)).toBeLessThan(120);
   });
 });

@@ -43,3 +43,11 @@ export function deriveSeed(text: string, index: number): number {
   }
   return (high & 0x1fffff) * 2 ** 32 + low;
 }
+
+/** The items in an order that the draws decide; one draw an item. */
+export function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
+  return items
+    .map((item) => ({ item, at: random() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ item }) => item);
+}

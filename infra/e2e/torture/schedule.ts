@@ -2,7 +2,7 @@
 //
 // They come in rounds of twelve, shuffled: a kill of every target, two freezes and four cuts. Freezes and cuts are dealt
 // from decks of their own, so that six rounds hold every kind on every target in every mode.
-import { createRandom } from '../../../streams/core/random.ts';
+import { createRandom, shuffled } from '../../../streams/core/random.ts';
 import type { ProxyMode } from './chaos-proxy.ts';
 
 export const targets = ['trainer', 'worker', 'warehouse', 'store', 'broker', 'api'] as const;
@@ -64,7 +64,7 @@ function deals(random: () => number, count: number): readonly Deal[] {
     targets.flatMap((target) => cutModes.map((mode) => ({ kind: 'cut', target, mode }) as const)),
   );
   const dealt: Deal[] = [];
-  while (dealt.length < count) dealt.push(...shuffled(random, [...kills, ...freeze(FREEZES), ...cut(CUTS)]));
+  while (dealt.length < count) dealt.push(...shuffled([...kills, ...freeze(FREEZES), ...cut(CUTS)], random));
   return dealt.slice(0, count);
 }
 
@@ -73,16 +73,9 @@ function deck<T>(random: () => number, cards: readonly T[]): (count: number) => 
   let left: readonly T[] = [];
   return (count) =>
     Array.from({ length: count }).flatMap(() => {
-      if (left.length === 0) left = shuffled(random, cards);
+      if (left.length === 0) left = shuffled(cards, random);
       const [card] = left;
       left = left.slice(1);
       return card === undefined ? [] : [card];
     });
-}
-
-function shuffled<T>(random: () => number, cards: readonly T[]): readonly T[] {
-  return cards
-    .map((card) => ({ card, by: random() }))
-    .sort((a, b) => a.by - b.by)
-    .map(({ card }) => card);
 }

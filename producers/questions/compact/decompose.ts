@@ -1,5 +1,6 @@
 // A question taken apart: what else can be asked about the country that it names. Each part can be looked up by itself, and
 // its answer says something of the country that does not tell by itself which one it is.
+import { shuffled } from '../../../streams/core/random.ts';
 import { factbookProfiles, fieldOf } from '../../rollouts/tools/factbook-profiles.ts';
 import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
 import { attributes, valuesOf } from '../attributes.ts';
@@ -82,9 +83,6 @@ export function decompose(about: Profile, askedLabel: string, random: () => numb
       read: (profile: Profile, draw: () => number) => figuredOf(profile, quantity, draw),
     })),
   ];
-  return parts
-    .filter(({ label }) => label !== askedLabel && fieldOf(about, label) !== undefined)
-    .map((part) => ({ part, at: random() }))
-    .sort((a, b) => a.at - b.at)
-    .map(({ part }) => part);
+  const known = parts.filter(({ label }) => label !== askedLabel && fieldOf(about, label) !== undefined);
+  return shuffled(known, random);
 }

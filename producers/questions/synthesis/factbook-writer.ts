@@ -2,7 +2,7 @@
 // No IO beyond the profiles, no clock; the same draws make the same questions.
 import type { Evidence } from '../../../schemas/generated/events.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
-import { createRandom } from '../../../streams/core/random.ts';
+import { createRandom, shuffled } from '../../../streams/core/random.ts';
 import { heldOut } from '../../../streams/questions/order.ts';
 import { normalizeAnswer } from '../../../streams/reward/normalise.ts';
 import { factbookProfiles, fieldOf } from '../../rollouts/tools/factbook-profiles.ts';
@@ -75,13 +75,6 @@ function draftOf(state: FactbookState, split: FactbookDraft['split']): FactbookD
 function edited(draft: FactbookDraft, changed: Changed | undefined): Edited<FactbookState> | undefined {
   if (changed === undefined) return undefined;
   return { draft: draftOf({ ...draft.state, description: changed.description }, draft.split), detail: changed.detail };
-}
-
-function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
-  return items
-    .map((item) => ({ item, at: random() }))
-    .sort((a, b) => a.at - b.at)
-    .map(({ item }) => item);
 }
 
 /** What is wrong with the words of a question. */

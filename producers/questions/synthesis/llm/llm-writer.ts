@@ -4,7 +4,7 @@
 // seed never changes; a fact goes in only with a quote that its page has, word for word.
 import type { Evidence } from '../../../../schemas/generated/events.ts';
 import type { Tool } from '../../../../streams/core/agents.ts';
-import { createRandom } from '../../../../streams/core/random.ts';
+import { createRandom, shuffled } from '../../../../streams/core/random.ts';
 import type { Edited, FuzzOptions, InjectOptions, QuestionWriter, RoundsLeft } from '../port.ts';
 import { askFor, sampled, type Asking, type NamedModel } from './ask-model.ts';
 import { answerDirectly, type ClosedBook } from './closed-book.ts';
@@ -30,13 +30,6 @@ export interface LlmWriterOptions {
   readonly tools: readonly Tool[];
   /** UTC milliseconds. */
   readonly now: () => number;
-}
-
-function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
-  return items
-    .map((item) => ({ item, at: random() }))
-    .sort((a, b) => a.at - b.at)
-    .map(({ item }) => item);
 }
 
 /** The draft before, marked as what nothing can be made of. */
