@@ -3,7 +3,7 @@
 // same intervals.
 import type { AnswerScored } from '../../schemas/generated/events.ts';
 import { createRandom } from '../core/random.ts';
-import { byQuestion, mean, quantile, scoreOf, type ScoreName } from './figures.ts';
+import { bestScore, byQuestion, mean, quantile, scoreOf, type ScoreName } from './figures.ts';
 
 /** What is compared: a mean or a best score of a question, or what its answers cost. */
 export const comparedNames = [
@@ -59,7 +59,6 @@ const figures: Readonly<Record<ComparedName, (own: Answers) => number>> = {
 };
 
 const meanScore = (own: Answers, name: ScoreName): number => mean(own.map((answer) => scoreOf(answer, name)));
-const bestScore = (own: Answers, name: ScoreName): number => Math.max(...own.map((answer) => scoreOf(answer, name)));
 
 /** Compares every figure; those of the judge only where both were judged. */
 export function compareEvaluations(a: Answers, b: Answers, options: CompareOptions): Comparison {

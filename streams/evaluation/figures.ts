@@ -41,6 +41,9 @@ export interface Spread {
 export const scoreOf = (answer: AnswerScored, name: ScoreName): number =>
   name === 'judge' ? Number(answer.verdict === 'correct') : answer[name];
 
+/** Of the answers to one question. */
+export const bestScore = (own: readonly AnswerScored[], name: ScoreName): number => Math.max(...own.map((answer) => scoreOf(answer, name)));
+
 /** Judged correct, or without a judge an exact match. */
 const isSuccess = (answer: AnswerScored): boolean => (answer.verdict === '' ? answer.em === 1 : answer.verdict === 'correct');
 
@@ -80,12 +83,11 @@ export function figuresOf(answers: readonly AnswerScored[]): Figures {
   const questions = [...byQuestion(answers).values()];
   const long = answers.filter(({ turns }) => turns > LONG_TURNS);
   const judged = answers.filter(({ verdict }) => verdict !== '');
-  const best = (own: readonly AnswerScored[], name: ScoreName): number => Math.max(...own.map((answer) => scoreOf(answer, name)));
   return {
     questions: questions.length,
     answers: answers.length,
     avg: forEach((name) => mean(answers.map((answer) => scoreOf(answer, name)))),
-    pass: forEach((name) => mean(questions.map((own) => best(own, name)))),
+    pass: forEach((name) => mean(questions.map((own) => bestScore(own, name)))),
     judged: judged.length,
     judgeInvalid: judged.filter(({ verdict }) => verdict === 'invalid').length,
     successRate: mean(answers.map((answer) => Number(isSuccess(answer)))),

@@ -1,13 +1,11 @@
 import type { AnswerScored, EvaluationCompleted } from '../../schemas/generated/events.ts';
+import { mean } from './figures.ts';
 
 /** The figures of EvaluationCompleted; all 0 for an evaluation without answers. */
 export type EvaluationScores = Pick<
   EvaluationCompleted,
   'avg_f1' | 'avg_em' | 'avg_cem' | 'pass_f1' | 'pass_em' | 'reward_mean' | 'turns_mean' | 'tool_calls_mean'
 >;
-
-const mean = (values: readonly number[]): number =>
-  values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** Averages are over all answers; pass is the mean over questions of the best answer. The order of the scores is of no effect beyond rounding. */
 export function summarize(scores: readonly AnswerScored[]): EvaluationScores {
