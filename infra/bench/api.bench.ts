@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util';
 import { describeEnvironment } from './environment.ts';
 import { say } from './local-bench.ts';
 import { publish, whole } from './report.ts';
+import { percentile } from './statistics.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -95,11 +96,8 @@ async function ask(url: URL, connections: number, forMs: number): Promise<Answer
     lane.end();
   };
   await Promise.all(Array.from({ length: connections }, run));
-  return { ms: ms.sort((a, b) => a - b), others, seconds: (performance.now() - started) / 1_000 };
+  return { ms, others, seconds: (performance.now() - started) / 1_000 };
 }
-
-const at = (sorted: readonly number[], share: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
 
 interface Counters {
   /** Rows that the sink put into the tables so far; 0 when no warehouse runs beside this API. */
@@ -145,7 +143,7 @@ async function main(): Promise<void> {
         columns: ['requests/s', 'p50 ms', 'p99 ms', 'slowest ms', 'other answers', 'API CPU µs/request', 'rows/s of the sink meanwhile'],
         rows: [
           [
-            ...[whole(rate), at(ms, 0.5).toFixed(1), at(ms, 0.99).toFixed(1), at(ms, 1).toFixed(1), String(others)],
+            ...[whole(rate), percentile(ms, 0.5).toFixed(1), percentile(ms, 0.99).toFixed(1), percentile(ms, 1).toFixed(1), String(others)],
             ...[whole(cpuUs), whole(rows / seconds)],
           ],
         ],
@@ -154,7 +152,7 @@ async function main(): Promise<void> {
         { what: 'requests/s', wanted: `at least ${whole(WANTED)}`, found: whole(rate), met: rate >= WANTED },
         { what: 'answers other than 200', wanted: '0', found: String(others), met: others === 0 },
       ],
-      figures: { rate, p50: at(ms, 0.5), p99: at(ms, 0.99), others, rows, cpuUs },
+      figures: { rate, p50: percentile(ms, 0.5), p99: percentile(ms, 0.99), others, rows, cpuUs },
     },
     flags.out,
   );

@@ -3,9 +3,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { describeEnvironment } from './environment.ts';
-import { percentile, startProbe } from './latency-probe.ts';
+import { startProbe } from './latency-probe.ts';
 import { say, withSite, type BenchSite } from './local-bench.ts';
 import { publish, whole, type BenchReport } from './report.ts';
+import { percentile } from './statistics.ts';
 import { startTablesWorld } from './tables-world.ts';
 
 const { values: flags } = parseArgs({

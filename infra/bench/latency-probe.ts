@@ -100,9 +100,3 @@ interface ProbePlace {
   readonly trajectory: string;
   readonly turn: number;
 }
-
-/** The value below which a share of the values lies. */
-export function percentile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
-}

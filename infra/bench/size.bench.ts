@@ -5,11 +5,11 @@ import { parseArgs } from 'node:util';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
 import { guideQuestions, paramsOf, type GuideValues } from '../e2e/guides.ts';
 import { describeEnvironment } from './environment.ts';
-import { percentile, probeTurn } from './latency-probe.ts';
+import { probeTurn } from './latency-probe.ts';
 import { say, withSite, type BenchSite } from './local-bench.ts';
 import { publish, whole, type BenchReport } from './report.ts';
 import { writeLedgerRows } from './size-ledger.ts';
-import { median } from './statistics.ts';
+import { median, percentile } from './statistics.ts';
 import { startTablesWorld, type TablesWorld } from './tables-world.ts';
 
 const { values: flags } = parseArgs({

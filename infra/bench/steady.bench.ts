@@ -12,7 +12,7 @@ import type { KafkaConnection } from '../kafka/connect.ts';
 import { describeEnvironment } from './environment.ts';
 import { say, withSite, type BenchSite } from './local-bench.ts';
 import { publish, whole, type BenchReport } from './report.ts';
-import { median } from './statistics.ts';
+import { median, percentile } from './statistics.ts';
 import { askedOf, type AskedTask } from './synthetic-answers.ts';
 import { writeSyntheticQuestions } from './synthetic-questions.ts';
 import { startTrainer, type WatchedTrainer } from './trainer-child.ts';
@@ -145,9 +145,6 @@ function watchSteps(seen: Seen) {
   };
 }
 
-const quantile = (values: readonly number[], q: number): number =>
-  [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(q * values.length))] ?? NaN;
-
 /** Medians of the first and of the last fifth: collections of garbage move a single sample by more. */
 function growthOf({ resident }: Seen): { readonly first: number; readonly last: number; readonly share: number } {
   const fifth = Math.max(1, Math.floor(resident.length / 5));
@@ -158,7 +155,7 @@ function growthOf({ resident }: Seen): { readonly first: number; readonly last: 
 
 function reportOf(seen: Seen, environment: BenchReport['environment']): BenchReport {
   const growth = growthOf(seen);
-  const [p50, p99] = [quantile(seen.commitMs, 0.5), quantile(seen.commitMs, 0.99)];
+  const [p50, p99] = [percentile(seen.commitMs, 0.5), percentile(seen.commitMs, 0.99)];
   const megabytes = (bytes: number): string => `${whole(bytes / 1e6)} MB`;
   const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
   const pace = seen.turns / (minutes * 60);
