@@ -9,6 +9,7 @@ import { seeded } from '../../infra/testing/events.ts';
 import { groupIdOf } from '../../streams/core/ids.ts';
 import { bodyOf } from '../../schemas/framing.ts';
 import type { EventReader, OutgoingEvent } from '../../streams/core/ports.ts';
+import { noMetrics } from '../../streams/core/telemetry.ts';
 import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
 import { foldRequest, newGroup, type Group, type Trajectory } from '../../streams/group/group.ts';
 import type { LedgerEntry } from '../../streams/ledger/chain.ts';
@@ -46,7 +47,6 @@ const settings: RunSettings = {
   silenceMs: 1_000,
 };
 const question = { question_id: 'q-0', question: 'Which?', answers: ['a'], aug_answers: [] };
-const noMetrics = { count: () => undefined, set: () => undefined, observe: () => undefined };
 const update = { loss: 0, approx_kl: 0, behave_kl: 0, clip_fraction: 0, capped_fraction: 0, ess: 1, entropy: 1, grad_norm: 1 };
 
 interface World {

@@ -8,8 +8,9 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { finished, started, turn } from '../../infra/testing/rollout-events.ts';
-import { memoryReader, silentMetrics } from '../../infra/testing/worker-harness.ts';
+import { memoryReader } from '../../infra/testing/worker-harness.ts';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
+import { noMetrics } from '../../streams/core/telemetry.ts';
 import { capacityOf } from '../../streams/admission/admission.ts';
 import { foldRollout } from '../../streams/run/fold.ts';
 import { resumeOf } from '../../streams/run/resume.ts';
@@ -102,7 +103,7 @@ class World {
     const author = { runId, producer: 'trainer', codec: this.log.codec, now: () => 1_000 };
     const questions = { count: 1, at: () => ({ question_id: 'q-0', question: 'Which?', answers: ['a'], aug_answers: [] }) };
     const writer = await this.log.transactional('t');
-    const deps = { author, state, settings, questions, writer, offsetsGroup: 'trainer', metrics: silentMetrics, nowMs: () => 1 };
+    const deps = { author, state, settings, questions, writer, offsetsGroup: 'trainer', metrics: noMetrics, nowMs: () => 1 };
     return { state, committer: createCommitter(deps), accounting };
   }
 

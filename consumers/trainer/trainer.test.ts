@@ -11,7 +11,7 @@ import { createCodec, type Codec, type DecodedEvent } from '../../schemas/codec.
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { Learner } from '../../streams/core/learning.ts';
 import type { EventReader, Following } from '../../streams/core/ports.ts';
-import type { RoleStatus } from '../../streams/core/telemetry.ts';
+import { noMetrics, type RoleStatus } from '../../streams/core/telemetry.ts';
 import { isLedgerType, type LedgerEntry } from '../../streams/ledger/chain.ts';
 import { rolloutView } from '../../streams/run/rollout-view.ts';
 import { createLedgerVerifier } from '../../streams/ledger/verify.ts';
@@ -37,7 +37,6 @@ const settings: RunSettings = {
   silenceMs: 3_000,
 };
 const WAIT = { timeout: 10_000, interval: 20 };
-const noMetrics = { count: () => undefined, set: () => undefined, observe: () => undefined };
 const metrics = { loss: 0, approx_kl: 0, behave_kl: 0, clip_fraction: 0, capped_fraction: 0, ess: 1, entropy: 1, grad_norm: 1 };
 
 /** Weights are a hash of the weights before and the batch, so that a wrong checkpoint or batch shows in every later version. */

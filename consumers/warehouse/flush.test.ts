@@ -5,7 +5,7 @@ import { randomEvents, seeded } from '../../infra/testing/events.ts';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { MemoryStore } from '../../infra/testing/memory-store.ts';
 import { stepsOf, watchPoints } from '../../infra/testing/reached.ts';
-import { silentMetrics } from '../../infra/testing/worker-harness.ts';
+import { noMetrics } from '../../streams/core/telemetry.ts';
 import type { EventRead } from '../../streams/core/ports.ts';
 import { judgeRecord } from './dead-letter.step.ts';
 import { flush, type Taken } from './flush.ts';
@@ -46,7 +46,7 @@ describe('a flush', () => {
       close: async () => undefined,
     };
     const patience = { minMs: 1, maxMs: 1, alive: () => true, pause: async () => undefined, onWaiting: () => undefined };
-    const deps = { store, deadLetters, clock: { now: () => 1 }, metrics: silentMetrics, producer: 'warehouse', deadLetterBytes: 1_000 };
+    const deps = { store, deadLetters, clock: { now: () => 1 }, metrics: noMetrics, producer: 'warehouse', deadLetterBytes: 1_000 };
     await flush(await rangeOf(), { session, patience }, { ...deps, fenceMs: 5_000, reach: watched.reach });
 
     const inserts = watched.effects.filter(([step]) => step === 'sink.insert').map(([, effect]) => effect);

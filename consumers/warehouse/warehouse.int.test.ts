@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCodec } from '../../schemas/codec.ts';
-import type { RoleStatus } from '../../streams/core/telemetry.ts';
+import { noMetrics, type RoleStatus } from '../../streams/core/telemetry.ts';
 import { connectStore, type ClickHouseStore } from '../../infra/clickhouse/client.ts';
 import { migrate } from '../../infra/clickhouse/migrate.ts';
 import { connectKafka, type KafkaConnection } from '../../infra/kafka/connect.ts';
@@ -66,7 +66,7 @@ class World {
       store: this.store,
       clock: Date,
       logger: silentLogger,
-      metrics: { count: () => undefined, set: () => undefined, observe: () => undefined },
+      metrics: noMetrics,
       report: (status) => statuses.push(status),
       options: { group: this.group, producer: 'warehouse-test', batchRecords, maxWaitMs: 20, retryMs: { min: 50, max: 200 } },
     });

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { EventReader, EventWriter, GroupConsumer, GroupSession, Store } from '../../streams/core/ports.ts';
-import type { Metrics, RoleStatus } from '../../streams/core/telemetry.ts';
+import { noMetrics, type RoleStatus } from '../../streams/core/telemetry.ts';
 import { randomEvent, randomEvents, outgoing, seeded } from '../../infra/testing/events.ts';
 import { actualRows, codecReader, expectedRows } from '../../infra/testing/exactly-once.ts';
 import { createRecordingLogger } from '../../infra/testing/logger.ts';
@@ -13,7 +13,6 @@ import { warehouseTopics } from './rows/tables.ts';
 import { createWarehouse, type Warehouse, type WarehouseOptions } from './warehouse.ts';
 
 const GROUP = 'memory.warehouse';
-const noMetrics: Metrics = { count: () => undefined, set: () => undefined, observe: () => undefined };
 const running: Warehouse[] = [];
 
 afterEach(async () => {

@@ -4,11 +4,10 @@ import { PlatformError } from '../../streams/core/errors.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
 import type { Config } from '../config/descriptors.ts';
-import { createServedModel } from '../llm/openai-model.ts';
+import { openChatModel } from './chat-model.ts';
 
 /** Only tries after the first sample, so that they differ. */
 const TEMPERATURE = 0.6;
-const RETRY_MS = [500, 30_000] as const;
 
 export interface OpenJudge {
   readonly judge: Judge;
@@ -21,24 +20,7 @@ export function openJudge(config: Config, parts: { readonly logger: Logger; read
   if (url === '' || name === '') {
     throw new PlatformError('CONFIG_INVALID', 'judging answers: set TURNSTREAM_JUDGE_URL and TURNSTREAM_JUDGE_MODEL, or leave --judge out');
   }
-  const model = createServedModel(
-    {
-      ...{
-        url,
-        api: 'chat',
-        model: name,
-        apiKey,
-        temperature: TEMPERATURE,
-        topP: 1,
-        stream: false,
-        logprobs: false,
-        extra: { stop: null },
-      },
-      ...{ versionFrom: [], concurrency, retries: config.llmRetries, retryMs: RETRY_MS },
-      ...{ timeoutMs: config.llmTimeoutMs, idleMs: config.llmIdleMs },
-    },
-    { ...parts, random: Math.random },
-  );
+  const model = openChatModel({ url, name, apiKey }, { temperature: TEMPERATURE, topP: 1, concurrency }, { config, ...parts });
   const { judgeMaxTokens: maxTokens, judgeTries: tries } = config;
   return {
     judge: createJudge({ name, model, maxTokens, tries }),

@@ -13,7 +13,7 @@ import { tablesOf, warehouseTopics } from '../../consumers/warehouse/rows/tables
 import { createWarehouse } from '../../consumers/warehouse/warehouse.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { Logger, Position } from '../../streams/core/ports.ts';
-import type { Metrics } from '../../streams/core/telemetry.ts';
+import { noMetrics } from '../../streams/core/telemetry.ts';
 import type { ClickHouseStore } from '../clickhouse/client.ts';
 import type { Config } from '../config/descriptors.ts';
 import { pause } from '../lifecycle/backoff.ts';
@@ -153,8 +153,6 @@ async function rebuild(work: Work): Promise<RebuildReport> {
   });
   return { complete: true, records, storeSeconds, auditSeconds: (performance.now() - stored) / 1_000, audit: result };
 }
-
-const noMetrics: Metrics = { count: () => undefined, set: () => undefined, observe: () => undefined };
 
 /** Runs one sink until it has everything, or the signal; answers the records that it stored. */
 async function storeLog({ config, log, store, group, signal, logger, onProgress }: Work): Promise<number> {

@@ -2,20 +2,11 @@
 import type { NamedModel } from '../../producers/questions/synthesis/llm/ask-model.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { Logger } from '../../streams/core/ports.ts';
-import type { Metrics } from '../../streams/core/telemetry.ts';
+import { noMetrics } from '../../streams/core/telemetry.ts';
 import type { Config } from '../config/descriptors.ts';
-import { createServedModel } from '../llm/openai-model.ts';
+import { openChatModel, type ChatPlace } from './chat-model.ts';
 
-const RETRY_MS = [500, 30_000] as const;
 const TOP_P = 0.95;
-/** A command serves no metrics. */
-const noMetrics: Metrics = { count: () => undefined, set: () => undefined, observe: () => undefined };
-
-interface Place {
-  readonly url: string;
-  readonly name: string;
-  readonly apiKey: string;
-}
 
 export interface WriterModels {
   readonly named: { readonly generation: NamedModel; readonly checking: NamedModel };
@@ -24,7 +15,7 @@ export interface WriterModels {
 }
 
 /** Where each of the two is; a key goes to its own server only. */
-function placesOf(config: Config): { readonly generation: Place; readonly checking: Place } {
+function placesOf(config: Config): { readonly generation: ChatPlace; readonly checking: ChatPlace } {
   const { synthesisUrl: url, synthesisModel: name, synthesisApiKey: apiKey } = config;
   const { synthesisCheckUrl: checkUrl, synthesisCheckModel: checkName, synthesisCheckApiKey: checkKey } = config;
   const elsewhere = checkUrl !== '' && checkUrl !== url;
@@ -47,17 +38,9 @@ export function openWriterModels(config: Config, logger: Logger): WriterModels {
       'making questions with language models: set TURNSTREAM_SYNTHESIS_URL and TURNSTREAM_SYNTHESIS_MODEL, or take --writer factbook',
     );
   }
-  const open = ({ url, name, apiKey }: Place) =>
-    createServedModel(
-      {
-        ...{ url, api: 'chat', model: name, apiKey, temperature: config.synthesisTemperature, topP: TOP_P },
-        ...{ stream: false, logprobs: false, extra: { stop: null }, versionFrom: [] },
-        ...{ concurrency: config.synthesisConcurrency, retries: config.llmRetries, retryMs: RETRY_MS },
-        ...{ timeoutMs: config.llmTimeoutMs, idleMs: config.llmIdleMs },
-      },
-      { logger, metrics: noMetrics, random: Math.random },
-    );
-  const maxTokens = config.synthesisMaxTokens;
+  const { synthesisTemperature: temperature, synthesisConcurrency: concurrency, synthesisMaxTokens: maxTokens } = config;
+  const open = (place: ChatPlace) =>
+    openChatModel(place, { temperature, topP: TOP_P, concurrency }, { config, logger, metrics: noMetrics });
   const [writes, checks] = [open(generation), open(checking)];
   return {
     named: {

@@ -7,14 +7,12 @@ import type {
   WorkerHeartbeat,
 } from '../../schemas/generated/events.ts';
 import type { EventReader, EventWriter, GroupConsumer, GroupOffsets, LogReader } from '../../streams/core/ports.ts';
-import type { Metrics, RoleStatus } from '../../streams/core/telemetry.ts';
+import { noMetrics, type RoleStatus } from '../../streams/core/telemetry.ts';
 import type { KafkaConnection } from '../kafka/connect.ts';
 import { createWorker, type Worker, type WorkerDeps } from '../../producers/rollouts/worker/worker.ts';
 import { silentLogger } from './logger.ts';
 import type { MemoryLog } from './memory-log.ts';
 import { searchThenAnswer, toolResult, toolsOf } from './scripted-agents.ts';
-
-export const silentMetrics: Metrics = { count: () => undefined, set: () => undefined, observe: () => undefined };
 
 export const memoryReader = (log: MemoryLog): EventReader => ({
   read(record) {
@@ -52,7 +50,7 @@ export function testWorker(
     tools: toolsOf(() => toolResult()),
     clock: Date,
     logger: silentLogger,
-    metrics: silentMetrics,
+    metrics: noMetrics,
     report: (status) => statuses.push(status),
     ...rest,
     options: { concurrency: 4, heartbeatMs: 20, reportMs: 10, retryMs: [1, 5], graceMs: 200, drainMs: 200, ...options },

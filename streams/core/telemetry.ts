@@ -52,6 +52,9 @@ export interface Metrics {
   observe<N extends NamesOf<'histogram'>>(name: N, labels: LabelsOf<N>, value: number): void;
 }
 
+/** Of whoever serves no metrics, such as a command. */
+export const noMetrics: Metrics = { count: () => undefined, set: () => undefined, observe: () => undefined };
+
 /** Health of a role, as told to its supervisor and at /healthz. */
 export type RoleState = 'starting' | 'catching_up' | 'live' | 'waiting' | 'stopping' | 'failed';
 

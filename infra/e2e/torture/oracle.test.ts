@@ -8,6 +8,7 @@ import { createCodec, type Codec, type DecodedEvent } from '../../../schemas/cod
 import type { EventByType, TrajectoryRequested } from '../../../schemas/generated/events.ts';
 import type { Learner } from '../../../streams/core/learning.ts';
 import type { EventReader, OutgoingEvent } from '../../../streams/core/ports.ts';
+import { noMetrics } from '../../../streams/core/telemetry.ts';
 import { rolloutView } from '../../../streams/run/rollout-view.ts';
 import { MemoryLog } from '../../testing/memory-log.ts';
 import { silentLogger } from '../../testing/logger.ts';
@@ -31,7 +32,6 @@ const settings = {
     silenceMs: 3_000,
   },
 };
-const noMetrics = { count: () => undefined, set: () => undefined, observe: () => undefined };
 const metrics = { loss: 0, approx_kl: 0, behave_kl: 0, clip_fraction: 0, capped_fraction: 0, ess: 1, entropy: 1, grad_norm: 1 };
 
 function hashLearner(): Learner {

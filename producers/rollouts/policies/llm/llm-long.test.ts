@@ -7,13 +7,14 @@ import { startLlmServer, type LlmServer, type Script, type SeenRequest } from '.
 import { silentLogger } from '../../../../infra/testing/logger.ts';
 import { MemoryLog } from '../../../../infra/testing/memory-log.ts';
 import { requested } from '../../../../infra/testing/rollout-events.ts';
-import { endOf, overMemory, request, rolloutsOf, silentMetrics, testWorker } from '../../../../infra/testing/worker-harness.ts';
+import { endOf, overMemory, request, rolloutsOf, testWorker } from '../../../../infra/testing/worker-harness.ts';
 import { createBoundedMemory } from '../../agent/memory/bounded.ts';
 import type { AgentMemory } from '../../agent/memory/memory.ts';
 import { createTranscriptMemory } from '../../agent/memory/transcript.ts';
 import { createFactbookTools } from '../../tools/factbook.ts';
 import { factbookProfiles } from '../../tools/factbook-profiles.ts';
 import { createLlmPolicy } from './llm.ts';
+import { noMetrics } from '../../../../streams/core/telemetry.ts';
 
 const TURNS = 128;
 /** UTC microseconds, one second before another day. */
@@ -67,7 +68,7 @@ async function run(memory: AgentMemory, api: 'chat' | 'completions') {
       },
       ...{ concurrency: 4, retries: 0, retryMs: [1, 2], timeoutMs: 60_000, idleMs: 60_000 },
     },
-    { logger: silentLogger, metrics: silentMetrics, random: () => 0.5 },
+    { logger: silentLogger, metrics: noMetrics, random: () => 0.5 },
   );
   const log = new MemoryLog();
   await request(log.writer(), [
