@@ -1,5 +1,5 @@
 // `turnstream plot`: the curves of a run as files.
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { charts } from '../../consumers/curves/charts.ts';
 import { readCurves, type CurvePoint } from '../../consumers/curves/curves.ts';
@@ -7,6 +7,7 @@ import { eventFile, eventFileName } from '../../consumers/curves/event-file.ts';
 import { escapeXml, renderChart } from '../../consumers/curves/svg.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import type { Config } from '../config/descriptors.ts';
+import { replaceFile } from '../lifecycle/replace-file.ts';
 import { withStore } from './with-store.ts';
 
 export const plotFormats = ['svg', 'tensorboard', 'all'] as const;
@@ -40,9 +41,7 @@ export async function plotRun({ config, logger, run, out, format }: PlotOptions)
   const write = async (folder: string, name: string, content: string | Buffer): Promise<void> => {
     await mkdir(folder, { recursive: true });
     const file = join(folder, name);
-    // whoever reads them meanwhile sees the old one or the new one
-    await writeFile(`${file}.part`, content);
-    await rename(`${file}.part`, file);
+    await replaceFile(file, content);
     files.push(file);
   };
   if (format !== 'tensorboard') {

@@ -1,7 +1,8 @@
 // The newest snapshot of a run's folded state: a file under the data directory, written beside and moved into place.
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { SnapshotStore } from '../../consumers/trainer/snapshot.ts';
+import { replaceFile } from '../lifecycle/replace-file.ts';
 
 /** Keeps it as `<dataDir>/snapshots/<run>.bin`. A file that cannot be read is none. */
 export function fileSnapshots(dataDir: string, run: string): SnapshotStore {
@@ -10,8 +11,7 @@ export function fileSnapshots(dataDir: string, run: string): SnapshotStore {
     read: () => readFile(path).catch(() => undefined),
     async write(bytes) {
       await mkdir(dirname(path), { recursive: true });
-      await writeFile(`${path}.new`, bytes);
-      await rename(`${path}.new`, path);
+      await replaceFile(path, bytes);
     },
     remove: () => rm(path, { force: true }),
   };

@@ -1,12 +1,13 @@
 // The embedded store: one process that hosts the engine and answers ClickHouse's HTTP interface on 127.0.0.1.
 // Everything that a client was told is on disk as far as the operating system has it: a kill loses nothing that was
 // acknowledged, and an insert that was not is repeated with its token. The directory is locked while the process lives.
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { PlatformError, messageOf } from '../../streams/core/errors.ts';
 import type { Logger } from '../../streams/core/ports.ts';
+import { replaceFile } from '../lifecycle/replace-file.ts';
 import { openIncoming } from './store/body.ts';
 import { engineConfig, engineMemoryBytes, querySettings } from './store/engine-config.ts';
 import { openEngine } from './store/engine.ts';
@@ -121,7 +122,4 @@ function listenOn(server: Server, port: number): Promise<number> {
   });
 }
 
-async function remember(file: string, port: number): Promise<void> {
-  await writeFile(`${file}.new`, `${port}\n`);
-  await rename(`${file}.new`, file);
-}
+const remember = (file: string, port: number): Promise<void> => replaceFile(file, `${port}\n`);

@@ -1,4 +1,5 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
+import { replaceFile } from '../lifecycle/replace-file.ts';
 import type { LocalPaths, LocalPorts } from './local-files.ts';
 import { describeProcess, isAlive, type Identity } from './local-process.ts';
 
@@ -28,12 +29,8 @@ export async function readRecord(paths: LocalPaths): Promise<BrokerRecord | unde
 const isIdentity = (value: Partial<Identity> | undefined): value is Identity =>
   typeof value?.pid === 'number' && typeof value.startedAt === 'string';
 
-/** Written beside and moved into place: a reader never sees half of it. */
-export async function writeRecord(paths: LocalPaths, record: BrokerRecord): Promise<void> {
-  const beside = `${paths.record}.${process.pid}`;
-  await writeFile(beside, JSON.stringify(record));
-  await rename(beside, paths.record);
-}
+export const writeRecord = (paths: LocalPaths, record: BrokerRecord): Promise<void> =>
+  replaceFile(paths.record, JSON.stringify(record), `${paths.record}.${process.pid}`);
 
 export type Found =
   | { readonly kind: 'none' }

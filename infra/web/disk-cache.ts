@@ -2,8 +2,9 @@
 // whole entry or none; an entry that cannot be read counts as none. What is older than the TTL is not given, and when the
 // folder is over its size the entries written longest ago go first. A crash leaves at most a file that is swept later.
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { replaceFile } from '../lifecycle/replace-file.ts';
 
 export interface DiskCache {
   get(key: string): Promise<string | undefined>;
@@ -55,8 +56,7 @@ class FolderCache implements DiskCache {
     const beside = `${path}.${randomBytes(6).toString('hex')}.part`;
     try {
       await mkdir(this.#options.folder, { recursive: true });
-      await writeFile(beside, text);
-      await rename(beside, path);
+      await replaceFile(path, text, beside);
     } catch {
       await rm(beside, { force: true }).catch(() => undefined);
       return;
