@@ -2,7 +2,9 @@
 import type { Action } from '../../../../streams/core/agents.ts';
 import { rowOf, writeRow } from './features.ts';
 import type { FeatureName, FeatureValues } from './features.ts';
-import type { Question } from './question.ts';
+import { directionOf, exactOf } from './question.ts';
+import type { Question, Told } from './question.ts';
+import { placeAfter } from './state.ts';
 import type { ReadPage, Standing } from './state.ts';
 import type { LinkView } from './view.ts';
 import { coverage, wordSet, wordsOf } from './words.ts';
@@ -22,6 +24,8 @@ export interface Situation {
 /** Candidates of one decision at most. */
 export const MAX_CANDIDATES = 32;
 const MAX_QUERIES = 6;
+/** More for questions that say several things of a place. */
+const MAX_CLAUSE_QUERIES = 2;
 const MAX_RESULTS = 8;
 const MAX_LINKS = 10;
 /** Pages read last whose spans can be the answer; of those before the last one only the spans that fit best. */
@@ -37,15 +41,47 @@ function common({ question, standing, turn, maxTurns }: Situation): FeatureValue
   };
 }
 
-function queriesFor({ question, standing }: Situation): (readonly [FeatureName, string])[] {
-  const lastTitle = standing.read.at(-1)?.view.page.title;
+interface Query {
+  readonly text: string;
+  readonly kind: FeatureName;
+  readonly more?: FeatureValues;
+}
+
+const isNumeric = ({ spans }: Told): number => Number(spans.every((span) => /^[\d,.]+$/.test(span)));
+const clauseQuery =
+  (kind: FeatureName) =>
+  (told: Told): Query => ({ text: told.text, kind, more: { query_is_numeric: isNumeric(told) } });
+
+/** One for each thing that is told exactly, the start first; the start's as one where there are several. */
+function clauseQueries({ places, last }: Question): readonly Query[] {
+  const [start, ...others] = [...places].reverse();
+  const exact = start === undefined ? [] : exactOf(start);
   return [
-    ['query_question', question.text],
-    ['query_last_clause', question.last.text],
-    ['query_head', question.head.text],
-    ...(question.middle === undefined ? [] : [['query_middle', question.middle.text] as const]),
-    ...question.spans.slice(0, 2).map((span) => ['query_span', span] as const),
-    ...(lastTitle === undefined ? [] : [['query_title_and_head', `${lastTitle} ${question.head.text}`] as const]),
+    ...(exact.length === 0 ? [{ text: last.text, kind: 'query_last_clause' } as const] : exact.map(clauseQuery('query_last_clause'))),
+    ...others.flatMap(exactOf).map(clauseQuery('query_other_place')),
+    ...(exact.length < 2 ? [] : [{ text: exact.map(({ text }) => text).join(' '), kind: 'query_joined' } as const]),
+  ];
+}
+
+function spanQueries({ places }: Question): readonly Query[] {
+  const start = places.at(-1);
+  const exact = start === undefined ? [] : exactOf(start);
+  return (exact.length > 0 ? exact : (start?.told ?? []))
+    .flatMap(({ spans }) => spans)
+    .slice(0, 2)
+    .map((text) => ({ text, kind: 'query_span' }));
+}
+
+function queriesFor({ question, standing }: Situation): readonly Query[] {
+  const lastTitle = standing.read.at(-1)?.view.page.title;
+  const middle = question.places.at(-2)?.lead;
+  return [
+    { text: question.text, kind: 'query_question' },
+    ...clauseQueries(question),
+    { text: question.head.text, kind: 'query_head' },
+    ...(middle === undefined ? [] : [{ text: middle.text, kind: 'query_middle' } as const]),
+    ...spanQueries(question),
+    ...(lastTitle === undefined ? [] : [{ text: `${lastTitle} ${question.head.text}`, kind: 'query_title_and_head' } as const]),
   ];
 }
 
@@ -53,7 +89,7 @@ function searches(situation: Situation): Candidate[] {
   const { question, standing } = situation;
   const seen = new Set(standing.queries);
   const made: Candidate[] = [];
-  for (const [kind, query] of queriesFor(situation)) {
+  for (const { text: query, kind, more } of queriesFor(situation)) {
     if (query === '' || seen.has(query)) continue;
     seen.add(query);
     const row = rowOf({
@@ -63,10 +99,12 @@ function searches(situation: Situation): Candidate[] {
       query_length: wordsOf(query).length / 10,
       query_covers_last: coverage(question.last.words, wordSet(query)),
       queries_made: standing.queries.size / 4,
+      ...more,
     });
     made.push({ action: { tool: 'search', query }, row });
   }
-  return made.slice(0, MAX_QUERIES);
+  const several = question.places.some(({ told }) => told.length > 1);
+  return made.slice(0, MAX_QUERIES + (several ? MAX_CLAUSE_QUERIES : 0));
 }
 
 function results({ standing }: Situation): Candidate[] {
@@ -85,27 +123,39 @@ function results({ standing }: Situation): Candidate[] {
 }
 
 function linkRow({ question, standing }: Situation, source: ReadPage, view: LinkView): Float32Array {
-  const sourceAnchor = source.stage === 1 ? source.view.anchor : 0;
-  const direction = question.direction * (Number(view.isLargest) - Number(view.isSmallest));
+  const at = placeAfter(source.stage, question);
+  const fits = view.fits[at] ?? 0;
+  const leads = Number(source.stage >= 1 && source.stage < question.pages);
+  const direction = directionOf(question.places[at]?.lead?.text ?? question.text) * (Number(view.isLargest) - Number(view.isSmallest));
   return rowOf({
     is_link: 1,
     progress_of_link: standing.progress,
-    link_fits_middle: view.fitsMiddle,
+    link_fits_middle: fits,
     link_is_largest: Number(view.isLargest),
     link_is_smallest: Number(view.isSmallest),
     link_direction: direction,
-    link_source_anchor: sourceAnchor,
-    link_wanted: direction * sourceAnchor * (view.fitsMiddle > 0 ? 1 : 0),
+    link_source_anchor: leads,
+    link_wanted: direction * leads * (fits > 0 ? 1 : 0),
     links_beside: view.beside / 10,
   });
 }
 
+/** The page read last, or one that was further on the way when that led nowhere. */
+function sourceOf({ read }: Standing): ReadPage | undefined {
+  const last = read.at(-1);
+  if (last === undefined || last.stage > 0) return last;
+  const furthest = Math.max(...read.map(({ stage }) => stage));
+  return furthest === 0 ? last : read.findLast(({ stage }) => stage === furthest);
+}
+
 function links(situation: Situation): Candidate[] {
-  const { standing } = situation;
-  const source = standing.read.at(-1);
+  const { standing, question } = situation;
+  const source = sourceOf(standing);
   if (source === undefined) return [];
+  const at = placeAfter(source.stage, question);
   return source.view.links
     .filter(({ link }) => !standing.visited.has(link.url))
+    .sort((a, b) => (b.fits[at] ?? 0) - (a.fits[at] ?? 0))
     .slice(0, MAX_LINKS)
     .map((view) => ({ action: { tool: 'access', url: view.link.url }, row: linkRow(situation, source, view) }));
 }

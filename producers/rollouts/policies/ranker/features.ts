@@ -62,6 +62,9 @@ export const featureNames = [
   'answer_position',
   'person_asked_and_capitals',
   'answer_likeness',
+  'query_is_numeric',
+  'query_other_place',
+  'query_joined',
 ] as const;
 
 export type FeatureName = (typeof featureNames)[number];

@@ -1,4 +1,6 @@
-// What can be read off the words of a question: its clauses, the names and numbers in it, what kind of thing it asks for.
+// What can be read off the words of a question: the places that it names by clauses, how one leads to the next, the names and
+// numbers in it, what kind of thing it asks for. Clauses that a comma or an "and" joins are about the same place; one that
+// nothing joins to the next leads to another place, which the next clauses are about.
 import { wordSet, wordsOf } from './words.ts';
 import type { WordSet } from './words.ts';
 
@@ -7,24 +9,37 @@ interface Clause {
   readonly words: WordSet;
 }
 
+/** One thing that is said of a place. */
+export interface Told extends Clause {
+  /** Quoted, capitalised and numeric spans, or the last word when there is none. */
+  readonly spans: readonly string[];
+  readonly spanWords: WordSet;
+  /** The words that say which line of a page tells it. */
+  readonly labelWords: WordSet;
+  /** Bounds of a number or the first letter of a name: others fit as well. */
+  readonly vague: { readonly low: number; readonly high: number } | { readonly initial: string } | undefined;
+}
+
+/** A place that is not named. */
+export interface Place {
+  readonly told: readonly Told[];
+  /** How it follows from the place after it, which is described next; undefined for the start. */
+  readonly lead: Clause | undefined;
+}
+
 export interface Question {
   readonly text: string;
   readonly words: WordSet;
   /** Before the first relative pronoun: what is asked for. */
   readonly head: Clause;
-  /** After the last one: what identifies the start. */
+  /** All that is said of the start. */
   readonly last: Clause;
-  /** Between them, if anything. */
-  readonly middle: Clause | undefined;
-  /** Quoted, capitalised and numeric spans of the last clause, or its last word when there is none. */
-  readonly spans: readonly string[];
-  /** Words of the spans, and the other words of the last clause. */
-  readonly spanWords: WordSet;
+  /** From the one that is asked about to the start, which the last clauses identify. At least one. */
+  readonly places: readonly Place[];
+  /** Words that say which lines tell of the start. */
   readonly labelWords: WordSet;
-  /** Pages that have to be read one after the other, going by the clauses. */
+  /** Pages that have to be read one after the other, a place each. */
   readonly pages: number;
-  /** 1 when it asks for the most of something, -1 for the least, else 0. */
-  readonly direction: number;
   readonly asksForDate: boolean;
   readonly asksForPerson: boolean;
 }
@@ -32,7 +47,7 @@ export interface Question {
 /** Relative, not asking: those of the first three words ask. */
 const pronouns = /(?<=\S+\s+\S+\s+\S+)\s+\b(?:whose|that|which|who)\b\s+/u;
 const span =
-  /"[^"]+"|\.[a-z]{2,}\b|(?:(?:\p{Lu}|\d)[\p{L}\p{N}.'’/-]*)(?: (?:(?:of|de|da|di|du|la|the|ng|al|es)\b )*(?:\p{Lu}|\d)[\p{L}\p{N}.'’/-]*)*/gu;
+  /"[^"]+"|\.[a-z]{2,}\b|(?:(?:\p{Lu}|\d)(?:[\p{L}\p{N}.'’/-]|,(?=\d))*)(?: (?:(?:of|de|da|di|du|la|the|ng|al|es)\b )*(?:\p{Lu}|\d)(?:[\p{L}\p{N}.'’/-]|,(?=\d))*)*/gu;
 const most = /\b(?:longest|largest|biggest|highest number|most|greatest)\b/i;
 const least = /\b(?:shortest|smallest|fewest|least)\b/i;
 
@@ -44,25 +59,61 @@ function spansOf(clause: string): readonly string[] {
   return found.length > 0 ? found : [lastWord];
 }
 
+const range = /^(.*?)\s+(?:is|are) between ([\d,.]*\d) and ([\d,.]*\d)/u;
+const initial = /^(.*?)\s+has a name beginning with (\p{Lu})\b/u;
+const numberOf = (text: string): number => Number(text.replaceAll(',', ''));
+const joined = /(?:,|,?\s+and)$/u;
+
+function vagueOf(text: string): { readonly label: string; readonly vague: NonNullable<Told['vague']> } | undefined {
+  const [, label = '', low = '', high = ''] = range.exec(text) ?? [];
+  if (label !== '') return { label, vague: { low: numberOf(low), high: numberOf(high) } };
+  const [, named = '', letter = ''] = initial.exec(text) ?? [];
+  return named === '' ? undefined : { label: named, vague: { initial: letter } };
+}
+
+function toldOf(text: string): Told {
+  const clause = clauseOf(text.trim().replace(joined, ''));
+  const spans = spansOf(clause.text);
+  const spanWords = new Set(spans.flatMap(wordsOf));
+  const { label, vague } = vagueOf(clause.text) ?? { label: undefined, vague: undefined };
+  const labelWords = label === undefined ? new Set([...clause.words].filter((term) => !spanWords.has(term))) : wordSet(label);
+  return { ...clause, spans, spanWords, labelWords, vague };
+}
+
+/** Clauses in the order of the question, those of a place together. */
+function placesOf(clauses: readonly string[]): readonly Place[] {
+  const places: Place[] = [];
+  let told: Told[] = [];
+  clauses.forEach((text, at) => {
+    const leads = at < clauses.length - 1 && !joined.test(text.trim());
+    if (!leads) told.push(toldOf(text));
+    if (!leads && at < clauses.length - 1) return;
+    places.push({ told, lead: leads ? clauseOf(text) : undefined });
+    told = [];
+  });
+  return places;
+}
+
 /** Reads a question; the same text always gives an equal result. */
 export function readQuestion(text: string): Question {
   const [first = '', ...others] = text.replace(/[?\s]+$/, '').split(pronouns);
-  const last = clauseOf(others.at(-1) ?? first);
-  const middle = others.length > 1 ? clauseOf(others.slice(0, -1).join(' ')) : undefined;
-  const spans = spansOf(last.text);
-  const spanWords = new Set(spans.flatMap(wordsOf));
+  const places = placesOf(others.length === 0 ? [first] : others);
+  const start = places.at(-1)?.told ?? [];
   return {
     text,
     words: wordSet(text),
     head: clauseOf(first),
-    last,
-    middle,
-    spans,
-    spanWords,
-    labelWords: new Set([...last.words].filter((term) => !spanWords.has(term))),
-    pages: Math.max(1, others.length),
-    direction: most.test(text) ? 1 : least.test(text) ? -1 : 0,
+    last: clauseOf(start.map((told) => told.text).join(' ')),
+    places,
+    labelWords: new Set(start.flatMap(({ labelWords }) => [...labelWords])),
+    pages: places.length,
     asksForDate: /\b(?:when|date|day|year)\b/i.test(first),
     asksForPerson: /^who\b/i.test(first),
   };
 }
+
+/** What is told of a place that fits no other by chance. */
+export const exactOf = ({ told }: Place): readonly Told[] => told.filter(({ vague }) => vague === undefined);
+
+/** 1 when a text asks for the most of something, -1 for the least, else 0. */
+export const directionOf = (text: string): number => (most.test(text) ? 1 : least.test(text) ? -1 : 0);

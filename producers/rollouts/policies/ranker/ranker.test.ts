@@ -18,6 +18,7 @@ import { createViews } from './view.ts';
 
 const tools = createFactbookTools();
 const signal = new AbortController().signal;
+const failed: ToolResult = { status: 'error', errorType: 'down', text: 'down', items: [], cacheHit: false };
 const TWO = 'What is the highest point of the country whose capital is Vienna?';
 const THREE =
   'What is the capital of the country that has the shortest land border with the country whose national anthem is "La Marseillaise"?';
@@ -139,7 +140,6 @@ describe('the ranker', () => {
     }
   });
   it('says so when nothing is left to try', async () => {
-    const failed: ToolResult = { status: 'error', errorType: 'down', text: 'down', items: [], cacheHit: false };
     const history: Observation['history'][number][] = [];
     let turn = await decide({});
     for (; turn.action !== undefined; turn = await decide({ turn: history.length, history })) {
@@ -153,17 +153,60 @@ describe('the ranker', () => {
 describe('reading', () => {
   it('takes a question apart', () => {
     const two = readQuestion(TWO);
-    expect(two).toMatchObject({ pages: 1, direction: 0, middle: undefined, spans: ['Vienna'], asksForDate: false });
+    expect(two).toMatchObject({ pages: 1, places: [{ told: [{ spans: ['Vienna'] }], lead: undefined }], asksForDate: false });
     expect(two.last.text).toBe('capital is Vienna');
     const three = readQuestion(THREE);
-    expect(three).toMatchObject({ pages: 2, direction: -1, spans: ['La Marseillaise'] });
-    expect(three.middle!.text).toBe('has the shortest land border with the country');
-    expect(readQuestion('Who leads the place whose currency is forints?')).toMatchObject({ spans: ['forints'], asksForPerson: true });
+    expect(three).toMatchObject({
+      pages: 2,
+      places: [
+        { told: [], lead: { text: 'has the shortest land border with the country' } },
+        { told: [{ spans: ['La Marseillaise'] }], lead: undefined },
+      ],
+    });
+    expect(readQuestion('Who leads the place whose currency is forints?')).toMatchObject({
+      places: [{ told: [{ spans: ['forints'] }] }],
+      asksForPerson: true,
+    });
     expect(readQuestion('On which date is the holiday of the country whose capital is Rome?')).toMatchObject({
       pages: 1,
       asksForDate: true,
     });
     expect(readQuestion('When did it end?')).toMatchObject({ pages: 1, asksForDate: true });
+  });
+  it('keeps what is said of a place together, and takes bounds and initials for what they are', () => {
+    const { places, last } = readQuestion(
+      'On which date is the national holiday of the country whose highest point has a name beginning with T and that has the longest land border with the country whose median age is between 30 and 34 years, whose total area is 1,389 sq km and whose capital is Vienna?',
+    );
+    expect(places).toMatchObject([
+      {
+        told: [{ text: 'highest point has a name beginning with T', vague: { initial: 'T' }, labelWords: new Set(['highest', 'point']) }],
+        lead: { text: 'has the longest land border with the country' },
+      },
+      {
+        told: [
+          { vague: { low: 30, high: 34 }, labelWords: new Set(['median', 'age']) },
+          { text: 'total area is 1,389 sq km', vague: undefined, spans: ['1,389'] },
+          { text: 'capital is Vienna', vague: undefined },
+        ],
+        lead: undefined,
+      },
+    ]);
+    expect(last.text).toBe('median age is between 30 and 34 years total area is 1,389 sq km capital is Vienna');
+  });
+  it('knows a page by what is told exactly, and weighs what is vague less', () => {
+    const page = (median: string, area: string) =>
+      pageOf({
+        ...failed,
+        status: 'ok',
+        text: `# X\n\n- **Median age:** ${median}\n- **Area, total:** ${area}\n- **Capital, name:** Vienna`,
+      });
+    const fitOf = (...lines: Parameters<typeof page>): number =>
+      createViews(
+        readQuestion('What is the anthem of the country whose median age is between 30 and 34 years and whose total area is 1,389 sq km?'),
+      ).page(page(...lines)).fits[0]!;
+    expect(fitOf('33.1 years (2015 est.)', '1,389 sq km')).toBe(1);
+    expect(fitOf('35 years', '1,389 sq km')).toBeCloseTo(1 / 1.3);
+    expect(fitOf('31 years', '777 sq km')).toBeLessThan(0.5);
   });
   it('reads labels, links and numbers off a page', async () => {
     const page = pageOf(await tools[1]!.call('factbook://europe/austria', signal));
@@ -171,8 +214,8 @@ describe('reading', () => {
     const borders = page.lines.find(({ label }) => label === 'Land boundaries, border countries')!;
     expect(borders.links).toContainEqual({ name: 'Germany', url: 'factbook://europe/germany', number: 801 });
     expect(borders.text).toContain('Germany 801 km');
-    expect(createViews(readQuestion(TWO)).page(page).anchor).toBe(1);
-    expect(createViews(readQuestion(THREE)).page(page).anchor).toBeLessThan(1);
+    expect(createViews(readQuestion(TWO)).page(page).fits).toEqual([1]);
+    expect(createViews(readQuestion(THREE)).page(page).fits[1]).toBeLessThan(1);
   });
   it('cuts spans in the ways it knows', () => {
     const cut = (text: string): Record<string, string[]> =>

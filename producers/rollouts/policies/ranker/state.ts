@@ -1,12 +1,13 @@
 // Where a trajectory stands, read off its history: what was asked, found and read, and how far along the hops each page is.
 import type { Observation, PastTurn } from '../../../../streams/core/agents.ts';
 import { foundBy, pageOf } from './page.ts';
+import { exactOf } from './question.ts';
 import type { Question } from './question.ts';
 import type { PageView, ResultView, Views } from './view.ts';
 
 export interface ReadPage {
   readonly view: PageView;
-  /** 0 = nothing to do with the start, 1 = the start itself, 2 = led to from the start as the middle clause says. */
+  /** 0 = none of the places, 1 = the start, 2 = the place that it leads to, and so on up to the one that is asked about. */
   readonly stage: number;
 }
 
@@ -23,12 +24,22 @@ export interface Standing {
 
 const ANCHORED = 0.5;
 
+/** The place that is read about after a page of this stage; the last one leads no further. */
+export const placeAfter = (stage: number, { places }: Question): number => Math.max(0, places.length - 1 - Math.max(1, stage));
+
+/** A place is known by what is told of it exactly, or by a page of the place before that leads there. */
 function stageOf(view: PageView, before: readonly ReadPage[], question: Question): number {
-  const linked = before.some(
-    ({ view: source, stage }) => stage >= 1 && source.links.some(({ link, fitsMiddle }) => fitsMiddle > 0 && link.url === view.page.url),
-  );
-  if (linked && question.pages > 1) return 2;
-  return view.anchor >= ANCHORED ? 1 : 0;
+  const { places } = question;
+  const fits = (at: number): boolean => (view.fits[at] ?? 0) >= ANCHORED;
+  const told = places.findIndex((place, at) => fits(at) && exactOf(place).length > 0);
+  const stages = before
+    .filter(({ stage }) => stage >= 1 && stage < places.length)
+    .flatMap(({ view: source, stage }) => {
+      const at = placeAfter(stage, question);
+      const leads = source.links.some(({ link, fits: lead }) => (lead[at] ?? 0) > 0 && link.url === view.page.url);
+      return leads && (places[at]?.told.length === 0 || fits(at)) ? [stage + 1] : [];
+    });
+  return Math.max(told < 0 ? 0 : places.length - told, ...stages);
 }
 
 interface Gathered {

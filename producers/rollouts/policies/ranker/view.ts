@@ -3,16 +3,17 @@
 import { deriveSeed } from '../../../../streams/core/random.ts';
 import { answerRow } from './answer-features.ts';
 import type { Placed } from './answer-features.ts';
-import type { Found, Link, Page } from './page.ts';
-import type { Question } from './question.ts';
+import type { Found, Line, Link, Page } from './page.ts';
+import { exactOf } from './question.ts';
+import type { Place, Question, Told } from './question.ts';
 import { spansOf } from './spans.ts';
 import { coverage, likeness } from './words.ts';
 import type { WordSet } from './words.ts';
 
 export interface LinkView {
   readonly link: Link;
-  /** How much of the middle clause the label of the line says. */
-  readonly fitsMiddle: number;
+  /** How much of the clause that leads to a place the label of the line says, by the number of the place. */
+  readonly fits: readonly number[];
   /** Whether the number beside it is the largest or smallest of the line. */
   readonly isLargest: boolean;
   readonly isSmallest: boolean;
@@ -29,14 +30,15 @@ interface AnswerView {
 
 export interface PageView {
   readonly page: Page;
-  /** How well one line of the page identifies the start: 1 when it has all of the last clause. */
-  readonly anchor: number;
+  /** How well lines of the page say what is told of a place, by its number; 0 when nothing is told of it. */
+  readonly fits: readonly number[];
   readonly links: readonly LinkView[];
   readonly answers: readonly AnswerView[];
 }
 
 export interface ResultView {
   readonly found: Found;
+  /** How well one line identifies a place: 1 when it has all of a clause that leaves nothing open. */
   readonly anchor: number;
   readonly coversHead: number;
 }
@@ -50,29 +52,52 @@ export interface Views {
 const FITTING_LINES = 3;
 const OTHER_LINES = 2;
 
-/** How well a line says what the last clause says: the span has to be there, and the label beside it. */
-function anchorOf(question: Question, words: WordSet): number {
-  const spans = coverage(question.spanWords, words);
-  return spans * (question.labelWords.size === 0 ? 1 : coverage(question.labelWords, words));
+/** Weight of what fits others as well, beside what is told exactly. */
+const VAGUE = 0.3;
+const number = /\d[\d,]*(?:\.\d+)?/u;
+
+/** How well a line says what is told: the span has to be there, and the label beside it. */
+function saidBy({ spanWords, labelWords }: Told, words: WordSet): number {
+  const spans = coverage(spanWords, words);
+  return spans * (labelWords.size === 0 ? 1 : coverage(labelWords, words));
 }
 
-function linksOf(question: Question, page: Page): LinkView[] {
-  const { middle } = question;
+/** The label says which number or name it is about, the text whether that is one that fits. */
+function allowedBy({ labelWords, vague }: Told, { text, labelWords: label }: Line): number {
+  if (vague === undefined) return 0;
+  const value = number.exec(text)?.[0].replaceAll(',', '');
+  const fits =
+    'initial' in vague ? /\p{L}/u.exec(text)?.[0] === vague.initial : value !== undefined && +value >= vague.low && +value <= vague.high;
+  return fits ? coverage(labelWords, label) : 0;
+}
+
+/** The weighted mean over what is told of a place, each by the line that says it best. */
+function fitOf({ told }: Place, page: Page): number {
+  let [sum, weights] = [0, 0];
+  for (const one of told) {
+    const weight = one.vague === undefined ? 1 : VAGUE;
+    const best = (of: (line: Line) => number): number => Math.max(0, ...page.lines.map(of));
+    sum += weight * best((line) => (one.vague === undefined ? saidBy(one, line.words) : allowedBy(one, line)));
+    weights += weight;
+  }
+  return weights === 0 ? 0 : sum / weights;
+}
+
+function linksOf({ places }: Question, page: Page): LinkView[] {
   return page.lines
     .filter((line) => line.links.length > 0)
     .flatMap((line) => {
-      const fitsMiddle = middle === undefined ? 0 : coverage(middle.words, line.labelWords);
+      const fits = places.slice(0, -1).map(({ lead }) => (lead === undefined ? 0 : coverage(lead.words, line.labelWords)));
       const numbers = line.links.map((link) => link.number).filter(Number.isFinite);
       const [large, small] = [Math.max(...numbers), Math.min(...numbers)];
       return line.links.map((link) => ({
         link,
-        fitsMiddle,
+        fits,
         isLargest: link.number === large,
         isSmallest: link.number === small,
         beside: line.links.length,
       }));
-    })
-    .sort((a, b) => b.fitsMiddle - a.fitsMiddle);
+    });
 }
 
 /** The lines whose labels fit best, each cut in every way, and some others that a hash of the question picks. */
@@ -102,12 +127,13 @@ function answersOf(question: Question, page: Page): AnswerView[] {
 export function createViews(question: Question): Views {
   const pages = new WeakMap<Page, PageView>();
   const results = new WeakMap<readonly Found[], readonly ResultView[]>();
+  const exact = question.places.flatMap(exactOf);
   return {
     page(page) {
       const known = pages.get(page);
       if (known !== undefined) return known;
-      const anchor = Math.max(0, ...page.lines.map((line) => anchorOf(question, line.words)));
-      const view = { page, anchor, links: linksOf(question, page), answers: answersOf(question, page) };
+      const fits = question.places.map((place) => fitOf(place, page));
+      const view = { page, fits, links: linksOf(question, page), answers: answersOf(question, page) };
       pages.set(page, view);
       return view;
     },
@@ -116,7 +142,7 @@ export function createViews(question: Question): Views {
       if (known !== undefined) return known;
       const view = found.map((one) => ({
         found: one,
-        anchor: Math.max(0, ...one.lines.map((line) => anchorOf(question, line.words))),
+        anchor: Math.max(0, ...one.lines.flatMap((line) => exact.map((told) => saidBy(told, line.words)))),
         coversHead: Math.max(0, ...one.lines.map((line) => coverage(question.head.words, line.labelWords))),
       }));
       results.set(found, view);
