@@ -3,9 +3,7 @@
 // and generations are as slow as a log-normal MODEL makes them; the trainer, the log and the policy are real.
 // `npm run bench modes`
 import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, openSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { openSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -15,6 +13,7 @@ import { readServices, type ServicesFile } from '../app/services-file.ts';
 import { loadConfig } from '../config/load.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { describeEnvironment } from './environment.ts';
+import { openHome, program, type BenchHome } from './home.ts';
 import { say } from './local-bench.ts';
 import { publish } from './report.ts';
 import { median } from './statistics.ts';
@@ -74,47 +73,35 @@ async function bench(): Promise<boolean> {
 
 /** One run in a directory of its own. */
 async function measure(mode: Mode, seed: number, forMs: number): Promise<Figures> {
-  const dir = await mkdtemp(join(tmpdir(), 'turnstream-modes-'));
-  await shareJars(dir);
-  const child = startUp(dir, mode, seed);
+  const home = await openHome(settings);
+  const child = startUp(home, mode, seed);
   const ended = new Promise<unknown>((resolve) => child.once('exit', resolve));
   try {
-    const services = await servicesOf(dir, child);
+    const services = await servicesOf(home.dir, child);
     return await readFigures(services, { mode, seed, forMs, child });
   } finally {
     child.kill('SIGINT');
     await ended;
-    await rm(dir, { recursive: true, force: true });
+    await home.remove();
   }
 }
 
-async function shareJars(dir: string): Promise<void> {
-  const libs = join(process.cwd(), '.turnstream', 'kafka', 'libs');
-  if (!existsSync(libs)) return;
-  await mkdir(join(dir, 'kafka'));
-  await symlink(libs, join(dir, 'kafka', 'libs'));
-}
+const settings = {
+  TURNSTREAM_GROUP_SIZE: String(GROUP),
+  TURNSTREAM_BATCH_GROUPS: String(BATCH),
+  TURNSTREAM_WORKER_CONCURRENCY: String(AT_ONCE),
+  TURNSTREAM_MAX_STALENESS: flags.staleness,
+  TURNSTREAM_HEARTBEAT_MS: '1000',
+  TURNSTREAM_LATENCY_MODEL: 'log-normal',
+  TURNSTREAM_LATENCY_GENERATION_MS: flags.generation,
+  TURNSTREAM_LATENCY_TOOL_MS: flags.tool,
+  TURNSTREAM_LATENCY_SIGMA: flags.sigma,
+} as const;
 
-function startUp(dir: string, mode: Mode, seed: number): ChildProcess {
+function startUp({ dir, env }: BenchHome, mode: Mode, seed: number): ChildProcess {
   const log = openSync(join(dir, 'up.log'), 'a');
-  const program = join(process.cwd(), 'infra', 'cli', 'turnstream.mjs');
-  return spawn(process.execPath, [program, 'up', '--run', mode, '--mode', mode, '--seed', String(seed), '--no-eval'], {
-    stdio: ['ignore', log, log],
-    env: {
-      ...process.env,
-      TURNSTREAM_DATA_DIR: dir,
-      TURNSTREAM_API_PORT: '0',
-      TURNSTREAM_GROUP_SIZE: String(GROUP),
-      TURNSTREAM_BATCH_GROUPS: String(BATCH),
-      TURNSTREAM_WORKER_CONCURRENCY: String(AT_ONCE),
-      TURNSTREAM_MAX_STALENESS: flags.staleness,
-      TURNSTREAM_HEARTBEAT_MS: '1000',
-      TURNSTREAM_LATENCY_MODEL: 'log-normal',
-      TURNSTREAM_LATENCY_GENERATION_MS: flags.generation,
-      TURNSTREAM_LATENCY_TOOL_MS: flags.tool,
-      TURNSTREAM_LATENCY_SIGMA: flags.sigma,
-    },
-  });
+  const args = [program, 'up', '--run', mode, '--mode', mode, '--seed', String(seed), '--no-eval'];
+  return spawn(process.execPath, args, { stdio: ['ignore', log, log], env });
 }
 
 async function servicesOf(dir: string, child: ChildProcess): Promise<ServicesFile> {

@@ -1,0 +1,130 @@
+// Does training on questions that grew harder teach anything? Questions are synthesized from the factbook, whole runs are
+// trained on them, and the evaluator compares the trained policy with the untrained one on held-out questions.
+// `npm run bench grown`
+import { parseArgs } from 'node:util';
+import type { Compared } from '../../streams/evaluation/compare.ts';
+import { describeEnvironment } from './environment.ts';
+import { openHome, type BenchHome } from './home.ts';
+import { say } from './local-bench.ts';
+import { publish, whole } from './report.ts';
+
+const { values: flags } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '1,2,3' },
+    steps: { type: 'string', default: '300' },
+    count: { type: 'string', default: '2000' },
+    questions: { type: 'string', default: '200' },
+    samples: { type: 'string', default: '4' },
+    out: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+const DATASET = 'grown';
+const LIFT_WANTED = 15;
+const seeds = flags.quick ? ['1'] : flags.seeds.split(',');
+const steps = flags.quick ? '3' : flags.steps;
+const questions = flags.quick ? '4' : flags.questions;
+
+interface Synthesized {
+  readonly accepted: number;
+  readonly seconds: number;
+}
+
+interface Trained {
+  readonly seed: string;
+  readonly minutes: number;
+  /** Of Avg@k of F1, B - A, as shares of 1. */
+  readonly lift: Compared;
+  readonly pass: Compared;
+}
+
+/** The evaluation's id. */
+async function evaluate(home: BenchHome, run: string, policy: string): Promise<string> {
+  const chosen = ['--run', run, '--policy', policy, '--split', 'heldout', '--questions', questions, '--n', flags.samples];
+  const printed = await home.command('evaluate', ...chosen, '--concurrency', '64', '--format', 'json');
+  const { evaluations } = JSON.parse(printed) as { evaluations: readonly { evaluation_id: string }[] };
+  return evaluations[0]?.evaluation_id ?? '';
+}
+
+async function train(home: BenchHome, seed: string): Promise<Trained> {
+  const run = `grown-${seed}`;
+  const began = performance.now();
+  await home.command('up', '--run', run, '--seed', seed, '--steps', steps, '--dataset', DATASET, '--no-eval');
+  const minutes = (performance.now() - began) / 60_000;
+  say(`seed ${seed}: ${steps} steps in ${minutes.toFixed(1)} min`);
+  const untrained = await evaluate(home, run, '0');
+  const trained = await evaluate(home, run, 'newest');
+  const compared = await home.command('evaluate', 'compare', untrained, trained, '--format', 'json');
+  const { figures } = JSON.parse(compared) as { figures: readonly Compared[] };
+  const of = (name: Compared['name']): Compared => {
+    const found = figures.find((figure) => figure.name === name);
+    if (found === undefined) throw new Error(`the comparison has no ${name}`);
+    return found;
+  };
+  const result = { seed, minutes, lift: of('avg_f1'), pass: of('pass_f1') };
+  say(`seed ${seed}: ${JSON.stringify(result)}`);
+  return result;
+}
+
+const points = (share: number): string => (100 * share).toFixed(1);
+const interval = ({ difference, low, high }: Compared): string => `+${points(difference)} (${points(low)} to ${points(high)})`;
+
+async function bench(): Promise<boolean> {
+  const environment = describeEnvironment();
+  const home = await openHome();
+  try {
+    const count = flags.quick ? '20' : flags.count;
+    const made = JSON.parse(await home.command('questions', 'synthesize', '--count', count, '--dataset', DATASET, '--json')) as Synthesized;
+    say(`${whole(made.accepted)} questions accepted in ${whole(made.seconds)} s`);
+    const all: Trained[] = [];
+    for (const seed of seeds) all.push(await train(home, seed));
+    return await publish(
+      {
+        name: 'grown',
+        title: 'Training on questions that grew harder',
+        method:
+          `${whole(made.accepted)} questions by \`turnstream questions synthesize\` from the factbook; for each seed a whole run (\`turnstream up --steps ${steps}\`) on those of the training split, ` +
+          `then \`turnstream evaluate\` of version 0 and of the newest on ${questions} held-out questions, ${flags.samples} samples each, and \`turnstream evaluate compare\`: paired by question, 95 % intervals by bootstrap. F1 in points of 100.`,
+        quick: flags.quick,
+        environment,
+        parameters: { steps, questions, samples: flags.samples, 'seed questions': count },
+        table: {
+          columns: [
+            'seed',
+            'minutes',
+            `Avg@${flags.samples} untrained`,
+            'trained',
+            'difference',
+            `Pass@${flags.samples} untrained`,
+            'trained',
+            'difference',
+          ],
+          rows: all.map(({ seed, minutes, lift, pass }) => [
+            ...[seed, minutes.toFixed(1), points(lift.a), points(lift.b), interval(lift)],
+            ...[points(pass.a), points(pass.b), interval(pass)],
+          ]),
+        },
+        targets: all.map(({ seed, lift }) => ({
+          what: `held-out Avg@${flags.samples}, seed ${seed}`,
+          wanted: `at least ${LIFT_WANTED} points more`,
+          found: interval(lift),
+          met: 100 * lift.difference >= LIFT_WANTED,
+        })),
+        figures: { made, all },
+      },
+      flags.out,
+    );
+  } finally {
+    await home.remove();
+  }
+}
+
+if (flags.help) {
+  process.stdout.write(
+    'npm run bench grown -- [--seeds 1,2,3] [--steps 300] [--count 2000] [--questions 200] [--samples 4] [--out dir] [--quick]\n',
+  );
+} else {
+  process.exitCode = (await bench()) || flags.quick ? 0 : 1;
+}

@@ -1,0 +1,53 @@
+// A data directory of its own for whole runs of the program, with the jars of this clone's own `turnstream up`.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export const program = join(process.cwd(), 'infra', 'cli', 'turnstream.mjs');
+
+export interface BenchHome {
+  readonly dir: string;
+  /** The environment of every program that uses it. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Runs `turnstream <args>` to its end and answers what it printed; rejects unless it ended with 0. */
+  command(...args: readonly string[]): Promise<string>;
+  remove(): Promise<void>;
+}
+
+/** `settings` are variables for every program. */
+export async function openHome(settings: Readonly<Record<string, string>> = {}): Promise<BenchHome> {
+  const dir = await mkdtemp(join(tmpdir(), 'turnstream-bench-'));
+  const libs = join(process.cwd(), '.turnstream', 'kafka', 'libs');
+  if (existsSync(libs)) {
+    await mkdir(join(dir, 'kafka'));
+    await symlink(libs, join(dir, 'kafka', 'libs'));
+  }
+  const env = { ...process.env, TURNSTREAM_DATA_DIR: dir, TURNSTREAM_API_PORT: '0', ...settings };
+  return {
+    dir,
+    env,
+    command: (...args) => run(args, env),
+    remove: () => rm(dir, { recursive: true, force: true }),
+  };
+}
+
+const KEPT_OF_ERRORS = 4_000;
+
+function run(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
+  const child = spawn(process.execPath, [program, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const printed: Buffer[] = [];
+  let errors = '';
+  child.stdout.on('data', (part: Buffer) => printed.push(part));
+  child.stderr.on('data', (part: Buffer) => {
+    errors = (errors + part.toString()).slice(-KEPT_OF_ERRORS);
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      if (code === 0) resolve(Buffer.concat(printed).toString());
+      else reject(new Error(`turnstream ${args.join(' ')} ended with ${code ?? signal ?? 'nothing'}:\n${errors}`));
+    });
+  });
+}
