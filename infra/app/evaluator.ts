@@ -2,6 +2,7 @@
 // or files of benchmarks by a worker of its own. Everything is in the log; the same evaluation again goes on with it, or
 // gives the recorded result.
 import { createHash } from 'node:crypto';
+import { parse } from 'node:path';
 import { hostname } from 'node:os';
 import type { EvaluationCompleted } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
@@ -129,9 +130,9 @@ async function beginGroup({ kafka }: LogConnection, group: string): Promise<void
   );
 }
 
-/** The version that answers; a language model has none of ours. */
+/** The version that answers; only the ranker has those of a run. */
 async function versionOf(log: LogConnection, config: Config, { run, policy }: EvaluatorArguments): Promise<number> {
-  if (config.policy === 'llm') return -1;
+  if (config.policy !== 'ranker') return -1;
   const published = new Set<number>();
   await log.kafka.reader().readToEnd('policies', {
     onBatch: async ({ records }) => {
@@ -153,12 +154,18 @@ async function versionOf(log: LogConnection, config: Config, { run, policy }: Ev
   );
 }
 
-/** Name of the run that the evaluations of a language model belong to when there is none: the same for the same settings. */
+/** What answers where no run does: its name, and the settings that make it another one. */
+function foreignOf(config: Config): { readonly name: string; readonly settings: readonly unknown[] } {
+  if (config.policy === 'module') return { name: parse(config.policyModule).name, settings: [config.policyModule] };
+  const { llmApi, llmMemory, llmTemperature, llmTopP, llmMaxTokens, llmEnoughDocuments, llmEnoughCalls, llmExtra, llmModel: name } = config;
+  return { name, settings: [llmApi, llmMemory, llmTemperature, llmTopP, llmMaxTokens, llmEnoughDocuments, llmEnoughCalls, llmExtra, name] };
+}
+
+/** Name of the run that evaluations belong to when there is none: the same for the same model and settings, or module. */
 export function runOfModel(config: Config): string {
-  const { llmApi, llmMemory, llmTemperature, llmTopP, llmMaxTokens, llmEnoughDocuments, llmEnoughCalls, llmExtra, llmModel } = config;
-  const settings = [llmApi, llmMemory, llmTemperature, llmTopP, llmMaxTokens, llmEnoughDocuments, llmEnoughCalls, llmExtra, llmModel];
+  const { name, settings } = foreignOf(config);
   const hash = createHash('sha256').update(JSON.stringify(settings)).digest('hex').slice(0, 8);
-  const model = llmModel
+  const model = name
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-+|-+$/g, '')

@@ -35,20 +35,7 @@ it('makes, reviews and lists questions; every candidate and verdict is a row', {
   const questions = (...args: readonly string[]) => command(env, 'questions', ...args);
   const review = (...args: readonly string[]) => questions('review', '--dataset', 'grown', '--reviewer', 'ada', ...args);
 
-  const few = [
-    '--count',
-    '4',
-    '--variants',
-    '1',
-    '--inject-rounds',
-    '2',
-    '--fuzz-rounds',
-    '1',
-    '--direct-samples',
-    '4',
-    '--max-direct-share',
-    '1',
-  ];
+  const few = '--count 4 --variants 1 --inject-rounds 2 --fuzz-rounds 1 --direct-samples 4 --max-direct-share 1'.split(' ');
   const output = join(dir, 'grown.jsonl');
   const made = await questions('synthesize', ...few, '--dataset', 'grown', '--review-share', '1', '--output', output, '--json');
   expect(made).toMatchObject({ code: 0, error: '' });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Tool } from '../../streams/core/agents.ts';
 import type { Config } from '../config/descriptors.ts';
 import type { WebOptions } from '../web/options.ts';
+import { ownTools } from './own-module.ts';
 
 export interface ToolSet {
   readonly tools: readonly Tool[];
@@ -43,6 +44,8 @@ export async function toolsOf(config: Config): Promise<ToolSet> {
       const { createWebTools } = await import('../web/web-tools.ts');
       return createWebTools(webOptionsOf(config), { now: Date.now, random: Math.random });
     }
+    case 'module':
+      return { tools: await ownTools(config.toolsModule), close: () => Promise.resolve() };
     case 'local': {
       const { createRetrievalTools } = await import('../web/retrieval-client.ts');
       const { retrievalUrl: url, searchTopK: topK, accessConcurrency: concurrency, webTimeoutMs: timeoutMs, webRetries: retries } = config;

@@ -1,4 +1,5 @@
-// A rollout worker: the tools of the configuration, and the ranker or a language model, which is only loaded where it decides.
+// A rollout worker: the tools of the configuration, and what decides: the ranker, a language model or a policy of people's own,
+// only loaded where it does.
 import { hostname } from 'node:os';
 import { randomBytes } from 'node:crypto';
 import { createWorker } from '../../producers/rollouts/worker/worker.ts';
@@ -6,6 +7,7 @@ import { connectLog, type LogConnection } from './connections.ts';
 import type { Deciding } from './deciding.ts';
 import { actingAs } from './latency.ts';
 import { throughOutages } from './outages.ts';
+import { ownDeciding } from './own-module.ts';
 import type { RoleContext, RoleMain } from './role.ts';
 import { toolsOf } from './tools-of.ts';
 import { untilAborted } from './until-aborted.ts';
@@ -46,6 +48,7 @@ async function decidingOf(parts: Parts, onFailure: (error: unknown) => void): Pr
     const { llmDeciding } = await import('./deciding-llm.ts');
     return llmDeciding(parts.context);
   }
+  if (parts.context.config.policy === 'module') return ownDeciding(parts.context.config.policyModule);
   const { rankerDeciding } = await import('./deciding-ranker.ts');
   return rankerDeciding({ ...parts, onFailure });
 }

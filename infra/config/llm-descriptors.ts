@@ -4,9 +4,15 @@ export const llmDescriptors = {
   policy: {
     env: 'TURNSTREAM_POLICY',
     kind: 'choice',
-    choices: ['ranker', 'llm'],
+    choices: ['ranker', 'llm', 'module'],
     fallback: 'ranker',
-    help: 'What decides the turns of a worker: the built-in ranker, or a language model.',
+    help: 'What decides the turns of a worker: the built-in ranker, a language model, or a module of your own.',
+  },
+  policyModule: {
+    env: 'TURNSTREAM_POLICY_MODULE',
+    kind: 'text',
+    fallback: '',
+    help: 'Path of the module of TURNSTREAM_POLICY module; its default export makes the policy.',
   },
   llmUrl: {
     env: 'TURNSTREAM_LLM_URL',

@@ -99,17 +99,19 @@ function crossChecks(config: Config): string[] {
   if (config.silenceMs <= 2 * config.heartbeatMs) {
     problems.push(`TURNSTREAM_SILENCE_MS (${config.silenceMs}) must be more than twice TURNSTREAM_HEARTBEAT_MS (${config.heartbeatMs})`);
   }
-  return [...problems, ...llmChecks(config), ...toolChecks(config)];
+  return [...problems, ...policyChecks(config), ...toolChecks(config)];
 }
 
-function toolChecks({ tools, serperApiKey, retrievalUrl }: Config): string[] {
+function toolChecks({ tools, serperApiKey, retrievalUrl, toolsModule }: Config): string[] {
   if (tools === 'web' && serperApiKey === '') return ['TURNSTREAM_TOOLS web needs TURNSTREAM_SERPER_API_KEY'];
   if (tools === 'local' && retrievalUrl === '') return ['TURNSTREAM_TOOLS local needs TURNSTREAM_RETRIEVAL_URL'];
+  if (tools === 'module' && toolsModule === '') return ['TURNSTREAM_TOOLS module needs TURNSTREAM_TOOLS_MODULE'];
   return [];
 }
 
-function llmChecks({ policy, llmUrl, llmModel, llmExtra }: Config): string[] {
+function policyChecks({ policy, policyModule, llmUrl, llmModel, llmExtra }: Config): string[] {
   const problems: string[] = [];
+  if (policy === 'module' && policyModule === '') problems.push('TURNSTREAM_POLICY module needs TURNSTREAM_POLICY_MODULE');
   if (policy === 'llm' && llmUrl === '') problems.push('TURNSTREAM_POLICY llm needs TURNSTREAM_LLM_URL');
   if (policy === 'llm' && llmModel === '') problems.push('TURNSTREAM_POLICY llm needs TURNSTREAM_LLM_MODEL');
   try {

@@ -6,9 +6,15 @@ export const webDescriptors = {
   tools: {
     env: 'TURNSTREAM_TOOLS',
     kind: 'choice',
-    choices: ['factbook', 'web', 'local'],
+    choices: ['factbook', 'web', 'local', 'module'],
     fallback: 'factbook',
-    help: 'What agents search and read: the built-in factbook, the Internet, or a retrieval server with /retrieve and /access.',
+    help: 'What agents search and read: the built-in factbook, the Internet, a retrieval server with /retrieve and /access, or a module of your own.',
+  },
+  toolsModule: {
+    env: 'TURNSTREAM_TOOLS_MODULE',
+    kind: 'text',
+    fallback: '',
+    help: 'Path of the module of TURNSTREAM_TOOLS module; its default export makes the two tools.',
   },
   retrievalUrl: {
     env: 'TURNSTREAM_RETRIEVAL_URL',

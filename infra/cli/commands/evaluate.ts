@@ -13,7 +13,7 @@ import { examples, runSlug, wholeIn } from '../options.ts';
 interface EvaluateFlags {
   readonly run?: string;
   readonly data?: readonly string[];
-  readonly policy: number | 'llm';
+  readonly policy: number | Foreign;
   readonly split: 'heldout' | 'train';
   readonly questions?: number;
   readonly samples?: number;
@@ -28,10 +28,13 @@ interface EvaluateFlags {
 
 const QUESTIONS = 120;
 
-function policyOf(raw: string): number | 'llm' {
+/** A policy that is not of a run. */
+type Foreign = 'llm' | 'module';
+
+function policyOf(raw: string): number | Foreign {
   if (raw === 'newest') return -1;
-  if (raw === 'llm') return 'llm';
-  if (!/^\d{1,9}$/.test(raw)) throw new InvalidArgumentError('It must be a version, newest, or llm.');
+  if (raw === 'llm' || raw === 'module') return raw;
+  if (!/^\d{1,9}$/.test(raw)) throw new InvalidArgumentError('It must be a version, newest, llm, or module.');
   return Number(raw);
 }
 
@@ -49,9 +52,14 @@ evaluation_results, evaluation_scores, trajectories and turns.
 export function evaluateCommand(context: CommandContext): Command {
   const command = new Command('evaluate')
     .description('answer held-out questions or the files of benchmarks with one policy, and record the scores')
-    .option('--run <run>', 'the run whose policy answers; not needed with --policy llm', runSlug)
+    .option('--run <run>', 'the run whose policy answers; not needed with --policy llm or module', runSlug)
     .option('--data <files...>', 'files of benchmarks, one evaluation each')
-    .option('--policy <policy>', 'a version, newest, or llm: the language model of TURNSTREAM_LLM_URL', policyOf, -1)
+    .option(
+      '--policy <policy>',
+      'a version, newest, llm: the language model of TURNSTREAM_LLM_URL, or module: TURNSTREAM_POLICY_MODULE',
+      policyOf,
+      -1,
+    )
     .addOption(new Option('--split <split>', 'which questions of the set').choices(['heldout', 'train']).default('heldout'))
     .option(
       '--questions <count>',
@@ -88,17 +96,18 @@ export function evaluateCommand(context: CommandContext): Command {
 
 async function evaluateWith(context: CommandContext, flags: EvaluateFlags): Promise<void> {
   const { policy } = flags;
-  const config = loadConfig(context.env, policy === 'llm' ? { policy } : {});
+  const foreign = typeof policy === 'number' ? undefined : policy;
+  const config = loadConfig(context.env, foreign === undefined ? {} : { policy: foreign });
   const [{ evaluateAs }, { runOfModel }] = await Promise.all([import('../../app/evaluate-command.ts'), import('../../app/evaluator.ts')]);
-  const run = flags.run ?? (policy === 'llm' ? runOfModel(config) : undefined);
-  if (run === undefined) throw new PlatformError('USAGE_INVALID', 'evaluating: give --run, or --policy llm');
+  const run = flags.run ?? (foreign === undefined ? undefined : runOfModel(config));
+  if (run === undefined) throw new PlatformError('USAGE_INVALID', 'evaluating: give --run, or --policy llm or module');
   const data = await dataOf(flags);
   const { code, completed, recorded } = await evaluateAs({
     ...{ config, logger: commandLogger(context), name: flags.name, data, concurrency: flags.concurrency, host: context.host },
     arguments: {
       ...askedOf(flags),
       run,
-      policy: policy === 'llm' ? -1 : policy,
+      policy: typeof policy === 'number' ? policy : -1,
     },
   });
   context.exit(code);

@@ -1,0 +1,110 @@
+// Modules of people's own, as the guides show them.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseQuestionLine } from '../../producers/questions/question-line.ts';
+import { runAgent } from '../../producers/rollouts/agent/run-agent.ts';
+import type { TurnOutcome } from '../../producers/rollouts/agent/turn-outcome.ts';
+import { loadConfig } from '../config/load.ts';
+import { runOfModel } from './evaluator.ts';
+import { ownDeciding, ownTools } from './own-module.ts';
+import { toolsOf } from './tools-of.ts';
+
+const signal = new AbortController().signal;
+let dir = '';
+beforeAll(() => (dir = mkdtempSync(join(tmpdir(), 'turnstream-module-'))));
+afterAll(() => {
+  rmSync(dir, { recursive: true, force: true });
+});
+
+function file(name: string, text: string): string {
+  writeFileSync(join(dir, name), text);
+  return join(dir, name);
+}
+
+/** The block of a language in a guide. */
+function shown(guide: string, language: string): string {
+  const text = readFileSync(join(process.cwd(), 'infra', 'docs', 'guides', guide), 'utf8');
+  return new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'ms').exec(text)?.[1] ?? '';
+}
+
+async function answerWith(policyModule: string, toolsModule: string) {
+  const turns: TurnOutcome[] = [];
+  const { tools } = await toolsOf(loadConfig({ TURNSTREAM_TOOLS: 'module', TURNSTREAM_TOOLS_MODULE: toolsModule }));
+  const result = await runAgent({
+    policy: (await ownDeciding(policyModule)).policy,
+    tools,
+    task: {
+      ...{ question: 'What is the capital of Austria?', answers: ['Vienna is the capital of Austria.'], aug_answers: [] },
+      ...{ reward: 'f1', decoding: 'sample', policy_version: -1, max_turns: 12, max_tokens: 10_000, max_wall_ms: 10_000 },
+    },
+    clock: { now: () => 0 },
+    random: () => 0,
+    signal,
+    toolTimeoutMs: 1_000,
+    onTurn: (turn) => void turns.push(turn),
+  });
+  return { result, turns };
+}
+
+describe('the guides', () => {
+  it('show an agent and tools that answer a question', async () => {
+    const agent = file('my-agent.mjs', shown('bring-your-own-agent.md', 'js'));
+    const tools = file('my-tools.mjs', shown('bring-your-own-tool.md', 'js'));
+    const { result, turns } = await answerWith(agent, tools);
+    expect(turns.map(({ tool, status }) => `${tool} ${status}`)).toEqual(['search ok', 'access ok', 'answer ok']);
+    expect(result).toMatchObject({ status: 'answered', f1: 1, reward: 1 });
+  });
+  it('show lines of questions that can be imported', () => {
+    const lines = shown('train-on-your-questions.md', 'jsonl').trim().split('\n');
+    expect(lines).toHaveLength(3);
+    for (const line of lines) expect(parseQuestionLine(line)).toMatchObject({ ok: true });
+  });
+});
+
+describe('a module', () => {
+  it.each([
+    ['nothing.mjs', undefined, 'loading TURNSTREAM_POLICY_MODULE'],
+    ['broken.mjs', 'export default (', 'loading TURNSTREAM_POLICY_MODULE'],
+    ['value.mjs', 'export default { name: "x" }', 'must be a function that makes a policy'],
+    ['other.mjs', 'export default () => ({ name: "x" })', 'is not a policy'],
+  ])('%s that makes no policy is refused with its path', async (name, text, said) => {
+    const path = text === undefined ? join(dir, name) : file(name, text);
+    const loading = ownDeciding(path);
+    await expect(loading).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining(said) as string });
+    await expect(loading).rejects.toThrow(path);
+  });
+  it.each(['[]', '[{ name: "search", call() {} }]', '[{ name: "search", call() {} }, { name: "search", call() {} }]', 'undefined'])(
+    'that makes %s has no tools',
+    async (made) => {
+      const path = file(`tools-${made.length}.mjs`, `export default () => (${made});`);
+      await expect(ownTools(path)).rejects.toThrow('a list of two tools');
+    },
+  );
+  it('whose tools throw or answer nonsense gives results with a status', async () => {
+    const path = file(
+      'faulty.mjs',
+      `export default async () => [
+        { name: 'search', async call(query) { if (query === 'x') throw new Error('no index'); return query === 'y' ? 7 : { status: 'ok', text: 'a' }; } },
+        { name: 'access', call() { throw new Error('at once'); } },
+      ];`,
+    );
+    const [search, access] = await ownTools(path);
+    expect(await search!.call('x', signal)).toMatchObject({
+      status: 'error',
+      errorType: 'tool_failed',
+      text: 'The tool search failed: no index',
+    });
+    expect(await search!.call('y', signal)).toMatchObject({ status: 'error', errorType: 'bad_result' });
+    expect(await search!.call('z', signal)).toEqual({ status: 'ok', errorType: '', text: 'a', items: [], cacheHit: false });
+    expect(await access!.call('u', signal)).toMatchObject({ status: 'error', errorType: 'tool_failed' });
+  });
+  it('has to be named, and names the run of its evaluations', () => {
+    expect(() => loadConfig({ TURNSTREAM_POLICY: 'module' })).toThrow('TURNSTREAM_POLICY module needs TURNSTREAM_POLICY_MODULE');
+    expect(() => loadConfig({ TURNSTREAM_TOOLS: 'module' })).toThrow('TURNSTREAM_TOOLS module needs TURNSTREAM_TOOLS_MODULE');
+    const named = (path: string): string => runOfModel(loadConfig({ TURNSTREAM_POLICY: 'module', TURNSTREAM_POLICY_MODULE: path }));
+    expect(named('./My Agent.mjs')).toMatch(/^eval-my-agent-[0-9a-f]{8}$/);
+    expect(named('./a.mjs')).not.toBe(named('./b/a.mjs'));
+  });
+});

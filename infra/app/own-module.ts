@@ -1,0 +1,72 @@
+// Policies and tools of people's own: modules whose default export makes one.
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Policy, Tool, ToolResult } from '../../streams/core/agents.ts';
+import { messageOf, PlatformError } from '../../streams/core/errors.ts';
+import type { Deciding } from './deciding.ts';
+
+const statuses: ReadonlySet<unknown> = new Set<ToolResult['status']>(['ok', 'error', 'timeout', 'refused']);
+
+type Place = { readonly path: string; readonly variable: string };
+
+/** Calls the default export of a module. CONFIG_INVALID, naming the variable, when that does not make what `is` wants. */
+async function make<T>({ path, variable }: Place, is: (made: unknown) => made is T, wanted: string): Promise<T> {
+  const from = `${variable} ${path}`;
+  const loaded = (await import(pathToFileURL(resolve(path)).href).catch((cause: unknown) => {
+    throw new PlatformError('CONFIG_INVALID', `loading ${from}: ${messageOf(cause)}`, { cause });
+  })) as { readonly default?: unknown };
+  if (typeof loaded.default !== 'function') {
+    throw new PlatformError('CONFIG_INVALID', `loading ${from}: its default export must be a function that makes ${wanted}`);
+  }
+  const made: unknown = await (loaded.default as () => unknown)();
+  if (is(made)) return made;
+  throw new PlatformError('CONFIG_INVALID', `loading ${from}: what its default export makes is not ${wanted}`);
+}
+
+const has = <K extends string>(value: unknown, name: K): value is Record<K, unknown> =>
+  typeof value === 'object' && value !== null && name in value;
+
+const isPolicy = (made: unknown): made is Policy =>
+  has(made, 'name') && typeof made.name === 'string' && has(made, 'decide') && typeof made.decide === 'function';
+
+const isTool = (made: unknown): made is Tool =>
+  has(made, 'name') && (made.name === 'search' || made.name === 'access') && has(made, 'call') && typeof made.call === 'function';
+
+const isToolPair = (made: unknown): made is readonly Tool[] =>
+  Array.isArray(made) && made.length === 2 && made.every(isTool) && made[0]?.name !== made[1]?.name;
+
+/** Nothing is known of its versions: its turns say which they come from. */
+export async function ownDeciding(path: string): Promise<Deciding> {
+  const place = { path, variable: 'TURNSTREAM_POLICY_MODULE' };
+  return {
+    policy: await make(place, isPolicy, 'a policy: { name, decide(observation, options) }'),
+    newestVersion: () => -1,
+    start: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+  };
+}
+
+const isResult = (made: unknown): made is Partial<ToolResult> & Pick<ToolResult, 'status' | 'text'> =>
+  has(made, 'text') && typeof made.text === 'string' && has(made, 'status') && statuses.has(made.status);
+
+const failed = (errorType: string, text: string): ToolResult => ({ status: 'error', errorType, text, items: [], cacheHit: false });
+
+/** What it throws is a result with the status error; what it leaves out of a result has its default. */
+const guarded = (tool: Tool): Tool => ({
+  name: tool.name,
+  async call(argument, signal) {
+    try {
+      const made: unknown = await tool.call(argument, signal);
+      if (!isResult(made)) return failed('bad_result', `The tool ${tool.name} answered what is no result.`);
+      return { ...{ errorType: made.status === 'ok' ? '' : 'tool_failed', items: [], cacheHit: false }, ...made };
+    } catch (error) {
+      return failed('tool_failed', `The tool ${tool.name} failed: ${messageOf(error)}`);
+    }
+  },
+});
+
+/** Both tools of a module. They do not throw past their port, whatever it does. */
+export async function ownTools(path: string): Promise<readonly Tool[]> {
+  const wanted = 'a list of two tools: search and access, each { name, call(argument, signal) }';
+  return (await make({ path, variable: 'TURNSTREAM_TOOLS_MODULE' }, isToolPair, wanted)).map(guarded);
+}
