@@ -22,6 +22,8 @@ export interface EvaluatorArguments {
   readonly run: string;
   /** A version, or -1 for the newest that is published. */
   readonly policy: number;
+  /** The question set; that of the run unless given. */
+  readonly dataset?: string;
   readonly split: 'heldout' | 'train';
   /** Questions at most, the same ones for every version. */
   readonly questions: number;
@@ -50,7 +52,7 @@ export function evaluatorRole(options: EvaluatorArguments): RoleMain {
     const judge = options.judge === true ? openJudge(config, { logger, metrics }) : undefined;
     try {
       const policyVersion = await versionOf(log, config, options);
-      const data = options.data ?? [await dataOfSet(sourceOf(log), { dataset: config.dataset, ...options })];
+      const data = options.data ?? [await dataOfSet(sourceOf(log), { ...options, dataset: await datasetOf(log, config, options) })];
       const beside = await helpers(log, context, options);
       try {
         for (const each of data) {
@@ -128,6 +130,22 @@ async function beginGroup({ kafka }: LogConnection, group: string): Promise<void
     group,
     missing.map(({ partition, end }) => ({ topic: 'tasks', partition, offset: end })),
   );
+}
+
+/** The set that was asked for, or that the run learns from; without such a run that of the configuration. */
+async function datasetOf({ kafka, events }: LogConnection, config: Config, { dataset, run }: EvaluatorArguments): Promise<string> {
+  if (dataset !== undefined) return dataset;
+  let found: string | undefined;
+  await kafka.reader().readToEnd('training', {
+    onBatch: async ({ records }) => {
+      for (const record of records) {
+        if (found !== undefined || record.headers['run-id']?.toString() !== run) continue;
+        const read = await events.read(record);
+        if (read.ok && read.value.type === 'RunStarted') found = read.value.event.dataset;
+      }
+    },
+  });
+  return found ?? config.dataset;
 }
 
 /** The version that answers; only the ranker has those of a run. */

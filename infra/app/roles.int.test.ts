@@ -203,11 +203,8 @@ describe('roles', { timeout: 120_000 }, () => {
     expect((await command(env, 'questions', 'list')).out).toContain('mine\ttrain\t1\n');
     await prepareLog({ ...config, dataset: 'mine' }, silentLogger);
     expect((await command(env, 'questions', 'write')).out).toBe('2000 questions\n');
-    const none = start(
-      'evaluator',
-      { ...config, dataset: 'mine' },
-      evaluatorRole({ run: RUN, policy: 0, split: 'heldout', questions: 1, samples: 1, onCompleted: () => undefined }),
-    );
+    const asked = { run: RUN, policy: 0, dataset: 'mine', split: 'heldout', questions: 1, samples: 1 } as const;
+    const none = start('evaluator', config, evaluatorRole({ ...asked, onCompleted: () => undefined }));
     await expect(none.end).rejects.toMatchObject({ code: 'NOT_FOUND', message: expect.stringContaining('--no-eval') as string });
   });
 
@@ -226,8 +223,10 @@ describe('roles', { timeout: 120_000 }, () => {
         () => false,
       );
     expect(await stopped({ ...env, TURNSTREAM_API_PORT: apiPort }, answers, 'api')).toMatchObject({ code: 0, error: '' });
-    const evaluated = await command(env, 'evaluate', '--run', RUN, '--policy', '0', '--questions', '4');
-    expect(JSON.parse(evaluated.out)).toMatchObject({ policy_version: 0, questions: 4 });
+    // the questions are those that the run learns from, whatever is configured here
+    const elsewhere = { ...env, TURNSTREAM_DATASET: 'elsewhere' };
+    const evaluated = await command(elsewhere, 'evaluate', '--run', RUN, '--policy', '0', '--questions', '4');
+    expect(JSON.parse(evaluated.out)).toMatchObject({ policy_version: 0, questions: 4, dataset: 'factbook' });
     expect(await command(env, 'trainer', '--run', RUN, '--dataset', 'factbook')).toMatchObject({ code: 2 });
   });
 

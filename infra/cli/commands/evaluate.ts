@@ -9,11 +9,13 @@ import { commandLogger } from '../command-logger.ts';
 import type { CommandContext } from '../context.ts';
 import { evaluationFormats, renderComparison, renderEvaluations, type EvaluationFormat, type EvaluationLine } from '../evaluation-view.ts';
 import { examples, runSlug, wholeIn } from '../options.ts';
+import { datasetSlug } from './questions-options.ts';
 
 interface EvaluateFlags {
   readonly run?: string;
   readonly data?: readonly string[];
   readonly policy: number | Foreign;
+  readonly dataset?: string;
   readonly split: 'heldout' | 'train';
   readonly questions?: number;
   readonly samples?: number;
@@ -60,6 +62,7 @@ export function evaluateCommand(context: CommandContext): Command {
       policyOf,
       -1,
     )
+    .option('--dataset <dataset>', 'whose questions; those of the set that the run learns from unless given', datasetSlug)
     .addOption(new Option('--split <split>', 'which questions of the set').choices(['heldout', 'train']).default('heldout'))
     .option(
       '--questions <count>',
@@ -115,7 +118,10 @@ async function evaluateWith(context: CommandContext, flags: EvaluateFlags): Prom
   await show(context, flags, { recorded, plain: data === undefined ? completed : undefined });
 }
 
-const askedOf = ({ split, judge, questions = QUESTIONS, n = 1, samples = n }: EvaluateFlags) => ({ split, judge, questions, samples });
+const askedOf = ({ dataset, split, judge, questions = QUESTIONS, n = 1, samples = n }: EvaluateFlags) => ({
+  ...(dataset === undefined ? {} : { dataset }),
+  ...{ split, judge, questions, samples },
+});
 
 /** The files, all of them read before anything is started. */
 async function dataOf({ data: files, skipBadRows, questions }: EvaluateFlags): Promise<readonly EvaluationData[] | undefined> {
