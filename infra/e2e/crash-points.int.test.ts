@@ -1,8 +1,5 @@
 // One run, whose trainer, learner, worker and warehouse end themselves at every named crash point, each lane one after the
 // other and the lanes at once. Afterwards the oracle, the ledger and the audit decide whether anything was lost or doubled.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCodec } from '../../schemas/codec.ts';
 import { crashPoints, type CrashPoint } from '../../streams/core/crash-points.ts';
@@ -10,12 +7,8 @@ import type { LogReader } from '../../streams/core/ports.ts';
 import type { Exit } from '../app/service.ts';
 import { connectLog } from '../app/connections.ts';
 import { waitUntilDrained } from '../app/drain.ts';
-import { prepareLog, prepareStore } from '../app/prepare.ts';
-import { loadConfig } from '../config/load.ts';
-import { useKafka } from '../testing/kafka.ts';
 import { silentLogger } from '../testing/logger.ts';
-import { startRole, type RoleProcess } from '../testing/role-process.ts';
-import { startTestStore } from '../testing/store.ts';
+import { openRolesWorld, type RolesWorld } from '../testing/roles-world.ts';
 import { command } from '../testing/up.ts';
 import { readFacts } from './torture/facts.ts';
 import { judgeRun } from './torture/oracle.ts';
@@ -53,54 +46,20 @@ const withoutSpoilt = (reader: LogReader): LogReader => ({
 });
 
 describe('a process that ends at a named point', { timeout: 900_000 }, () => {
-  const roles: RoleProcess[] = [];
-  const cleanups: (() => Promise<unknown>)[] = [];
   const struck = new Map<string, Exit>();
-  let env: Record<string, string>;
+  let world: RolesWorld;
+  const start: RolesWorld['start'] = (extra, ...args) => world.start(extra, ...args);
 
   beforeAll(async () => {
-    const [kafka, store] = await Promise.all([useKafka(), startTestStore()]);
-    const dataDir = mkdtempSync(join(tmpdir(), 'turnstream-crash-points-'));
-    cleanups.push(
-      () => store.stop(),
-      async () => {
-        rmSync(dataDir, { recursive: true, force: true });
-      },
-    );
-    env = {
-      KAFKA_BROKERS: kafka.brokers.join(','),
-      CLICKHOUSE_URL: store.url,
-      TURNSTREAM_DATA_DIR: dataDir,
-      TURNSTREAM_NAMESPACE: kafka.namespace,
-      TURNSTREAM_CLICKHOUSE_DATABASE: kafka.namespace.replaceAll('-', '_'),
-      TURNSTREAM_KAFKA_SESSION_MS: '2000',
-      TURNSTREAM_BACKEND: 'cpu',
-      TURNSTREAM_GROUP_SIZE: '4',
-      TURNSTREAM_BATCH_GROUPS: '1',
+    world = await openRolesWorld({
       TURNSTREAM_MAX_CONCURRENT: '12',
       TURNSTREAM_MAX_STALENESS: '20',
       TURNSTREAM_MAX_ATTEMPTS: '20',
       TURNSTREAM_WORKER_CONCURRENCY: '32',
-      TURNSTREAM_HEARTBEAT_MS: '300',
       TURNSTREAM_SILENCE_MS: '1500',
-      TURNSTREAM_LOG_LEVEL: 'warn',
-    };
-    const config = loadConfig(env);
-    await Promise.all([prepareLog(config, silentLogger), prepareStore(config)]);
+    });
   });
-
-  afterAll(async () => {
-    for (const role of roles) role.signal('SIGKILL');
-    await Promise.all(roles.map((role) => role.exited));
-    for (const cleanup of cleanups) await cleanup();
-  });
-
-  async function start(extra: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<RoleProcess> {
-    const role = await startRole({ ...env, ...extra }, ...args);
-    roles.push(role);
-    void role.exited.then(() => roles.splice(roles.indexOf(role), 1));
-    return role;
-  }
+  afterAll(() => world.close());
 
   /** Ends a role at one place after the other. */
   async function strike(places: readonly string[], ...args: readonly string[]): Promise<void> {
@@ -124,7 +83,7 @@ describe('a process that ends at a named point', { timeout: 900_000 }, () => {
 
   /** A record that nobody can read, so that there are dead letters to be sent. */
   async function spoil(): Promise<void> {
-    const log = await connectLog({ config: loadConfig(env), clientId: 'spoiler', logger: silentLogger });
+    const log = await connectLog({ config: world.config, clientId: 'spoiler', logger: silentLogger });
     await log.kafka.appendRaw('evaluations', [{ key: 'k', value: Buffer.from(`nothing to read, ${struck.size}`) }]);
     await log.close();
   }
@@ -153,20 +112,20 @@ describe('a process that ends at a named point', { timeout: 900_000 }, () => {
     const verdict = await judged(run);
     expect(verdict.problems).toEqual([]);
     expect(verdict.steps).toBe(steps + 2);
-    const verified = await command(env, 'ledger', 'verify', '--run', run, '--json');
+    const verified = await command(world.env, 'ledger', 'verify', '--run', run, '--json');
     expect(verified, verified.out + verified.error).toMatchObject({ code: 0 });
   });
 
   it('leaves every record in the tables once', async () => {
     await start({}, 'warehouse');
-    expect(await waitUntilDrained(loadConfig(env), silentLogger, AbortSignal.timeout(60_000))).toBe(true);
-    const audited = await command(env, 'audit', '--json');
+    expect(await waitUntilDrained(world.config, silentLogger, AbortSignal.timeout(60_000))).toBe(true);
+    const audited = await command(world.env, 'audit', '--json');
     expect(audited, audited.out.slice(0, 3_000) + audited.error).toMatchObject({ code: 0 });
     expect((JSON.parse(audited.out) as { deadLetters: number }).deadLetters).toBeGreaterThanOrEqual(struck.size);
   });
 
   async function judged(run: string) {
-    const log = await connectLog({ config: loadConfig(env), clientId: 'oracle', logger: silentLogger });
+    const log = await connectLog({ config: world.config, clientId: 'oracle', logger: silentLogger });
     try {
       const { facts } = await readFacts(withoutSpoilt(log.kafka.reader()), createCodec(), run);
       return judgeRun(facts);

@@ -1,76 +1,33 @@
 // Two processes that want the same: trainers of one run, warehouses of one group; and a group that Kafka has forgotten.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createCodec } from '../../schemas/codec.ts';
 import { connectLog, groupsOf, type LogConnection } from '../app/connections.ts';
 import { waitUntilDrained } from '../app/drain.ts';
-import { prepareLog, prepareStore } from '../app/prepare.ts';
-import { loadConfig } from '../config/load.ts';
 import { kafkajs } from '../kafka/kafkajs.ts';
 import { randomEvents, seeded } from '../testing/events.ts';
-import { useKafka } from '../testing/kafka.ts';
 import { silentLogger } from '../testing/logger.ts';
-import { startRole, type RoleProcess } from '../testing/role-process.ts';
-import { startTestStore } from '../testing/store.ts';
+import type { RoleProcess } from '../testing/role-process.ts';
+import { openRolesWorld, type RolesWorld } from '../testing/roles-world.ts';
 import { command } from '../testing/up.ts';
 import { readFacts } from './torture/facts.ts';
 import { judgeRun } from './torture/oracle.ts';
 
-const SESSION_MS = 2_000;
 const patience = { timeout: 60_000, interval: 50 };
 
 describe('two of the same', { timeout: 240_000 }, () => {
-  const roles: RoleProcess[] = [];
-  const cleanups: (() => Promise<unknown>)[] = [];
-  let env: Record<string, string>;
+  let world: RolesWorld;
   let log: LogConnection;
+  const start: RolesWorld['start'] = (extra, ...args) => world.start(extra, ...args);
 
   beforeAll(async () => {
-    const [kafka, store] = await Promise.all([useKafka(), startTestStore()]);
-    const dataDir = mkdtempSync(join(tmpdir(), 'turnstream-two-'));
-    cleanups.push(
-      () => store.stop(),
-      async () => {
-        rmSync(dataDir, { recursive: true, force: true });
-      },
-    );
-    env = {
-      KAFKA_BROKERS: kafka.brokers.join(','),
-      CLICKHOUSE_URL: store.url,
-      TURNSTREAM_DATA_DIR: dataDir,
-      TURNSTREAM_NAMESPACE: kafka.namespace,
-      TURNSTREAM_CLICKHOUSE_DATABASE: kafka.namespace.replaceAll('-', '_'),
-      TURNSTREAM_KAFKA_SESSION_MS: String(SESSION_MS),
-      TURNSTREAM_SINK_BATCH_ROWS: '300',
-      TURNSTREAM_BACKEND: 'cpu',
-      TURNSTREAM_GROUP_SIZE: '4',
-      TURNSTREAM_BATCH_GROUPS: '1',
-      TURNSTREAM_HEARTBEAT_MS: '300',
-      TURNSTREAM_SILENCE_MS: '3000',
-      TURNSTREAM_LOG_LEVEL: 'warn',
-    };
-    const config = loadConfig(env);
-    await Promise.all([prepareLog(config, silentLogger), prepareStore(config)]);
-    log = await connectLog({ config, clientId: 'test', logger: silentLogger });
-    cleanups.unshift(() => log.close());
+    world = await openRolesWorld({ TURNSTREAM_SINK_BATCH_ROWS: '300', TURNSTREAM_SILENCE_MS: '3000' });
+    log = await connectLog({ config: world.config, clientId: 'test', logger: silentLogger });
   }, 240_000);
-
-  afterEach(async () => {
-    for (const role of roles) role.signal('SIGKILL');
-    await Promise.all(roles.map((role) => role.exited));
-  });
+  afterEach(() => world.killRoles());
   afterAll(async () => {
-    for (const cleanup of cleanups) await cleanup();
+    await log.close();
+    await world.close();
   });
-
-  async function start(extra: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<RoleProcess> {
-    const role = await startRole({ ...env, ...extra }, ...args);
-    roles.push(role);
-    void role.exited.then(() => roles.splice(roles.indexOf(role), 1));
-    return role;
-  }
 
   async function stop(...stopped: readonly RoleProcess[]): Promise<void> {
     for (const role of stopped) {
@@ -99,7 +56,7 @@ describe('two of the same', { timeout: 240_000 }, () => {
     const verdict = await judged(run);
     expect(verdict.problems).toEqual([]);
     expect(verdict.steps).toBeGreaterThanOrEqual(4);
-    expect(await command(env, 'ledger', 'verify', '--run', run)).toMatchObject({ code: 0 });
+    expect(await command(world.env, 'ledger', 'verify', '--run', run)).toMatchObject({ code: 0 });
   });
 
   it.each(['sink.intent.after', 'sink.insert.mid', 'sink.commit.before'])(
@@ -113,17 +70,17 @@ describe('two of the same', { timeout: 240_000 }, () => {
       await expect.poll(() => frozen.output(), patience).toContain(`crash point ${point}: SIGSTOP`);
       await append(2);
       await start({}, 'warehouse');
-      expect(await waitUntilDrained(loadConfig(env), silentLogger, AbortSignal.timeout(60_000))).toBe(true);
+      expect(await waitUntilDrained(world.config, silentLogger, AbortSignal.timeout(60_000))).toBe(true);
       const before = frozen.statuses().length;
       frozen.signal('SIGCONT');
       await append(3);
       await expect.poll(() => frozen.statuses().length, patience).toBeGreaterThan(before + 3);
       await append(4);
-      expect(await waitUntilDrained(loadConfig(env), silentLogger, AbortSignal.timeout(60_000))).toBe(true);
+      expect(await waitUntilDrained(world.config, silentLogger, AbortSignal.timeout(60_000))).toBe(true);
       expect(frozen.statuses().at(-1)?.state).toBe('live');
-      const audited = await command(env, 'audit', '--json');
+      const audited = await command(world.env, 'audit', '--json');
       expect(audited, audited.out.slice(0, 2_000) + audited.error).toMatchObject({ code: 0 });
-      await stop(...[...roles]);
+      await stop(...world.running());
     },
   );
 
@@ -132,12 +89,12 @@ describe('two of the same', { timeout: 240_000 }, () => {
     const early = [await start({}, ...trainerOf(run)), await start({}, ...workerOf(run))];
     await early[0]!.until(atStep(3));
     await stop(...early);
-    const admin = new kafkajs.Kafka({ brokers: [...loadConfig(env).kafkaBrokers], logLevel: kafkajs.logLevel.NOTHING }).admin();
+    const admin = new kafkajs.Kafka({ brokers: [...world.config.kafkaBrokers], logLevel: kafkajs.logLevel.NOTHING }).admin();
     await admin.connect();
     await expect
       .poll(
         () =>
-          admin.deleteGroups([groupsOf(env['TURNSTREAM_NAMESPACE'] ?? '').workers(run)]).then(
+          admin.deleteGroups([groupsOf(world.config.namespace).workers(run)]).then(
             () => true,
             () => false,
           ),

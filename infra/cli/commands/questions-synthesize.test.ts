@@ -38,20 +38,7 @@ const env = (more: Record<string, string> = {}): Record<string, string> => ({
 const synthesize = (...flags: readonly string[]) => command(env(), 'questions', 'synthesize', '--no-log', ...flags);
 
 describe('the factbook writer', () => {
-  const small = [
-    '--count',
-    '3',
-    '--variants',
-    '1',
-    '--inject-rounds',
-    '2',
-    '--fuzz-rounds',
-    '1',
-    '--direct-samples',
-    '4',
-    '--max-direct-share',
-    '1',
-  ];
+  const small = '--count 3 --variants 1 --inject-rounds 2 --fuzz-rounds 1 --direct-samples 4 --max-direct-share 1'.split(' ');
 
   it('writes lines that can be imported and checked, and a report', async () => {
     const [output, report] = [file('out.jsonl'), file('report.json')];

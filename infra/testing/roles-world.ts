@@ -1,0 +1,69 @@
+// A log and a store that roles in processes of their own work on, as `turnstream <role>` starts them.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { prepareLog, prepareStore } from '../app/prepare.ts';
+import type { Config } from '../config/descriptors.ts';
+import { loadConfig } from '../config/load.ts';
+import { useKafka } from './kafka.ts';
+import { silentLogger } from './logger.ts';
+import { startRole, type RoleProcess } from './role-process.ts';
+import { startTestStore } from './store.ts';
+
+export interface RolesWorld {
+  /** All settings that a role sees. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly config: Config;
+  /** Starts `turnstream <args>`; `extra` are settings of this process alone. */
+  start(extra: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<RoleProcess>;
+  /** The roles that have not ended. */
+  running(): readonly RoleProcess[];
+  /** Kills the roles that run. */
+  killRoles(): Promise<void>;
+  /** Kills them, and removes the store and the data. */
+  close(): Promise<void>;
+}
+
+/** With topics and tables; groups of four trajectories, a batch of one, on the CPU. Call it in `beforeAll`. */
+export async function openRolesWorld(settings: Readonly<Record<string, string>>): Promise<RolesWorld> {
+  const [kafka, store] = await Promise.all([useKafka(), startTestStore()]);
+  const dataDir = mkdtempSync(join(tmpdir(), 'turnstream-roles-'));
+  const env = {
+    KAFKA_BROKERS: kafka.brokers.join(','),
+    CLICKHOUSE_URL: store.url,
+    TURNSTREAM_DATA_DIR: dataDir,
+    TURNSTREAM_NAMESPACE: kafka.namespace,
+    TURNSTREAM_CLICKHOUSE_DATABASE: kafka.namespace.replaceAll('-', '_'),
+    TURNSTREAM_KAFKA_SESSION_MS: '2000',
+    TURNSTREAM_BACKEND: 'cpu',
+    TURNSTREAM_GROUP_SIZE: '4',
+    TURNSTREAM_BATCH_GROUPS: '1',
+    TURNSTREAM_HEARTBEAT_MS: '300',
+    TURNSTREAM_LOG_LEVEL: 'warn',
+    ...settings,
+  };
+  const config = loadConfig(env);
+  await Promise.all([prepareLog(config, silentLogger), prepareStore(config)]);
+  const roles = new Set<RoleProcess>();
+  const killRoles = async (): Promise<void> => {
+    for (const role of roles) role.signal('SIGKILL');
+    await Promise.all([...roles].map((role) => role.exited));
+  };
+  return {
+    env,
+    config,
+    async start(extra, ...args) {
+      const role = await startRole({ ...env, ...extra }, ...args);
+      roles.add(role);
+      void role.exited.then(() => roles.delete(role));
+      return role;
+    },
+    running: () => [...roles],
+    killRoles,
+    async close() {
+      await killRoles();
+      await store.stop();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
