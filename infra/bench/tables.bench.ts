@@ -94,7 +94,15 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - began;
 }
 
-async function measureVariant(store: Store, asItIs: string, variant: Variant, ids: readonly string[]): Promise<Found> {
+interface Base {
+  readonly store: Store;
+  /** The statement that makes the table of the variants as the sink's is. */
+  readonly asItIs: string;
+  /** Some trajectories. */
+  readonly ids: readonly string[];
+}
+
+async function measureVariant({ store, asItIs, ids }: Base, variant: Variant): Promise<Found> {
   await store.command(`DROP TABLE IF EXISTS ${TABLE}`);
   await store.command(variant.ddl(asItIs));
   if (variant.then !== undefined) await store.command(variant.then);
@@ -133,7 +141,7 @@ async function measure(site: BenchSite): Promise<readonly Found[]> {
   const [made] = await store.query<{ statement: string }>('SHOW CREATE TABLE turns');
   const asItIs = (made?.statement ?? '').replace(/^CREATE TABLE \S+/, `CREATE TABLE ${TABLE}`);
   const found: Found[] = [];
-  for (const variant of variants) found.push(await measureVariant(store, asItIs, variant, ids));
+  for (const variant of variants) found.push(await measureVariant({ store, asItIs, ids }, variant));
   return found;
 }
 
