@@ -1,4 +1,5 @@
 // Turns are decided by a language model behind an OpenAI-compatible server. No tensors are loaded.
+import { setFlagsFromString } from 'node:v8';
 import { createBoundedMemory } from '../../producers/rollouts/agent/memory/bounded.ts';
 import type { AgentMemory } from '../../producers/rollouts/agent/memory/memory.ts';
 import { createTranscriptMemory } from '../../producers/rollouts/agent/memory/transcript.ts';
@@ -31,6 +32,8 @@ function memoryOf(
 }
 
 export function llmDeciding({ config, logger, metrics }: RoleContext): Deciding {
+  // Such a worker waits more than it computes, and texts are what it consists of: garbage goes before the heap grows.
+  setFlagsFromString('--optimize-for-size');
   const model = createServedModel(llmOptionsOf(config), { logger, metrics, random: Math.random });
   const memory = memoryOf(config, model.takes);
   return {
