@@ -1,6 +1,6 @@
 // Every role in this process, over a real Kafka and the real engine: two steps of a small run, evaluated, stored, audited.
 import { EventEmitter } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -165,6 +165,20 @@ describe('roles', { timeout: 120_000 }, () => {
     expect(JSON.parse((await command(env, 'status', '--run', RUN, '--json')).out)).toMatchObject({ steps: STEPS });
     expect((await command(env, 'sql', '--format', 'TSV', '-q', 'SELECT count() FROM steps;')).out).toBe(`${STEPS}\n`);
     expect((await command(env, 'doctor')).out).toMatch(/ok +ClickHouse/);
+  });
+
+  it('answer the SQL of the guides', async () => {
+    const folder = join(process.cwd(), 'infra', 'docs', 'guides');
+    const statements = readdirSync(folder)
+      .filter((guide) => guide !== 'twelve-questions.md')
+      .flatMap((guide) => [...readFileSync(join(folder, guide), 'utf8').matchAll(/^```sql\n(.*?)^```$/gms)].map(([, sql = '']) => sql));
+    expect(statements.length).toBeGreaterThanOrEqual(5);
+    for (const sql of statements) {
+      expect(await command(env, 'sql', '-q', sql.replaceAll("'mine-1'", `'${RUN}'`)), sql).toMatchObject({ code: 0, error: '' });
+    }
+    const difficulty = statements.find((sql) => sql.includes("'flips'")) ?? '';
+    const told = await command(env, 'sql', '--format', 'TSV', '-q', difficulty.replaceAll("'mine-1'", `'${RUN}'`));
+    expect(told.out).toMatch(/^(always|flips|never)\t\d+$/m);
   });
 
   it('refuse what is not there, with exit code 2 and the reason', async () => {
