@@ -2,7 +2,6 @@
 import type { Action } from '../../../../streams/core/agents.ts';
 import { rowOf, writeRow } from './features.ts';
 import type { FeatureName, FeatureValues } from './features.ts';
-import { directionOf, exactOf } from './question.ts';
 import type { Question, Told } from './question.ts';
 import { placeAfter } from './state.ts';
 import type { ReadPage, Standing } from './state.ts';
@@ -55,18 +54,17 @@ const clauseQuery =
 /** One for each thing that is told exactly, the start first; the start's as one where there are several. */
 function clauseQueries({ places, last }: Question): readonly Query[] {
   const [start, ...others] = [...places].reverse();
-  const exact = start === undefined ? [] : exactOf(start);
+  const exact = start?.exact ?? [];
   return [
     ...(exact.length === 0 ? [{ text: last.text, kind: 'query_last_clause' } as const] : exact.map(clauseQuery('query_last_clause'))),
-    ...others.flatMap(exactOf).map(clauseQuery('query_other_place')),
+    ...others.flatMap((place) => place.exact).map(clauseQuery('query_other_place')),
     ...(exact.length < 2 ? [] : [{ text: exact.map(({ text }) => text).join(' '), kind: 'query_joined' } as const]),
   ];
 }
 
 function spanQueries({ places }: Question): readonly Query[] {
-  const start = places.at(-1);
-  const exact = start === undefined ? [] : exactOf(start);
-  return (exact.length > 0 ? exact : (start?.told ?? []))
+  const { told, exact } = places.at(-1) ?? { told: [], exact: [] };
+  return (exact.length > 0 ? exact : told)
     .flatMap(({ spans }) => spans)
     .slice(0, 2)
     .map((text) => ({ text, kind: 'query_span' }));
@@ -126,7 +124,7 @@ function linkRow({ question, standing }: Situation, source: ReadPage, view: Link
   const at = placeAfter(source.stage, question);
   const fits = view.fits[at] ?? 0;
   const leads = Number(source.stage >= 1 && source.stage < question.pages);
-  const direction = directionOf(question.places[at]?.lead?.text ?? question.text) * (Number(view.isLargest) - Number(view.isSmallest));
+  const direction = (question.places[at]?.direction ?? 0) * (Number(view.isLargest) - Number(view.isSmallest));
   return rowOf({
     is_link: 1,
     progress_of_link: standing.progress,

@@ -23,8 +23,12 @@ export interface Told extends Clause {
 /** A place that is not named. */
 export interface Place {
   readonly told: readonly Told[];
+  /** Of these, what fits no other by chance. */
+  readonly exact: readonly Told[];
   /** How it follows from the place after it, which is described next; undefined for the start. */
   readonly lead: Clause | undefined;
+  /** 1 when the most of something leads to it, -1 when the least does, else 0; that of the whole question for a place without a lead. */
+  readonly direction: number;
 }
 
 export interface Question {
@@ -80,15 +84,19 @@ function toldOf(text: string): Told {
   return { ...clause, spans, spanWords, labelWords, vague };
 }
 
+const directionOf = (text: string): number => (most.test(text) ? 1 : least.test(text) ? -1 : 0);
+
 /** Clauses in the order of the question, those of a place together. */
-function placesOf(clauses: readonly string[]): readonly Place[] {
+function placesOf(clauses: readonly string[], question: string): readonly Place[] {
   const places: Place[] = [];
   let told: Told[] = [];
   clauses.forEach((text, at) => {
     const leads = at < clauses.length - 1 && !joined.test(text.trim());
     if (!leads) told.push(toldOf(text));
     if (!leads && at < clauses.length - 1) return;
-    places.push({ told, lead: leads ? clauseOf(text) : undefined });
+    const exact = told.filter(({ vague }) => vague === undefined);
+    const lead = leads ? clauseOf(text) : undefined;
+    places.push({ told, exact, lead, direction: directionOf(lead?.text ?? question) });
     told = [];
   });
   return places;
@@ -97,7 +105,7 @@ function placesOf(clauses: readonly string[]): readonly Place[] {
 /** Reads a question; the same text always gives an equal result. */
 export function readQuestion(text: string): Question {
   const [first = '', ...others] = text.replace(/[?\s]+$/, '').split(pronouns);
-  const places = placesOf(others.length === 0 ? [first] : others);
+  const places = placesOf(others.length === 0 ? [first] : others, text);
   const start = places.at(-1)?.told ?? [];
   return {
     text,
@@ -111,9 +119,3 @@ export function readQuestion(text: string): Question {
     asksForPerson: /^who\b/i.test(first),
   };
 }
-
-/** What is told of a place that fits no other by chance. */
-export const exactOf = ({ told }: Place): readonly Told[] => told.filter(({ vague }) => vague === undefined);
-
-/** 1 when a text asks for the most of something, -1 for the least, else 0. */
-export const directionOf = (text: string): number => (most.test(text) ? 1 : least.test(text) ? -1 : 0);

@@ -1,7 +1,6 @@
 // Where a trajectory stands, read off its history: what was asked, found and read, and how far along the hops each page is.
 import type { Observation, PastTurn } from '../../../../streams/core/agents.ts';
 import { foundBy, pageOf } from './page.ts';
-import { exactOf } from './question.ts';
 import type { Question } from './question.ts';
 import type { PageView, ResultView, Views } from './view.ts';
 
@@ -31,7 +30,7 @@ export const placeAfter = (stage: number, { places }: Question): number => Math.
 function stageOf(view: PageView, before: readonly ReadPage[], question: Question): number {
   const { places } = question;
   const fits = (at: number): boolean => (view.fits[at] ?? 0) >= ANCHORED;
-  const told = places.findIndex((place, at) => fits(at) && exactOf(place).length > 0);
+  const told = places.findIndex((place, at) => fits(at) && place.exact.length > 0);
   const stages = before
     .filter(({ stage }) => stage >= 1 && stage < places.length)
     .flatMap(({ view: source, stage }) => {

@@ -4,7 +4,6 @@ import { deriveSeed } from '../../../../streams/core/random.ts';
 import { answerRow } from './answer-features.ts';
 import type { Placed } from './answer-features.ts';
 import type { Found, Line, Link, Page } from './page.ts';
-import { exactOf } from './question.ts';
 import type { Place, Question, Told } from './question.ts';
 import { spansOf } from './spans.ts';
 import { coverage, likeness } from './words.ts';
@@ -127,7 +126,7 @@ function answersOf(question: Question, page: Page): AnswerView[] {
 export function createViews(question: Question): Views {
   const pages = new WeakMap<Page, PageView>();
   const results = new WeakMap<readonly Found[], readonly ResultView[]>();
-  const exact = question.places.flatMap(exactOf);
+  const exact = question.places.flatMap((place) => place.exact);
   return {
     page(page) {
       const known = pages.get(page);
