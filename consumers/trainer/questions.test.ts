@@ -1,15 +1,8 @@
 import { expect, it } from 'vitest';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { randomEvent, seeded } from '../../infra/testing/events.ts';
-import type { EventReader } from '../../streams/core/ports.ts';
+import { memoryReader } from '../../infra/testing/worker-harness.ts';
 import { loadTrainingQuestions } from './questions.ts';
-
-const readerOf = (log: MemoryLog): EventReader => ({
-  read: (record) => {
-    const decoded = log.codec.decode(record.value ?? Buffer.alloc(0));
-    return decoded.ok ? { ok: true, record, value: decoded.value } : { ok: false, record, reason: decoded.reason, error: '' };
-  },
-});
 
 const question = (id: string, dataset: string, split: string) => ({
   type: 'QuestionAccepted' as const,
@@ -27,7 +20,7 @@ async function logOf(ids: readonly string[]): Promise<MemoryLog> {
 it('asks every training question of the dataset once an epoch, whatever the order they were accepted in', async () => {
   const ids = ['q-3', 'q-1', 'q-2', 'q-5', 'q-4'];
   const [one, other] = [await logOf(ids), await logOf([...ids].reverse())];
-  const load = (log: MemoryLog) => loadTrainingQuestions({ log: log.reader(), events: readerOf(log) }, 'factbook', 9);
+  const load = (log: MemoryLog) => loadTrainingQuestions({ log: log.reader(), events: memoryReader(log) }, 'factbook', 9);
   const [a, b] = [await load(one), await load(other)];
   const order = Array.from({ length: 10 }, (_, index) => a.at(index).question_id);
   expect(new Set(order.slice(0, 5))).toEqual(new Set(ids));
@@ -38,6 +31,6 @@ it('asks every training question of the dataset once an epoch, whatever the orde
 
 it('says so when the dataset has no training question', async () => {
   const log = await logOf([]);
-  const questions = await loadTrainingQuestions({ log: log.reader(), events: readerOf(log) }, 'factbook', 9);
+  const questions = await loadTrainingQuestions({ log: log.reader(), events: memoryReader(log) }, 'factbook', 9);
   expect(() => questions.at(0)).toThrow(/write or import some first/);
 });

@@ -7,6 +7,7 @@ import { parseQuestionLine } from '../../producers/questions/question-line.ts';
 import { runAgent } from '../../producers/rollouts/agent/run-agent.ts';
 import type { TurnOutcome } from '../../producers/rollouts/agent/turn-outcome.ts';
 import { loadConfig } from '../config/load.ts';
+import { blocksOf } from '../e2e/blocks.ts';
 import { runOfModel } from './evaluator.ts';
 import { ownDeciding, ownTools } from './own-module.ts';
 import { toolsOf } from './tools-of.ts';
@@ -26,7 +27,7 @@ function file(name: string, text: string): string {
 /** The block of a language in a guide. */
 function shown(guide: string, language: string): string {
   const text = readFileSync(join(process.cwd(), 'infra', 'docs', 'guides', guide), 'utf8');
-  return new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'ms').exec(text)?.[1] ?? '';
+  return blocksOf(text, language)[0] ?? '';
 }
 
 async function answerWith(policyModule: string, toolsModule: string) {

@@ -6,6 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { connectStore } from '../clickhouse/client.ts';
 import { migrate } from '../clickhouse/migrate.ts';
 import { loadConfig } from '../config/load.ts';
+import { blocksOf } from '../e2e/blocks.ts';
 import { storeLog } from '../testing/api-story.ts';
 import { useKafka } from '../testing/kafka.ts';
 import { silentLogger } from '../testing/logger.ts';
@@ -99,7 +100,7 @@ it('makes, reviews and lists questions; every candidate and verdict is a row', {
 
   for (const guide of ['grow-questions', 'evaluate-a-checkpoint']) {
     const text = readFileSync(join('infra', 'docs', 'guides', `${guide}.md`), 'utf8').replace("'mine'", "'grown'");
-    const [, sql = ''] = /^```sql\n(.*?)^```$/ms.exec(text) ?? [];
+    const [sql = ''] = blocksOf(text, 'sql');
     const told = await store.query<Row>(sql);
     expect(told.length > 0, guide).toBe(guide === 'grow-questions');
   }

@@ -9,6 +9,7 @@ import { reachNothing } from '../../streams/core/crash-points.ts';
 import type { RoleStatus } from '../../streams/core/telemetry.ts';
 import type { Config } from '../config/descriptors.ts';
 import { loadConfig } from '../config/load.ts';
+import { blocksOf } from '../e2e/blocks.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { useKafka } from '../testing/kafka.ts';
 import { silentLogger } from '../testing/logger.ts';
@@ -171,7 +172,7 @@ describe('roles', { timeout: 120_000 }, () => {
     const folder = join(process.cwd(), 'infra', 'docs', 'guides');
     const statements = readdirSync(folder)
       .filter((guide) => guide !== 'twelve-questions.md')
-      .flatMap((guide) => [...readFileSync(join(folder, guide), 'utf8').matchAll(/^```sql\n(.*?)^```$/gms)].map(([, sql = '']) => sql));
+      .flatMap((guide) => blocksOf(readFileSync(join(folder, guide), 'utf8'), 'sql'));
     expect(statements.length).toBeGreaterThanOrEqual(5);
     for (const sql of statements) {
       expect(await command(env, 'sql', '-q', sql.replaceAll("'mine-1'", `'${RUN}'`)), sql).toMatchObject({ code: 0, error: '' });

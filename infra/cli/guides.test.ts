@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { blocksOf } from '../e2e/blocks.ts';
 import { buildProgram } from './main.ts';
 
 const folder = join(process.cwd(), 'infra', 'docs', 'guides');
@@ -11,7 +12,7 @@ const context = { env: {}, program: '', out: () => undefined, err: () => undefin
 /** Every line of a shell block that calls turnstream, with the lines that it goes on in. */
 function linesOf(guide: string): readonly string[] {
   const text = readFileSync(join(folder, guide), 'utf8');
-  const blocks = [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block.replace(/\\\n\s*/g, ' '));
+  const blocks = blocksOf(text, 'sh').map((block) => block.replace(/\\\n\s*/g, ' '));
   return blocks.flatMap((block) => block.split('\n')).flatMap((line) => /(?:^|\s)(turnstream .*)$/.exec(line)?.[1] ?? []);
 }
 

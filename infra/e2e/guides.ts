@@ -1,5 +1,6 @@
 // What the guide of the twelve questions tells people to run, so that the tests run the same.
 import { readFileSync } from 'node:fs';
+import { blocksOf } from './blocks.ts';
 
 export interface GuideQuestion {
   readonly title: string;
@@ -8,8 +9,7 @@ export interface GuideQuestion {
   readonly routes: readonly string[];
 }
 
-const block = (section: string, language: string): string =>
-  new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(section)?.[1]?.trim() ?? '';
+const block = (section: string, language: string): string => blocksOf(section, language)[0]?.trim() ?? '';
 
 /** The questions in order. */
 export const guideQuestions: readonly GuideQuestion[] = readFileSync('infra/docs/guides/twelve-questions.md', 'utf8')

@@ -1,12 +1,10 @@
 // What the README tells people to type, so that the tests type the same.
 import { readFileSync } from 'node:fs';
+import { blocksOf } from './blocks.ts';
 
 const text = readFileSync('README.md', 'utf8');
 
-const blocks = (language: string): readonly string[] =>
-  [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map((match) => match[1] ?? '');
-
-const shell = blocks('sh').flatMap((block) => block.split('\n'));
+const shell = blocksOf(text, 'sh').flatMap((block) => block.split('\n'));
 
 /** The queries of `turnstream sql`. */
 export const queries: readonly string[] = shell.flatMap((line) => /^npx turnstream sql -q "(.*)"$/.exec(line)?.[1] ?? []);
@@ -15,4 +13,4 @@ export const queries: readonly string[] = shell.flatMap((line) => /^npx turnstre
 export const curls: readonly string[] = shell.filter((line) => line.startsWith('curl '));
 
 /** The subscriber. */
-export const subscriber: string = blocks('python')[0] ?? '';
+export const subscriber: string = blocksOf(text, 'python')[0] ?? '';
