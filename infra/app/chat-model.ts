@@ -6,6 +6,10 @@ import { createServedModel } from '../llm/openai-model.ts';
 
 const RETRY_MS = [500, 30_000] as const;
 
+/** How long and how often a language model is asked, whoever asks. */
+export const patienceOf = ({ llmRetries: retries, llmTimeoutMs: timeoutMs, llmIdleMs: idleMs }: Config) =>
+  ({ retries, retryMs: RETRY_MS, timeoutMs, idleMs }) as const;
+
 export interface ChatPlace {
   readonly url: string;
   readonly name: string;
@@ -29,7 +33,7 @@ export const openChatModel = (
     {
       ...{ url, api: 'chat', model: name, apiKey, ...sampling },
       ...{ stream: false, logprobs: false, extra: { stop: null }, versionFrom: [] },
-      ...{ retries: config.llmRetries, retryMs: RETRY_MS, timeoutMs: config.llmTimeoutMs, idleMs: config.llmIdleMs },
+      ...patienceOf(config),
     },
     { ...parts, random: Math.random },
   );

@@ -7,10 +7,9 @@ import { createLlmPolicy } from '../../producers/rollouts/policies/llm/llm.ts';
 import type { Config } from '../config/descriptors.ts';
 import { createServedModel } from '../llm/openai-model.ts';
 import type { LlmOptions } from '../llm/options.ts';
+import { patienceOf } from './chat-model.ts';
 import type { Deciding } from './deciding.ts';
 import type { RoleContext } from './role.ts';
-
-const RETRY_MS = [500, 30_000] as const;
 
 /** The language model of a configuration. */
 export function llmOptionsOf(config: Config): LlmOptions {
@@ -19,8 +18,8 @@ export function llmOptionsOf(config: Config): LlmOptions {
     ...{ url, api, model, apiKey, temperature, topP },
     ...{ stream: config.llmStream, logprobs: config.llmLogprobs, versionFrom: config.llmVersionFrom },
     extra: JSON.parse(config.llmExtra) as LlmOptions['extra'],
-    ...{ concurrency: config.llmConcurrency, retries: config.llmRetries, retryMs: RETRY_MS },
-    ...{ timeoutMs: config.llmTimeoutMs, idleMs: config.llmIdleMs },
+    concurrency: config.llmConcurrency,
+    ...patienceOf(config),
   };
 }
 

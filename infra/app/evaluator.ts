@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import { parse } from 'node:path';
 import { hostname } from 'node:os';
+import type { DecodedEvent } from '../../schemas/codec.ts';
 import type { EvaluationCompleted } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { evaluate } from '../../producers/evaluations/evaluate.ts';
@@ -132,34 +133,42 @@ async function beginGroup({ kafka }: LogConnection, group: string): Promise<void
   );
 }
 
-/** The set that was asked for, or that the run learns from; without such a run that of the configuration. */
-async function datasetOf({ kafka, events }: LogConnection, config: Config, { dataset, run }: EvaluatorArguments): Promise<string> {
-  if (dataset !== undefined) return dataset;
-  let found: string | undefined;
-  await kafka.reader().readToEnd('training', {
+/** Reads a topic to its end and shows the events of the run, as long as `look` asks for more. */
+async function lookThrough(
+  { kafka, events }: LogConnection,
+  { topic, run }: { readonly topic: 'training' | 'policies'; readonly run: string },
+  look: (event: DecodedEvent) => boolean,
+): Promise<void> {
+  let more = true;
+  await kafka.reader().readToEnd(topic, {
     onBatch: async ({ records }) => {
       for (const record of records) {
-        if (found !== undefined || record.headers['run-id']?.toString() !== run) continue;
+        if (!more || record.headers['run-id']?.toString() !== run) continue;
         const read = await events.read(record);
-        if (read.ok && read.value.type === 'RunStarted') found = read.value.event.dataset;
+        if (read.ok) more = look(read.value);
       }
     },
   });
-  return found ?? config.dataset;
+}
+
+/** The set that was asked for, or that the run learns from; without such a run that of the configuration. */
+async function datasetOf(log: LogConnection, config: Config, { dataset, run }: EvaluatorArguments): Promise<string> {
+  if (dataset !== undefined) return dataset;
+  const found: string[] = [];
+  await lookThrough(log, { topic: 'training', run }, (event) => {
+    if (event.type === 'RunStarted') found.push(event.event.dataset);
+    return found.length === 0;
+  });
+  return found[0] ?? config.dataset;
 }
 
 /** The version that answers; only the ranker has those of a run. */
 async function versionOf(log: LogConnection, config: Config, { run, policy }: EvaluatorArguments): Promise<number> {
   if (config.policy !== 'ranker') return -1;
   const published = new Set<number>();
-  await log.kafka.reader().readToEnd('policies', {
-    onBatch: async ({ records }) => {
-      for (const record of records) {
-        if (record.headers['run-id']?.toString() !== run) continue;
-        const read = await log.events.read(record);
-        if (read.ok && read.value.type === 'PolicyPublished') published.add(read.value.event.version);
-      }
-    },
+  await lookThrough(log, { topic: 'policies', run }, (event) => {
+    if (event.type === 'PolicyPublished') published.add(event.event.version);
+    return true;
   });
   if (published.size === 0) {
     throw new PlatformError('NOT_FOUND', `evaluating run ${run}: it has published no policy; start it with \`turnstream up --run ${run}\``);

@@ -1,6 +1,7 @@
 // Policies and tools of people's own: modules whose default export makes one.
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { noResult } from '../../producers/rollouts/agent/call-tool.ts';
 import type { Policy, Tool, ToolResult } from '../../streams/core/agents.ts';
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
 import type { Deciding } from './deciding.ts';
@@ -49,18 +50,16 @@ export async function ownDeciding(path: string): Promise<Deciding> {
 const isResult = (made: unknown): made is Partial<ToolResult> & Pick<ToolResult, 'status' | 'text'> =>
   has(made, 'text') && typeof made.text === 'string' && has(made, 'status') && statuses.has(made.status);
 
-const failed = (errorType: string, text: string): ToolResult => ({ status: 'error', errorType, text, items: [], cacheHit: false });
-
 /** What it throws is a result with the status error; what it leaves out of a result has its default. */
 const guarded = (tool: Tool): Tool => ({
   name: tool.name,
   async call(argument, signal) {
     try {
       const made: unknown = await tool.call(argument, signal);
-      if (!isResult(made)) return failed('bad_result', `The tool ${tool.name} answered what is no result.`);
+      if (!isResult(made)) return noResult('error', 'bad_result', `The tool ${tool.name} answered what is no result.`);
       return { ...{ errorType: made.status === 'ok' ? '' : 'tool_failed', items: [], cacheHit: false }, ...made };
     } catch (error) {
-      return failed('tool_failed', `The tool ${tool.name} failed: ${messageOf(error)}`);
+      return noResult('error', 'tool_failed', `The tool ${tool.name} failed: ${messageOf(error)}`);
     }
   },
 });

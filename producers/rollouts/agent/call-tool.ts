@@ -1,7 +1,8 @@
 // One tool call with a time limit. Whatever the tool does, there is a result with a status; only a bug in a tool throws.
 import type { Action, Tool, ToolResult } from '../../../streams/core/agents.ts';
 
-const noResult = (status: ToolResult['status'], errorType: string, text: string): ToolResult => ({
+/** A call that gave nothing. */
+export const noResult = (status: ToolResult['status'], errorType: string, text: string): ToolResult => ({
   status,
   errorType,
   text,
