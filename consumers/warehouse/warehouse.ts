@@ -42,7 +42,7 @@ export interface WarehouseOptions {
   readonly batchRecords: number;
   /** Bytes of one range, about. */
   readonly batchBytes?: number;
-  /** How long a range gathers. */
+  /** How long a range gathers; one of tasks `TASKS_WAIT` times as long. */
   readonly maxWaitMs: number;
   /** Bytes gathered over all partitions before fetching pauses. */
   readonly maxBufferedBytes?: number;
@@ -87,6 +87,8 @@ const keyOf = (topic: EventTopic, partition: number): string => `${topic}/${part
 /** How long after its last commit a member asks the group again before it inserts. */
 const FENCE_MS = 5_000;
 const REPORT_MS = 1_000;
+/** An insert costs the same for a row and for a thousand, and nobody looks for a task before its first turn. */
+const TASKS_WAIT = 3;
 
 class Sink implements Warehouse {
   readonly finished: Promise<void>;
@@ -175,7 +177,9 @@ class Sink implements Warehouse {
       for (const partition of numbers) {
         const found = committed.find((one) => one.partition === partition);
         const start = { committed: found?.offset ?? -1, repeat: announced(found?.metadata ?? '') };
-        partitions.set(keyOf(topic, partition), { topic, partition, ranges: createPartitionRanges<Taken>(start, this.#limits) });
+        const waitMs = this.#limits.waitMs * (topic === 'tasks' ? TASKS_WAIT : 1);
+        const ranges = createPartitionRanges<Taken>(start, { ...this.#limits, waitMs });
+        partitions.set(keyOf(topic, partition), { topic, partition, ranges });
       }
     }
     if (epoch !== this.#epoch) return [];

@@ -22,7 +22,7 @@ interface ProbeOptions {
 }
 
 const RUN = 'probe';
-const LOOK_MS = 20;
+const LOOK_MS = 60;
 const GROUPS = 64;
 /** A turn that cannot be seen for so long never will. */
 const LOST_MS = 120_000;

@@ -12,6 +12,7 @@ describe('what the engine may take', () => {
 
   it('is written into its file and into each query', () => {
     expect(engineConfig(6 * GiB)).toContain(`<max_server_memory_usage>${6 * GiB}</max_server_memory_usage>`);
+    expect(engineConfig(6 * GiB)).toContain('<merge_selector_base>12</merge_selector_base>');
     expect(querySettings({ memoryBytes: 6 * GiB, threads: 2, maxResultBytes: 5 }).get('max_memory_usage')).toBe(String(3 * GiB));
   });
 });
