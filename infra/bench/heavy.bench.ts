@@ -136,7 +136,7 @@ function reportOf({ alone, beside, answers, lagAtEnd }: Found, environment: Benc
       },
       { what: 'answers 500', wanted: 'none', found: failed ? 'some' : 'none', met: !failed },
     ],
-    figures: { alone, beside, answers: Object.fromEntries(answers), lagAtEnd },
+    figures: { alone: alone.map(Math.round), beside: beside.map(Math.round), answers: Object.fromEntries(answers), lagAtEnd },
   };
 }
 
