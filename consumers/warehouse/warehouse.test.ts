@@ -195,6 +195,16 @@ describe('the warehouse', () => {
     world.expectExactlyOnce();
   });
 
+  it('stores a turn before a task that came with it', async () => {
+    const world = new World();
+    const random = seeded(6);
+    const [task, turn] = [randomEvent('TrajectoryRequested', random), randomEvent('TurnRecorded', random)];
+    await world.log.writer().append([outgoing('TrajectoryRequested', task), outgoing('TurnRecorded', turn)]);
+    await world.begin({ maxWaitMs: 100 });
+    await world.drained();
+    expect(world.store.asked.map((token) => token.split('-').at(-1))).toEqual(['turns', 'tasks']);
+  });
+
   it('stores what it has gathered when it is stopped', async () => {
     const world = new World();
     await world.log.writer().append(randomEvents(50, seeded(4)));
