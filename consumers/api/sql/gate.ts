@@ -2,8 +2,8 @@ import { PlatformError } from '../../../streams/core/errors.ts';
 
 /** Lets a few through at once; others wait in order, for a while. */
 export interface Gate {
-  /** Throws RATE_LIMITED when no place came free in time or too many are waiting. */
-  run<T>(work: () => Promise<T>): Promise<T>;
+  /** Tells the work whether nothing else ran when it began. Throws RATE_LIMITED when no place came free in time or too many are waiting. */
+  run<T>(work: (alone: boolean) => Promise<T>): Promise<T>;
 }
 
 interface Waiter {
@@ -46,7 +46,7 @@ export function createGate(options: { readonly width: number; readonly maxWaitMs
     async run(work) {
       await enter();
       try {
-        return await work();
+        return await work(running === 1);
       } finally {
         leave();
       }

@@ -15,12 +15,15 @@ export interface SqlLimits {
 /** Statements are refused above this length before anything reads them. */
 export const MAX_QUERY_CHARS = 100_000;
 
-/** Settings that the engine enforces while the query runs; every overflow is an error, never a shorter answer. */
-export function settingsOf(limits: SqlLimits): Readonly<Record<string, string | number>> {
+/**
+ * Settings that the engine enforces while the query runs; every overflow is an error, never a shorter answer. A query that is
+ * alone may use two threads: as much as any two of them take, which the sink bears.
+ */
+export function settingsOf(limits: SqlLimits, alone: boolean): Readonly<Record<string, string | number>> {
   return {
     readonly: 1,
     wait_end_of_query: 1,
-    max_threads: 1,
+    max_threads: alone ? 2 : 1,
     priority: 10,
     max_execution_time: limits.maxSeconds,
     timeout_overflow_mode: 'throw',

@@ -35,6 +35,15 @@ describe('the sandbox', () => {
     });
   });
 
+  it('gives two threads to a query that is alone, and one to each of several', async () => {
+    const store = createFakeStore(ordinary);
+    const sandbox = createSandbox(store, { ...testLimits, concurrency: 2 });
+    await Promise.all([sandbox.run(request), sandbox.run(request)]);
+    await sandbox.run(request);
+    const threads = store.asked.filter(({ sql }) => sql === 'SELECT 1').map(({ settings }) => settings['max_threads']);
+    expect(threads).toEqual([1, 1, 2]);
+  });
+
   it('runs nothing of what it refuses', async () => {
     const store = createFakeStore(ordinary);
     await expect(createSandbox(store, testLimits).run({ ...request, query: 'DROP TABLE turns' })).rejects.toMatchObject({

@@ -28,10 +28,10 @@ export function createSandbox(store: Store, limits: SqlLimits): SqlSandbox {
   const gate = createGate({ width: limits.concurrency, maxWaitMs: limits.maxWaitMs });
   return {
     run: (request) =>
-      gate.run(async () => {
+      gate.run(async (alone) => {
         try {
           const { statement } = await judge(store, request);
-          return await execute({ store, limits, request, statement });
+          return await execute({ store, request, statement, limits, alone });
         } catch (error) {
           throw userErrorOf(error);
         }
@@ -89,15 +89,17 @@ interface Execution {
   readonly limits: SqlLimits;
   readonly request: SqlRequest;
   readonly statement: string;
+  /** No other query ran when this one began. */
+  readonly alone: boolean;
 }
 
-async function execute({ store, limits, request, statement }: Execution): Promise<Buffer> {
+async function execute({ store, limits, request, statement, alone }: Execution): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   const stream = await store.stream(statement, {
     ...signalOf(request),
     params: request.params,
-    settings: settingsOf(limits),
+    settings: settingsOf(limits, alone),
     format: request.format,
   });
   for await (const chunk of stream) {
