@@ -40,14 +40,16 @@ export async function publish(report: BenchReport, directory?: string): Promise<
   await mkdir(to, { recursive: true });
   await writeFile(join(to, `${name}.json`), `${JSON.stringify(report, null, 2)}\n`);
   await writeFile(join(to, `${name}.md`), pageOf(report));
-  process.stdout.write(`\n${plain(report.table)}\n\n${plain(targetTable(report.targets))}\n\nwritten to ${join(to, name)}.{json,md}\n`);
+  const tables = [report.table, ...targetTables(report.targets)].map(plain);
+  process.stdout.write(`\n${tables.join('\n\n')}\n\nwritten to ${join(to, name)}.{json,md}\n`);
   return report.targets.every(({ met }) => met);
 }
 
-const targetTable = (targets: readonly Target[]): Table => ({
-  columns: ['target', 'wanted', 'found', ''],
-  rows: targets.map(({ what, wanted, found, met }) => [what, wanted, found, met ? 'met' : 'missed']),
-});
+/** One, or none for a bench that only compares. */
+function targetTables(targets: readonly Target[]): readonly Table[] {
+  const rows = targets.map(({ what, wanted, found, met }) => [what, wanted, found, met ? 'met' : 'missed']);
+  return rows.length === 0 ? [] : [{ columns: ['target', 'wanted', 'found', ''], rows }];
+}
 
 function pageOf({ title, method, quick, environment, parameters, table, targets }: BenchReport): string {
   const { cpu, cores, memoryGiB, node, commit, at, loadBefore } = environment;
@@ -57,7 +59,7 @@ function pageOf({ title, method, quick, environment, parameters, table, targets 
     ...(quick ? ['**A quick run: it shows that the bench works. Its figures mean nothing.**'] : []),
     method,
     markdown(table),
-    markdown(targetTable(targets)),
+    ...targetTables(targets).map(markdown),
     `${cpu}, ${cores} cores, ${memoryGiB} GiB; Node ${node}; commit ${commit}; ${at}; load before ${loadBefore}. Parameters: ${settings.join(', ')}.`,
   ]
     .join('\n\n')

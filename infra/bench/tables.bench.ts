@@ -11,7 +11,7 @@ import { startTablesWorld } from './tables-world.ts';
 
 const { values: flags } = parseArgs({
   options: {
-    turns: { type: 'string', default: '2000000' },
+    turns: { type: 'string', default: '1000000' },
     'turn-bytes': { type: 'string', default: '800' },
     rounds: { type: 'string', default: '5' },
     out: { type: 'string' },
@@ -50,7 +50,7 @@ const variants: readonly Variant[] = [
   { name: 'texts: ZSTD(1)', ddl: texts('ZSTD(1)') },
   { name: 'texts: ZSTD(6)', ddl: texts('ZSTD(6)') },
   { name: 'partitions: none', ddl: partition(undefined) },
-  { name: 'partitions: day and hash of the run', ddl: partition('(toYYYYMMDD(_timestamp), cityHash64(trajectory_id) % 8)') },
+  { name: 'partitions: day and hash of the trajectory', ddl: partition('(toYYYYMMDD(_timestamp), cityHash64(trajectory_id) % 8)') },
   { name: 'indexes: none', ddl: (ddl) => ddl.replace(/,\n\s+INDEX [^\n,]*/g, '') },
   { name: 'projection: tools by version', ddl: (ddl) => ddl, then: TOOLS },
 ];
@@ -170,7 +170,7 @@ function reportOf(found: readonly Found[], environment: BenchReport['environment
 }
 
 if (flags.help) {
-  process.stdout.write('npm run bench tables -- [--turns 2000000] [--turn-bytes 800] [--rounds 5] [--out dir] [--quick]\n');
+  process.stdout.write('npm run bench tables -- [--turns 1000000] [--turn-bytes 800] [--rounds 5] [--out dir] [--quick]\n');
 } else {
   const environment = describeEnvironment();
   await publish(reportOf(await withSite(measure), environment), flags.out);
