@@ -16,7 +16,8 @@ describe('the guide of the twelve questions', () => {
   });
 
   it('shows the statements that the reports run', () => {
-    const shown = guideQuestions.map(({ sql }) => plain(sql));
+    // A route has pages where a statement has a limit.
+    const shown = guideQuestions.map(({ sql }) => plain(sql).replace(/ LIMIT \d+$/, ''));
     for (const [name, sql] of Object.entries(reports)) expect(shown, name).toContain(plain(sql));
   });
 

@@ -4,19 +4,26 @@
 /** Which tool got slower since a step, with which errors, for which arguments. Parameters: run, step. */
 export const toolChangesSql = `SELECT
   tool,
-  tool_error_type AS error_type,
-  countIf(NOT since) AS calls_before,
-  countIf(since) AS calls_since,
-  quantileIf(0.5)(tool_ms, NOT since) AS ms_p50_before,
-  quantileIf(0.5)(tool_ms, since) AS ms_p50_since,
-  quantileIf(0.95)(tool_ms, NOT since) AS ms_p95_before,
-  quantileIf(0.95)(tool_ms, since) AS ms_p95_since,
+  error_type,
+  sumIf(calls, NOT since) AS calls_before,
+  sumIf(calls, since) AS calls_since,
+  anyOrNullIf(ms[1], NOT since) AS ms_p50_before,
+  anyOrNullIf(ms[1], since) AS ms_p50_since,
+  anyOrNullIf(ms[2], NOT since) AS ms_p95_before,
+  anyOrNullIf(ms[2], since) AS ms_p95_since,
   ms_p95_since / nullIf(ms_p95_before, 0) AS slower,
-  argMaxIf(tool_arguments, tool_ms, since) AS slowest_arguments_since
+  anyIf(slowest, since) AS slowest_arguments_since
 FROM (
-  SELECT tool, tool_error_type, tool_ms, tool_arguments, policy_version_max >= {step:Int32} AS since
+  SELECT
+    tool,
+    tool_error_type AS error_type,
+    policy_version_max >= {step:Int32} AS since,
+    count() AS calls,
+    quantiles(0.5, 0.95)(tool_ms) AS ms,
+    argMax(tool_arguments, tool_ms) AS slowest
   FROM turns
   WHERE run_id = {run:String} AND tool != '' AND policy_version_max >= 0
+  GROUP BY tool, error_type, since
 )
 GROUP BY tool, error_type
 ORDER BY slower DESC NULLS LAST, tool, error_type`;
