@@ -16,9 +16,10 @@ describe('the guide of the twelve questions', () => {
   });
 
   it('shows the statements that the reports run', () => {
-    // A route has pages where a statement has a limit.
-    const shown = guideQuestions.map(({ sql }) => plain(sql).replace(/ LIMIT \d+$/, ''));
-    for (const [name, sql] of Object.entries(reports)) expect(shown, name).toContain(plain(sql));
+    const shown = guideQuestions.map(({ sql }) => plain(sql));
+    // The route of this one has pages where the statement has a limit.
+    const limits: Partial<Record<string, string>> = { runQuestionsSql: ' LIMIT 1000' };
+    for (const [name, sql] of Object.entries(reports)) expect(shown, name).toContain(`${plain(sql)}${limits[name] ?? ''}`);
   });
 
   it('gives parameters by their names, and values that fit into a path', () => {
