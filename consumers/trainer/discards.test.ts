@@ -5,7 +5,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { silentLogger } from '../../infra/testing/logger.ts';
 import { finished, started, turn } from '../../infra/testing/rollout-events.ts';
-import { memoryReader } from '../../infra/testing/worker-harness.ts';
+import { codecReader } from '../../infra/testing/codec-reader.ts';
 import { createMetrics } from '../../infra/telemetry/metrics.ts';
 import { bodyOf } from '../../schemas/framing.ts';
 import type { EventByType, TrajectoryRequested } from '../../schemas/generated/events.ts';
@@ -53,15 +53,15 @@ async function entriesOf(
 ): Promise<readonly { readonly entry: LedgerEntry; readonly body: Buffer; readonly offset: number }[]> {
   const entries: { entry: LedgerEntry; body: Buffer; offset: number }[] = [];
   for (const record of log.records('training')) {
-    const decoded = log.codec.decode(record.value ?? Buffer.alloc(0));
-    if (decoded.ok && isLedgerType(decoded.value.type))
-      entries.push({ entry: decoded.value as LedgerEntry, body: bodyOf(record.value ?? Buffer.alloc(5)), offset: record.offset });
+    const read = codecReader(log.codec).read(record);
+    if (read.ok && isLedgerType(read.value.type))
+      entries.push({ entry: read.value as LedgerEntry, body: bodyOf(record.value ?? Buffer.alloc(5)), offset: record.offset });
   }
   return entries;
 }
 
 async function answerTasks(log: MemoryLog, script: Script): Promise<void> {
-  const events = memoryReader(log);
+  const events = codecReader(log.codec);
   const following = await log.reader().follow({
     topics: ['tasks'],
     from: [],
@@ -69,7 +69,7 @@ async function answerTasks(log: MemoryLog, script: Script): Promise<void> {
     onError: () => undefined,
     onBatch: async (batch) => {
       for (const record of batch.records) {
-        const read = await events.read(record);
+        const read = events.read(record);
         if (!read.ok || read.value.type !== 'TrajectoryRequested') continue;
         log.setOffsets('workers.run-a', [{ topic: 'tasks', partition: record.partition, offset: record.offset + 1 }]);
         const answers = script(read.value.event);
@@ -94,8 +94,8 @@ async function play(script: Script, own: Partial<RunSettings>, over: (play: Omit
       settings: { ...settings, ...own },
       architecture: { format: 'mlp-f32-v1', inputs: 2, hidden: [4] },
       log: log.reader(),
-      events: memoryReader(log),
-      rollouts: memoryReader(log),
+      events: codecReader(log.codec),
+      rollouts: codecReader(log.codec),
       codec: log.codec,
       openWriter: () => log.transactional('trainer.run-a'),
       offsets: log.offsets,
@@ -134,9 +134,9 @@ async function play(script: Script, own: Partial<RunSettings>, over: (play: Omit
   const verifier = createLedgerVerifier();
   for (const { entry, body, offset } of await entriesOf(log)) verifier.entry(entry, body, offset);
   for (const record of log.records('policies')) {
-    const decoded = log.codec.decode(record.value ?? Buffer.alloc(0));
-    if (decoded.ok && decoded.value.type === 'PolicyPublished')
-      verifier.policy(decoded.value.event, createHash('sha256').update(decoded.value.event.weights).digest('hex'));
+    const read = codecReader(log.codec).read(record);
+    if (read.ok && read.value.type === 'PolicyPublished')
+      verifier.policy(read.value.event, createHash('sha256').update(read.value.event.weights).digest('hex'));
   }
   expect(verifier.report().problems).toEqual([]);
   return { ...(await soFar()), metrics: await metrics.text() };

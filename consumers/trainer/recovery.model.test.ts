@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { finished, started, turn } from '../../infra/testing/rollout-events.ts';
-import { memoryReader } from '../../infra/testing/worker-harness.ts';
+import { codecReader } from '../../infra/testing/codec-reader.ts';
 import { seeded } from '../../infra/testing/events.ts';
 import { groupIdOf } from '../../streams/core/ids.ts';
 import { bodyOf } from '../../schemas/framing.ts';
@@ -101,7 +101,7 @@ async function newWorld(): Promise<World> {
   const run = { seed: 1, algorithm: 'grpo', backend: 'cpu', learner: '{}', steps: 0, dataset: 'factbook', weights_sha256: weights.sha256 };
   const limits = { group_size: 2, batch_groups: 2, max_staleness: 1, max_concurrent: 4, max_attempts: 2, stale_policy: 'discard' };
   await committer.begin({ ...run, ...limits, resume: resumeOf(state) }, weights);
-  return { log, events: memoryReader(log), state, committer, closedIds: [], ended: [], violations: [] };
+  return { log, events: codecReader(log.codec), state, committer, closedIds: [], ended: [], violations: [] };
 }
 
 const heartbeatOfOther = {

@@ -8,7 +8,7 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { finished, started, turn } from '../../infra/testing/rollout-events.ts';
-import { memoryReader } from '../../infra/testing/worker-harness.ts';
+import { codecReader } from '../../infra/testing/codec-reader.ts';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
 import { noMetrics } from '../../streams/core/telemetry.ts';
 import { capacityOf } from '../../streams/admission/admission.ts';
@@ -59,7 +59,7 @@ interface Life {
 
 class World {
   readonly log = new MemoryLog({ partitions: { tasks: 1, rollouts: 1 } });
-  readonly #events = memoryReader(this.log);
+  readonly #events = codecReader(this.log.codec);
   /** Worst staleness of each step. */
   readonly worst: number[] = [];
   /** Groups admitted beyond what the bound allows at that version. */
@@ -119,7 +119,7 @@ class World {
       from: state.rolloutPositions,
       onBatch: async ({ records }) => {
         for (const record of records) {
-          const read = await this.#events.read(record);
+          const read = this.#events.read(record);
           if (read.ok) foldRollout(state, read.value as RolloutEvent, record);
         }
       },

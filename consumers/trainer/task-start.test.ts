@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { requested, started } from '../../infra/testing/rollout-events.ts';
-import { memoryReader } from '../../infra/testing/worker-harness.ts';
+import { codecReader } from '../../infra/testing/codec-reader.ts';
 import type { TransactionalWriter } from '../../streams/core/ports.ts';
 import { foldRollout, foldTask } from '../../streams/run/fold.ts';
 import { newRunState } from '../../streams/run/run-state.ts';
@@ -44,7 +44,7 @@ async function worldOf(claimed: readonly Claimed[], unclaimed: number) {
 
 const place = async ({ log, state }: Awaited<ReturnType<typeof worldOf>>, placed = new Set<number>()): Promise<void> => {
   const writer = await log.transactional('memory.trainer.run-a');
-  const deps = { state, log: log.reader(), events: memoryReader(log), writer, groups: { workers: GROUP } };
+  const deps = { state, log: log.reader(), events: codecReader(log.codec), writer, groups: { workers: GROUP } };
   await placeWorkers(deps, await log.offsets.fetch(GROUP, 'tasks'), placed);
 };
 
@@ -85,7 +85,7 @@ describe('the start of a group of workers', () => {
       close: async () => undefined,
     };
     const placed = new Set<number>();
-    const deps = { state: world.state, log: world.log.reader(), events: memoryReader(world.log), writer, groups: { workers: GROUP } };
+    const deps = { state: world.state, log: world.log.reader(), events: codecReader(world.log.codec), writer, groups: { workers: GROUP } };
     for (let look = 0; look < 3; look += 1) await placeWorkers(deps, [{ partition: 0, offset: -1, metadata: '' }], placed);
     expect(commits).toEqual([{ events: [], offsets: { group: GROUP, positions: [{ topic: 'tasks', ...here(0) }] } }]);
   });

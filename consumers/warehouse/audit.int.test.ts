@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { connectStore, type ClickHouseStore } from '../../infra/clickhouse/client.ts';
 import { migrate } from '../../infra/clickhouse/migrate.ts';
 import { randomEvents, seeded } from '../../infra/testing/events.ts';
-import { codecReader } from '../../infra/testing/exactly-once.ts';
+import { codecReader } from '../../infra/testing/codec-reader.ts';
 import { silentLogger } from '../../infra/testing/logger.ts';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { startTestStore, type TestStore } from '../../infra/testing/store.ts';

@@ -1,12 +1,11 @@
 // The steps of the sink: everything that others can see is done between two crash points.
 import { describe, expect, it } from 'vitest';
-import { codecReader } from '../../infra/testing/exactly-once.ts';
+import { codecReader } from '../../infra/testing/codec-reader.ts';
 import { randomEvents, seeded } from '../../infra/testing/events.ts';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { MemoryStore } from '../../infra/testing/memory-store.ts';
 import { stepsOf, watchPoints } from '../../infra/testing/reached.ts';
 import { noMetrics } from '../../streams/core/telemetry.ts';
-import type { EventRead } from '../../streams/core/ports.ts';
 import { judgeRecord } from './dead-letter.step.ts';
 import { flush, type Taken } from './flush.ts';
 import { createPartitionRanges } from './range.ts';
@@ -19,7 +18,7 @@ async function rangeOf() {
   const reader = codecReader(log.codec);
   const entries = log
     .records('rollouts')
-    .map((record): Taken => ({ offset: record.offset, bytes: 1, record, outcome: judgeRecord(reader.read(record) as EventRead) }));
+    .map((record): Taken => ({ offset: record.offset, bytes: 1, record, outcome: judgeRecord(reader.read(record)) }));
   const ranges = createPartitionRanges<Taken>({ committed: 0, repeat: undefined }, { records: 1_000, bytes: 1e9, waitMs: 0 });
   ranges.offer({ entries, nextOffset: entries.length, endOffset: entries.length }, 0);
   return [{ topic: 'rollouts' as const, partition: 0, range: ranges.due(1)! }];

@@ -8,7 +8,7 @@ import { createHttpServer, type HttpServer } from '../http/server.ts';
 import { silentLogger } from './logger.ts';
 import { MemoryLog } from './memory-log.ts';
 import { createMemoryRegistry } from './memory-registry.ts';
-import { memoryReader } from './worker-harness.ts';
+import { codecReader } from './codec-reader.ts';
 
 export const testLimits: SqlLimits = {
   maxSeconds: 5,
@@ -69,7 +69,7 @@ export async function testApi(given: TestApiOptions): Promise<HttpServer> {
     store: options.store,
     logger: options.logger,
     metrics: options.metrics,
-    ...(given.source ?? { log: log.reader(), events: memoryReader(log) }),
+    ...(given.source ?? { log: log.reader(), events: codecReader(log.codec) }),
     registry: given.registry === null ? undefined : (given.registry ?? createMemoryRegistry()),
     sql: { ...testLimits, ...given.limits },
     ...(given.live === undefined ? {} : { live: given.live }),

@@ -1,20 +1,7 @@
 // What the tables must hold for a log: every record as its rows, once. For tests of the sink.
-import type { Codec } from '../../schemas/codec.ts';
 import type { EventRead, EventReader, LogRecord, Row } from '../../streams/core/ports.ts';
 import { judgeRecord } from '../../consumers/warehouse/dead-letter.step.ts';
 import { project } from '../../consumers/warehouse/rows/project.ts';
-
-/** Reads with the codec alone, as when every schema is one of ours. */
-export function codecReader(codec: Codec): EventReader {
-  return {
-    read(record): EventRead {
-      if (record.value === null) return { ok: false, record, reason: 'empty', error: 'the record has no value' };
-      const result = codec.decode(record.value);
-      if (result.ok) return { ok: true, record, value: result.value };
-      return { ok: false, record, reason: result.reason, error: String(result.cause) };
-    },
-  };
-}
 
 const textOf = (row: Row): string => JSON.stringify(Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1)));
 

@@ -10,19 +10,10 @@ import type { EventReader, EventWriter, GroupConsumer, GroupOffsets, LogReader }
 import { noMetrics, type RoleStatus } from '../../streams/core/telemetry.ts';
 import type { KafkaConnection } from '../kafka/connect.ts';
 import { createWorker, type Worker, type WorkerDeps } from '../../producers/rollouts/worker/worker.ts';
+import { codecReader } from './codec-reader.ts';
 import { silentLogger } from './logger.ts';
 import type { MemoryLog } from './memory-log.ts';
 import { searchThenAnswer, toolResult, toolsOf } from './scripted-agents.ts';
-
-export const memoryReader = (log: MemoryLog): EventReader => ({
-  read(record) {
-    if (record.value === null) return { ok: false, record, reason: 'empty', error: 'no value' };
-    const decoded = log.codec.decode(record.value);
-    return decoded.ok
-      ? { ok: true, record, value: decoded.value }
-      : { ok: false, record, reason: decoded.reason, error: String(decoded.cause) };
-  },
-});
 
 export interface TestWorker {
   readonly worker: Worker;
@@ -64,7 +55,7 @@ export function overMemory(log: MemoryLog) {
   for (const { partition } of log.partitionsOf('tasks')) {
     if (group.committed('tasks', partition) === undefined) group.setCommitted({ topic: 'tasks', partition, offset: 0 });
   }
-  return { writer: log.writer(), reader: memoryReader(log), tasks: log.group(), offsets: log.offsets, log: log.reader() };
+  return { writer: log.writer(), reader: codecReader(log.codec), tasks: log.group(), offsets: log.offsets, log: log.reader() };
 }
 
 /** What a trainer does first: the group of the workers begins at the first task. */

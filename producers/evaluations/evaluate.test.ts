@@ -7,7 +7,8 @@ import type { EventWriter } from '../../streams/core/ports.ts';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { silentLogger } from '../../infra/testing/logger.ts';
 import { policyOf, policyTurn, searchThenAnswer } from '../../infra/testing/scripted-agents.ts';
-import { memoryReader, overMemory, testWorker, type TestWorker, type WorkerOverrides } from '../../infra/testing/worker-harness.ts';
+import { codecReader } from '../../infra/testing/codec-reader.ts';
+import { overMemory, testWorker, type TestWorker, type WorkerOverrides } from '../../infra/testing/worker-harness.ts';
 import { evaluate, type EvaluateOptions, type EvaluationProgress } from './evaluate.ts';
 import { evaluationIdOf } from './evaluation-events.ts';
 import type { Judge } from './judge.ts';
@@ -37,7 +38,7 @@ const optionsOver = (log: MemoryLog, overrides: Partial<EvaluateOptions> = {}): 
   questions,
   writer: log.writer(),
   reader: log.reader(),
-  events: memoryReader(log),
+  events: codecReader(log.codec),
   clock: Date,
   logger: silentLogger,
   ...overrides,
@@ -45,9 +46,9 @@ const optionsOver = (log: MemoryLog, overrides: Partial<EvaluateOptions> = {}): 
 
 const eventsOf = (log: MemoryLog, topic: 'evaluations' | 'tasks'): readonly DecodedEvent[] =>
   log.records(topic).map((record) => {
-    const decoded = log.codec.decode(record.value ?? Buffer.alloc(0));
-    if (!decoded.ok) throw new Error('unreadable');
-    return decoded.value;
+    const read = codecReader(log.codec).read(record);
+    if (!read.ok) throw new Error('unreadable');
+    return read.value;
   });
 const typesOf = (events: readonly DecodedEvent[]): Partial<Record<EventType, number>> => {
   const counts: Partial<Record<EventType, number>> = {};

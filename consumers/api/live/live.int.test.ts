@@ -5,7 +5,7 @@ import type { HttpServer } from '../../../infra/http/server.ts';
 import { testApi } from '../../../infra/testing/api.ts';
 import { EventStream, type ServerSentEvent } from '../../../infra/testing/event-stream.ts';
 import { outgoing } from '../../../infra/testing/events.ts';
-import { codecReader } from '../../../infra/testing/exactly-once.ts';
+import { codecReader } from '../../../infra/testing/codec-reader.ts';
 import { createFakeStore } from '../../../infra/testing/fake-store.ts';
 import { useKafka } from '../../../infra/testing/kafka.ts';
 import { silentLogger } from '../../../infra/testing/logger.ts';

@@ -5,7 +5,7 @@ import { outgoing, randomEvent, seeded } from '../../../infra/testing/events.ts'
 import { EventStream, type ServerSentEvent } from '../../../infra/testing/event-stream.ts';
 import { createFakeStore } from '../../../infra/testing/fake-store.ts';
 import { MemoryLog } from '../../../infra/testing/memory-log.ts';
-import { memoryReader } from '../../../infra/testing/worker-harness.ts';
+import { codecReader } from '../../../infra/testing/codec-reader.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import { turn } from '../../../infra/testing/rollout-events.ts';
 
@@ -80,7 +80,7 @@ describe('GET /v1/live', () => {
     const reader = log.reader();
     const bounds: typeof reader.bounds = async (topic) =>
       (await reader.bounds(topic)).map((bound) => (bound.end > 0 && topic === 'rollouts' ? { ...bound, first: bound.end } : bound));
-    await start({ source: { log: { ...reader, bounds }, events: memoryReader(log) } });
+    await start({ source: { log: { ...reader, bounds }, events: codecReader(log.codec) } });
     const all = [0, 1, 2, 3].map((partition) => `rollouts/${partition}/0`).join(',');
     const stream = await open(`?last_event_id=${encodeURIComponent(all)}`);
     expect(await stream.next()).toMatchObject({ event: 'connected' });
@@ -158,7 +158,7 @@ describe('GET /v1/live', () => {
       fail = options.onError;
       return reader.follow(options);
     };
-    await start({ source: { log: { ...reader, follow }, events: memoryReader(log) } });
+    await start({ source: { log: { ...reader, follow }, events: codecReader(log.codec) } });
     const stream = await open();
     await stream.next();
     fail(new Error('gone for a moment'));
@@ -173,7 +173,7 @@ describe('GET /v1/live', () => {
       if (away) throw new PlatformError('KAFKA_UNAVAILABLE', 'asking at secret');
       return reader.bounds(topic);
     };
-    await start({ source: { log: { ...reader, bounds }, events: memoryReader(log) } });
+    await start({ source: { log: { ...reader, bounds }, events: codecReader(log.codec) } });
     expect(await (await fetch(`${url}/v1/live`)).json()).toMatchObject({ status: 503, code: 'KAFKA_UNAVAILABLE' });
     away = false;
     expect(await (await open()).next()).toMatchObject({ event: 'connected' });
@@ -182,7 +182,7 @@ describe('GET /v1/live', () => {
   it('closes a client whose past cannot be read', async () => {
     const reader = log.reader();
     const readToEnd: typeof reader.readToEnd = async () => Promise.reject(new Error('secret'));
-    await start({ source: { log: { ...reader, readToEnd }, events: memoryReader(log) } });
+    await start({ source: { log: { ...reader, readToEnd }, events: codecReader(log.codec) } });
     await write('a.0');
     const stream = await open('', { 'last-event-id': 'rollouts/0/0,rollouts/1/0,rollouts/2/0,rollouts/3/0' });
     await stream.next();

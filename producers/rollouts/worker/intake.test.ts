@@ -5,7 +5,8 @@ import type { GroupSession, LogBatch } from '../../../streams/core/ports.ts';
 import { silentLogger } from '../../../infra/testing/logger.ts';
 import { MemoryLog } from '../../../infra/testing/memory-log.ts';
 import { requested } from '../../../infra/testing/rollout-events.ts';
-import { memoryReader, request } from '../../../infra/testing/worker-harness.ts';
+import { codecReader } from '../../../infra/testing/codec-reader.ts';
+import { request } from '../../../infra/testing/worker-harness.ts';
 import { createIntake } from './intake.ts';
 
 const away = () => new PlatformError('KAFKA_UNAVAILABLE', 'committing: no broker answered');
@@ -54,7 +55,7 @@ async function setUp(free: number) {
       pause: () => flow.push('pause'),
       resume: () => flow.push('resume'),
     },
-    reader: memoryReader(log),
+    reader: codecReader(log.codec),
     logger: silentLogger,
     free: () => room.free,
     maxQueued: 4,

@@ -6,7 +6,7 @@ import type { LogReader } from '../../../streams/core/ports.ts';
 import type { PolicyWeights, Scorer, ScorerFactory } from '../../../streams/core/learning.ts';
 import { createRecordingLogger } from '../../../infra/testing/logger.ts';
 import { MemoryLog } from '../../../infra/testing/memory-log.ts';
-import { memoryReader } from '../../../infra/testing/worker-harness.ts';
+import { codecReader } from '../../../infra/testing/codec-reader.ts';
 import { createPolicyVersions, type FollowedPolicyVersions, type PolicyVersionsOptions } from './policy-versions.ts';
 
 const architecture = { format: 'mlp-f32-v1', inputs: 1, hidden: [] };
@@ -66,7 +66,7 @@ function follow(log: MemoryLog, overrides: Partial<PolicyVersionsOptions> = {}) 
   const versions = createPolicyVersions({
     runId: 'run-a',
     log: log.reader(),
-    reader: memoryReader(log),
+    reader: codecReader(log.codec),
     factory: counting.factory,
     fetchWeights: () => Promise.reject(new Error('no weights elsewhere')),
     logger,
