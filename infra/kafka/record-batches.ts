@@ -6,6 +6,7 @@
 //   a part of each.
 // - A batch that cannot be unpacked becomes one record at its last offset, with its first bytes as value and the reason in
 //   a header, so that it can be put aside and the partition goes on.
+import { Cursor } from '../../schemas/cursor.ts';
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import { messageOf } from '../../streams/core/errors.ts';
 import type { LogRecord } from '../../streams/core/ports.ts';
@@ -189,50 +190,6 @@ function readBatch(bytes: Buffer): Batch {
 }
 
 const readInt64 = (bytes: Buffer, at: number): number => bytes.readInt32BE(at) * 4_294_967_296 + bytes.readUInt32BE(at + 4);
-
-/** Reads numbers of variable length one after the other. */
-class Cursor {
-  readonly bytes: Buffer;
-  at = 0;
-
-  constructor(bytes: Buffer) {
-    this.bytes = bytes;
-  }
-
-  /** A zigzag number of at most 53 bits. */
-  number(): number {
-    const { bytes } = this;
-    const first = bytes[this.at] ?? 0;
-    this.at += 1;
-    // Most are below 64.
-    if (first < 0x80) return (first >>> 1) ^ -(first & 1);
-    let raw = first & 0x7f;
-    let factor = 128;
-    for (let count = 1; count < 10; count += 1) {
-      const byte = bytes[this.at] ?? 0;
-      this.at += 1;
-      raw += (byte & 0x7f) * factor;
-      if (byte < 0x80) break;
-      factor *= 128;
-    }
-    return raw % 2 === 0 ? raw / 2 : -(raw + 1) / 2;
-  }
-
-  /** Bytes after their length; null for a negative one. */
-  block(): Buffer | null {
-    const length = this.number();
-    if (length < 0) return null;
-    const start = this.at;
-    this.at = start + length;
-    return this.bytes.subarray(start, this.at);
-  }
-
-  /** Passes over bytes after their length. */
-  skip(): void {
-    const length = this.number();
-    if (length > 0) this.at += length;
-  }
-}
 
 function decodeInto(records: FetchedRecord[], batch: Batch, body: Buffer): void {
   const cursor = new Cursor(body);

@@ -1,0 +1,50 @@
+/** Reads the numbers of variable length that Avro and Kafka share, and the bytes behind them, one after the other. */
+export class Cursor {
+  bytes: Buffer;
+  at: number;
+
+  constructor(bytes: Buffer, at = 0) {
+    this.bytes = bytes;
+    this.at = at;
+  }
+
+  /** A zigzag number of at most 53 bits. */
+  number(): number {
+    const { bytes } = this;
+    const first = bytes[this.at] ?? 0;
+    this.at += 1;
+    // Most are below 64.
+    if (first < 0x80) return (first >>> 1) ^ -(first & 1);
+    let raw = first & 0x7f;
+    let factor = 128;
+    for (let count = 1; count < 10; count += 1) {
+      const byte = bytes[this.at] ?? 0;
+      this.at += 1;
+      raw += (byte & 0x7f) * factor;
+      if (byte < 0x80) break;
+      factor *= 128;
+    }
+    return raw % 2 === 0 ? raw / 2 : -(raw + 1) / 2;
+  }
+
+  /** Bytes after their length; null for a negative one. */
+  block(): Buffer | null {
+    const length = this.number();
+    if (length < 0) return null;
+    const start = this.at;
+    this.at = start + length;
+    return this.bytes.subarray(start, this.at);
+  }
+
+  /** A float of 32 bits. */
+  float(): number {
+    this.at += 4;
+    return this.bytes.readFloatLE(this.at - 4);
+  }
+
+  /** Passes over bytes after their length. */
+  skip(): void {
+    const length = this.number();
+    if (length > 0) this.at += length;
+  }
+}
