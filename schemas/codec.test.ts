@@ -74,6 +74,34 @@ describe('codec', () => {
   });
 });
 
+describe('a type that is decoded late', () => {
+  const late = createCodec({ late: ['TurnRecorded'] });
+
+  it('is checked at once and decoded when its event is asked for', () => {
+    for (let time = 0; time < 30; time += 1) {
+      const value = encode('TurnRecorded', randomOf(latestSchema('TurnRecorded').schema));
+      const [whole, found] = [codec.decode(value), late.decode(value)];
+      if (!whole.ok || !found.ok) throw new Error('it can be read');
+      expect(found.value).toMatchObject({ type: 'TurnRecorded', event: whole.value.event });
+      expect(found.value.plain?.value).toBe(value);
+      expect(found.value.plain?.layout.fields).toContain('trajectory_id');
+      expect(late.decode(value.subarray(0, -1))).toMatchObject({ ok: false, reason: 'undecodable' });
+      expect(late.decode(Buffer.concat([value, Buffer.alloc(1)]))).toMatchObject({ ok: false, reason: 'undecodable' });
+    }
+  });
+
+  it('is decoded at once when it is not plain, as is every other type', () => {
+    const value = encode('TurnRecorded', { ...(randomOf(latestSchema('TurnRecorded').schema) as object), event_id: 'x' });
+    // No UTF-8.
+    value[6] = 0xff;
+    const found = late.decode(value);
+    expect(found).toMatchObject({ ok: true, value: { event: { event_id: '\ufffd' } } });
+    expect(found.ok && found.value.plain).toBeUndefined();
+    const beat = late.decode(encode('WorkerHeartbeat', randomOf(latestSchema('WorkerHeartbeat').schema)));
+    expect(beat.ok && beat.value.plain).toBeUndefined();
+  });
+});
+
 describe('learning the schemas of others', () => {
   const { schema } = latestSchema('WorkerHeartbeat');
   const parsed = JSON.parse(schema) as { readonly name: string; readonly fields: readonly { readonly name: string }[] };

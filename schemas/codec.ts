@@ -3,10 +3,20 @@
 import avro from 'avsc';
 import { publishedSchemas, type EventByType, type EventType } from './generated/events.ts';
 import { frame, FRAME_BYTES, schemaIdOf } from './framing.ts';
+import { layoutOf, type Layout } from './layout.ts';
 import { contentId, fullNameOf, latestSchema } from './subjects.ts';
 
 /** An event with its type, as read from the log. */
-export type DecodedEvent = { readonly [T in EventType]: { readonly type: T; readonly event: EventByType[T] } }[EventType];
+export type DecodedEvent = {
+  readonly [T in EventType]: { readonly type: T; readonly event: EventByType[T]; readonly plain?: PlainBytes };
+}[EventType];
+
+/** A value that the newest schema of its type wrote, in plain form: its fields can be taken from where they lie. */
+export interface PlainBytes {
+  /** With its frame: the record begins at `FRAME_BYTES`. */
+  readonly value: Buffer;
+  readonly layout: Layout;
+}
 
 export type DecodeFailure = 'not_framed' | 'unknown_schema' | 'incompatible_schema' | 'undecodable';
 
@@ -29,6 +39,8 @@ interface Writer {
   readonly type: EventType;
   /** Reads the body behind the frame of a value. */
   readonly read: (value: Buffer) => unknown;
+  /** Of a type that is read late, when the newest schema wrote it. */
+  readonly layout?: Layout;
 }
 
 interface Reader {
@@ -36,6 +48,7 @@ interface Reader {
   /** What decode gives: the same, or a view of it. */
   readonly decoded: avro.Type;
   readonly id: number;
+  readonly layout: Layout | undefined;
 }
 
 /**
@@ -49,6 +62,11 @@ export interface CodecOptions {
   readonly idOf?: (schema: string) => number;
   /** Who decodes through a view must use its fields alone: the others are not there. */
   readonly view?: EventView;
+  /**
+   * Types whose plain values are only checked by decode, and decoded when their `event` is asked for, anew each time. For
+   * who mostly looks at their bytes, or keeps them long.
+   */
+  readonly late?: readonly EventType[];
 }
 
 export function createCodec(options: CodecOptions = {}): Codec {
@@ -59,7 +77,9 @@ export function createCodec(options: CodecOptions = {}): Codec {
     const latest = latestSchema(entry.name);
     const avroType = parse(latest.schema);
     const view = options.view?.[entry.name];
-    readers.set(entry.name, { avroType, decoded: view === undefined ? avroType : viewOf(latest.schema, view), id: idOf(latest.schema) });
+    const decoded = view === undefined ? avroType : viewOf(latest.schema, view);
+    const layout = options.late?.includes(entry.name) === true ? layoutOf(latest.schema) : undefined;
+    readers.set(entry.name, { avroType, decoded, id: idOf(latest.schema), layout });
     typeByFullName.set(fullNameOf(entry), entry.name);
   }
   const writers = new Map<number, Writer | 'incompatible'>();
@@ -87,6 +107,9 @@ export function createCodec(options: CodecOptions = {}): Codec {
       const writer = writers.get(schemaId);
       if (writer === undefined) return failure('unknown_schema', schemaId, `schema id ${schemaId} is not known`);
       if (writer === 'incompatible') return failure('incompatible_schema', schemaId, `schema id ${schemaId} cannot be read as our type`);
+      const { layout } = writer;
+      if (layout?.fits(value, FRAME_BYTES) === true)
+        return { ok: true, value: new LateEvent(writer, value, layout) as unknown as DecodedEvent };
       try {
         return { ok: true, value: { type: writer.type, event: writer.read(value) } as DecodedEvent };
       } catch (cause) {
@@ -101,6 +124,31 @@ export function createCodec(options: CodecOptions = {}): Codec {
   };
 }
 
+/** Its own plain bytes: there is one for each record that is kept. */
+class LateEvent implements PlainBytes {
+  readonly value: Buffer;
+  readonly layout: Layout;
+  readonly #writer: Writer;
+
+  constructor(writer: Writer, value: Buffer, layout: Layout) {
+    this.value = value;
+    this.layout = layout;
+    this.#writer = writer;
+  }
+
+  get type(): EventType {
+    return this.#writer.type;
+  }
+
+  get plain(): PlainBytes {
+    return this;
+  }
+
+  get event(): unknown {
+    return this.#writer.read(this.value);
+  }
+}
+
 /** Parses one of our schemas. Every type has its own registry of names, so versions do not collide. */
 const parse = (schema: string): avro.Type => avro.Type.forSchema(JSON.parse(schema) as avro.Schema);
 
@@ -111,8 +159,8 @@ function viewOf(schema: string, fields: readonly string[]): avro.Type {
 
 function makeWriter(parts: { type: EventType; writerType: avro.Type; reader: Reader }): Writer | 'incompatible' {
   const { type, writerType, reader } = parts;
-  const { decoded } = reader;
-  if (writerType.equals(decoded)) return { type, read: (value) => readBody(value, decoded) };
+  const { decoded, layout } = reader;
+  if (writerType.equals(decoded)) return { type, read: (value) => readBody(value, decoded), ...(layout === undefined ? {} : { layout }) };
   try {
     const resolver = decoded.createResolver(writerType);
     return { type, read: (value) => readBody(value, decoded, resolver) };

@@ -1,0 +1,95 @@
+import avro from 'avsc';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { publishedSchemas } from './generated/events.ts';
+import { layoutOf } from './layout.ts';
+import { latestSchema } from './subjects.ts';
+
+const types = [...new Set(publishedSchemas.map(({ name }) => name))];
+const parse = (schema: unknown): avro.Type => avro.Type.forSchema(schema as avro.Schema);
+const bytesOf = (schema: object, value: unknown): Buffer => parse(schema).toBuffer(value);
+const record = (...fields: readonly unknown[]) => ({
+  type: 'record',
+  name: 'R',
+  fields: fields.map((type, at) => ({ name: `f${at}`, type })),
+});
+const fits = (schema: object, bytes: Buffer): boolean => layoutOf(JSON.stringify(schema)).fits(bytes, 0);
+
+function fieldsOf(schema: object): avro.types.RecordType['fields'] {
+  const type = parse(schema);
+  if (type instanceof avro.types.RecordType) return type.fields;
+  throw new Error('no record');
+}
+
+describe('a layout', () => {
+  it.each(types)('finds every field of %s where avsc finds it', (type) => {
+    const schema = JSON.parse(latestSchema(type).schema) as object;
+    const layout = layoutOf(latestSchema(type).schema);
+    expect(layout.fields).toEqual(fieldsOf(schema).map(({ name }) => name));
+    for (let time = 0; time < 20; time += 1) {
+      const bytes = Buffer.concat([Buffer.alloc(3), bytesOf(schema, parse(schema).random())]);
+      expect(layout.fits(bytes, 3)).toBe(true);
+      const starts = new Uint32Array(layout.fields.length);
+      layout.locate(bytes, 3, starts);
+      let end = 3;
+      fieldsOf(schema).forEach((field, at) => {
+        expect(starts[at], field.name).toBe(end);
+        end = (field.type.decode(bytes, end) as { readonly offset: number }).offset;
+      });
+      expect(end).toBe(bytes.length);
+    }
+  });
+
+  it('says of nothing that it fits which avsc would not read, or would read as something else', () => {
+    const schema = JSON.parse(latestSchema('TurnRecorded').schema) as object;
+    const type = parse(schema);
+    const layout = layoutOf(JSON.stringify(schema));
+    let fitting = 0;
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 3 }), fc.nat(3), (changes, cut) => {
+        const bytes = type.toBuffer(type.random());
+        for (const [at, byte] of changes) bytes[at % bytes.length] = byte;
+        const damaged = bytes.subarray(0, bytes.length - (cut > 1 ? 0 : cut));
+        if (!layout.fits(damaged, 0)) return;
+        fitting += 1;
+        // Numbers may be longer than they need to be; what they say is the same.
+        expect(type.fromBuffer(type.toBuffer(type.fromBuffer(damaged)))).toEqual(type.fromBuffer(damaged));
+      }),
+      { numRuns: 2_000 },
+    );
+    expect(fitting).toBeGreaterThan(100);
+  });
+
+  it('knows what is not plain', () => {
+    const number = (bytes: readonly number[]): Buffer => Buffer.from(bytes);
+    expect(fits(record('int'), number([0xff, 0xff, 0xff, 0xff, 0x0f]))).toBe(true);
+    expect(fits(record('int'), number([0xff, 0xff, 0xff, 0xff, 0x1f]))).toBe(false);
+    expect(fits(record('int'), number([0x80, 0x80, 0x80, 0x80, 0x80, 0]))).toBe(false);
+    expect(fits(record('long'), bytesOf(record('long'), { f0: 2 ** 52 - 1 }))).toBe(true);
+    expect(fits(record('long'), number([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x1f]))).toBe(false);
+    expect(fits(record('boolean'), number([1]))).toBe(true);
+    expect(fits(record('boolean'), number([2]))).toBe(false);
+    for (const text of ['ä'.repeat(10), 'ä'.repeat(500)]) {
+      const bytes = bytesOf(record('string'), { f0: text });
+      expect(fits(record('string'), bytes)).toBe(true);
+      expect(fits(record('string'), Buffer.from(bytes).fill(0xff, bytes.length - 1))).toBe(false);
+      expect(fits(record('bytes'), Buffer.from(bytes).fill(0xff, bytes.length - 1))).toBe(true);
+    }
+    const ints = record({ type: 'array', items: 'int' });
+    expect(fits(ints, number([4, 2, 4, 0]))).toBe(true);
+    // The same list, its block said to have two bytes.
+    expect(fits(ints, number([3, 4, 2, 4, 0]))).toBe(false);
+    expect(fits(ints, number([0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f, 2]))).toBe(false);
+    const maybe = record(['null', 'int']);
+    expect(fits(maybe, number([0]))).toBe(true);
+    expect(fits(maybe, number([2, 8]))).toBe(true);
+    expect(fits(maybe, number([4, 8]))).toBe(false);
+    expect(fits(maybe, number([1]))).toBe(false);
+    expect(fits(record('string'), number([9]))).toBe(false);
+  });
+
+  it('is refused for types that none of our schemas has', () => {
+    expect(() => layoutOf(JSON.stringify(record({ type: 'map', values: 'int' })))).toThrow(RangeError);
+    expect(() => layoutOf(JSON.stringify(record({ type: 'array', items: 'null' })))).toThrow(RangeError);
+  });
+});
