@@ -4,7 +4,7 @@
 import { Readable } from 'node:stream';
 import { createClient, type ClickHouseClient } from '@clickhouse/client';
 import { PlatformError } from '../../streams/core/errors.ts';
-import type { QueryOptions, Row, Store } from '../../streams/core/ports.ts';
+import type { QueryOptions, Row, Rows, Store } from '../../streams/core/ports.ts';
 import { storeError } from './client-errors.ts';
 import { withoutException } from './exception-tail.ts';
 import { insertSettings, versionedSettings, type Settings } from './insert-settings.ts';
@@ -84,10 +84,10 @@ class HttpStore implements ClickHouseStore {
     });
   }
 
-  async insert(table: string, rows: readonly Row[], token: string): Promise<void> {
+  async insert(table: string, rows: Rows, token: string): Promise<void> {
     if (rows.length === 0) return;
     await this.#doing(`inserting ${rows.length} rows into ${table}`, { writes: true }, async () => {
-      const { format, columns, parts } = encodeRows(rows, await this.#typesOf(table));
+      const { format, columns, parts, release } = encodeRows(rows, await this.#typesOf(table));
       const names = columns === undefined ? '' : ` (${columns.map(quoteName).join(', ')})`;
       const { stream } = await this.#client.exec({
         query: `INSERT INTO ${quoteTable(table)}${names} FORMAT ${format}`,
@@ -95,6 +95,7 @@ class HttpStore implements ClickHouseStore {
         clickhouse_settings: insertSettings(token, await this.#versioned()),
       });
       await drain(stream);
+      release();
     });
   }
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Cell } from '../../streams/core/ports.ts';
+import type { Cell, Column } from '../../streams/core/ports.ts';
 import { nativeBlock } from './native-block.ts';
 
 const bytesOf = (type: string, cells: readonly Cell[]): Buffer | undefined => {
-  const block = nativeBlock([{ name: 'c', type, cells }]);
-  return block === undefined ? undefined : Buffer.concat([...block]);
+  const block = nativeBlock([{ name: 'c', type, cells }], cells.length);
+  return block === undefined ? undefined : Buffer.concat([...block.parts]);
 };
 
 /** Reads blocks as ClickHouse describes them, without a thought for how they are written. */
@@ -139,9 +139,52 @@ describe('a block', () => {
     for (const [type, cell] of odd) expect(bytesOf(type, [cell]), `${String(cell)} as ${type}`).toBeUndefined();
   });
 
+  it('is the same for columns that lie ready as for cells', () => {
+    const text = fc.string({ unit: 'binary', maxLength: 200 });
+    const textsOf = (texts: readonly string[]): Column => {
+      const sources = texts.map((one) => Buffer.from(`<${one}>`));
+      return { kind: 'texts', sources, starts: texts.map(() => 1), ends: sources.map(({ length }) => length - 1) };
+    };
+    const listsOf = (lists: readonly (readonly Cell[])[], items: Column): Column => {
+      let end = 0;
+      return { kind: 'lists', ends: lists.map(({ length }) => (end += length)), items };
+    };
+    const bytes = (type: string, cells: Column, rows: number): Buffer =>
+      Buffer.concat([...(nativeBlock([{ name: 'c', type, cells }], rows)?.parts ?? [])]);
+    fc.assert(
+      fc.property(fc.array(fc.array(text, { maxLength: 4 }), { maxLength: 700 }), (lists) => {
+        const texts = lists.map((list) => list.join());
+        expect(bytes('String', textsOf(texts), texts.length)).toEqual(bytesOf('String', texts));
+        expect(bytes('Array(String)', listsOf(lists, textsOf(lists.flat())), lists.length)).toEqual(bytesOf('Array(String)', lists));
+        const lengths = lists.map((list) => list.map(({ length }) => length - 3));
+        expect(bytes('Array(Int32)', listsOf(lengths, lengths.flat()), lists.length)).toEqual(bytesOf('Array(Int32)', lengths));
+        const numbers = texts.map(({ length }) => length / 3);
+        expect(bytes('Float64', Float64Array.from(numbers), numbers.length)).toEqual(bytesOf('Float64', numbers));
+      }),
+      { numRuns: 30 },
+    );
+    expect(nativeBlock([{ name: 'c', type: 'Int32', cells: textsOf(['a']) }], 1)).toBeUndefined();
+    expect(nativeBlock([{ name: 'c', type: 'String', cells: listsOf([[]], []) }], 1)).toBeUndefined();
+    expect(nativeBlock([{ name: 'c', type: 'Array(Int32)', cells: textsOf(['a']) }], 1)).toBeUndefined();
+    expect(nativeBlock([{ name: 'c', type: 'UInt8', cells: Float64Array.of(256) }], 1)).toBeUndefined();
+  });
+
+  it('may be made in the pages of one that was given back', () => {
+    const cells = Array.from({ length: 3_000 }, (_, at) => `${at} ${'x'.repeat(100)}`);
+    const others = cells.map((cell) => cell.toUpperCase());
+    const make = (of: readonly string[]) => nativeBlock([{ name: 'c', type: 'String', cells: of }], of.length);
+    const expected = Buffer.concat([...(make(others)?.parts ?? [])]);
+    const first = make(cells);
+    const kept = [...(first?.parts ?? [])];
+    first?.release();
+    const second = [...(make(others)?.parts ?? [])];
+    expect(Buffer.concat(second)).toEqual(expected);
+    expect(second.some((page) => kept.some((old) => old.buffer === page.buffer && old.byteOffset === page.byteOffset))).toBe(true);
+  });
+
   it('comes in pieces, whatever a text weighs', () => {
     const cells = Array.from({ length: 2_000 }, (_, at) => (at === 7 ? 'ä'.repeat(1_000_000) : 'x'.repeat(1_500)));
-    const block = [...(nativeBlock([{ name: 'c', type: 'String', cells }]) ?? [])];
+    const block = [...(nativeBlock([{ name: 'c', type: 'String', cells }], cells.length)?.parts ?? [])];
     expect(block.length).toBeGreaterThan(4);
     expect(read(Buffer.concat(block)).cells).toEqual(cells);
   });

@@ -6,42 +6,58 @@
 //   else (null, a number out of range, a type that is not known here) makes no block at all, and the caller sends JSON,
 //   whose rules ClickHouse knows: so a value is refused or converted as it would be anyway.
 // - The same rows give the same bytes.
-import type { Cell } from '../../streams/core/ports.ts';
+import type { Cell, Column, ListColumn, TextColumn } from '../../streams/core/ports.ts';
 
-/** Takes the cells `from` to `to` of a column. */
-type Pass = (out: Pages, cells: readonly Cell[], range: { readonly from: number; readonly to: number }) => void;
+/** Writes the cells `from` to `to` of a column. */
+type Pass = (out: Pages, range: { readonly from: number; readonly to: number }) => void;
 
 interface Kind {
   /** True when all of them can be cells of such a column. */
-  readonly fit: (cells: readonly Cell[]) => boolean;
-  /** Written one after the other, each for the whole column; new for each block, since they count. */
-  readonly passes: () => readonly Pass[];
+  readonly fit: (cells: Column) => boolean;
+  /** Called one after the other, each for the whole column from its beginning to its end. */
+  readonly passes: (cells: Column) => readonly Pass[];
 }
 
-interface Column {
+interface NamedColumn {
   readonly name: string;
   /** As ClickHouse names it. */
   readonly type: string;
-  readonly cells: readonly Cell[];
+  readonly cells: Column;
 }
 
-const PAGE_BYTES = 512 * 1024;
+/** Short of what glibc asks the system for each time anew, whose first touch costs more than filling it. */
+const PAGE_BYTES = 120 * 1024;
 const ROWS_AT_ONCE = 256;
 /** Bytes of UTF-8 that a character of a text may take. */
 const WIDEST = 3;
-/** Up to this length a loop is faster than a call out of JavaScript. */
+/** Up to this length a loop is faster than a call out of JavaScript, for a string and for bytes. */
 const SHORT = 24;
+const SHORT_BYTES = 96;
 
 interface Reserved {
   readonly page: Buffer;
   readonly at: number;
 }
 
+/**
+ * Pages that were written once and may be written again. New ones all the time would make the collector of garbage look
+ * through all objects several times a second.
+ */
+const spare: Buffer[] = [];
+const SPARE_PAGES = 512;
+
 /** Bytes of a block, page by page. */
 class Pages {
-  #page = Buffer.allocUnsafe(PAGE_BYTES);
+  #page = spare.pop() ?? Buffer.allocUnsafe(PAGE_BYTES);
   #at = 0;
   #full: Buffer[] = [];
+  readonly #used: Buffer[] = [];
+
+  /** Once nobody looks at the block any more. */
+  release(): void {
+    for (const page of this.#used) if (page.length === PAGE_BYTES && spare.length < SPARE_PAGES) spare.push(page);
+    this.#used.length = 0;
+  }
 
   /** What is complete; all of it at the end. */
   take(end: boolean): readonly Buffer[] {
@@ -61,6 +77,17 @@ class Pages {
     if (text.length > SHORT || !this.#ascii(text)) this.#utf8(text);
   }
 
+  /** A text that is UTF-8 already. */
+  bytes(source: Buffer, start: number, end: number): void {
+    const length = end - start;
+    this.#room(length + 10);
+    const page = this.#page;
+    const to = putVarint(page, length, this.#at);
+    if (length > SHORT_BYTES) source.copy(page, to, start, end);
+    else for (let at = 0; at < length; at += 1) page[to + at] = source[start + at] as number;
+    this.#at = to + length;
+  }
+
   /** The page that takes what is reserved next, and where in it. */
   reserve(bytes: number): Reserved {
     this.#room(bytes);
@@ -75,7 +102,8 @@ class Pages {
 
   #turn(bytes: number): void {
     if (this.#at > 0) this.#full.push(this.#page.subarray(0, this.#at));
-    this.#page = Buffer.allocUnsafe(Math.max(PAGE_BYTES, bytes));
+    this.#used.push(this.#page);
+    this.#page = (bytes <= PAGE_BYTES ? spare.pop() : undefined) ?? Buffer.allocUnsafe(Math.max(PAGE_BYTES, bytes));
     this.#at = 0;
   }
 
@@ -135,83 +163,98 @@ function varintBytes(value: number): number {
 // Each kind has loops of its own: one loop that calls a function for each cell takes twice as long, since it is called for
 // every kind.
 
+type Values = readonly Cell[] | Float64Array;
+
+const isTexts = (cells: Column): cells is TextColumn => 'kind' in cells && cells.kind === 'texts';
+const isLists = (cells: Column): cells is ListColumn => 'kind' in cells && cells.kind === 'lists';
+const isValues = (cells: Column): cells is Values => !('kind' in cells);
+
+/** By index: an iterator makes an object for each value. */
+function every(values: Values, holds: (value: Cell) => boolean): boolean {
+  for (let at = 0; at < values.length; at += 1) if (!holds(values[at] as Cell)) return false;
+  return true;
+}
+
 const texts: Kind = {
   fit(cells) {
-    for (const cell of cells) if (typeof cell !== 'string') return false;
-    return true;
+    if (!isValues(cells)) return isTexts(cells);
+    return every(cells, (cell) => typeof cell === 'string');
   },
-  passes: () => [
-    (out, cells, { from, to }) => {
-      for (let at = from; at < to; at += 1) out.text(cells[at] as string);
-    },
-  ],
+  passes: (cells) => [isTexts(cells) ? lyingTexts(cells) : textsOf(cells as readonly string[])],
 };
 
-const flags: Kind = {
-  fit: (cells) => cells.every((cell) => typeof cell === 'boolean'),
-  passes: () => [
-    (out, cells, { from, to }) => {
-      const { page, at: start } = out.reserve(to - from);
-      for (let at = from; at < to; at += 1) page[start + at - from] = cells[at] === true ? 1 : 0;
-    },
-  ],
-};
-
-const fitWhole =
-  (low: number, high: number): Kind['fit'] =>
-  (cells) => {
-    for (const cell of cells) if (!Number.isSafeInteger(cell) || (cell as number) < low || (cell as number) > high) return false;
-    return true;
+const textsOf =
+  (cells: readonly string[]): Pass =>
+  (out, { from, to }) => {
+    for (let at = from; at < to; at += 1) out.text(cells[at] as string);
   };
 
-/** Whole numbers of one to four bytes. */
-const narrow = (low: number, high: number, bytes: 1 | 2 | 4): Kind => ({
-  fit: fitWhole(low, high),
-  passes: () => [
-    (out, cells, { from, to }) => {
-      const { page, at: start } = out.reserve((to - from) * bytes);
-      let place = start;
-      for (let at = from; at < to; at += 1) {
-        const value = cells[at] as number;
-        if (bytes === 4) putInt32(page, value, place);
-        else {
-          page[place] = value & 0xff;
-          if (bytes === 2) page[place + 1] = (value >> 8) & 0xff;
-        }
-        place += bytes;
-      }
-    },
-  ],
+const lyingTexts =
+  ({ sources, starts, ends }: TextColumn): Pass =>
+  (out, { from, to }) => {
+    for (let at = from; at < to; at += 1) out.bytes(sources[at] as Buffer, starts[at] as number, ends[at] as number);
+  };
+
+/** Of one value a cell; `write` writes some of them. */
+const valued = (fit: (values: Values) => boolean, write: (values: Values) => Pass): Kind => ({
+  fit: (cells) => isValues(cells) && fit(cells),
+  passes: (cells) => [write(cells as Values)],
 });
 
-/** Whole numbers of eight bytes. */
-const wide = (low: number, high: number): Kind => ({
-  fit: fitWhole(low, high),
-  passes: () => [
-    (out, cells, { from, to }) => {
-      const { page, at: start } = out.reserve((to - from) * 8);
-      for (let at = from; at < to; at += 1) putInt64(page, cells[at] as number, start + (at - from) * 8);
+const flags = valued(
+  (values) => every(values, (value) => typeof value === 'boolean'),
+  (values) =>
+    (out, { from, to }) => {
+      const { page, at: start } = out.reserve(to - from);
+      for (let at = from; at < to; at += 1) page[start + at - from] = values[at] === true ? 1 : 0;
     },
-  ],
-});
+);
+
+const fitWhole =
+  (low: number, high: number) =>
+  (values: Values): boolean =>
+    every(values, (value) => Number.isSafeInteger(value) && (value as number) >= low && (value as number) <= high);
+
+/** Whole numbers of one to four bytes. */
+const narrow = (low: number, high: number, bytes: 1 | 2 | 4): Kind =>
+  valued(fitWhole(low, high), (values) => (out, { from, to }) => {
+    const { page, at: start } = out.reserve((to - from) * bytes);
+    let place = start;
+    for (let at = from; at < to; at += 1) {
+      const value = values[at] as number;
+      if (bytes === 4) putInt32(page, value, place);
+      else {
+        page[place] = value & 0xff;
+        if (bytes === 2) page[place + 1] = (value >> 8) & 0xff;
+      }
+      place += bytes;
+    }
+  });
+
+/** Whole numbers of eight bytes. */
+const wide = (low: number, high: number): Kind =>
+  valued(fitWhole(low, high), (values) => (out, { from, to }) => {
+    const { page, at: start } = out.reserve((to - from) * 8);
+    for (let at = from; at < to; at += 1) putInt64(page, values[at] as number, start + (at - from) * 8);
+  });
 
 /** Numbers that JSON cannot carry come by their names. */
 const denormals: Readonly<Record<string, number>> = { NaN, Infinity, '-Infinity': -Infinity };
 const isFloat = (cell: Cell): boolean => typeof cell === 'number' || (typeof cell === 'string' && Object.hasOwn(denormals, cell));
 const floatOf = (cell: Cell | undefined): number => (typeof cell === 'number' ? cell : (denormals[String(cell)] ?? NaN));
 
-const float = (bytes: 4 | 8): Kind => ({
-  fit: (cells) => cells.every(isFloat),
-  passes: () => [
-    (out, cells, { from, to }) => {
-      const { page, at: start } = out.reserve((to - from) * bytes);
-      for (let at = from; at < to; at += 1) {
-        if (bytes === 8) page.writeDoubleLE(floatOf(cells[at]), start + (at - from) * 8);
-        else page.writeFloatLE(floatOf(cells[at]), start + (at - from) * 4);
-      }
-    },
-  ],
-});
+const float = (bytes: 4 | 8): Kind =>
+  valued(
+    (values) => every(values, isFloat),
+    (values) =>
+      (out, { from, to }) => {
+        const { page, at: start } = out.reserve((to - from) * bytes);
+        for (let at = from; at < to; at += 1) {
+          if (bytes === 8) page.writeDoubleLE(floatOf(values[at]), start + (at - from) * 8);
+          else page.writeFloatLE(floatOf(values[at]), start + (at - from) * 4);
+        }
+      },
+  );
 
 const SAFE = Number.MAX_SAFE_INTEGER;
 
@@ -241,25 +284,34 @@ function ticks(precision: number): Kind {
 /** Ends of the arrays, then what is in all of them. */
 function arrayOf(inner: Kind): Kind {
   return {
-    fit: (cells) => cells.every((cell) => Array.isArray(cell) && inner.fit(cell as readonly Cell[])),
-    passes() {
-      let end = 0;
-      const offsets: Pass = (out, cells, { from, to }) => {
+    fit(cells) {
+      if (!isValues(cells)) return isLists(cells) && inner.fit(cells.items);
+      for (const cell of cells) if (!Array.isArray(cell) || !inner.fit(cell as readonly Cell[])) return false;
+      return true;
+    },
+    passes(cells) {
+      const { ends, items } = isLists(cells) ? cells : listsOf(cells as readonly (readonly Cell[])[]);
+      const offsets: Pass = (out, { from, to }) => {
         const { page, at: start } = out.reserve((to - from) * 8);
-        for (let at = from; at < to; at += 1) {
-          end += (cells[at] as readonly Cell[]).length;
-          putInt64(page, end, start + (at - from) * 8);
-        }
+        for (let at = from; at < to; at += 1) putInt64(page, ends[at] as number, start + (at - from) * 8);
       };
-      const within = inner.passes().map((pass): Pass => (out, cells, { from, to }) => {
-        for (let at = from; at < to; at += 1) {
-          const items = cells[at] as readonly Cell[];
-          if (items.length > 0) pass(out, items, { from: 0, to: items.length });
-        }
+      const within = inner.passes(items).map((pass): Pass => (out, { from, to }) => {
+        const first = from === 0 ? 0 : (ends[from - 1] as number);
+        const end = ends[to - 1] as number;
+        if (end > first) pass(out, { from: first, to: end });
       });
       return [offsets, ...within];
     },
   };
+}
+
+function listsOf(cells: readonly (readonly Cell[])[]): Pick<ListColumn, 'ends' | 'items'> {
+  let end = 0;
+  const ends = cells.map((items) => {
+    end += items.length;
+    return end;
+  });
+  return { ends, items: cells.flat() };
 }
 
 function kindOf(type: string): Kind | undefined {
@@ -276,29 +328,40 @@ function kindOf(type: string): Kind | undefined {
 /** The server makes the dictionary of a LowCardinality column itself. */
 const sentAs = (type: string): string => type.replace(/LowCardinality\((\w+)\)/g, '$1');
 
-/** The block, page by page; undefined when a cell is not exactly what its column holds. */
-export function nativeBlock(columns: readonly Column[]): Iterable<Buffer> | undefined {
-  const known: (Column & { readonly kind: Kind })[] = [];
+export interface NativeBlock {
+  /** Its bytes, page by page. */
+  readonly parts: Iterable<Buffer>;
+  /** Gives its pages back, when nobody looks at them any more. */
+  readonly release: () => void;
+}
+
+/** The block of all rows; undefined when a cell is not exactly what its column holds. */
+export function nativeBlock(columns: readonly NamedColumn[], rows: number): NativeBlock | undefined {
+  const known: (NamedColumn & { readonly kind: Kind })[] = [];
   for (const { name, type: stored, cells } of columns) {
     const type = sentAs(stored);
     const kind = kindOf(type);
     if (kind === undefined || !kind.fit(cells)) return undefined;
     known.push({ name, type, cells, kind });
   }
-  return pagesOf(known);
+  const out = new Pages();
+  return {
+    parts: pagesOf(known, rows, out),
+    release: () => {
+      out.release();
+    },
+  };
 }
 
-function* pagesOf(columns: readonly (Column & { readonly kind: Kind })[]): Generator<Buffer> {
-  const out = new Pages();
-  const rows = columns[0]?.cells.length ?? 0;
+function* pagesOf(columns: readonly (NamedColumn & { readonly kind: Kind })[], rows: number, out: Pages): Generator<Buffer> {
   out.varint(columns.length);
   out.varint(rows);
   for (const { name, type, cells, kind } of columns) {
     out.text(name);
     out.text(type);
-    for (const pass of kind.passes()) {
+    for (const pass of kind.passes(cells)) {
       for (let from = 0; from < rows; from += ROWS_AT_ONCE) {
-        pass(out, cells, { from, to: Math.min(rows, from + ROWS_AT_ONCE) });
+        pass(out, { from, to: Math.min(rows, from + ROWS_AT_ONCE) });
         yield* out.take(false);
       }
     }

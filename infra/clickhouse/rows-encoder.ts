@@ -1,7 +1,8 @@
 // The seam between rows and the bytes of an INSERT. Whatever the format, the same rows always give the same bytes, so
 // that an insert that is repeated with its token is cut into the same blocks.
-import type { Cell, Row } from '../../streams/core/ports.ts';
-import { nativeBlock } from './native-block.ts';
+import { rowsOf } from '../../streams/core/columns.ts';
+import type { Cell, ColumnRows, Row, Rows } from '../../streams/core/ports.ts';
+import { nativeBlock, type NativeBlock } from './native-block.ts';
 
 export interface EncodedRows {
   readonly format: string;
@@ -9,6 +10,8 @@ export interface EncodedRows {
   readonly columns: readonly string[] | undefined;
   /** Made piece by piece, so that encoding a large batch never holds up the event loop for long. */
   readonly parts: Iterable<Buffer>;
+  /** Gives back what the parts lie in, when nobody looks at them any more. */
+  readonly release: () => void;
 }
 
 const PART_BYTES = 512 * 1024;
@@ -20,25 +23,38 @@ const LINE_END = 10;
 export type ColumnTypes = ReadonlyMap<string, string>;
 
 /**
- * A block of columns when all rows have the same ones, of types that are known, and fit; JSON without repeated names when
- * they only have the same ones; one JSON object each otherwise.
+ * Columns as they are when they fit. Of rows a block of columns when all have the same ones, of types that are known, and
+ * fit; JSON without repeated names when they only have the same ones; one JSON object each otherwise.
  */
-export function encodeRows(rows: readonly Row[], types: ColumnTypes = new Map()): EncodedRows {
+export function encodeRows(given: Rows, types: ColumnTypes = new Map()): EncodedRows {
+  const ready = 'columns' in given ? readyBlock(given, types) : undefined;
+  if (ready !== undefined) return ready;
+  const rows = rowsOf(given);
   const columns = sharedColumns(rows);
   const block = columns === undefined ? undefined : blockOf(rows, columns, types);
-  if (block !== undefined) return { format: 'Native', columns, parts: block };
-  if (columns === undefined) return { format: 'JSONEachRow', columns, parts: inParts(rows, (row) => JSON.stringify(row)) };
-  return { format: 'JSONCompactEachRow', columns, parts: inParts(rows, (row) => JSON.stringify(Object.values(row))) };
+  if (block !== undefined) return { format: 'Native', columns, ...block };
+  const release = (): void => undefined;
+  if (columns === undefined) return { format: 'JSONEachRow', columns, parts: inParts(rows, (row) => JSON.stringify(row)), release };
+  return { format: 'JSONCompactEachRow', columns, parts: inParts(rows, (row) => JSON.stringify(Object.values(row))), release };
 }
 
-function blockOf(rows: readonly Row[], columns: readonly string[], types: ColumnTypes): Iterable<Buffer> | undefined {
+function readyBlock(rows: ColumnRows, types: ColumnTypes): EncodedRows | undefined {
+  const columns = [...rows.columns()].map(([name, cells]) => ({ name, cells, type: types.get(name) ?? '' }));
+  const block = nativeBlock(columns, rows.length);
+  return block === undefined ? undefined : { format: 'Native', columns: columns.map(({ name }) => name), ...block };
+}
+
+function blockOf(rows: readonly Row[], columns: readonly string[], types: ColumnTypes): NativeBlock | undefined {
   if (!columns.every((name) => types.has(name))) return undefined;
   const cells = columns.map((): Cell[] => new Array<Cell>(rows.length));
   rows.forEach((row, at) => {
     const values = Object.values(row);
     for (let column = 0; column < cells.length; column += 1) (cells[column] as Cell[])[at] = values[column] ?? null;
   });
-  return nativeBlock(columns.map((name, at) => ({ name, type: types.get(name) ?? '', cells: cells[at] ?? [] })));
+  return nativeBlock(
+    columns.map((name, at) => ({ name, type: types.get(name) ?? '', cells: cells[at] ?? [] })),
+    rows.length,
+  );
 }
 
 function sharedColumns(rows: readonly Row[]): readonly string[] | undefined {

@@ -1,7 +1,8 @@
 // A store in memory for unit tests of the sink: tables as arrays of rows, tokens that deduplicate as ClickHouse's do,
 // and faults on demand. It knows no SQL beyond creating and dropping copies of tables.
 import { PlatformError } from '../../streams/core/errors.ts';
-import type { Row, Store } from '../../streams/core/ports.ts';
+import { rowsOf } from '../../streams/core/columns.ts';
+import type { Row, Rows, Store } from '../../streams/core/ports.ts';
 
 export class MemoryStore implements Store {
   readonly database = 'memory';
@@ -46,7 +47,8 @@ export class MemoryStore implements Store {
     else throw new Error(`the store in memory does not know ${sql}`);
   }
 
-  async insert(table: string, rows: readonly Row[], token: string): Promise<void> {
+  async insert(table: string, given: Rows, token: string): Promise<void> {
+    const rows = rowsOf(given);
     const original = this.#copies.get(table);
     if (rows.some((row) => this.refuses(original ?? table, row))) {
       throw new PlatformError('STORE_REFUSED', `inserting into ${table}: a constraint is violated`, { context: { clickhouseCode: 469 } });

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ClickHouseStore } from '../clickhouse/client.ts';
 import { isPlatformError } from '../../streams/core/errors.ts';
-import type { Cell, Row } from '../../streams/core/ports.ts';
+import type { Cell, Column, ColumnRows, Row } from '../../streams/core/ports.ts';
 
 /** Text of any kind that UTF-8 can carry: control characters, quotes, backslashes, line ends, astral planes. */
 const anyText = fc.oneof(
@@ -109,6 +109,27 @@ export function storeContract(name: string, connect: () => Promise<ClickHouseSto
         `select count() as rows, uniqExact(*) as same from (select * from ${block} union all select * from ${lines} where more = 'none')`,
       );
       expect(found).toEqual({ rows: 4, same: 2 });
+    });
+
+    it('stores columns as they are, and their rows when one of them is not what the table holds', async () => {
+      const texts = ['a', 'ä'.repeat(100), ''];
+      const sources = texts.map((text) => Buffer.from(text));
+      const text: Column = { kind: 'texts', sources, starts: [0, 0, 0], ends: sources.map(({ length }) => length) };
+      const columns = (id: Column): ColumnRows => ({
+        length: 3,
+        columns: () =>
+          new Map<string, Column>([
+            ['id', id],
+            ['text', text],
+          ]),
+        rows: () => texts.map((one, at) => ({ id: at, text: one })),
+      });
+      for (const id of [Float64Array.of(0, 1, 2), ['0', '1', '2']]) {
+        const of = await table('id UInt8, text LowCardinality(String)');
+        await store.insert(of, columns(id), 'token');
+        await store.insert(of, columns(id), 'token');
+        expect(await store.query(`select * from ${of} order by id`)).toEqual(texts.map((one, at) => ({ id: at, text: one })));
+      }
     });
 
     it('inserts rows that do not have the same columns, the others at their defaults', async () => {

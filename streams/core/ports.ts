@@ -172,6 +172,34 @@ export interface SchemaRegistry {
 export type Cell = string | number | boolean | null | readonly Cell[];
 export type Row = Readonly<Record<string, Cell>>;
 
+/** Texts in UTF-8 where they lie: text i is `sources[i]` from `starts[i]` up to `ends[i]`. */
+export interface TextColumn {
+  readonly kind: 'texts';
+  readonly sources: readonly Buffer[];
+  readonly starts: ArrayLike<number>;
+  readonly ends: ArrayLike<number>;
+}
+
+/** Lists whose items follow each other: list i ends before item `ends[i]`. */
+export interface ListColumn {
+  readonly kind: 'lists';
+  readonly ends: ArrayLike<number>;
+  readonly items: Column;
+}
+
+export type Column = readonly Cell[] | Float64Array | TextColumn | ListColumn;
+
+/** Rows as columns: what a store takes without an object for each row and a string for each text. */
+export interface ColumnRows {
+  readonly length: number;
+  /** By name, all of `length` cells. */
+  columns(): ReadonlyMap<string, Column>;
+  /** The same as objects, for a store that cannot take a column as it is. */
+  rows(): readonly Row[];
+}
+
+export type Rows = readonly Row[] | ColumnRows;
+
 export interface QueryOptions {
   /** Bound as `{name:Type}`; never spliced into the text. */
   readonly params?: Readonly<Record<string, unknown>>;
@@ -188,6 +216,6 @@ export interface Store {
   stream(sql: string, options: QueryOptions & { readonly format: string }): Promise<AsyncIterable<Buffer>>;
   command(sql: string, options?: QueryOptions): Promise<void>;
   /** Synchronous insert; the same token again changes nothing. */
-  insert(table: string, rows: readonly Row[], token: string): Promise<void>;
+  insert(table: string, rows: Rows, token: string): Promise<void>;
   close(): Promise<void>;
 }
