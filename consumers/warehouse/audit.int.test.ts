@@ -1,6 +1,7 @@
 // The audit against the real engine; the log is the one in memory, which passes the contract of Kafka's.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomBytes } from 'node:crypto';
+import { createCodec } from '../../schemas/codec.ts';
 import { connectStore, type ClickHouseStore } from '../../infra/clickhouse/client.ts';
 import { migrate } from '../../infra/clickhouse/migrate.ts';
 import { randomEvents, seeded } from '../../infra/testing/events.ts';
@@ -11,7 +12,7 @@ import { startTestStore, type TestStore } from '../../infra/testing/store.ts';
 import type { Clock } from '../../streams/core/ports.ts';
 import { audit, type AuditOptions, type AuditResult, type Difference } from './audit.ts';
 import { tableNames, warehouseTopics } from './rows/tables.ts';
-import { createWarehouse } from './warehouse.ts';
+import { createWarehouse, lateTypes } from './warehouse.ts';
 
 const GROUP = 'memory.warehouse';
 let server: TestStore;
@@ -51,7 +52,7 @@ class World {
       group: this.log.group(),
       offsets: this.log.offsets,
       deadLetters: this.log.writer(),
-      reader: codecReader(this.log.codec),
+      reader: codecReader(createCodec({ late: lateTypes })),
       store: this.store,
       clock: Date,
       logger: silentLogger,

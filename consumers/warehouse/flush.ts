@@ -10,14 +10,18 @@ import type { EventTopic } from '../../schemas/generated/events.ts';
 import { inStep, type ReachPoint } from '../../streams/core/crash-points.ts';
 import { isPlatformError } from '../../streams/core/errors.ts';
 import type { Outcome } from '../../streams/core/outcome.ts';
-import type { Clock, EventWriter, GroupSession, LogRecord, OutgoingEvent, Row, Store } from '../../streams/core/ports.ts';
+import { rowsOf } from '../../streams/core/columns.ts';
+import type { Clock, ColumnRows, EventWriter, GroupSession, LogRecord, OutgoingEvent, Row, Rows, Store } from '../../streams/core/ports.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
 import { deadLetterEvent, unreadableRow, type Unstorable } from './dead-letter.step.ts';
 import { assertAlive, patiently, type Patience } from './patience.ts';
 import { announce, type ClosedRange, type Entry } from './range.ts';
 import { isFaultOfRows, refusedRows } from './refused-rows.ts';
+import { originOf } from './rows/cells.ts';
 import { project } from './rows/project.ts';
+import { turnRow } from './rows/rollouts.rows.ts';
 import type { TableName } from './rows/tables.ts';
+import { turnColumns, type PlainTurn } from './rows/turn-columns.ts';
 
 export interface Taken extends Entry {
   readonly record: LogRecord;
@@ -120,13 +124,14 @@ async function insertAll(inserts: readonly TableRows[], flushing: Flushing): Pro
 }
 
 interface Projected {
-  readonly tables: ReadonlyMap<TableName, readonly Row[]>;
+  readonly tables: ReadonlyMap<TableName, Rows>;
   readonly unstorable: readonly Unstorable[];
 }
 
 function projectRange(entries: readonly Taken[], deadLetterBytes: number): Projected {
   const tables = new Map<TableName, Row[]>();
   const unstorable: Unstorable[] = [];
+  const turns = plainTurns(entries);
   const emit = (table: TableName, row: Row): void => {
     const rows = tables.get(table);
     if (rows === undefined) tables.set(table, [row]);
@@ -134,7 +139,7 @@ function projectRange(entries: readonly Taken[], deadLetterBytes: number): Proje
   };
   for (const { record, outcome } of entries) {
     if (outcome.kind === 'next') {
-      project(record, outcome.value, emit);
+      if (turns === undefined || outcome.value.type !== 'TurnRecorded') project(record, outcome.value, emit);
     } else {
       const found = { record, reason: outcome.reason, error: String(outcome.cause) };
       // Without the error text, which may read differently in another version: the audit makes this row again.
@@ -142,7 +147,24 @@ function projectRange(entries: readonly Taken[], deadLetterBytes: number): Proje
       else unstorable.push(found);
     }
   }
-  return { tables, unstorable };
+  return { tables: turns === undefined ? tables : new Map<TableName, Rows>([...tables, ['turns', turns]]), unstorable };
+}
+
+/** The turns of a range as columns, when there are any and all of them are plain. */
+function plainTurns(entries: readonly Taken[]): ColumnRows | undefined {
+  const turns: PlainTurn[] = [];
+  for (const { record, outcome } of entries) {
+    if (outcome.kind !== 'next' || outcome.value.type !== 'TurnRecorded') continue;
+    const decoded = outcome.value;
+    if (decoded.plain === undefined) return undefined;
+    turns.push({ record, decoded, plain: decoded.plain });
+  }
+  if (turns.length === 0) return undefined;
+  return {
+    length: turns.length,
+    columns: () => turnColumns(turns),
+    rows: () => turns.map(({ record, decoded }) => turnRow(decoded.event, originOf(record))),
+  };
 }
 
 /** In requests of a few at a time, since each may be as large as a record can be. */
@@ -167,7 +189,7 @@ async function sendDeadLetters(unstorable: readonly Unstorable[], flushing: Flus
 
 interface TableRows {
   readonly table: TableName;
-  readonly rows: readonly Row[];
+  readonly rows: Rows;
   readonly ranged: PartitionRange;
 }
 
@@ -180,9 +202,10 @@ async function insertTable(work: TableRows, flushing: Flushing): Promise<number>
     return rows.length;
   } catch (error) {
     if (!isPlatformError(error, 'STORE_REFUSED') || !isFaultOfRows(error)) throw error;
-    const refused = await refusedRows({ table, rows, token }, flushing);
+    const single = rowsOf(rows);
+    const refused = await refusedRows({ table, rows: single, token }, flushing);
     if (refused.size === 0) throw error;
-    return insertOthers({ ...work, refused, token }, flushing);
+    return insertOthers({ table, rows: single, ranged, refused, token }, flushing);
   }
 }
 
@@ -191,7 +214,7 @@ async function insertTable(work: TableRows, flushing: Flushing): Promise<number>
  * changes nothing, since the token is used.
  */
 async function insertOthers(
-  work: TableRows & { readonly refused: ReadonlyMap<Row, string>; readonly token: string },
+  work: TableRows & { readonly rows: readonly Row[]; readonly refused: ReadonlyMap<Row, string>; readonly token: string },
   flushing: Flushing,
 ): Promise<number> {
   const { table, rows, ranged, refused, token } = work;
@@ -213,7 +236,7 @@ async function insertOthers(
 }
 
 async function insert(
-  { table, rows, token }: { readonly table: TableName; readonly rows: readonly Row[]; readonly token: string },
+  { table, rows, token }: { readonly table: TableName; readonly rows: Rows; readonly token: string },
   flushing: Flushing,
 ): Promise<void> {
   const startedMs = flushing.clock.now();

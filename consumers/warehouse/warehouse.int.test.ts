@@ -16,7 +16,7 @@ import { startTestStore, type TestStore } from '../../infra/testing/store.ts';
 import type { WarehouseProcess } from '../../infra/testing/warehouse-main.ts';
 import { audit, type AuditResult } from './audit.ts';
 import { tableTopics, warehouseTopics } from './rows/tables.ts';
-import { createWarehouse, type Warehouse } from './warehouse.ts';
+import { createWarehouse, lateTypes, type Warehouse } from './warehouse.ts';
 
 const codec = createCodec();
 const main = join(import.meta.dirname, '../../infra/testing/warehouse-main.ts');
@@ -62,7 +62,7 @@ class World {
       group: this.kafka.group(),
       offsets: this.kafka.offsets,
       deadLetters: await this.kafka.writer(),
-      reader: createEventReader(codec, { byId: async () => undefined }),
+      reader: createEventReader(createCodec({ late: lateTypes }), { byId: async () => undefined }),
       store: this.store,
       clock: Date,
       logger: silentLogger,

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createCodec } from '../../schemas/codec.ts';
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { EventReader, EventWriter, GroupConsumer, GroupSession, Store } from '../../streams/core/ports.ts';
@@ -11,7 +12,7 @@ import { createRecordingLogger } from '../../infra/testing/logger.ts';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { MemoryStore } from '../../infra/testing/memory-store.ts';
 import { warehouseTopics } from './rows/tables.ts';
-import { createWarehouse, type Warehouse, type WarehouseOptions } from './warehouse.ts';
+import { createWarehouse, lateTypes, type Warehouse, type WarehouseOptions } from './warehouse.ts';
 
 const GROUP = 'memory.warehouse';
 const running: Warehouse[] = [];
@@ -38,7 +39,7 @@ class World {
 
   constructor(batchRecords = 7) {
     this.log = new MemoryLog({ batchRecords, partitions: { rollouts: 3, tasks: 2 } });
-    this.reader = codecReader(this.log.codec);
+    this.reader = codecReader(createCodec({ late: lateTypes }));
   }
 
   async begin(options: Partial<WarehouseOptions> = {}, reader = this.reader): Promise<Life> {
@@ -92,7 +93,7 @@ class World {
 
   expectExactlyOnce(): void {
     const records = warehouseTopics.flatMap((topic) => this.log.records(topic));
-    expect(actualRows(this.store.tables)).toEqual(expectedRows(records, this.reader));
+    expect(actualRows(this.store.tables)).toEqual(expectedRows(records, codecReader(this.log.codec)));
   }
 }
 

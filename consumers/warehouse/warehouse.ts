@@ -8,7 +8,7 @@
 // Outage of ClickHouse or Kafka: waits with growing pauses, pauses the topics, keeps at most `maxBufferedBytes` and what
 // was fetched already; the group's heartbeats go on.
 import { isPlatformError, messageOf, PlatformError } from '../../streams/core/errors.ts';
-import type { EventTopic } from '../../schemas/generated/events.ts';
+import type { EventTopic, EventType } from '../../schemas/generated/events.ts';
 import { reachNothing, type ReachPoint } from '../../streams/core/crash-points.ts';
 import type {
   Clock,
@@ -32,6 +32,9 @@ import { announced, createPartitionRanges, type Limits, type PartitionRanges } f
 import { createSignal } from './signal.ts';
 import { createSinkStatus, type SinkStatus } from './sink-status.ts';
 import { warehouseTopics } from './rows/tables.ts';
+
+/** Types that a reader for the sink had better decode late: most of the log, of which it moves the bytes. */
+export const lateTypes: readonly EventType[] = ['TurnRecorded'];
 
 export interface WarehouseOptions {
   /** Consumer group, with its namespace. */
@@ -90,6 +93,12 @@ const REPORT_MS = 1_000;
 /** An insert costs the same for a row and for a thousand, and nobody looks for a task before its first turn. */
 const TASKS_WAIT = 3;
 
+/** Key and value, or what is kept of a record that is decoded late, whose other parts would be made for this alone. */
+const bytesOf = (read: EventRead): number =>
+  read.ok && read.value.plain !== undefined
+    ? read.value.plain.value.length
+    : (read.record.value?.length ?? 0) + (read.record.key?.length ?? 0);
+
 class Sink implements Warehouse {
   readonly finished: Promise<void>;
   readonly #deps: WarehouseDeps;
@@ -111,8 +120,8 @@ class Sink implements Warehouse {
   constructor(deps: WarehouseDeps) {
     const { options } = deps;
     this.#deps = deps;
-    this.#limits = { records: options.batchRecords, bytes: options.batchBytes ?? 16_000_000, waitMs: options.maxWaitMs };
-    this.#maxBufferedBytes = options.maxBufferedBytes ?? 64_000_000;
+    this.#limits = { records: options.batchRecords, bytes: options.batchBytes ?? 32_000_000, waitMs: options.maxWaitMs };
+    this.#maxBufferedBytes = options.maxBufferedBytes ?? 192_000_000;
     this.#status = createSinkStatus(deps);
     const { store, deadLetters, clock, metrics } = deps;
     const deadLetterBytes = options.deadLetterBytes ?? DEAD_LETTER_BYTES;
@@ -196,8 +205,7 @@ class Sink implements Warehouse {
     for (const record of batch.records) {
       const read = this.#deps.reader.read(record);
       const known = read instanceof Promise ? await this.#outwait(read, { record, session }) : read;
-      const bytes = (record.value?.length ?? 0) + (record.key?.length ?? 0);
-      entries.push({ offset: record.offset, bytes, record, outcome: judgeRecord(known) });
+      entries.push({ offset: record.offset, bytes: bytesOf(known), record, outcome: judgeRecord(known) });
     }
     if (epoch !== this.#epoch) return;
     const partition = this.#partitions.get(keyOf(batch.topic, batch.partition));

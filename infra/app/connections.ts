@@ -1,5 +1,5 @@
 // A connection to the log with the codec and the registry that go with it.
-import { createCodec, type Codec, type EventView } from '../../schemas/codec.ts';
+import { createCodec, type Codec, type CodecOptions } from '../../schemas/codec.ts';
 import type { EventReader, Logger, SchemaRegistry } from '../../streams/core/ports.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
 import { connectStore, type ClickHouseStore } from '../clickhouse/client.ts';
@@ -15,8 +15,8 @@ export interface LogConnection {
   readonly kafka: KafkaConnection;
   readonly codec: Codec;
   readonly events: EventReader;
-  /** Reads that decode only some fields of some types. */
-  readonly eventsThrough: (view: EventView) => EventReader;
+  /** Reads that decode only some fields of some types, or some types late. */
+  readonly eventsThrough: (how: Pick<CodecOptions, 'view' | 'late'>) => EventReader;
   readonly registry: SchemaRegistry;
   /** Closes the connection and the registry. */
   close(): Promise<void>;
@@ -54,7 +54,7 @@ export async function connectLog(options: LogOptions): Promise<LogConnection> {
     codec,
     registry,
     events: createEventReader(codec, registry),
-    eventsThrough: (view) => createEventReader(createCodec({ ...ids, view }), registry),
+    eventsThrough: (how) => createEventReader(createCodec({ ...ids, ...how }), registry),
     async close() {
       await registry.close();
       await kafka.close();

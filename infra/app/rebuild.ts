@@ -10,7 +10,7 @@
 import { hostname } from 'node:os';
 import { audit, type AuditResult } from '../../consumers/warehouse/audit.ts';
 import { tablesOf, warehouseTopics } from '../../consumers/warehouse/rows/tables.ts';
-import { createWarehouse } from '../../consumers/warehouse/warehouse.ts';
+import { createWarehouse, lateTypes } from '../../consumers/warehouse/warehouse.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { Logger, Position } from '../../streams/core/ports.ts';
 import { noMetrics } from '../../streams/core/telemetry.ts';
@@ -158,7 +158,14 @@ async function rebuild(work: Work): Promise<RebuildReport> {
 async function storeLog({ config, log, store, group, signal, logger, onProgress }: Work): Promise<number> {
   let detail = '';
   const warehouse = createWarehouse({
-    ...{ store, logger, group: log.kafka.group(), offsets: log.kafka.offsets, reader: log.events, metrics: noMetrics },
+    ...{
+      store,
+      logger,
+      group: log.kafka.group(),
+      offsets: log.kafka.offsets,
+      reader: log.eventsThrough({ late: lateTypes }),
+      metrics: noMetrics,
+    },
     deadLetters: await log.kafka.writer(),
     clock: { now: Date.now },
     report: (status) => {

@@ -33,7 +33,7 @@ export function replaySteps(config: Config, request: ReplayRequest): Promise<{ r
         runId: run,
         log: log.kafka.reader(),
         events: log.events,
-        rollouts: log.eventsThrough(rolloutView),
+        rollouts: log.eventsThrough({ view: rolloutView }),
         weights: fileWeights(found.dataDir),
         ...(request.train ? { openLearner: learnerOpener(config, request) } : {}),
       },

@@ -64,7 +64,7 @@ export function trainerRole(options: TrainerArguments): RoleMain {
         settings: settingsOf(config, options),
         log: reader,
         events: log.events,
-        rollouts: log.eventsThrough(rolloutView),
+        rollouts: log.eventsThrough({ view: rolloutView }),
         codec: log.codec,
         openWriter: () => log.kafka.transactional(groups.trainer(run), reach),
         offsets: log.kafka.offsets,

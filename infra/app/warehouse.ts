@@ -1,6 +1,6 @@
 // The sink: every record of the log into ClickHouse.
 import { hostname } from 'node:os';
-import { createWarehouse } from '../../consumers/warehouse/warehouse.ts';
+import { createWarehouse, lateTypes } from '../../consumers/warehouse/warehouse.ts';
 import { connectLog, connectWarehouse, groupsOf } from './connections.ts';
 import { prepareStore } from './prepare.ts';
 import { throughOutages } from './outages.ts';
@@ -23,7 +23,7 @@ async function live({ config, logger, metrics, report, reach }: RoleContext, sig
     group: log.kafka.group(),
     offsets: log.kafka.offsets,
     deadLetters: await log.kafka.writer(),
-    reader: log.events,
+    reader: log.eventsThrough({ late: lateTypes }),
     store,
     clock: { now: Date.now },
     ...{ logger, metrics, report, reach },

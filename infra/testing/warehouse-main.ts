@@ -1,6 +1,6 @@
 // A warehouse in a process of its own, which ends itself with SIGKILL at a chosen call of one of its ports. One argument:
 // JSON of WarehouseProcess.
-import { createWarehouse } from '../../consumers/warehouse/warehouse.ts';
+import { createWarehouse, lateTypes } from '../../consumers/warehouse/warehouse.ts';
 import { createCodec } from '../../schemas/codec.ts';
 import type { GroupConsumer, GroupSession } from '../../streams/core/ports.ts';
 import { connectStore } from '../clickhouse/client.ts';
@@ -53,7 +53,7 @@ const warehouse = createWarehouse({
   group: mortalGroup(kafka.group()),
   offsets: kafka.offsets,
   deadLetters: { ...writer, append: (events) => mortal('append', () => writer.append(events)) },
-  reader: createEventReader(codec, { byId: async () => undefined }),
+  reader: createEventReader(createCodec({ late: lateTypes }), { byId: async () => undefined }),
   store: {
     database: store.database,
     ping: () => store.ping(),

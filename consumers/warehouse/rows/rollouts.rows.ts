@@ -18,7 +18,7 @@ interface Versions {
 }
 
 /** Oldest and newest known version of the spans, -1 when none is known. */
-function versionsOf(spans: readonly PolicySpan[]): Versions {
+export function versionsOf(spans: readonly PolicySpan[]): Versions {
   let min = UNKNOWN;
   let max = UNKNOWN;
   let unknownTokens = 0;
