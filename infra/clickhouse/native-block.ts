@@ -45,10 +45,11 @@ interface Reserved {
  */
 const spare: Buffer[] = [];
 const SPARE_PAGES = 512;
+const NO_PAGE = Buffer.alloc(0);
 
 /** Bytes of a block, page by page. */
 class Pages {
-  #page = spare.pop() ?? Buffer.allocUnsafe(PAGE_BYTES);
+  #page: Buffer = NO_PAGE;
   #at = 0;
   #full: Buffer[] = [];
   readonly #used: Buffer[] = [];
@@ -61,7 +62,7 @@ class Pages {
 
   /** What is complete; all of it at the end. */
   take(end: boolean): readonly Buffer[] {
-    if (end && this.#at > 0) this.#turn(0);
+    if (end) this.#close();
     const full = this.#full;
     this.#full = [];
     return full;
@@ -101,9 +102,14 @@ class Pages {
   }
 
   #turn(bytes: number): void {
-    if (this.#at > 0) this.#full.push(this.#page.subarray(0, this.#at));
-    this.#used.push(this.#page);
+    this.#close();
     this.#page = (bytes <= PAGE_BYTES ? spare.pop() : undefined) ?? Buffer.allocUnsafe(Math.max(PAGE_BYTES, bytes));
+    this.#used.push(this.#page);
+  }
+
+  #close(): void {
+    if (this.#at > 0) this.#full.push(this.#page.subarray(0, this.#at));
+    this.#page = NO_PAGE;
     this.#at = 0;
   }
 
