@@ -52,6 +52,8 @@ const tableSettings: Readonly<Record<string, string | number>> = {
   auto_statistics_types: '',
   min_parts_to_merge_at_once: 16,
   merge_selector_base: 12,
+  // On, it takes the small parts out of a merge that they were the reason for: what is left is a large part, written again for one row.
+  merge_selector_enable_heuristic_to_remove_small_parts_at_right: 0,
   min_bytes_for_wide_part: 256 * MiB,
   packed_skip_index_max_bytes: MiB,
 };
