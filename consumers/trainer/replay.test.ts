@@ -1,14 +1,15 @@
 // A whole run by the real trainer over the log in memory, replayed; then the same log with one thing changed.
 import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
+import { codecReader } from '../../infra/testing/codec-reader.ts';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { silentLogger } from '../../infra/testing/logger.ts';
 import { finished, started, turn } from '../../infra/testing/rollout-events.ts';
-import { createCodec, type Codec, type DecodedEvent } from '../../schemas/codec.ts';
+import { createCodec, type DecodedEvent } from '../../schemas/codec.ts';
 import { bodyOf } from '../../schemas/framing.ts';
 import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
 import type { Learner, LearnerParameters } from '../../streams/core/learning.ts';
-import type { EventReader, Following, LogRecord, OutgoingEvent } from '../../streams/core/ports.ts';
+import type { Following, LogRecord, OutgoingEvent } from '../../streams/core/ports.ts';
 import { entryHash } from '../../streams/ledger/chain.ts';
 import { rolloutView } from '../../streams/run/rollout-view.ts';
 import type { TrainerDeps } from './deps.ts';
@@ -46,14 +47,7 @@ function hashLearner(own: LearnerParameters, backend = 'cpu'): Learner {
   };
 }
 
-const readerWith = (codec: Codec): EventReader => ({
-  read: (record) => {
-    const decoded = codec.decode(record.value ?? Buffer.alloc(0));
-    return decoded.ok ? { ok: true, record, value: decoded.value } : { ok: false, record, reason: decoded.reason, error: '' };
-  },
-});
-
-const viewed = readerWith(createCodec({ view: rolloutView }));
+const viewed = codecReader(createCodec({ view: rolloutView }));
 const none = { count: () => undefined, set: () => undefined, observe: () => undefined };
 const weights = { put: async (sha256: string) => `memory:${sha256}`, get: async () => Buffer.alloc(0) };
 const never = new AbortController().signal;
@@ -63,7 +57,7 @@ afterEach(async () => {
 });
 
 async function worker(log: MemoryLog, skip: (request: TrajectoryRequested) => boolean): Promise<void> {
-  const events = readerWith(log.codec);
+  const events = codecReader(log.codec);
   const following = await log.reader().follow({
     topics: ['tasks'],
     from: [],
@@ -104,7 +98,7 @@ function depsOf(log: MemoryLog, overrides: Partial<TrainerDeps>): TrainerDeps {
   return {
     ...{ runId: 'run-a', producer: 'trainer/t-0', settings, architecture, rollouts: viewed, codec: log.codec, weights, metrics: none },
     log: log.reader(),
-    events: readerWith(log.codec),
+    events: codecReader(log.codec),
     openWriter: () => log.transactional('trainer.run-a'),
     offsets: log.offsets,
     groups: { trainer: 'trainer.run-a', workers: 'workers.run-a' },
@@ -130,7 +124,7 @@ async function madeRun(overrides: Partial<TrainerDeps> = {}, broken = false): Pr
 }
 
 const replayDeps = (log: MemoryLog, more: Partial<ReplayDeps> = {}): ReplayDeps => ({
-  ...{ runId: 'run-a', log: log.reader(), events: readerWith(log.codec), rollouts: viewed, weights },
+  ...{ runId: 'run-a', log: log.reader(), events: codecReader(log.codec), rollouts: viewed, weights },
   ...more,
 });
 

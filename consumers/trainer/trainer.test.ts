@@ -2,12 +2,13 @@
 // and a learner without tensors makes versions.
 import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { codecReader } from '../../infra/testing/codec-reader.ts';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { silentLogger } from '../../infra/testing/logger.ts';
 import { finished, started, turn } from '../../infra/testing/rollout-events.ts';
 import { bodyOf } from '../../schemas/framing.ts';
 import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
-import { createCodec, type Codec, type DecodedEvent } from '../../schemas/codec.ts';
+import { createCodec, type DecodedEvent } from '../../schemas/codec.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { Learner } from '../../streams/core/learning.ts';
 import type { EventReader, Following } from '../../streams/core/ports.ts';
@@ -67,13 +68,6 @@ interface Rig {
   all(topic: 'training' | 'tasks' | 'policies'): Promise<readonly (DecodedEvent & { offset: number; body: Buffer })[]>;
 }
 
-const readerWith = (codec: Codec): EventReader => ({
-  read: (record) => {
-    const decoded = codec.decode(record.value ?? Buffer.alloc(0));
-    return decoded.ok ? { ok: true, record, value: decoded.value } : { ok: false, record, reason: decoded.reason, error: '' };
-  },
-});
-
 const closing: Following[] = [];
 afterEach(async () => {
   for (const following of closing.splice(0)) await following.close();
@@ -81,7 +75,7 @@ afterEach(async () => {
 
 function newRig(): Rig {
   const log = new MemoryLog({ partitions: { tasks: 2, rollouts: 2 } });
-  const events = readerWith(log.codec);
+  const events = codecReader(log.codec);
   let now = 1_700_000_000_000;
   const statuses: RoleStatus[] = [];
   return {
@@ -96,7 +90,7 @@ function newRig(): Rig {
       architecture: { format: 'mlp-f32-v1', inputs: 2, hidden: [4] },
       log: log.reader(),
       events,
-      rollouts: readerWith(createCodec({ view: rolloutView })),
+      rollouts: codecReader(createCodec({ view: rolloutView })),
       codec: log.codec,
       openWriter: () => log.transactional('trainer.run-a'),
       offsets: log.offsets,

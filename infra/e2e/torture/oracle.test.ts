@@ -4,12 +4,13 @@ import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runTrainer } from '../../../consumers/trainer/trainer.ts';
 import type { TrainerDeps } from '../../../consumers/trainer/deps.ts';
-import { createCodec, type Codec, type DecodedEvent } from '../../../schemas/codec.ts';
+import { createCodec, type DecodedEvent } from '../../../schemas/codec.ts';
 import type { EventByType, TrajectoryRequested } from '../../../schemas/generated/events.ts';
 import type { Learner } from '../../../streams/core/learning.ts';
-import type { EventReader, OutgoingEvent } from '../../../streams/core/ports.ts';
+import type { OutgoingEvent } from '../../../streams/core/ports.ts';
 import { noMetrics } from '../../../streams/core/telemetry.ts';
 import { rolloutView } from '../../../streams/run/rollout-view.ts';
+import { codecReader } from '../../testing/codec-reader.ts';
 import { MemoryLog } from '../../testing/memory-log.ts';
 import { silentLogger } from '../../testing/logger.ts';
 import { finished, started, turn } from '../../testing/rollout-events.ts';
@@ -50,13 +51,6 @@ function hashLearner(): Learner {
   };
 }
 
-const readerWith = (codec: Codec): EventReader => ({
-  read: (record) => {
-    const decoded = codec.decode(record.value ?? Buffer.alloc(0));
-    return decoded.ok ? { ok: true, record, value: decoded.value } : { ok: false, record, reason: decoded.reason, error: '' };
-  },
-});
-
 function depsOf(log: MemoryLog): TrainerDeps {
   let now = 1_700_000_000_000;
   return {
@@ -65,8 +59,8 @@ function depsOf(log: MemoryLog): TrainerDeps {
     settings,
     architecture: { format: 'mlp-f32-v1', inputs: 2, hidden: [4] },
     log: log.reader(),
-    events: readerWith(log.codec),
-    rollouts: readerWith(createCodec({ view: rolloutView })),
+    events: codecReader(log.codec),
+    rollouts: codecReader(createCodec({ view: rolloutView })),
     codec: log.codec,
     openWriter: () => log.transactional('trainer.run-a'),
     offsets: log.offsets,
@@ -113,7 +107,7 @@ function answersTo(request: TrajectoryRequested): readonly OutgoingEvent[] {
 
 async function goodLog(): Promise<RunFacts> {
   const log = new MemoryLog({ partitions: { tasks: 2, rollouts: 2 } });
-  const events = readerWith(log.codec);
+  const events = codecReader(log.codec);
   const worker = await log.reader().follow({
     ...{ topics: ['tasks'], from: [], otherwise: 'first', onError: () => undefined },
     onBatch: async ({ records }) => {
