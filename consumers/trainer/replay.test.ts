@@ -65,7 +65,7 @@ async function worker(log: MemoryLog, skip: (request: TrajectoryRequested) => bo
     onError: () => undefined,
     onBatch: async ({ records }) => {
       for (const record of records) {
-        const read = await events.read(record);
+        const read = events.read(record);
         if (!read.ok || read.value.type !== 'TrajectoryRequested') continue;
         log.setOffsets('workers.run-a', [{ topic: 'tasks', partition: record.partition, offset: record.offset + 1 }]);
         await log.writer().append(answerTo(read.value.event, skip(read.value.event)));

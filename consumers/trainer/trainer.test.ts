@@ -112,7 +112,7 @@ function newRig(): Rig {
       await log.reader().readToEnd(topic, {
         onBatch: async (batch) => {
           for (const record of batch.records) {
-            const read = await events.read(record);
+            const read = events.read(record);
             if (read.ok) found.push({ ...read.value, offset: record.offset, body: bodyOf(record.value ?? Buffer.alloc(5)) });
           }
         },

@@ -112,7 +112,7 @@ async function goodLog(): Promise<RunFacts> {
     ...{ topics: ['tasks'], from: [], otherwise: 'first', onError: () => undefined },
     onBatch: async ({ records }) => {
       for (const record of records) {
-        const read = await events.read(record);
+        const read = events.read(record);
         if (!read.ok || read.value.type !== 'TrajectoryRequested') continue;
         log.setOffsets('workers.run-a', [{ topic: 'tasks', partition: record.partition, offset: record.offset + 1 }]);
         const answers = answersTo(read.value.event);
