@@ -12,7 +12,7 @@ describe('what the engine may take', () => {
 
   it('is written into its file and into each query', () => {
     expect(engineConfig(6 * GiB)).toContain(`<max_server_memory_usage>${6 * GiB}</max_server_memory_usage>`);
-    expect(engineConfig(6 * GiB)).toContain('<merge_selector_base>12</merge_selector_base>');
+    expect(engineConfig(6 * GiB)).toContain('<merge_selector_base>32</merge_selector_base>');
     const trimming = 'merge_selector_enable_heuristic_to_remove_small_parts_at_right';
     expect(engineConfig(6 * GiB)).toContain(`<${trimming}>0</${trimming}>`);
     expect(querySettings({ memoryBytes: 6 * GiB, threads: 2, maxResultBytes: 5 }).get('max_memory_usage')).toBe(String(3 * GiB));

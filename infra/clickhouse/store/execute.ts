@@ -116,7 +116,9 @@ async function insertRows(deps: ExecuteDeps, execution: Execution, rows: RowsIn)
     if (!/^\w+$/.test(format)) throw new ClickHouseFailure(73, 'UNKNOWN_FORMAT', `Unknown format ${format}`);
     const source = `FROM INFILE ${quoteText(file.path)} COMPRESSION ${quoteText(file.compression)}`;
     const sql = `${statement.target} ${source} ${statement.settings} FORMAT ${format}`;
-    const result = await inSession(deps, { ...execution, lane: 'write' }, (session) => session.run(sql, 'TabSeparated'));
+    const result = await inSession(deps, { ...execution, lane: 'write' }, (session, asked) =>
+      session.run(`${asked};\n${sql}`, 'TabSeparated'),
+    );
     const written = { writtenRows: result.rows, writtenBytes: result.rowBytes };
     const summary = { readRows: result.rows, readBytes: result.rowBytes, ...written, elapsedMs: result.elapsedMs };
     await sendWhole(execution.answer, NO_BYTES, { format, summary });
@@ -126,17 +128,21 @@ async function insertRows(deps: ExecuteDeps, execution: Execution, rows: RowsIn)
 }
 
 async function runPlain(deps: ExecuteDeps, execution: Execution, statement: PlainStatement): Promise<void> {
-  const { options, answer } = execution;
+  const { options, answer, signal } = execution;
   const format = statement.format ?? options.defaultFormat ?? 'TabSeparated';
   const lane = statement.kind;
   const blocks = (statement.verb === 'SELECT' || statement.verb === 'WITH') && isBlockwise(format) && !options.waitForEnd;
   if (blocks) {
     const unlimited = { ...deps, defaults: without(deps.defaults, 'max_result_bytes') };
-    await inSession(unlimited, { ...execution, lane }, (session) => sendBlocks(answer, session.stream(statement.sql, format), format));
+    await inSession(unlimited, { ...execution, lane }, async (session, asked) => {
+      await session.run(asked, 'TabSeparated');
+      signal.throwIfAborted();
+      await sendBlocks(answer, session.stream(statement.sql, format), format);
+    });
     return;
   }
   const sql = cancelling(statement);
-  const result = await inSession(deps, { ...execution, lane }, (session) => session.run(sql, format));
+  const result = await inSession(deps, { ...execution, lane }, (session, asked) => session.run(`${asked};\n${sql}`, format));
   const summary = { resultRows: result.rows, resultBytes: result.bytes.length, elapsedMs: result.elapsedMs };
   await sendWhole(answer, result.bytes, { format, summary });
 }
@@ -150,21 +156,24 @@ function cancelling(statement: PlainStatement): string {
   return statement.sql.replace(/\bquery_id\b/g, "Settings['log_comment']").replace(/\bSYNC\b/i, 'ASYNC');
 }
 
+/**
+ * Works in a session of its own. `asked` are the statements that give it what the request asked for: they go before
+ * another in one text, since a call of the engine costs more than they do, but for a stream, which is one statement.
+ */
 async function inSession<T>(
   deps: ExecuteDeps,
   execution: Execution & { readonly lane: 'read' | 'write' },
-  work: (session: EngineSession) => Promise<T>,
+  work: (session: EngineSession, asked: string) => Promise<T>,
 ): Promise<T> {
-  const { signal, answer, request } = execution;
+  const { signal, answer, request, options } = execution;
   const client = `${String(request.headers['x-clickhouse-user'])} ${String(request.headers['user-agent'])}`;
   const leave = await deps.gate.enter(execution.lane, client, signal);
   const session = deps.engine.open();
   const stopCancelling = cancelWhenGone(deps.engine, answer.queryId, signal);
   try {
-    const readonly = request.method === 'GET' || request.method === 'HEAD';
-    await session.run(prepare(execution.options, { id: answer.queryId, readonly, defaults: deps.defaults }), 'TabSeparated');
     signal.throwIfAborted();
-    return await work(session);
+    const readonly = request.method === 'GET' || request.method === 'HEAD';
+    return await work(session, prepare(options, { id: answer.queryId, readonly, defaults: deps.defaults }));
   } finally {
     stopCancelling();
     session.close();
