@@ -125,7 +125,6 @@ export const taskColumns = {
 } as const;
 
 export const startColumns = { run_id: 'text', attempt: 'whole', worker_id: 'text', occurred_at: 'time' } as const;
-export const expiryColumns = { run_id: 'text', attempt: 'whole', reason: 'text', next_attempt: 'whole', at: 'time' } as const;
 
 export const lineageColumns = {
   run_id: 'text',

@@ -2,12 +2,12 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import { selectList, type Columns, type RowOf } from '../columns.ts';
 import { readRows } from '../list.ts';
-import { expiryColumns, startColumns, taskColumns, trajectoryColumns } from './rollouts.columns.ts';
+import { startColumns, taskColumns, trajectoryColumns } from './rollouts.columns.ts';
 
 type Task = RowOf<typeof taskColumns>;
 type Finished = RowOf<typeof trajectoryColumns>;
 type Started = RowOf<typeof startColumns>;
-type Expired = RowOf<typeof expiryColumns>;
+type Expired = RowOf<(typeof said)['expired_attempts']>;
 
 const trainingColumns = {
   step: 'whole',
@@ -61,28 +61,77 @@ export interface TrajectoryReport {
   readonly discarded: readonly RowOf<typeof discardColumns>[];
 }
 
+const OF_TRAJECTORY = "trajectory_id = {trajectory:String} and ({run:String} = '' or run_id = {run:String})";
+const MOST_ROWS = 1000;
+
+const rowsFrom = (table: string, columns: Columns): string =>
+  `select ${selectList(columns)} from ${table} where ${OF_TRAJECTORY} order by _timestamp, _offset limit 1 by run_id, attempt limit ${MOST_ROWS}`;
+
+/** What is said of attempts in tables with little to say: looked up in one statement, each row as a list of its cells. */
+const said = {
+  tasks: {
+    run_id: 'text',
+    group_id: 'text',
+    attempt: 'whole',
+    purpose: 'text',
+    question_id: 'text',
+    question: 'text',
+    occurred_at: 'time',
+  },
+  expired_attempts: { attempt: 'whole', run_id: 'text', reason: 'text' },
+  step_trajectories: trainingColumns,
+  discarded_trajectories: discardColumns,
+} as const;
+type SaidIn = keyof typeof said;
+
+const saidSql = Object.entries(said)
+  .map(
+    ([table, columns]) =>
+      `(select '${table}' as said_in, toJSONString(tuple(${selectList(columns)})) as cells, toUnixTimestamp64Milli(_timestamp) as stamp, _offset
+       from ${table} where ${OF_TRAJECTORY} limit ${MOST_ROWS})`,
+  )
+  .join(' union all ');
+
+interface SaidRow {
+  readonly said_in: SaidIn;
+  /** JSON: the values of the table's columns in their order. */
+  readonly cells: string;
+  readonly stamp: number;
+  readonly _offset: number;
+}
+
+/** Rows of one table in the order of the log; one that the log holds twice is there once. */
+function saidIn<T extends SaidIn>(table: T, rows: readonly SaidRow[]): readonly RowOf<(typeof said)[T]>[] {
+  const names = Object.keys(said[table]);
+  const first = new Map<string, RowOf<(typeof said)[T]>>();
+  const own = rows.filter(({ said_in }) => said_in === table).sort((a, b) => a.stamp - b.stamp || a._offset - b._offset);
+  for (const { cells } of own) {
+    const values = JSON.parse(cells) as readonly unknown[];
+    const row = Object.fromEntries(names.map((name, at) => [name, values[at]])) as RowOf<(typeof said)[T]>;
+    const key = JSON.stringify([row.run_id, row.attempt]);
+    if (!first.has(key)) first.set(key, row);
+  }
+  return [...first.values()];
+}
+
 /** Undefined when no table knows the id. Without a run, the run that was written first is meant. */
 export async function readTrajectory(store: Store, trajectory: string, run?: string): Promise<TrajectoryReport | undefined> {
-  const rowsOf = <C extends Columns>(table: string, columns: C): Promise<readonly RowOf<C>[]> =>
-    readRows<RowOf<C>>(
-      store,
-      `select ${selectList(columns)} from ${table}
-       where trajectory_id = {trajectory:String} and ({run:String} = '' or run_id = {run:String})
-       order by _timestamp, _offset limit 1 by run_id, attempt limit 1000`,
-      { trajectory, run: run ?? '' },
-    );
-  const [tasks, started, finished, expired, training, discarded] = await Promise.all([
-    rowsOf('tasks', taskColumns),
-    rowsOf('trajectory_starts', startColumns),
-    rowsOf('trajectories', trajectoryColumns),
-    rowsOf('expired_attempts', expiryColumns),
-    rowsOf('step_trajectories', trainingColumns),
-    rowsOf('discarded_trajectories', discardColumns),
+  const params = { trajectory, run: run ?? '' };
+  const [rows, finished] = await Promise.all([
+    readRows<SaidRow>(store, saidSql, params),
+    readRows<Finished>(store, rowsFrom('trajectories', trajectoryColumns), params),
   ]);
-  const known = tasks[0] ?? finished[0];
+  const known = saidIn('tasks', rows)[0] ?? finished[0];
   if (known === undefined) return undefined;
-  const ofRun = <R extends { readonly run_id: string }>(rows: readonly R[]): readonly R[] =>
-    rows.filter((row) => row.run_id === known.run_id);
+  const ofRun = <R extends { readonly run_id: string }>(all: readonly R[]): readonly R[] =>
+    all.filter((row) => row.run_id === known.run_id);
+  const tasks = ofRun(saidIn('tasks', rows));
+  const expired = ofRun(saidIn('expired_attempts', rows));
+  const results = ofRun(finished);
+  // The result of an attempt says all that its start does; only agents of others start what nobody asked for.
+  const allFinished = tasks.length > 0 && tasks.every(({ attempt }) => results.some((result) => result.attempt === attempt));
+  const started =
+    allFinished && expired.length === 0 ? [] : ofRun(await readRows<Started>(store, rowsFrom('trajectory_starts', startColumns), params));
   return {
     trajectory_id: trajectory,
     run_id: known.run_id,
@@ -90,9 +139,9 @@ export async function readTrajectory(store: Store, trajectory: string, run?: str
     purpose: known.purpose,
     question_id: known.question_id,
     question: known.question,
-    attempts: attemptsOf({ tasks: ofRun(tasks), started: ofRun(started), finished: ofRun(finished), expired: ofRun(expired) }),
-    training: ofRun(training),
-    discarded: ofRun(discarded),
+    attempts: attemptsOf({ tasks, started, finished: results, expired }),
+    training: ofRun(saidIn('step_trajectories', rows)),
+    discarded: ofRun(saidIn('discarded_trajectories', rows)),
   };
 }
 

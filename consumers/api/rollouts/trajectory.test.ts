@@ -56,3 +56,43 @@ describe('what nobody asked for, as external agents have it', () => {
     expect(await readGroup(store, 'g')).toMatchObject({ run_id: 'run-a', group_size: 1, reward_mean: null, requested: [] });
   });
 });
+
+describe('a trajectory that was asked for', () => {
+  const said = (said_in: string, cells: readonly unknown[], _offset: number) => ({
+    ...{ said_in, cells: JSON.stringify(cells), stamp: 1, _offset },
+  });
+  const task = (attempt: number, offset: number) =>
+    said('tasks', ['run-a', 'g', attempt, 'train', 'q', 'Q?', `asked ${attempt} at ${offset}`], offset);
+
+  const reading = (rows: readonly object[], results: readonly object[]) => {
+    const tables: string[] = [];
+    const store = createFakeStore(({ sql }) => {
+      const table = /said_in/.test(sql) ? 'said' : (/from (\w+)/.exec(sql)?.[1] ?? '');
+      tables.push(table);
+      return { said: rows, trajectories: results, trajectory_starts: [{ run_id: 'run-a', ...start(1) }] }[table] ?? [];
+    });
+    return { tables, found: readTrajectory(store, 'g.0', 'run-a') };
+  };
+
+  it('is told in the order of the log, each attempt once, and without its start when it has a result', async () => {
+    const discarded = said('discarded_trajectories', [0, 'run-a', 'stale', 3, 2, 'then'], 5);
+    const { tables, found } = reading([task(0, 9), task(0, 7), discarded, discarded], [finished]);
+    expect(await found).toMatchObject({
+      attempts: [{ attempt: 0, requested_at: 'asked 0 at 7', status: 'answered' }],
+      training: [],
+      discarded: [{ attempt: 0, run_id: 'run-a', reason: 'stale', version: 3, staleness_total: 2, at: 'then' }],
+    });
+    expect((await found)?.discarded).toHaveLength(1);
+    expect(tables).toEqual(['said', 'trajectories']);
+  });
+
+  it('has the starts of attempts that are without a result or were given up', async () => {
+    const expired = said('expired_attempts', [0, 'run-a', 'silent'], 8);
+    const { tables, found } = reading([task(0, 7), expired, task(1, 9)], [finished]);
+    expect((await found)?.attempts).toMatchObject([
+      { attempt: 0, status: 'answered', expired_reason: 'silent' },
+      { attempt: 1, status: 'running', worker_id: 'w-1', started_at: 'started 1' },
+    ]);
+    expect(tables).toContain('trajectory_starts');
+  });
+});
