@@ -88,7 +88,7 @@ const saidSql = Object.entries(said)
   .map(
     ([table, columns]) =>
       `(select '${table}' as said_in, toJSONString(tuple(${selectList(columns)})) as cells, toUnixTimestamp64Milli(_timestamp) as stamp, _offset
-       from ${table} where ${OF_TRAJECTORY} limit ${MOST_ROWS})`,
+       from ${table} where ${OF_TRAJECTORY} order by _timestamp, _offset limit ${MOST_ROWS})`,
   )
   .join(' union all ');
 
@@ -100,7 +100,7 @@ interface SaidRow {
   readonly _offset: number;
 }
 
-/** Rows of one table in the order of the log; one that the log holds twice is there once. */
+/** Rows of one table in the order of the log, which a union does not keep; one that the log holds twice is there once. */
 function saidIn<T extends SaidIn>(table: T, rows: readonly SaidRow[]): readonly RowOf<(typeof said)[T]>[] {
   const names = Object.keys(said[table]);
   const first = new Map<string, RowOf<(typeof said)[T]>>();
@@ -121,11 +121,12 @@ export async function readTrajectory(store: Store, trajectory: string, run?: str
     readRows<SaidRow>(store, saidSql, params),
     readRows<Finished>(store, rowsFrom('trajectories', trajectoryColumns), params),
   ]);
-  const known = saidIn('tasks', rows)[0] ?? finished[0];
+  const asked = saidIn('tasks', rows);
+  const known = asked[0] ?? finished[0];
   if (known === undefined) return undefined;
   const ofRun = <R extends { readonly run_id: string }>(all: readonly R[]): readonly R[] =>
     all.filter((row) => row.run_id === known.run_id);
-  const tasks = ofRun(saidIn('tasks', rows));
+  const tasks = ofRun(asked);
   const expired = ofRun(saidIn('expired_attempts', rows));
   const results = ofRun(finished);
   // The result of an attempt says all that its start does; only agents of others start what nobody asked for.
