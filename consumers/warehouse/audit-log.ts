@@ -2,14 +2,12 @@
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { EventRead, LogReader, LogRecord, Row, Store } from '../../streams/core/ports.ts';
 import { judgeRecord, unreadableRow } from './dead-letter.step.ts';
+import { placeOf } from './rows/cells.ts';
 import { project } from './rows/project.ts';
 import type { TableName } from './rows/tables.ts';
 
 /** Tables of a record that have no row of it because it is a dead letter; 'all' when it could not be read. */
 export type Covered = ReadonlyMap<string, ReadonlySet<TableName> | 'all'>;
-
-/** A record within its topic. */
-export const placeOf = (partition: number, offset: number): string => `${partition}/${offset}`;
 
 /** The records of a topic for which the warehouse wrote dead letters that are in the table. */
 export async function coveredRecords(store: Store, topic: EventTopic): Promise<Covered> {

@@ -51,6 +51,7 @@ class World {
     const warehouse = createWarehouse({
       group: this.log.group(),
       offsets: this.log.offsets,
+      log: this.log.reader(),
       deadLetters: this.log.writer(),
       reader: codecReader(createCodec({ late: lateTypes })),
       store: this.store,
@@ -134,6 +135,7 @@ describe('the audit of tables that were left alone', () => {
     const warehouse = createWarehouse({
       group: log.group(),
       offsets: log.offsets,
+      log: log.reader(),
       deadLetters: log.writer(),
       reader: {
         read: (record) =>

@@ -6,12 +6,13 @@ import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { MemoryStore } from '../../infra/testing/memory-store.ts';
 import { stepsOf, watchPoints } from '../../infra/testing/reached.ts';
 import { noMetrics } from '../../streams/core/telemetry.ts';
+import { bundled } from './bundle.ts';
 import { judgeRecord } from './dead-letter.step.ts';
 import { flush, type Taken } from './flush.ts';
 import { createPartitionRanges } from './range.ts';
 
-/** One range of rollouts, with a record that cannot be read. */
-async function rangeOf() {
+/** One range of rollouts alone, with a record that cannot be read. */
+async function workOf() {
   const log = new MemoryLog({ partitions: { rollouts: 1 } });
   await log.writer().append(randomEvents(200, seeded(1)));
   log.appendRaw('rollouts', [{ key: 'k', value: Buffer.from('nothing to read') }]);
@@ -19,9 +20,9 @@ async function rangeOf() {
   const entries = log
     .records('rollouts')
     .map((record): Taken => ({ offset: record.offset, bytes: 1, record, outcome: judgeRecord(reader.read(record)) }));
-  const ranges = createPartitionRanges<Taken>({ committed: 0, repeat: undefined }, { records: 1_000, bytes: 1e9, waitMs: 0 });
+  const ranges = createPartitionRanges<Taken>(0, { records: 1_000, bytes: 1e9, waitMs: 0 });
   ranges.offer({ entries, nextOffset: entries.length, endOffset: entries.length }, 0);
-  return [{ topic: 'rollouts' as const, partition: 0, range: ranges.due(1)! }];
+  return bundled([{ topic: 'rollouts', partition: 0, range: ranges.due(1)! }], { records: 1_000, bytes: 1e9 });
 }
 
 describe('a flush', () => {
@@ -46,7 +47,7 @@ describe('a flush', () => {
     };
     const patience = { minMs: 1, maxMs: 1, alive: () => true, pause: async () => undefined, onWaiting: () => undefined };
     const deps = { store, deadLetters, clock: { now: () => 1 }, metrics: noMetrics, producer: 'warehouse', deadLetterBytes: 1_000 };
-    await flush(await rangeOf(), { session, patience }, { ...deps, fenceMs: 5_000, reach: watched.reach });
+    await flush(await workOf(), { session, patience }, { ...deps, fenceMs: 5_000, reach: watched.reach });
 
     const inserts = watched.effects.filter(([step]) => step === 'sink.insert').map(([, effect]) => effect);
     expect(inserts.length).toBeGreaterThan(2);

@@ -1,23 +1,23 @@
-// Puts closed ranges into the tables, exactly once:
-//   1. announce every range in the metadata of an offset commit that moves nothing,
+// Puts bundles of closed ranges into the tables, exactly once:
+//   1. announce every bundle in the metadata of an offset commit that moves nothing,
 //   2. send the dead letters of its records (again after a crash: they carry their identity),
-//   3. insert the rows of each table under the token <topic>-<partition>-<min>-<max>-<table>,
+//   3. insert the rows of each table under a token of the bundle's bounds and the table,
 //   4. commit what follows the ranges.
-// A crash anywhere repeats the same range with the same tokens. A member that lost its partition is refused at (1) and
+// A crash anywhere repeats the same bundle with the same tokens. A member that lost a partition is refused at (1) and
 // (4); it is asked again before an insert when its last commit is long past, since it may have been frozen meanwhile.
 import type { DecodedEvent } from '../../schemas/codec.ts';
-import type { EventTopic } from '../../schemas/generated/events.ts';
 import { inStep, type ReachPoint } from '../../streams/core/crash-points.ts';
 import { isPlatformError } from '../../streams/core/errors.ts';
 import type { Outcome } from '../../streams/core/outcome.ts';
 import { rowsOf } from '../../streams/core/columns.ts';
 import type { Clock, ColumnRows, EventWriter, GroupSession, LogRecord, OutgoingEvent, Row, Rows, Store } from '../../streams/core/ports.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
+import { tokenOf, type Bundle, type Commit, type Work } from './bundle.ts';
 import { deadLetterEvent, unreadableRow, type Unstorable } from './dead-letter.step.ts';
 import { assertAlive, patiently, type Patience } from './patience.ts';
-import { announce, type ClosedRange, type Entry } from './range.ts';
+import type { Entry } from './range.ts';
 import { isFaultOfRows, refusedRows } from './refused-rows.ts';
-import { originOf } from './rows/cells.ts';
+import { originOf, placeOf } from './rows/cells.ts';
 import { project } from './rows/project.ts';
 import { turnRow } from './rows/rollouts.rows.ts';
 import type { TableName } from './rows/tables.ts';
@@ -26,12 +26,6 @@ import { turnColumns, type PlainTurn } from './rows/turn-columns.ts';
 export interface Taken extends Entry {
   readonly record: LogRecord;
   readonly outcome: Outcome<DecodedEvent>;
-}
-
-export interface PartitionRange {
-  readonly topic: EventTopic;
-  readonly partition: number;
-  readonly range: ClosedRange<Taken>;
 }
 
 export interface FlushDeps {
@@ -46,10 +40,14 @@ export interface FlushDeps {
   readonly reach: ReachPoint;
 }
 
-interface Flushing extends FlushDeps {
+/** What one flush has of the assignment that it is done under. */
+export interface Turn {
   readonly session: GroupSession;
   readonly patience: Patience;
-  readonly work: readonly PartitionRange[];
+}
+
+interface Flushing extends FlushDeps, Turn {
+  readonly commits: readonly Commit[];
   fencedAtMs: number;
 }
 
@@ -58,28 +56,24 @@ const LETTERS_AT_ONCE = 500;
 const LETTER_BYTES_AT_ONCE = 1_000_000;
 
 /** Resolves with the number of rows inserted when all of it is in the tables and committed. */
-export async function flush(
-  work: readonly PartitionRange[],
-  turn: { readonly session: GroupSession; readonly patience: Patience },
-  deps: FlushDeps,
-): Promise<number> {
-  const flushing: Flushing = { ...deps, ...turn, work: work.filter(({ range }) => range.entries.length > 0), fencedAtMs: 0 };
+export async function flush({ bundles, commits }: Work<Taken>, turn: Turn, deps: FlushDeps): Promise<number> {
+  const flushing: Flushing = { ...deps, ...turn, commits, fencedAtMs: 0 };
   const { reach } = deps;
-  if (flushing.work.length > 0) await inStep(reach, 'sink.intent', () => announceRanges(flushing));
+  if (bundles.length > 0) await inStep(reach, 'sink.intent', () => announceAll(flushing));
   const inserts: TableRows[] = [];
   await inStep(reach, 'sink.letters', async () => {
-    for (const ranged of flushing.work) inserts.push(...(await prepareRange(ranged, flushing)));
+    for (const bundle of bundles) inserts.push(...(await prepare(bundle, flushing)));
   });
   const rows = await inStep(reach, 'sink.insert', () => insertAll(inserts, flushing));
-  const positions = work.map(({ topic, partition, range }) => ({ topic, partition, offset: range.next, metadata: '' }));
+  const positions = commits.map(({ topic, partition, next }) => ({ topic, partition, offset: next, metadata: '' }));
   await inStep(reach, 'sink.commit', () => patiently(turn.patience, () => turn.session.commit(positions)));
   return rows;
 }
 
-async function announceRanges(flushing: Flushing): Promise<void> {
-  const positions = flushing.work.map(({ topic, partition, range }) => {
-    return { topic, partition, offset: range.from, metadata: announce(range) };
-  });
+/** In one commit, which the group takes whole or not at all. */
+async function announceAll(flushing: Flushing): Promise<void> {
+  const announcing = flushing.commits.filter(({ metadata }) => metadata !== '');
+  const positions = announcing.map(({ topic, partition, from, metadata }) => ({ topic, partition, offset: from, metadata }));
   await patiently(flushing.patience, async () => {
     const askedAtMs = flushing.clock.now();
     await flushing.session.commit(positions);
@@ -88,10 +82,10 @@ async function announceRanges(flushing: Flushing): Promise<void> {
 }
 
 /** Its dead letters are out when the rows to be inserted are known. */
-async function prepareRange(ranged: PartitionRange, flushing: Flushing): Promise<readonly TableRows[]> {
-  const { tables, unstorable } = projectRange(ranged.range.entries, flushing.deadLetterBytes);
+async function prepare(bundle: Bundle<Taken>, flushing: Flushing): Promise<readonly TableRows[]> {
+  const { tables, unstorable } = projectEntries(bundle.entries, flushing.deadLetterBytes);
   await sendDeadLetters(unstorable, flushing);
-  return [...tables].map(([table, rows]) => ({ table, rows, ranged }));
+  return [...tables].map(([table, rows]) => ({ table, rows, bundle }));
 }
 
 /** A few at a time, so that rows are encoded while others go in. Ends when none is under way, failed or not. */
@@ -103,7 +97,7 @@ async function insertAll(inserts: readonly TableRows[], flushing: Flushing): Pro
   const lane = async (): Promise<void> => {
     for (let work = inserts[next]; work !== undefined && !failed; work = inserts[next]) {
       next += 1;
-      if (flushing.clock.now() - flushing.fencedAtMs > flushing.fenceMs) await announceRanges(flushing);
+      if (flushing.clock.now() - flushing.fencedAtMs > flushing.fenceMs) await announceAll(flushing);
       const rows = await insertTable(work, flushing);
       inserted += rows;
       done += 1;
@@ -128,7 +122,7 @@ interface Projected {
   readonly unstorable: readonly Unstorable[];
 }
 
-function projectRange(entries: readonly Taken[], deadLetterBytes: number): Projected {
+function projectEntries(entries: readonly Taken[], deadLetterBytes: number): Projected {
   const tables = new Map<TableName, Row[]>();
   const unstorable: Unstorable[] = [];
   const turns = plainTurns(entries);
@@ -150,7 +144,7 @@ function projectRange(entries: readonly Taken[], deadLetterBytes: number): Proje
   return { tables: turns === undefined ? tables : new Map<TableName, Rows>([...tables, ['turns', turns]]), unstorable };
 }
 
-/** The turns of a range as columns, when there are any and all of them are plain. */
+/** The turns of a bundle as columns, when there are any and all of them are plain. */
 function plainTurns(entries: readonly Taken[]): ColumnRows | undefined {
   const turns: PlainTurn[] = [];
   for (const { record, outcome } of entries) {
@@ -190,13 +184,12 @@ async function sendDeadLetters(unstorable: readonly Unstorable[], flushing: Flus
 interface TableRows {
   readonly table: TableName;
   readonly rows: Rows;
-  readonly ranged: PartitionRange;
+  readonly bundle: Bundle<Taken>;
 }
 
 async function insertTable(work: TableRows, flushing: Flushing): Promise<number> {
-  const { table, rows, ranged } = work;
-  const { topic, partition, range } = ranged;
-  const token = `${topic}-${partition}-${range.min}-${range.max}-${table}`;
+  const { table, rows, bundle } = work;
+  const token = tokenOf(bundle, table);
   try {
     await insert({ table, rows, token }, flushing);
     return rows.length;
@@ -205,35 +198,37 @@ async function insertTable(work: TableRows, flushing: Flushing): Promise<number>
     const single = rowsOf(rows);
     const refused = await refusedRows({ table, rows: single, token }, flushing);
     if (refused.size === 0) throw error;
-    return insertOthers({ table, rows: single, ranged, refused, token }, flushing);
+    return insertOthers({ table, rows: single, bundle, refused, token }, flushing);
   }
 }
 
 /**
- * The rows that the table takes, under the token of the whole range: a repeat that finds the table willing after all
+ * The rows that the table takes, under the token of the whole bundle: a repeat that finds the table willing after all
  * changes nothing, since the token is used.
  */
 async function insertOthers(
   work: TableRows & { readonly rows: readonly Row[]; readonly refused: ReadonlyMap<Row, string>; readonly token: string },
   flushing: Flushing,
 ): Promise<number> {
-  const { table, rows, ranged, refused, token } = work;
-  const byOffset = new Map(ranged.range.entries.map((entry) => [entry.offset, entry.record]));
+  const { table, rows, bundle, refused, token } = work;
+  const byPlace = new Map(bundle.entries.map(({ record }) => [placeOf(record.partition, record.offset), record]));
   const unstorable: Unstorable[] = [];
-  const seen = new Set<number>();
+  const seen = new Set<string>();
   for (const [row, error] of refused) {
-    const offset = Number(row['_offset']);
-    const record = byOffset.get(offset);
-    if (record === undefined || seen.has(offset)) continue;
-    seen.add(offset);
+    const place = placeOfRow(row);
+    const record = byPlace.get(place);
+    if (record === undefined || seen.has(place)) continue;
+    seen.add(place);
     unstorable.push({ record, reason: 'refused', error, table });
   }
-  const others: Row[] = rows.filter((row) => !seen.has(Number(row['_offset'])));
-  if (ranged.topic === 'dead-letters') others.push(...unstorable.map((one) => unreadableRow(one, flushing.deadLetterBytes)));
+  const others: Row[] = rows.filter((row) => !seen.has(placeOfRow(row)));
+  if (bundle.topic === 'dead-letters') others.push(...unstorable.map((one) => unreadableRow(one, flushing.deadLetterBytes)));
   else await sendDeadLetters(unstorable, flushing);
   if (others.length > 0) await insert({ table, rows: others, token }, flushing);
   return others.length;
 }
+
+const placeOfRow = (row: Row): string => placeOf(Number(row['_partition']), Number(row['_offset']));
 
 async function insert(
   { table, rows, token }: { readonly table: TableName; readonly rows: Rows; readonly token: string },

@@ -61,6 +61,7 @@ class World {
     const warehouse = createWarehouse({
       group: this.kafka.group(),
       offsets: this.kafka.offsets,
+      log: this.kafka.reader(),
       deadLetters: await this.kafka.writer(),
       reader: createEventReader(createCodec({ late: lateTypes }), { byId: async () => undefined }),
       store: this.store,

@@ -50,6 +50,7 @@ class World {
     const warehouse = createWarehouse({
       group,
       offsets: this.log.offsets,
+      log: this.log.reader(),
       deadLetters: mortal.writer(this.log.writer()),
       reader,
       store: mortal.store(this.store),
@@ -374,6 +375,7 @@ describe('trouble', () => {
     const warehouse = createWarehouse({
       group: log.group(),
       offsets: log.offsets,
+      log: log.reader(),
       deadLetters: log.writer(),
       reader: world.reader,
       store: world.store,
@@ -406,6 +408,46 @@ describe('exactly once', () => {
     await world.drained();
     expect(world.store.asked.filter((asked) => asked === token).length).toBeGreaterThan(1);
     world.expectExactlyOnce();
+  });
+
+  it('lets each of two members repeat the whole of what one has left, read back from the log', async () => {
+    const world = new World();
+    world.store.beforeInsert = () => new Promise(() => undefined);
+    await world.log.writer().append(randomEvents(90, seeded(16), ['TurnRecorded']));
+    const first = await world.begin({ batchRecords: 1_000, maxWaitMs: 60_000 });
+    await world.log.settled();
+    void first.warehouse.stop();
+    await eventually(() => {
+      expect(world.store.asked).toHaveLength(1);
+    });
+    const announcements = new Set((await world.log.offsets.fetch(GROUP, 'rollouts')).map(({ metadata }) => metadata));
+    expect([...announcements]).toEqual([expect.stringMatching(/^v2:0:0:\d+,1:0:\d+,2:0:\d+$/)]);
+    first.kill();
+    world.store.beforeInsert = () => undefined;
+    await Promise.all([world.begin({ batchRecords: 3 }), world.begin({ batchRecords: 4 })]);
+    await world.drained();
+    const [token] = world.store.asked;
+    expect(world.store.asked.filter((asked) => asked === token)).toHaveLength(3);
+    world.expectExactlyOnce();
+  });
+
+  it('leaves out what left the log before it was repeated', async () => {
+    const world = new World();
+    world.store.beforeInsert = () => new Promise(() => undefined);
+    await world.log.writer().append(randomEvents(90, seeded(17), ['TurnRecorded']));
+    const first = await world.begin({ batchRecords: 1_000 });
+    await eventually(() => {
+      expect(world.store.asked).not.toEqual([]);
+    });
+    first.kill();
+    world.store.beforeInsert = () => undefined;
+    for (const partition of [0, 1]) world.log.deleteBefore('rollouts', partition, partition === 0 ? 5 : 1_000);
+    await world.begin();
+    await world.drained();
+    const offsets = world.store.rows('turns').map((row) => [Number(row['_partition']), Number(row['_offset'])] as const);
+    const left = world.log.records('rollouts').filter(({ partition, offset }) => (partition === 0 ? offset >= 5 : partition === 2));
+    expect(new Set(offsets.map(String))).toEqual(new Set(left.map(({ partition, offset }) => `${partition},${offset}`)));
+    expect(offsets).toHaveLength(left.length);
   });
 
   it('asks for its partitions again when a commit is refused and no rebalance follows', async () => {

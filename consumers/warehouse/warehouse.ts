@@ -1,10 +1,10 @@
 // The sink: every record of every topic ends in rows of ClickHouse, exactly once.
 //
 // Invariants
-// - A partition's offset is committed only behind rows that are in; the range being inserted is in the commit's metadata.
+// - A partition's offset is committed only behind rows that are in; what is being inserted is in the commit's metadata.
 // - Whatever is gathered belongs to one assignment (`epoch`). A rebalance throws it away; the log has it.
-// Delivery: exactly once per record, as long as ClickHouse remembers the token of a range until it is repeated.
-// Crash: the next member reads the announced range and repeats exactly it.
+// Delivery: exactly once per record, as long as ClickHouse remembers the token of a bundle until it is repeated.
+// Crash: the next member reads back what was announced and repeats exactly that, before anything else.
 // Outage of ClickHouse or Kafka: waits with growing pauses, pauses the topics, keeps at most `maxBufferedBytes` and what
 // was fetched already; the group's heartbeats go on.
 import { isPlatformError, messageOf, PlatformError } from '../../streams/core/errors.ts';
@@ -19,16 +19,19 @@ import type {
   GroupOffsets,
   GroupSession,
   LogBatch,
+  LogReader,
   LogRecord,
   Logger,
   Position,
   Store,
 } from '../../streams/core/ports.ts';
 import type { Metrics, ReportStatus } from '../../streams/core/telemetry.ts';
+import { bundled, type PartitionRange, type Work } from './bundle.ts';
 import { DEAD_LETTER_BYTES, judgeRecord } from './dead-letter.step.ts';
-import { flush, type FlushDeps, type PartitionRange, type Taken } from './flush.ts';
+import { flush, type FlushDeps, type Taken, type Turn } from './flush.ts';
 import { patiently, type Patience } from './patience.ts';
-import { announced, createPartitionRanges, type Limits, type PartitionRanges } from './range.ts';
+import { createPartitionRanges, type Limits, type PartitionRanges } from './range.ts';
+import { readBack, repeatsIn, type Repeat } from './repeats.ts';
 import { createSignal } from './signal.ts';
 import { createSinkStatus, type SinkStatus } from './sink-status.ts';
 import { warehouseTopics } from './rows/tables.ts';
@@ -58,6 +61,8 @@ export interface WarehouseOptions {
 export interface WarehouseDeps {
   readonly group: GroupConsumer;
   readonly offsets: GroupOffsets;
+  /** Reads back what was announced before a crash. */
+  readonly log: LogReader;
   readonly deadLetters: EventWriter;
   readonly reader: EventReader;
   readonly store: Store;
@@ -99,6 +104,13 @@ const bytesOf = (read: EventRead): number =>
     ? read.value.plain.value.length
     : (read.record.value?.length ?? 0) + (read.record.key?.length ?? 0);
 
+const takenOf = (read: EventRead): Taken => {
+  const { record } = read;
+  return { offset: record.offset, bytes: bytesOf(read), record, outcome: judgeRecord(read) };
+};
+
+const leftAlone = (): PlatformError => new PlatformError('GROUP_FENCED', 'reading back a range: the partition is no longer ours');
+
 class Sink implements Warehouse {
   readonly finished: Promise<void>;
   readonly #deps: WarehouseDeps;
@@ -108,6 +120,10 @@ class Sink implements Warehouse {
   readonly #status: SinkStatus;
   readonly #flushDeps: FlushDeps;
   #partitions = new Map<string, Partition>();
+  /** Announced by a member that is gone; before anything else. */
+  #repeats: readonly Repeat[] = [];
+  /** Aborted with the assignment. */
+  #assignment = new AbortController();
   #session: GroupSession | undefined;
   #epoch = 0;
   #waiting = '';
@@ -115,7 +131,7 @@ class Sink implements Warehouse {
   #stopping = false;
   #running: Promise<void> | undefined;
   #stopped: Promise<void> | undefined;
-  #settle: { resolve: () => void; reject: (error: unknown) => void };
+  #end: { resolve: () => void; reject: (error: unknown) => void };
 
   constructor(deps: WarehouseDeps) {
     const { options } = deps;
@@ -128,9 +144,9 @@ class Sink implements Warehouse {
     const { producer } = options;
     const reach = deps.reach ?? reachNothing;
     this.#flushDeps = { store, deadLetters, clock, metrics, producer, deadLetterBytes, fenceMs: FENCE_MS, reach };
-    this.#settle = { resolve: () => undefined, reject: () => undefined };
+    this.#end = { resolve: () => undefined, reject: () => undefined };
     this.finished = new Promise((resolve, reject) => {
-      this.#settle = { resolve, reject };
+      this.#end = { resolve, reject };
     });
     this.finished.catch(() => undefined);
   }
@@ -165,10 +181,11 @@ class Sink implements Warehouse {
     if (this.#stopping) return;
     this.#stopping = true;
     this.#report();
+    this.#assignment.abort(leftAlone());
     this.#wake.notify();
     await this.#running;
     await this.#deps.group.close();
-    this.#settle.resolve();
+    this.#end.resolve();
   }
 
   async #assign(
@@ -177,35 +194,46 @@ class Sink implements Warehouse {
   ): Promise<readonly Position[]> {
     this.#epoch += 1;
     const epoch = this.#epoch;
-    this.#partitions = new Map();
+    this.#assignment.abort(leftAlone());
+    this.#assignment = new AbortController();
+    this.#forget();
     this.#resume();
     this.#wake.notify();
     const partitions = new Map<string, Partition>();
+    const repeats: Repeat[] = [];
     for (const { topic, partitions: numbers } of assigned) {
-      const committed = await this.#deps.offsets.fetch(this.#deps.options.group, topic);
+      const known = await this.#deps.offsets.fetch(this.#deps.options.group, topic);
+      const committed = known.filter(({ partition }) => numbers.includes(partition));
+      const ofTopic = repeatsIn(topic, committed);
+      repeats.push(...ofTopic);
+      const behind = new Map(ofTopic.flatMap(({ commits }) => commits.map(({ partition, next }) => [partition, next])));
+      const waitMs = this.#limits.waitMs * (topic === 'tasks' ? TASKS_WAIT : 1);
       for (const partition of numbers) {
-        const found = committed.find((one) => one.partition === partition);
-        const start = { committed: found?.offset ?? -1, repeat: announced(found?.metadata ?? '') };
-        const waitMs = this.#limits.waitMs * (topic === 'tasks' ? TASKS_WAIT : 1);
-        const ranges = createPartitionRanges<Taken>(start, { ...this.#limits, waitMs });
-        partitions.set(keyOf(topic, partition), { topic, partition, ranges });
+        const start = behind.get(partition) ?? committed.find((one) => one.partition === partition)?.offset ?? -1;
+        partitions.set(keyOf(topic, partition), { topic, partition, ranges: createPartitionRanges(start, { ...this.#limits, waitMs }) });
       }
     }
     if (epoch !== this.#epoch) return [];
     this.#partitions = partitions;
+    this.#repeats = repeats;
     this.#session = session;
     this.#waitFor('');
-    this.#deps.logger.debug({ partitions: [...partitions.keys()] }, 'partitions assigned');
-    return [];
+    this.#wake.notify();
+    this.#deps.logger.debug({ partitions: [...partitions.keys()], repeats: repeats.map(({ bounds }) => bounds) }, 'partitions assigned');
+    return repeats.flatMap(({ commits }) => commits.map(({ topic, partition, next }) => ({ topic, partition, offset: next })));
+  }
+
+  #forget(): void {
+    this.#partitions = new Map();
+    this.#repeats = [];
   }
 
   async #take(batch: LogBatch, session: GroupSession): Promise<void> {
     const epoch = this.#epoch;
     const entries: Taken[] = [];
     for (const record of batch.records) {
-      const read = this.#deps.reader.read(record);
-      const known = read instanceof Promise ? await this.#outwait(read, { record, session }) : read;
-      entries.push({ offset: record.offset, bytes: bytesOf(known), record, outcome: judgeRecord(known) });
+      const read = this.#read(record, session);
+      entries.push(takenOf(read instanceof Promise ? await read : read));
     }
     if (epoch !== this.#epoch) return;
     const partition = this.#partitions.get(keyOf(batch.topic, batch.partition));
@@ -215,6 +243,11 @@ class Sink implements Warehouse {
     partition.ranges.offer({ entries, nextOffset: batch.nextOffset, endOffset: batch.endOffset }, this.#deps.clock.now());
     if (this.#buffered().bytes > this.#maxBufferedBytes) this.#pause();
     this.#wake.notify();
+  }
+
+  #read(record: LogRecord, session: GroupSession): EventRead | Promise<EventRead> {
+    const read = this.#deps.reader.read(record);
+    return read instanceof Promise ? this.#outwait(read, { record, session }) : read;
   }
 
   /** The registry may be away; the group must not take that for a dead member. */
@@ -242,35 +275,61 @@ class Sink implements Warehouse {
     }
   }
 
-  /** Puts in one range of each partition that is due. Answers false when none was. */
+  /** Repeats what was announced, or puts in one range of each partition that is due. Answers false when there was neither. */
   async #round(force = false): Promise<boolean> {
     const session = this.#session;
+    if (session === undefined) return false;
+    const [repeat] = this.#repeats;
+    if (repeat !== undefined) {
+      const settle = (): void => {
+        this.#repeats = this.#repeats.slice(1);
+      };
+      await this.#store(session, { work: (turn) => this.#readBack(repeat, turn), settle });
+      return true;
+    }
     const due = this.#due(force);
-    if (due.length === 0 || session === undefined) return false;
+    if (due.length === 0) return false;
+    const settle = (): void => {
+      for (const { topic, partition } of due) this.#partitions.get(keyOf(topic, partition))?.ranges.settle();
+    };
+    await this.#store(session, { work: () => bundled(due, this.#limits), settle });
+    return true;
+  }
+
+  async #store(
+    session: GroupSession,
+    { work, settle }: { readonly work: (turn: Turn) => Promise<Work<Taken>> | Work<Taken>; readonly settle: () => void },
+  ): Promise<void> {
     const epoch = this.#epoch;
+    const turn = { session, patience: this.#patience() };
     try {
-      const rows = await flush(due, { session, patience: this.#patience() }, this.#flushDeps);
-      if (epoch === this.#epoch) this.#settleRanges(due, rows);
+      const rows = await flush(await work(turn), turn, this.#flushDeps);
+      if (epoch !== this.#epoch) return;
+      settle();
+      this.#status.stored(rows);
+      if (this.#buffered().bytes < this.#maxBufferedBytes / 2) this.#resume();
+      this.#report();
     } catch (error) {
       if (!isPlatformError(error, 'GROUP_FENCED')) throw error;
       this.#deps.logger.debug({ reason: messageOf(error) }, 'ranges left to the member that has the partitions now');
       // The assignment that follows starts from what is committed.
-      if (epoch === this.#epoch) this.#partitions = new Map();
+      if (epoch === this.#epoch) this.#forget();
     }
-    return true;
   }
 
-  #settleRanges(done: readonly PartitionRange[], rows: number): void {
-    for (const { topic, partition } of done) this.#partitions.get(keyOf(topic, partition))?.ranges.settle();
-    this.#status.stored(rows);
-    if (this.#buffered().bytes < this.#maxBufferedBytes / 2) this.#resume();
-    this.#report();
+  #readBack(repeat: Repeat, { session, patience }: Turn): Promise<Work<Taken>> {
+    const take = async (record: LogRecord): Promise<Taken> => takenOf(await this.#read(record, session));
+    const { signal } = this.#assignment;
+    return patiently(patience, () => readBack(repeat, { log: this.#deps.log, take, signal }));
   }
 
-  #due(force: boolean): readonly PartitionRange[] {
+  /** When a range of a topic is old enough, those of its other partitions go with it. */
+  #due(force: boolean): readonly PartitionRange<Taken>[] {
     const nowMs = this.#deps.clock.now();
-    return [...this.#partitions.values()].flatMap(({ topic, partition, ranges }) => {
-      const range = ranges.due(nowMs, force);
+    const partitions = [...this.#partitions.values()];
+    const ripe = new Set(partitions.filter(({ ranges }) => ranges.ripe(nowMs)).map(({ topic }) => topic));
+    return partitions.flatMap(({ topic, partition, ranges }) => {
+      const range = ranges.due(nowMs, force || ripe.has(topic));
       return range === undefined ? [] : [{ topic, partition, range }];
     });
   }
@@ -336,10 +395,11 @@ class Sink implements Warehouse {
       const { next, end } = ranges.position();
       return { topic, behind: Math.max(end - next, 0) + ranges.pending().records };
     });
+    const repeating = this.#repeats.flatMap(({ commits }) => commits.map(({ topic, from, next }) => ({ topic, behind: next - from })));
     this.#status.report({
       state: state ?? (this.#stopping ? 'stopping' : undefined),
       waiting: this.#waiting,
-      positions,
+      positions: [...positions, ...repeating],
       buffered: this.#buffered(),
     });
   }
@@ -348,9 +408,10 @@ class Sink implements Warehouse {
     if (this.#stopping) return;
     this.#stopping = true;
     this.#epoch += 1;
+    this.#assignment.abort(leftAlone());
     this.#wake.notify();
     this.#status.failed(messageOf(error));
-    this.#settle.reject(error);
+    this.#end.reject(error);
     void this.#deps.group.close().catch(() => undefined);
   }
 }

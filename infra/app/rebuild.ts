@@ -163,6 +163,7 @@ async function storeLog({ config, log, store, group, signal, logger, onProgress 
       logger,
       group: log.kafka.group(),
       offsets: log.kafka.offsets,
+      log: log.kafka.reader(),
       reader: log.eventsThrough({ late: lateTypes }),
       metrics: noMetrics,
     },

@@ -22,6 +22,7 @@ async function live({ config, logger, metrics, report, reach }: RoleContext, sig
   const warehouse = createWarehouse({
     group: log.kafka.group(),
     offsets: log.kafka.offsets,
+    log: log.kafka.reader(),
     deadLetters: await log.kafka.writer(),
     reader: log.eventsThrough({ late: lateTypes }),
     store,

@@ -56,11 +56,15 @@ export interface RawLogReader extends LogReader {
 export function createLogReader(options: LogReaderOptions): RawLogReader {
   const bounds = (topic: string): Promise<readonly Bounds[]> => fetchBounds(options, topic);
 
-  async function readToEnd(topic: string, { from, onBatch }: Parameters<LogReader['readToEnd']>[1]): Promise<void> {
-    const ranges = (await bounds(topic))
-      .map(({ partition, first, end }) => ({ partition, end, start: Math.max(first, from?.get(partition) ?? first) }))
-      .filter(({ start, end }) => start < end);
-    if (ranges.length > 0) await new BoundedRead(options, { topic: topic as EventTopic, ranges, onBatch }).run();
+  async function readToEnd(topic: string, { from, to, signal, onBatch }: Parameters<LogReader['readToEnd']>[1]): Promise<void> {
+    signal?.throwIfAborted();
+    const ranges = (await bounds(topic)).map(({ partition, first, end }) => {
+      const until = to === undefined ? end : Math.min(end, to.get(partition) ?? first);
+      return { partition, end: until, start: Math.max(first, from?.get(partition) ?? first) };
+    });
+    if (ranges.some(({ start, end }) => start < end)) {
+      await new BoundedRead(options, { topic: topic as EventTopic, ranges, signal, onBatch }).run();
+    }
   }
 
   return {
@@ -253,7 +257,9 @@ interface Range {
 
 interface BoundedOptions {
   readonly topic: EventTopic;
+  /** Of every partition; an empty one is not read. */
   readonly ranges: readonly Range[];
+  readonly signal: AbortSignal | undefined;
   readonly onBatch: ReadOptions['onBatch'];
 }
 
@@ -269,7 +275,7 @@ class BoundedRead {
   constructor(reader: LogReaderOptions, options: BoundedOptions) {
     this.#options = options;
     this.#topic = reader.names.full(options.topic);
-    this.#open = new Map(options.ranges.map(({ partition, end }) => [partition, end]));
+    this.#open = new Map(options.ranges.filter(({ start, end }) => start < end).map(({ partition, end }) => [partition, end]));
     this.#read = new PositionedRead(reader, {
       topics: [options.topic],
       start: new Map(options.ranges.map(({ partition, start }) => [`${options.topic}/${partition}`, start])),
@@ -289,6 +295,11 @@ class BoundedRead {
         else reject(error instanceof Error ? error : new Error(messageOf(error)));
       };
     });
+    const { signal } = this.#options;
+    const onAbort = (): void => {
+      this.#finish(signal?.reason ?? new Error('aborted'));
+    };
+    signal?.addEventListener('abort', onAbort, { once: true });
     const watch = setInterval(() => {
       if (Date.now() - this.#lastProgress > STALL_MS) {
         this.#finish(new PlatformError('KAFKA_UNAVAILABLE', `reading ${this.#topic} to its end: nothing came for ${STALL_MS / 1000} s`));
@@ -296,9 +307,11 @@ class BoundedRead {
     }, 1_000);
     try {
       void this.#read.loop.start();
+      this.#pauseOthers();
       await done;
     } finally {
       clearInterval(watch);
+      signal?.removeEventListener('abort', onAbort);
       await this.#read.close();
     }
   }
@@ -311,11 +324,12 @@ class BoundedRead {
     if (batch.nextOffset < end) return;
     this.#open.delete(batch.partition);
     if (this.#open.size === 0) this.#finish();
-    else
-      this.#read.loop.pause(
-        this.#topic,
-        [...this.#options.ranges.map(({ partition }) => partition)].filter((partition) => !this.#open.has(partition)),
-      );
+    else this.#pauseOthers();
+  }
+
+  #pauseOthers(): void {
+    const others = this.#options.ranges.map(({ partition }) => partition).filter((partition) => !this.#open.has(partition));
+    if (others.length > 0) this.#read.loop.pause(this.#topic, others);
   }
 }
 

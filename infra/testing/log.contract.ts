@@ -109,6 +109,44 @@ export function logContract(backend: string, make: () => Promise<LogUnderTest>):
       await writer.close();
     });
 
+    it('reads what lies before given offsets, of the partitions that are named', async () => {
+      const log = await open();
+      const raw = (name: string, partition: number) => ({ key: name, value: Buffer.from(name), partition });
+      const places = await log.appendRaw(
+        'rollouts',
+        [0, 0, 0, 1, 1, 2].map((partition, at) => raw(`before-${at}`, partition)),
+      );
+      const offset = (at: number): number => places[at]!.offset;
+      const batches: LogBatch[] = [];
+      await log.reader().readToEnd('rollouts', {
+        from: new Map([
+          [0, offset(0)],
+          [1, offset(3)],
+        ]),
+        to: new Map([
+          [0, offset(2)],
+          [1, offset(4) + 1_000],
+        ]),
+        onBatch: (batch) => void batches.push(batch),
+      });
+      const read = batches.flatMap(({ records }) => records.map(({ partition, value }) => `${partition} ${value?.toString() ?? ''}`));
+      expect(read.sort()).toEqual(['0 before-0', '0 before-1', '1 before-3', '1 before-4']);
+    });
+
+    it('ends a read with the reason of a signal', async () => {
+      const log = await open();
+      await (await log.writer()).append([heartbeat(unique('s'))]);
+      const ending = new AbortController();
+      const read = log.reader().readToEnd('rollouts', {
+        signal: ending.signal,
+        onBatch: () => {
+          ending.abort(new Error('enough of it'));
+        },
+      });
+      await expect(read).rejects.toThrow('enough of it');
+      await expect(log.reader().readToEnd('rollouts', { signal: ending.signal, onBatch: () => undefined })).rejects.toThrow('enough of it');
+    });
+
     it('keeps the order of a key', async () => {
       const log = await open();
       const writer = await log.writer();

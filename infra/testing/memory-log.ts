@@ -129,15 +129,19 @@ export class MemoryLog {
     return {
       bounds: async (topic) =>
         this.partitionsOf(topic).map((log) => ({ partition: log.partition, first: log.first, end: log.slots.length })),
-      readToEnd: async (topic, { from, onBatch }) => {
-        const ends = this.partitionsOf(topic).map((log) => log.slots.length);
+      readToEnd: async (topic, { from, to, signal, onBatch }) => {
+        const ends = this.partitionsOf(topic).map((log) =>
+          Math.min(log.slots.length, to === undefined ? Infinity : (to.get(log.partition) ?? 0)),
+        );
         for (const [index, log] of this.partitionsOf(topic).entries()) {
           let offset = from?.get(log.partition) ?? log.first;
           for (let batch = this.batchAt(log, offset, ends[index]); batch !== undefined; batch = this.batchAt(log, offset, ends[index])) {
+            signal?.throwIfAborted();
             await onBatch(batch);
             offset = batch.nextOffset;
           }
         }
+        signal?.throwIfAborted();
       },
       follow: async (options) => this.#follow(options),
     };

@@ -52,6 +52,7 @@ const writer = await kafka.writer();
 const warehouse = createWarehouse({
   group: mortalGroup(kafka.group()),
   offsets: kafka.offsets,
+  log: kafka.reader(),
   deadLetters: { ...writer, append: (events) => mortal('append', () => writer.append(events)) },
   reader: createEventReader(createCodec({ late: lateTypes }), { byId: async () => undefined }),
   store: {

@@ -83,10 +83,19 @@ export interface LogBatch {
 export interface LogReader {
   /** First and end offset of each partition. */
   bounds(topic: EventTopic): Promise<readonly { readonly partition: number; readonly first: number; readonly end: number }[]>;
-  /** Reads from `from` (a partition left out starts at its first offset) up to where each partition ended when the call began. */
+  /**
+   * Reads from `from` (a partition left out starts at its first offset) up to where each partition ended when the call began,
+   * or to what lies before `to`, which, when it is given, leaves out the partitions that it does not name. Rejects with the
+   * reason of the signal.
+   */
   readToEnd(
     topic: EventTopic,
-    options: { readonly from?: ReadonlyMap<number, number>; readonly onBatch: (batch: LogBatch) => Promise<void> | void },
+    options: {
+      readonly from?: ReadonlyMap<number, number>;
+      readonly to?: ReadonlyMap<number, number>;
+      readonly signal?: AbortSignal;
+      readonly onBatch: (batch: LogBatch) => Promise<void> | void;
+    },
   ): Promise<void>;
   /** Follows topics for ever from the given positions ('first' or 'end' where none is given). Resolves once it is reading. */
   follow(options: {

@@ -11,6 +11,9 @@ export const float = (value: number): Cell => (Number.isFinite(value) ? value : 
 
 export const floats = (values: readonly number[]): Cell => (values.every(Number.isFinite) ? values : values.map(float));
 
+/** A record within its topic. */
+export const placeOf = (partition: number, offset: number): string => `${partition}/${offset}`;
+
 /** Where in the log a row comes from. */
 export interface Origin {
   readonly _topic: string;

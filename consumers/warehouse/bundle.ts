@@ -1,0 +1,124 @@
+// Ranges of several partitions of one topic that go into the tables together: an insert costs the same for a row and for a
+// thousand, and a second has only so many of them.
+//
+// Invariants
+// - A bundle is announced whole with each of its partitions, in one commit: whoever has one of them after a crash knows all
+//   of it, and repeats all of it from the log, though other members have the other partitions by then.
+// - The token of an insert follows from the bounds alone, so it does not matter who repeats a bundle or how often.
+import { createHash } from 'node:crypto';
+import type { EventTopic } from '../../schemas/generated/events.ts';
+import type { Bounds, ClosedRange, Entry, Limits } from './range.ts';
+import type { TableName } from './rows/tables.ts';
+
+export interface PartitionBounds extends Bounds {
+  readonly partition: number;
+}
+
+export interface Bundle<E extends Entry> {
+  readonly topic: EventTopic;
+  readonly bounds: readonly PartitionBounds[];
+  /** In the order of each partition. */
+  readonly entries: readonly E[];
+}
+
+export interface PartitionRange<E extends Entry> {
+  readonly topic: EventTopic;
+  readonly partition: number;
+  readonly range: ClosedRange<E>;
+}
+
+/** What a member commits for one of its partitions: `from` with the metadata before the rows go in, `next` after. */
+export interface Commit {
+  readonly topic: EventTopic;
+  readonly partition: number;
+  readonly from: number;
+  readonly next: number;
+  /** Empty when there is nothing to announce. */
+  readonly metadata: string;
+}
+
+/** What one flush puts in and commits. */
+export interface Work<E extends Entry> {
+  readonly bundles: readonly Bundle<E>[];
+  readonly commits: readonly Commit[];
+}
+
+/** Every partition carries the whole announcement; a broker keeps 4,096 bytes of it, and this takes 650 at most. */
+const PARTITIONS_OF_BUNDLE = 16;
+const OFFSET = String.raw`(\d{1,16})`;
+const ALONE = new RegExp(`^v1:${OFFSET}:${OFFSET}$`);
+const TOGETHER = new RegExp(String.raw`^v2:(\d{1,5}:\d{1,16}:\d{1,16}(?:,\d{1,5}:\d{1,16}:\d{1,16})+)$`);
+
+/** The bounds of a bundle as the metadata of an offset commit. */
+export function announce(bounds: readonly PartitionBounds[]): string {
+  const [first] = bounds;
+  if (bounds.length === 1 && first !== undefined) return `v1:${first.min}:${first.max}`;
+  return `v2:${bounds.map(({ partition, min, max }) => `${partition}:${min}:${max}`).join(',')}`;
+}
+
+/** The bounds that the metadata of a partition announces, this partition's among them; undefined when it announces none. */
+export function announced(metadata: string, partition: number): readonly PartitionBounds[] | undefined {
+  const bounds = boundsIn(metadata, partition);
+  const partitions = new Set(bounds.map((one) => one.partition));
+  const sound = partitions.has(partition) && partitions.size === bounds.length && bounds.every(({ min, max }) => min <= max);
+  return sound ? bounds : undefined;
+}
+
+function boundsIn(metadata: string, partition: number): readonly PartitionBounds[] {
+  const alone = ALONE.exec(metadata);
+  if (alone !== null) return [{ partition, min: Number(alone[1]), max: Number(alone[2]) }];
+  const together = TOGETHER.exec(metadata)?.[1];
+  if (together === undefined) return [];
+  return together.split(',').map((one) => {
+    const [number, min, max] = one.split(':').map(Number);
+    return { partition: number ?? -1, min: min ?? 0, max: max ?? -1 };
+  });
+}
+
+/** `<topic>-<partition>-<min>-<max>-<table>`; of several partitions a digest of the announcement stands for the bounds. */
+export function tokenOf({ topic, bounds }: Pick<Bundle<Entry>, 'topic' | 'bounds'>, table: TableName): string {
+  const [first] = bounds;
+  if (bounds.length === 1 && first !== undefined) return `${topic}-${first.partition}-${first.min}-${first.max}-${table}`;
+  return `${topic}-${createHash('sha256').update(announce(bounds)).digest('hex').slice(0, 32)}-${table}`;
+}
+
+interface Group<E extends Entry> {
+  readonly topic: EventTopic;
+  readonly ranges: PartitionRange<E>[];
+  records: number;
+  bytes: number;
+}
+
+/** Bundles the ranges of each topic, in their order, as far as they stay below the limits of one range together. */
+export function bundled<E extends Entry>(ranges: readonly PartitionRange<E>[], limits: Pick<Limits, 'records' | 'bytes'>): Work<E> {
+  const groups: Group<E>[] = [];
+  for (const one of ranges) {
+    const { entries, bytes } = one.range;
+    if (entries.length === 0) continue;
+    const last = groups.findLast(({ topic }) => topic === one.topic);
+    if (last === undefined || !fits(last, one.range, limits)) {
+      groups.push({ topic: one.topic, ranges: [one], records: entries.length, bytes });
+      continue;
+    }
+    last.ranges.push(one);
+    last.records += entries.length;
+    last.bytes += bytes;
+  }
+  const metadata = new Map<PartitionRange<E>, string>();
+  const bundles = groups.map((group): Bundle<E> => {
+    const bounds = group.ranges.map(({ partition, range: { min, max } }) => ({ partition, min, max }));
+    const text = announce(bounds);
+    for (const one of group.ranges) metadata.set(one, text);
+    return { topic: group.topic, bounds, entries: group.ranges.flatMap(({ range }) => range.entries) };
+  });
+  const commits = ranges.map((one): Commit => {
+    const { topic, partition, range } = one;
+    return { topic, partition, from: range.from, next: range.next, metadata: metadata.get(one) ?? '' };
+  });
+  return { bundles, commits };
+}
+
+const fits = <E extends Entry>(group: Group<E>, range: ClosedRange<E>, limits: Pick<Limits, 'records' | 'bytes'>): boolean =>
+  group.ranges.length < PARTITIONS_OF_BUNDLE &&
+  group.records + range.entries.length <= limits.records &&
+  group.bytes + range.bytes <= limits.bytes;
