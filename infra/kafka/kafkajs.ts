@@ -1,13 +1,14 @@
 // The one place that loads kafkajs, because some of its modules are replaced as it loads: the decoder of fetched records, by
 // record-batches.ts, the encoder of a record, by record-encoder.ts, what sends records to several brokers, by
-// send-messages.ts, a connection, by connection.ts, and the loop of a consumer, by one that ends. kafkajs offers no way in
-// for them, and its version is pinned; a version without these modules is refused at once, since it would read or write
-// differently and silently.
+// send-messages.ts, a connection, by connection.ts, the requests that wait for it, by request-queue.ts, and the loop of a
+// consumer, by one that ends. kafkajs offers no way in for them, and its version is pinned; a version without these modules
+// is refused at once, since it would read or write differently and silently.
 import { createRequire } from 'node:module';
 import type * as types from 'kafkajs';
 import { connectionOf, type ConnectionClass } from './connection.ts';
 import { decodeRecordBatches, type FetchedRecord } from './record-batches.ts';
 import { encodeRecord } from './record-encoder.ts';
+import { requestQueueOf, type RequestQueueClass } from './request-queue.ts';
 import { createSendMessages } from './send-messages.ts';
 
 const require = createRequire(import.meta.url);
@@ -71,6 +72,7 @@ replace('protocol/requests/fetch/v4/decodeMessages.js', () => decodeMessages);
 replace('protocol/recordBatch/record/v0/index.js', () => encodeRecord);
 replace('producer/sendMessages.js', () => createSendMessages);
 replace('consumer/runner.js', (original) => runnerOf(original as RunnerClass));
+replace('network/requestQueue/index.js', (original) => requestQueueOf(original as RequestQueueClass));
 replace('network/connection.js', (original) => connectionOf(original as ConnectionClass));
 
 export const kafkajs = require('kafkajs') as typeof types;
