@@ -67,13 +67,19 @@ export const listOf = (columns: Columns, heavy: Columns = {}) => ({
 /** Query parameters of a route; one that is not among them is refused by name instead of being dropped. */
 export const queryOf = <P extends TProperties>(properties: P): TObject<P> => Type.Object(properties, { additionalProperties: false });
 
-/** Settings of every read: numbers stay numbers, NaN is null, times are RFC 3339, and nothing runs for ever. */
+/**
+ * Settings of every read: numbers stay numbers, NaN is null, times are RFC 3339, and nothing runs for ever. A page is a few
+ * rows of dozens of columns, each in a file of its own that has left the page cache more often than not: so all of them are
+ * read at once instead of one after the other.
+ */
 const readSettings = {
   output_format_json_quote_64bit_integers: 0,
   output_format_json_quote_denormals: 0,
   date_time_output_format: 'iso',
   max_execution_time: 30,
   max_threads: 2,
+  local_filesystem_read_prefetch: 1,
+  allow_prefetched_read_pool_for_local_filesystem: 1,
 } as const;
 
 /** Rows of a statement of ours. */

@@ -47,7 +47,7 @@ describe('a flush', () => {
     };
     const patience = { minMs: 1, maxMs: 1, alive: () => true, pause: async () => undefined, onWaiting: () => undefined };
     const deps = { store, deadLetters, clock: { now: () => 1 }, metrics: noMetrics, producer: 'warehouse', deadLetterBytes: 1_000 };
-    await flush(await workOf(), { session, patience }, { ...deps, fenceMs: 5_000, reach: watched.reach });
+    await flush(await workOf(), { session, patience }, { ...deps, fenceMs: 5_000, fewRows: 10, reach: watched.reach });
 
     const inserts = watched.effects.filter(([step]) => step === 'sink.insert').map(([, effect]) => effect);
     expect(inserts.length).toBeGreaterThan(2);

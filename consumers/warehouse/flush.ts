@@ -37,6 +37,8 @@ export interface FlushDeps {
   readonly deadLetterBytes: number;
   /** Age of the last commit, ms, after which the group is asked again before an insert. */
   readonly fenceMs: number;
+  /** Up to so many rows go in one table after the other, which leaves the other cores to those who read. */
+  readonly fewRows: number;
   readonly reach: ReachPoint;
 }
 
@@ -88,8 +90,9 @@ async function prepare(bundle: Bundle<Taken>, flushing: Flushing): Promise<reado
   return [...tables].map(([table, rows]) => ({ table, rows, bundle }));
 }
 
-/** A few at a time, so that rows are encoded while others go in. Ends when none is under way, failed or not. */
+/** Many rows go in a few inserts at a time, so that some are encoded meanwhile. Ends when none is under way, failed or not. */
 async function insertAll(inserts: readonly TableRows[], flushing: Flushing): Promise<number> {
+  const waiting = inserts.reduce((sum, { rows }) => sum + rows.length, 0);
   let next = 0;
   let done = 0;
   let inserted = 0;
@@ -104,7 +107,7 @@ async function insertAll(inserts: readonly TableRows[], flushing: Flushing): Pro
       if (done < inserts.length) flushing.reach('sink.insert.mid');
     }
   };
-  const lanes = Array.from({ length: INSERTS_AT_ONCE }, async () => {
+  const lanes = Array.from({ length: waiting > flushing.fewRows ? INSERTS_AT_ONCE : 1 }, async () => {
     try {
       await lane();
     } catch (error) {

@@ -143,7 +143,17 @@ class Sink implements Warehouse {
     const deadLetterBytes = options.deadLetterBytes ?? DEAD_LETTER_BYTES;
     const { producer } = options;
     const reach = deps.reach ?? reachNothing;
-    this.#flushDeps = { store, deadLetters, clock, metrics, producer, deadLetterBytes, fenceMs: FENCE_MS, reach };
+    this.#flushDeps = {
+      store,
+      deadLetters,
+      clock,
+      metrics,
+      producer,
+      deadLetterBytes,
+      fenceMs: FENCE_MS,
+      fewRows: options.batchRecords,
+      reach,
+    };
     this.#end = { resolve: () => undefined, reject: () => undefined };
     this.finished = new Promise((resolve, reject) => {
       this.#end = { resolve, reject };
