@@ -167,7 +167,7 @@ export const descriptors = {
     min: 1,
     max: 200_000,
     fallback: 20_000,
-    help: 'Records a partition contributes to one insert at most.',
+    help: 'Records of one insert at most.',
   },
   sinkMaxWaitMs: {
     env: 'TURNSTREAM_SINK_MAX_WAIT_MS',
