@@ -25,6 +25,10 @@ async function workOf() {
   return bundled([{ topic: 'rollouts', partition: 0, range: ranges.due(1)! }], { records: 1_000, bytes: 1e9 });
 }
 
+const patience = { minMs: 1, maxMs: 1, alive: () => true, pause: async () => undefined, onWaiting: () => undefined };
+const deadLetters = { append: async () => [], close: async () => undefined };
+const steady = { clock: { now: () => 1 }, metrics: noMetrics, producer: 'warehouse', deadLetterBytes: 1_000, fenceMs: 5_000 };
+
 describe('a flush', () => {
   it('does everything in a named step, in the order of the table, and comes past the point in the middle of its inserts', async () => {
     const watched = watchPoints();
@@ -38,16 +42,15 @@ describe('a flush', () => {
         watched.effect(position?.metadata === '' ? 'commit' : 'announce');
       },
     };
-    const deadLetters = {
+    const watchedLetters = {
+      ...deadLetters,
       append: async () => {
         watched.effect('letters');
         return [];
       },
-      close: async () => undefined,
     };
-    const patience = { minMs: 1, maxMs: 1, alive: () => true, pause: async () => undefined, onWaiting: () => undefined };
-    const deps = { store, deadLetters, clock: { now: () => 1 }, metrics: noMetrics, producer: 'warehouse', deadLetterBytes: 1_000 };
-    await flush(await workOf(), { session, patience }, { ...deps, fenceMs: 5_000, fewRows: 10, reach: watched.reach });
+    const deps = { ...steady, store, deadLetters: watchedLetters, fewRows: 10, reach: watched.reach };
+    await flush(await workOf(), { session, patience }, deps);
 
     const inserts = watched.effects.filter(([step]) => step === 'sink.insert').map(([, effect]) => effect);
     expect(inserts.length).toBeGreaterThan(2);
@@ -61,5 +64,23 @@ describe('a flush', () => {
     expect(mids).toHaveLength(inserts.length - 1);
     const around = watched.points.filter((point) => point !== 'sink.insert.mid');
     expect(around).toEqual(stepsOf('sink').flatMap((step) => [`${step}.before`, `${step}.after`]));
+  });
+
+  it.each([
+    { rows: 'few', fewRows: 10_000, atOnce: 1 },
+    { rows: 'many', fewRows: 10, atOnce: 3 },
+  ])('puts $rows rows in with $atOnce inserts at a time', async ({ fewRows, atOnce }) => {
+    const store = new MemoryStore();
+    let [running, most] = [0, 0];
+    store.beforeInsert = async () => {
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise((resolve) => setImmediate(resolve));
+      running -= 1;
+    };
+    const session = { heartbeat: async () => undefined, commit: async () => undefined };
+    const deps = { ...steady, store, deadLetters, fewRows, reach: () => undefined };
+    await flush(await workOf(), { session, patience }, deps);
+    expect(most).toBe(atOnce);
   });
 });
