@@ -58,7 +58,9 @@ export function createLogReader(options: LogReaderOptions): RawLogReader {
 
   async function readToEnd(topic: string, { from, to, signal, onBatch }: Parameters<LogReader['readToEnd']>[1]): Promise<void> {
     signal?.throwIfAborted();
-    const ranges = (await bounds(topic)).map(({ partition, first, end }) => {
+    const all = await bounds(topic);
+    signal?.throwIfAborted();
+    const ranges = all.map(({ partition, first, end }) => {
       const until = to === undefined ? end : Math.min(end, to.get(partition) ?? first);
       return { partition, end: until, start: Math.max(first, from?.get(partition) ?? first) };
     });
@@ -297,7 +299,7 @@ class BoundedRead {
     });
     const { signal } = this.#options;
     const onAbort = (): void => {
-      this.#finish(signal?.reason ?? new Error('aborted'));
+      this.#finish(signal?.reason);
     };
     signal?.addEventListener('abort', onAbort, { once: true });
     const watch = setInterval(() => {

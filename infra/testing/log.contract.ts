@@ -147,6 +147,15 @@ export function logContract(backend: string, make: () => Promise<LogUnderTest>):
       await expect(log.reader().readToEnd('rollouts', { signal: ending.signal, onBatch: () => undefined })).rejects.toThrow('enough of it');
     });
 
+    it('ends a read with the reason of a signal that comes before its first record', async () => {
+      const log = await open();
+      await (await log.writer()).append([heartbeat(unique('s'))]);
+      const ending = new AbortController();
+      const read = log.reader().readToEnd('rollouts', { signal: ending.signal, onBatch: () => undefined });
+      ending.abort(new Error('enough of it'));
+      await expect(read).rejects.toThrow('enough of it');
+    });
+
     it('keeps the order of a key', async () => {
       const log = await open();
       const writer = await log.writer();
