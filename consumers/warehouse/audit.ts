@@ -9,10 +9,10 @@ import type { Clock, EventRead, EventReader, GroupOffsets, LogReader, LogRecord,
 import { RowBatch } from './audit-batch.ts';
 import { logSide, partings, rowsAbove, tableSide, type Compared, type Parting, type Side, type Window } from './audit-compare.ts';
 import { coveredRecords, expectationFrom, lagOf, type Covered } from './audit-log.ts';
-import { placeOf } from './rows/cells.ts';
 import { changedColumns, type ColumnDifference } from './audit-rows.ts';
 import { createScratch, dropLeftOvers, type Scratch } from './audit-scratch.ts';
 import { DEAD_LETTER_BYTES } from './dead-letter.step.ts';
+import { placeOf } from './rows/cells.ts';
 import { tablesOf, warehouseTopics, type TableName } from './rows/tables.ts';
 
 export interface AuditDeps {

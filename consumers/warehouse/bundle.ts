@@ -45,9 +45,9 @@ export interface Work<E extends Entry> {
 
 /** Every partition carries the whole announcement; a broker keeps 4,096 bytes of it, and this takes 650 at most. */
 const PARTITIONS_OF_BUNDLE = 16;
-const OFFSET = String.raw`(\d{1,16})`;
-const ALONE = new RegExp(`^v1:${OFFSET}:${OFFSET}$`);
-const TOGETHER = new RegExp(String.raw`^v2:(\d{1,5}:\d{1,16}:\d{1,16}(?:,\d{1,5}:\d{1,16}:\d{1,16})+)$`);
+const ALONE = /^v1:(\d{1,16}):(\d{1,16})$/;
+const BOUNDS = String.raw`\d{1,5}:\d{1,16}:\d{1,16}`;
+const TOGETHER = new RegExp(`^v2:(${BOUNDS}(?:,${BOUNDS})+)$`);
 
 /** The bounds of a bundle as the metadata of an offset commit. */
 export function announce(bounds: readonly PartitionBounds[]): string {

@@ -12,11 +12,11 @@ export interface Repeat {
   readonly commits: readonly Commit[];
 }
 
-type Committed = Awaited<ReturnType<GroupOffsets['fetch']>>;
+export type Committed = Awaited<ReturnType<GroupOffsets['fetch']>>;
 
 /** The bundles that the commits of a member's partitions of a topic announce. */
 export function repeatsIn(topic: EventTopic, committed: Committed): readonly Repeat[] {
-  const repeats = new Map<string, { readonly bounds: readonly PartitionBounds[]; readonly commits: Commit[] }>();
+  const repeats = new Map<string, Repeat & { readonly commits: Commit[] }>();
   for (const { partition, offset, metadata } of committed) {
     const bounds = announced(metadata, partition);
     const own = bounds?.find((one) => one.partition === partition);
@@ -24,10 +24,10 @@ export function repeatsIn(topic: EventTopic, committed: Committed): readonly Rep
     const commit = { topic, partition, from: offset, next: own.max + 1, metadata };
     const key = JSON.stringify(bounds);
     const known = repeats.get(key);
-    if (known === undefined) repeats.set(key, { bounds, commits: [commit] });
+    if (known === undefined) repeats.set(key, { topic, bounds, commits: [commit] });
     else known.commits.push(commit);
   }
-  return [...repeats.values()].map((repeat) => ({ topic, ...repeat }));
+  return [...repeats.values()];
 }
 
 /** Records that left the log meanwhile are left out. */

@@ -2,7 +2,7 @@
 //
 // Invariants
 // - A partition's offset is committed only behind rows that are in; what is being inserted is in the commit's metadata.
-// - Whatever is gathered belongs to one assignment (`epoch`). A rebalance throws it away; the log has it.
+// - Whatever is gathered belongs to one assignment. A rebalance throws it away; the log has it.
 // Delivery: exactly once per record, as long as ClickHouse remembers the token of a bundle until it is repeated.
 // Crash: the next member reads back what was announced and repeats exactly that, before anything else.
 // Outage of ClickHouse or Kafka: waits with growing pauses, pauses the topics, keeps at most `maxBufferedBytes` and what
@@ -26,12 +26,13 @@ import type {
   Store,
 } from '../../streams/core/ports.ts';
 import type { Metrics, ReportStatus } from '../../streams/core/telemetry.ts';
-import { bundled, type PartitionRange, type Work } from './bundle.ts';
+import { Assignment } from './assignment.ts';
+import { bundled, type Work } from './bundle.ts';
 import { DEAD_LETTER_BYTES, judgeRecord } from './dead-letter.step.ts';
 import { flush, type FlushDeps, type Taken, type Turn } from './flush.ts';
 import { patiently, type Patience } from './patience.ts';
-import { createPartitionRanges, type Limits, type PartitionRanges } from './range.ts';
-import { readBack, repeatsIn, type Repeat } from './repeats.ts';
+import type { Limits } from './range.ts';
+import { readBack, type Repeat } from './repeats.ts';
 import { createSignal } from './signal.ts';
 import { createSinkStatus, type SinkStatus } from './sink-status.ts';
 import { warehouseTopics } from './rows/tables.ts';
@@ -84,19 +85,9 @@ export interface Warehouse {
   readonly finished: Promise<void>;
 }
 
-interface Partition {
-  readonly topic: EventTopic;
-  readonly partition: number;
-  readonly ranges: PartitionRanges<Taken>;
-}
-
-const keyOf = (topic: EventTopic, partition: number): string => `${topic}/${partition}`;
-
 /** How long after its last commit a member asks the group again before it inserts. */
 const FENCE_MS = 5_000;
 const REPORT_MS = 1_000;
-/** An insert costs the same for a row and for a thousand, and nobody looks for a task before its first turn. */
-const TASKS_WAIT = 3;
 
 /** Key and value, or what is kept of a record that is decoded late, whose other parts would be made for this alone. */
 const bytesOf = (read: EventRead): number =>
@@ -109,8 +100,6 @@ const takenOf = (read: EventRead): Taken => {
   return { offset: record.offset, bytes: bytesOf(read), record, outcome: judgeRecord(read) };
 };
 
-const leftAlone = (): PlatformError => new PlatformError('GROUP_FENCED', 'reading back a range: the partition is no longer ours');
-
 class Sink implements Warehouse {
   readonly finished: Promise<void>;
   readonly #deps: WarehouseDeps;
@@ -119,13 +108,7 @@ class Sink implements Warehouse {
   readonly #wake = createSignal();
   readonly #status: SinkStatus;
   readonly #flushDeps: FlushDeps;
-  #partitions = new Map<string, Partition>();
-  /** Announced by a member that is gone; before anything else. */
-  #repeats: readonly Repeat[] = [];
-  /** Aborted with the assignment. */
-  #assignment = new AbortController();
-  #session: GroupSession | undefined;
-  #epoch = 0;
+  #assignment = new Assignment();
   #waiting = '';
   #paused = false;
   #stopping = false;
@@ -191,7 +174,7 @@ class Sink implements Warehouse {
     if (this.#stopping) return;
     this.#stopping = true;
     this.#report();
-    this.#assignment.abort(leftAlone());
+    this.#assignment.stopReading();
     this.#wake.notify();
     await this.#running;
     await this.#deps.group.close();
@@ -202,56 +185,38 @@ class Sink implements Warehouse {
     assigned: readonly { readonly topic: EventTopic; readonly partitions: readonly number[] }[],
     session: GroupSession,
   ): Promise<readonly Position[]> {
-    this.#epoch += 1;
-    const epoch = this.#epoch;
-    this.#assignment.abort(leftAlone());
-    this.#assignment = new AbortController();
-    this.#forget();
+    this.#assignment.end();
+    const assignment = new Assignment();
+    this.#assignment = assignment;
     this.#resume();
     this.#wake.notify();
-    const partitions = new Map<string, Partition>();
-    const repeats: Repeat[] = [];
-    for (const { topic, partitions: numbers } of assigned) {
-      const known = await this.#deps.offsets.fetch(this.#deps.options.group, topic);
-      const committed = known.filter(({ partition }) => numbers.includes(partition));
-      const ofTopic = repeatsIn(topic, committed);
-      repeats.push(...ofTopic);
-      const behind = new Map(ofTopic.flatMap(({ commits }) => commits.map(({ partition, next }) => [partition, next])));
-      const waitMs = this.#limits.waitMs * (topic === 'tasks' ? TASKS_WAIT : 1);
-      for (const partition of numbers) {
-        const start = behind.get(partition) ?? committed.find((one) => one.partition === partition)?.offset ?? -1;
-        partitions.set(keyOf(topic, partition), { topic, partition, ranges: createPartitionRanges(start, { ...this.#limits, waitMs }) });
-      }
+    for (const { topic, partitions } of assigned) {
+      const committed = await this.#deps.offsets.fetch(this.#deps.options.group, topic);
+      assignment.add(topic, partitions, { committed, limits: this.#limits });
     }
-    if (epoch !== this.#epoch) return [];
-    this.#partitions = partitions;
-    this.#repeats = repeats;
-    this.#session = session;
+    if (assignment.isOver()) return [];
+    assignment.session = session;
     this.#waitFor('');
     this.#wake.notify();
-    this.#deps.logger.debug({ partitions: [...partitions.keys()], repeats: repeats.map(({ bounds }) => bounds) }, 'partitions assigned');
-    return repeats.flatMap(({ commits }) => commits.map(({ topic, partition, next }) => ({ topic, partition, offset: next })));
-  }
-
-  #forget(): void {
-    this.#partitions = new Map();
-    this.#repeats = [];
+    const from = assignment.positions();
+    this.#deps.logger.debug({ partitions: assignment.names(), from }, 'partitions assigned');
+    return from;
   }
 
   async #take(batch: LogBatch, session: GroupSession): Promise<void> {
-    const epoch = this.#epoch;
+    const assignment = this.#assignment;
     const entries: Taken[] = [];
     for (const record of batch.records) {
       const read = this.#read(record, session);
       entries.push(takenOf(read instanceof Promise ? await read : read));
     }
-    if (epoch !== this.#epoch) return;
-    const partition = this.#partitions.get(keyOf(batch.topic, batch.partition));
+    if (assignment.isOver()) return;
+    const ranges = assignment.ranges(batch.topic, batch.partition);
     // The group refused a commit, but no assignment has followed: what is passed over now would never come again.
-    if (partition === undefined) throw new PlatformError('GROUP_FENCED', `taking ${batch.topic}: the partition has to be assigned anew`);
-    this.#session = session;
-    partition.ranges.offer({ entries, nextOffset: batch.nextOffset, endOffset: batch.endOffset }, this.#deps.clock.now());
-    if (this.#buffered().bytes > this.#maxBufferedBytes) this.#pause();
+    if (ranges === undefined) throw new PlatformError('GROUP_FENCED', `taking ${batch.topic}: the partition has to be assigned anew`);
+    assignment.session = session;
+    ranges.offer({ entries, nextOffset: batch.nextOffset, endOffset: batch.endOffset }, this.#deps.clock.now());
+    if (assignment.buffered().bytes > this.#maxBufferedBytes) this.#pause();
     this.#wake.notify();
   }
 
@@ -287,20 +252,21 @@ class Sink implements Warehouse {
 
   /** Repeats what was announced, or puts in one range of each partition that is due. Answers false when there was neither. */
   async #round(force = false): Promise<boolean> {
-    const session = this.#session;
+    const assignment = this.#assignment;
+    const { session } = assignment;
     if (session === undefined) return false;
-    const [repeat] = this.#repeats;
+    const repeat = assignment.repeat();
     if (repeat !== undefined) {
       const settle = (): void => {
-        this.#repeats = this.#repeats.slice(1);
+        assignment.settleRepeat();
       };
       await this.#store(session, { work: (turn) => this.#readBack(repeat, turn), settle });
       return true;
     }
-    const due = this.#due(force);
+    const due = assignment.due(this.#deps.clock.now(), force);
     if (due.length === 0) return false;
     const settle = (): void => {
-      for (const { topic, partition } of due) this.#partitions.get(keyOf(topic, partition))?.ranges.settle();
+      assignment.settle(due);
     };
     await this.#store(session, { work: () => bundled(due, this.#limits), settle });
     return true;
@@ -310,61 +276,37 @@ class Sink implements Warehouse {
     session: GroupSession,
     { work, settle }: { readonly work: (turn: Turn) => Promise<Work<Taken>> | Work<Taken>; readonly settle: () => void },
   ): Promise<void> {
-    const epoch = this.#epoch;
+    const assignment = this.#assignment;
     const turn = { session, patience: this.#patience() };
     try {
       const rows = await flush(await work(turn), turn, this.#flushDeps);
-      if (epoch !== this.#epoch) return;
+      if (assignment.isOver()) return;
       settle();
       this.#status.stored(rows);
-      if (this.#buffered().bytes < this.#maxBufferedBytes / 2) this.#resume();
+      if (assignment.buffered().bytes < this.#maxBufferedBytes / 2) this.#resume();
       this.#report();
     } catch (error) {
       if (!isPlatformError(error, 'GROUP_FENCED')) throw error;
       this.#deps.logger.debug({ reason: messageOf(error) }, 'ranges left to the member that has the partitions now');
-      // The assignment that follows starts from what is committed.
-      if (epoch === this.#epoch) this.#forget();
+      assignment.forget();
     }
   }
 
   #readBack(repeat: Repeat, { session, patience }: Turn): Promise<Work<Taken>> {
     const take = async (record: LogRecord): Promise<Taken> => takenOf(await this.#read(record, session));
-    const { signal } = this.#assignment;
+    const signal = this.#assignment.reading;
     return patiently(patience, () => readBack(repeat, { log: this.#deps.log, take, signal }));
   }
 
-  /** When a range of a topic is old enough, those of its other partitions go with it. */
-  #due(force: boolean): readonly PartitionRange<Taken>[] {
-    const nowMs = this.#deps.clock.now();
-    const partitions = [...this.#partitions.values()];
-    const ripe = new Set(partitions.filter(({ ranges }) => ranges.ripe(nowMs)).map(({ topic }) => topic));
-    return partitions.flatMap(({ topic, partition, ranges }) => {
-      const range = ranges.due(nowMs, force || ripe.has(topic));
-      return range === undefined ? [] : [{ topic, partition, range }];
-    });
-  }
-
   #untilDueMs(): number {
-    let at = Infinity;
-    for (const { ranges } of this.#partitions.values()) at = Math.min(at, ranges.dueAt() ?? Infinity);
-    return Math.min(Math.max(at - this.#deps.clock.now(), 0), REPORT_MS);
-  }
-
-  #buffered(): { readonly bytes: number; readonly records: number } {
-    let [bytes, records] = [0, 0];
-    for (const { ranges } of this.#partitions.values()) {
-      const pending = ranges.pending();
-      bytes += pending.bytes;
-      records += pending.records;
-    }
-    return { bytes, records };
+    return Math.min(Math.max(this.#assignment.dueAt() - this.#deps.clock.now(), 0), REPORT_MS);
   }
 
   /** Lasts as long as the assignment at hand, and ends a wait when the sink is stopped. */
   #patience(): Patience {
-    const epoch = this.#epoch;
+    const assignment = this.#assignment;
     const { retryMs } = this.#deps.options;
-    const alive = (): boolean => epoch === this.#epoch && (!this.#stopping || this.#waiting === '');
+    const alive = (): boolean => !assignment.isOver() && (!this.#stopping || this.#waiting === '');
     return {
       minMs: retryMs?.min ?? 200,
       maxMs: retryMs?.max ?? 5_000,
@@ -401,24 +343,18 @@ class Sink implements Warehouse {
   }
 
   #report(state?: 'starting'): void {
-    const positions = [...this.#partitions.values()].map(({ topic, ranges }) => {
-      const { next, end } = ranges.position();
-      return { topic, behind: Math.max(end - next, 0) + ranges.pending().records };
-    });
-    const repeating = this.#repeats.flatMap(({ commits }) => commits.map(({ topic, from, next }) => ({ topic, behind: next - from })));
     this.#status.report({
       state: state ?? (this.#stopping ? 'stopping' : undefined),
       waiting: this.#waiting,
-      positions: [...positions, ...repeating],
-      buffered: this.#buffered(),
+      positions: this.#assignment.behind(),
+      buffered: this.#assignment.buffered(),
     });
   }
 
   #fail(error: unknown): void {
     if (this.#stopping) return;
     this.#stopping = true;
-    this.#epoch += 1;
-    this.#assignment.abort(leftAlone());
+    this.#assignment.end();
     this.#wake.notify();
     this.#status.failed(messageOf(error));
     this.#end.reject(error);

@@ -1,0 +1,134 @@
+// What a member of the group has from one rebalance to the next: the ranges of its partitions and, to be repeated before
+// them, what a member that is gone had announced. No IO, no clock.
+import type { EventTopic } from '../../schemas/generated/events.ts';
+import { PlatformError } from '../../streams/core/errors.ts';
+import type { GroupSession, Position } from '../../streams/core/ports.ts';
+import type { PartitionRange } from './bundle.ts';
+import type { Taken } from './flush.ts';
+import { createPartitionRanges, type Limits, type PartitionRanges } from './range.ts';
+import { repeatsIn, type Committed, type Repeat } from './repeats.ts';
+
+/** An insert costs the same for a row and for a thousand, and nobody looks for a task before its first turn. */
+const TASKS_WAIT = 3;
+
+interface Partition {
+  readonly topic: EventTopic;
+  readonly partition: number;
+  readonly ranges: PartitionRanges<Taken>;
+}
+
+const keyOf = (topic: EventTopic, partition: number): string => `${topic}/${partition}`;
+
+export class Assignment {
+  /** Undefined until all partitions are known. */
+  session: GroupSession | undefined;
+  readonly #partitions = new Map<string, Partition>();
+  readonly #reading = new AbortController();
+  #repeats: readonly Repeat[] = [];
+  #over = false;
+
+  /** True once the partitions may be another member's. */
+  isOver(): boolean {
+    return this.#over;
+  }
+
+  end(): void {
+    this.#over = true;
+    this.stopReading();
+  }
+
+  /** Ends the reading back of what is to be repeated. */
+  stopReading(): void {
+    this.#reading.abort(new PlatformError('GROUP_FENCED', 'reading back a range: the partition is no longer ours'));
+  }
+
+  /** Aborted with GROUP_FENCED. */
+  get reading(): AbortSignal {
+    return this.#reading.signal;
+  }
+
+  /** Takes partitions of a topic; `committed` may tell of others as well. */
+  add(topic: EventTopic, partitions: readonly number[], { committed, limits }: { committed: Committed; limits: Limits }): void {
+    const own = committed.filter(({ partition }) => partitions.includes(partition));
+    const repeats = repeatsIn(topic, own);
+    this.#repeats = [...this.#repeats, ...repeats];
+    const starts = new Map(own.map(({ partition, offset }) => [partition, offset]));
+    for (const { partition, next } of repeats.flatMap(({ commits }) => commits)) starts.set(partition, next);
+    const waitMs = limits.waitMs * (topic === 'tasks' ? TASKS_WAIT : 1);
+    for (const partition of partitions) {
+      const ranges = createPartitionRanges<Taken>(starts.get(partition) ?? -1, { ...limits, waitMs });
+      this.#partitions.set(keyOf(topic, partition), { topic, partition, ranges });
+    }
+  }
+
+  /** Where to read from, for the partitions of which that is not what is committed. */
+  positions(): readonly Position[] {
+    return this.#repeats.flatMap(({ commits }) => commits.map(({ topic, partition, next }) => ({ topic, partition, offset: next })));
+  }
+
+  names(): readonly string[] {
+    return [...this.#partitions.keys()];
+  }
+
+  /** Undefined when the partition is not among them, or was forgotten. */
+  ranges(topic: EventTopic, partition: number): PartitionRanges<Taken> | undefined {
+    return this.#partitions.get(keyOf(topic, partition))?.ranges;
+  }
+
+  /** What has to go in before anything else. It stays the same until `settleRepeat`. */
+  repeat(): Repeat | undefined {
+    return this.#repeats[0];
+  }
+
+  settleRepeat(): void {
+    this.#repeats = this.#repeats.slice(1);
+  }
+
+  /** When a range of a topic is old enough, those of its other partitions go with it. */
+  due(nowMs: number, force: boolean): readonly PartitionRange<Taken>[] {
+    const partitions = [...this.#partitions.values()];
+    const ripe = new Set(partitions.filter(({ ranges }) => ranges.ripe(nowMs)).map(({ topic }) => topic));
+    return partitions.flatMap(({ topic, partition, ranges }) => {
+      const range = ranges.due(nowMs, force || ripe.has(topic));
+      return range === undefined ? [] : [{ topic, partition, range }];
+    });
+  }
+
+  settle(stored: readonly PartitionRange<Taken>[]): void {
+    for (const { topic, partition } of stored) this.ranges(topic, partition)?.settle();
+  }
+
+  /** When the first range becomes due; infinite when there is none. */
+  dueAt(): number {
+    let at = Infinity;
+    for (const { ranges } of this.#partitions.values()) at = Math.min(at, ranges.dueAt() ?? Infinity);
+    return at;
+  }
+
+  /** Gathered and not stored. */
+  buffered(): { readonly bytes: number; readonly records: number } {
+    let [bytes, records] = [0, 0];
+    for (const { ranges } of this.#partitions.values()) {
+      const pending = ranges.pending();
+      bytes += pending.bytes;
+      records += pending.records;
+    }
+    return { bytes, records };
+  }
+
+  /** Records that are in the log and not in the tables. */
+  behind(): readonly { readonly topic: EventTopic; readonly behind: number }[] {
+    const gathering = [...this.#partitions.values()].map(({ topic, ranges }) => {
+      const { next, end } = ranges.position();
+      return { topic, behind: Math.max(end - next, 0) + ranges.pending().records };
+    });
+    const repeating = this.#repeats.flatMap(({ commits }) => commits.map(({ topic, from, next }) => ({ topic, behind: next - from })));
+    return [...gathering, ...repeating];
+  }
+
+  /** Leaves everything to the assignment that follows, which starts from what is committed. */
+  forget(): void {
+    this.#partitions.clear();
+    this.#repeats = [];
+  }
+}
