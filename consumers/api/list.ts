@@ -70,7 +70,8 @@ export const queryOf = <P extends TProperties>(properties: P): TObject<P> => Typ
 /**
  * Settings of every read: numbers stay numbers, NaN is null, times are RFC 3339, and nothing runs for ever. A page is a few
  * rows of dozens of columns, each in a file of its own that has left the page cache more often than not: so all of them are
- * read at once instead of one after the other.
+ * read at once instead of one after the other. Indexes are searched by the thread that asks: they are in memory, and to hand
+ * dozens of parts to other threads costs more than to look.
  */
 const readSettings = {
   output_format_json_quote_64bit_integers: 0,
@@ -78,6 +79,7 @@ const readSettings = {
   date_time_output_format: 'iso',
   max_execution_time: 30,
   max_threads: 2,
+  max_threads_for_indexes: 1,
   local_filesystem_read_prefetch: 1,
   allow_prefetched_read_pool_for_local_filesystem: 1,
 } as const;

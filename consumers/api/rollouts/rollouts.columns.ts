@@ -1,5 +1,8 @@
 // Columns of the workers' side. Heavy texts are in no list: they are asked for by name.
 
+/** Where a record is in the log. */
+export const placeColumns = { _topic: 'text', _partition: 'whole', _offset: 'whole', _timestamp: 'time' } as const;
+
 export const trajectoryColumns = {
   run_id: 'text',
   group_id: 'text',
@@ -26,10 +29,7 @@ export const trajectoryColumns = {
   version_last: 'whole',
   started_at: 'time',
   finished_at: 'time',
-  _topic: 'text',
-  _partition: 'whole',
-  _offset: 'whole',
-  _timestamp: 'time',
+  ...placeColumns,
 } as const;
 
 export const turnColumns = {
@@ -69,10 +69,7 @@ export const turnColumns = {
   decision_logprob: 'number',
   decision_entropy: 'number',
   occurred_at: 'time',
-  _topic: 'text',
-  _partition: 'whole',
-  _offset: 'whole',
-  _timestamp: 'time',
+  ...placeColumns,
 } as const;
 
 /** What `fields=` may add to a turn. */
@@ -124,7 +121,37 @@ export const taskColumns = {
   occurred_at: 'time',
 } as const;
 
-export const startColumns = { run_id: 'text', attempt: 'whole', worker_id: 'text', occurred_at: 'time' } as const;
+export const startColumns = { run_id: 'text', attempt: 'whole', worker_id: 'text', occurred_at: 'time', ...placeColumns } as const;
+
+/** A step that trained on an attempt. */
+export const trainingColumns = {
+  step: 'whole',
+  attempt: 'whole',
+  run_id: 'text',
+  reward: 'number',
+  advantage: 'number',
+  staleness_total: 'whole',
+  staleness_in_flight: 'whole',
+  staleness_in_queue: 'whole',
+  staleness_worst: 'whole',
+  staleness_token_mean: 'number',
+  unknown_tokens: 'whole',
+  flight_ms: 'whole',
+  queue_ms: 'whole',
+  at: 'time',
+  ...placeColumns,
+} as const;
+
+/** Why an attempt was not trained on. */
+export const discardColumns = {
+  attempt: 'whole',
+  run_id: 'text',
+  reason: 'text',
+  version: 'whole',
+  staleness_total: 'whole',
+  at: 'time',
+  ...placeColumns,
+} as const;
 
 export const lineageColumns = {
   run_id: 'text',

@@ -3,11 +3,13 @@ import { answers, schemaOf } from '../columns.ts';
 import { listOf, queryOf } from '../list.ts';
 import { idText, notFound, pageOfRun, runParams, slugText, type StoreRoutes } from '../route-kit.ts';
 import {
+  discardColumns,
   heavyToolCallColumns,
   heavyTurnColumns,
   lineageColumns,
   taskColumns,
   toolCallColumns,
+  trainingColumns,
   trajectoryColumns,
   turnColumns,
 } from './rollouts.columns.ts';
@@ -86,8 +88,8 @@ const reportSchema = Type.Object({
       result: Type.Union([schemaOf(trajectoryColumns), Type.Null()]),
     }),
   ),
-  training: Type.Array(Type.Object({ step: Type.Integer(), attempt: Type.Integer() })),
-  discarded: Type.Array(Type.Object({ reason: Type.String(), version: Type.Integer() })),
+  training: Type.Array(schemaOf(trainingColumns)),
+  discarded: Type.Array(schemaOf(discardColumns)),
 });
 
 /** Trajectories of a run, and each by its own address. */

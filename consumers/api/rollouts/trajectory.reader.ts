@@ -2,37 +2,13 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import { selectList, type Columns, type RowOf } from '../columns.ts';
 import { readRows } from '../list.ts';
-import { startColumns, taskColumns, trajectoryColumns } from './rollouts.columns.ts';
+import { discardColumns, placeColumns, startColumns, taskColumns, trainingColumns, trajectoryColumns } from './rollouts.columns.ts';
 
 type Task = RowOf<typeof taskColumns>;
 type Finished = RowOf<typeof trajectoryColumns>;
 type Started = RowOf<typeof startColumns>;
 type Expired = RowOf<(typeof said)['expired_attempts']>;
-
-const trainingColumns = {
-  step: 'whole',
-  attempt: 'whole',
-  run_id: 'text',
-  reward: 'number',
-  advantage: 'number',
-  staleness_total: 'whole',
-  staleness_in_flight: 'whole',
-  staleness_in_queue: 'whole',
-  staleness_worst: 'whole',
-  staleness_token_mean: 'number',
-  unknown_tokens: 'whole',
-  flight_ms: 'whole',
-  queue_ms: 'whole',
-  at: 'time',
-} as const;
-const discardColumns = {
-  attempt: 'whole',
-  run_id: 'text',
-  reason: 'text',
-  version: 'whole',
-  staleness_total: 'whole',
-  at: 'time',
-} as const;
+type Place = RowOf<typeof placeColumns>;
 
 /** One try: asked for, claimed, given up or finished. */
 interface Attempt {
@@ -61,11 +37,29 @@ export interface TrajectoryReport {
   readonly discarded: readonly RowOf<typeof discardColumns>[];
 }
 
-const OF_TRAJECTORY = "trajectory_id = {trajectory:String} and ({run:String} = '' or run_id = {run:String})";
+/** Of one table; a trajectory with more rows is read in the order of the log, so that the bound always keeps the same ones. */
 const MOST_ROWS = 1000;
 
-const rowsFrom = (table: string, columns: Columns): string =>
-  `select ${selectList(columns)} from ${table} where ${OF_TRAJECTORY} order by _timestamp, _offset limit 1 by run_id, attempt limit ${MOST_ROWS}`;
+/** Rows of a trajectory, of one run when it is named. */
+interface Named {
+  readonly trajectory: string;
+  readonly run: string | undefined;
+}
+
+/** Without an `or`, so that the primary index is bisected and not searched through. */
+const ofTrajectory = ({ run }: Named): string =>
+  `${run === undefined ? '' : 'run_id = {run:String} and '}trajectory_id = {trajectory:String}`;
+
+const rowsFrom = (table: string, columns: Columns, where: string): string =>
+  `select ${selectList(columns)} from ${table} where ${where} limit ${MOST_ROWS}`;
+
+/** In no order: to sort a few rows costs a store more than to find them. */
+async function readOf<T extends object>(store: Store, named: Named, statement: (where: string) => string): Promise<readonly T[]> {
+  const params = named.run === undefined ? { trajectory: named.trajectory } : { ...named };
+  const rows = await readRows<T>(store, statement(ofTrajectory(named)), params);
+  if (rows.length < MOST_ROWS) return rows;
+  return readRows<T>(store, statement(`${ofTrajectory(named)} order by _timestamp, _offset`), params);
+}
 
 /** What is said of attempts in tables with little to say: looked up in one statement, each row as a list of its cells. */
 const said = {
@@ -77,37 +71,47 @@ const said = {
     question_id: 'text',
     question: 'text',
     occurred_at: 'time',
+    ...placeColumns,
   },
-  expired_attempts: { attempt: 'whole', run_id: 'text', reason: 'text' },
+  expired_attempts: { attempt: 'whole', run_id: 'text', reason: 'text', ...placeColumns },
   step_trajectories: trainingColumns,
   discarded_trajectories: discardColumns,
 } as const;
 type SaidIn = keyof typeof said;
 
-const saidSql = Object.entries(said)
-  .map(
-    ([table, columns]) =>
-      `(select '${table}' as said_in, toJSONString(tuple(${selectList(columns)})) as cells, toUnixTimestamp64Milli(_timestamp) as stamp, _offset
-       from ${table} where ${OF_TRAJECTORY} order by _timestamp, _offset limit ${MOST_ROWS})`,
-  )
-  .join(' union all ');
+const saidFrom = (where: string): string =>
+  Object.entries(said)
+    .map(
+      ([table, columns]) =>
+        `(select '${table}' as said_in, toJSONString(tuple(${selectList(columns)})) as cells from ${table} where ${where} limit ${MOST_ROWS})`,
+    )
+    .join(' union all ');
 
 interface SaidRow {
   readonly said_in: SaidIn;
   /** JSON: the values of the table's columns in their order. */
   readonly cells: string;
-  readonly stamp: number;
-  readonly _offset: number;
 }
 
-/** Rows of one table in the order of the log, which a union does not keep; one that the log holds twice is there once. */
 function saidIn<T extends SaidIn>(table: T, rows: readonly SaidRow[]): readonly RowOf<(typeof said)[T]>[] {
   const names = Object.keys(said[table]);
-  const first = new Map<string, RowOf<(typeof said)[T]>>();
-  const own = rows.filter(({ said_in }) => said_in === table).sort((a, b) => a.stamp - b.stamp || a._offset - b._offset);
-  for (const { cells } of own) {
-    const values = JSON.parse(cells) as readonly unknown[];
-    const row = Object.fromEntries(names.map((name, at) => [name, values[at]])) as RowOf<(typeof said)[T]>;
+  return rows
+    .filter(({ said_in }) => said_in === table)
+    .map(({ cells }) => {
+      const values = JSON.parse(cells) as readonly unknown[];
+      return Object.fromEntries(names.map((name, at) => [name, values[at]])) as RowOf<(typeof said)[T]>;
+    });
+}
+
+const before = (a: Place, b: Place): number => {
+  const [one, other] = [a._timestamp ?? '', b._timestamp ?? ''];
+  return one === other ? a._offset - b._offset : one < other ? -1 : 1;
+};
+
+/** One row an attempt, in the order of the log, which may hold an event twice. */
+function firstOfEach<R extends Place & { readonly run_id: string; readonly attempt: number }>(rows: readonly R[]): readonly R[] {
+  const first = new Map<string, R>();
+  for (const row of [...rows].sort(before)) {
     const key = JSON.stringify([row.run_id, row.attempt]);
     if (!first.has(key)) first.set(key, row);
   }
@@ -116,23 +120,24 @@ function saidIn<T extends SaidIn>(table: T, rows: readonly SaidRow[]): readonly 
 
 /** Undefined when no table knows the id. Without a run, the run that was written first is meant. */
 export async function readTrajectory(store: Store, trajectory: string, run?: string): Promise<TrajectoryReport | undefined> {
-  const params = { trajectory, run: run ?? '' };
+  const named: Named = { trajectory, run };
   const [rows, finished] = await Promise.all([
-    readRows<SaidRow>(store, saidSql, params),
-    readRows<Finished>(store, rowsFrom('trajectories', trajectoryColumns), params),
+    readOf<SaidRow>(store, named, saidFrom),
+    readOf<Finished>(store, named, (where) => rowsFrom('trajectories', trajectoryColumns, where)).then(firstOfEach),
   ]);
-  const asked = saidIn('tasks', rows);
+  const asked = firstOfEach(saidIn('tasks', rows));
   const known = asked[0] ?? finished[0];
   if (known === undefined) return undefined;
   const ofRun = <R extends { readonly run_id: string }>(all: readonly R[]): readonly R[] =>
     all.filter((row) => row.run_id === known.run_id);
   const tasks = ofRun(asked);
-  const expired = ofRun(saidIn('expired_attempts', rows));
+  const expired = ofRun(firstOfEach(saidIn('expired_attempts', rows)));
   const results = ofRun(finished);
   // The result of an attempt says all that its start does; only agents of others start what nobody asked for.
   const allFinished = tasks.length > 0 && tasks.every(({ attempt }) => results.some((result) => result.attempt === attempt));
-  const started =
-    allFinished && expired.length === 0 ? [] : ofRun(await readRows<Started>(store, rowsFrom('trajectory_starts', startColumns), params));
+  const startsMatter = !allFinished || expired.length > 0;
+  const starts = startsMatter ? await readOf<Started>(store, named, (where) => rowsFrom('trajectory_starts', startColumns, where)) : [];
+  const started = ofRun(firstOfEach(starts));
   return {
     trajectory_id: trajectory,
     run_id: known.run_id,
@@ -141,8 +146,8 @@ export async function readTrajectory(store: Store, trajectory: string, run?: str
     question_id: known.question_id,
     question: known.question,
     attempts: attemptsOf({ tasks, started, finished: results, expired }),
-    training: ofRun(saidIn('step_trajectories', rows)),
-    discarded: ofRun(saidIn('discarded_trajectories', rows)),
+    training: ofRun(firstOfEach(saidIn('step_trajectories', rows))),
+    discarded: ofRun(firstOfEach(saidIn('discarded_trajectories', rows))),
   };
 }
 

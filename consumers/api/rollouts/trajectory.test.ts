@@ -27,6 +27,7 @@ describe('attempts', () => {
   });
 });
 
+const placed = (_offset: number) => ({ _topic: 'rollouts', _partition: 0, _offset, _timestamp: '2026-01-01T00:00:00.000Z' });
 const finished = {
   run_id: 'run-a',
   group_id: 'g',
@@ -37,29 +38,32 @@ const finished = {
   question: 'Q?',
   status: 'answered',
   reward: null,
+  ...placed(0),
 };
 
 describe('what nobody asked for, as external agents have it', () => {
-  const store = createFakeStore(({ sql }) =>
-    sql.includes('from trajectories') ? [finished, { ...finished, run_id: 'run-b', reward: 1 }] : [],
-  );
+  const knowing = (...results: readonly object[]) => createFakeStore(({ sql }) => (sql.includes('from trajectories') ? results : []));
 
-  it('is a trajectory of the first run that has it', async () => {
+  it('is a trajectory of the first run that has it, told by the first record of each attempt', async () => {
+    const later = { ...finished, run_id: 'run-b', ...placed(2) };
+    const again = { ...finished, reward: 2, ...placed(1) };
+    const store = knowing(later, again, finished);
     expect(await readTrajectory(store, 'g.0')).toMatchObject({
       run_id: 'run-a',
       purpose: 'external',
-      attempts: [{ requested_at: null, status: 'answered' }],
+      attempts: [{ requested_at: null, status: 'answered', result: { reward: null } }],
     });
   });
 
   it('is a group whose size is what came', async () => {
+    const store = knowing(finished, { ...finished, run_id: 'run-b' });
     expect(await readGroup(store, 'g')).toMatchObject({ run_id: 'run-a', group_size: 1, reward_mean: null, requested: [] });
   });
 });
 
 describe('a trajectory that was asked for', () => {
-  const said = (said_in: string, cells: readonly unknown[], _offset: number) => ({
-    ...{ said_in, cells: JSON.stringify(cells), stamp: 1, _offset },
+  const said = (said_in: string, cells: readonly unknown[], offset: number) => ({
+    ...{ said_in, cells: JSON.stringify([...cells, 'rollouts', 0, offset, '2026-01-01T00:00:00.000Z']) },
   });
   const task = (attempt: number, offset: number) =>
     said('tasks', ['run-a', 'g', attempt, 'train', 'q', 'Q?', `asked ${attempt} at ${offset}`], offset);
@@ -69,7 +73,7 @@ describe('a trajectory that was asked for', () => {
     const store = createFakeStore(({ sql }) => {
       const table = /said_in/.test(sql) ? 'said' : (/from (\w+)/.exec(sql)?.[1] ?? '');
       tables.push(table);
-      return { said: rows, trajectories: results, trajectory_starts: [{ run_id: 'run-a', ...start(1) }] }[table] ?? [];
+      return { said: rows, trajectories: results, trajectory_starts: [{ run_id: 'run-a', ...start(1), ...placed(1) }] }[table] ?? [];
     });
     return { tables, found: readTrajectory(store, 'g.0', 'run-a') };
   };
@@ -94,5 +98,18 @@ describe('a trajectory that was asked for', () => {
       { attempt: 1, status: 'running', worker_id: 'w-1', started_at: 'started 1' },
     ]);
     expect(tables).toContain('trajectory_starts');
+  });
+
+  it('is read in the order of the log when there are more rows than one answer may have', async () => {
+    const statements: string[] = [];
+    const store = createFakeStore(({ sql }) => {
+      statements.push(sql);
+      if (/order by/.test(sql)) return [finished];
+      return sql.includes('from trajectories')
+        ? Array.from({ length: 1000 }, (_, at) => ({ ...finished, attempt: at + 1, ...placed(at + 1) }))
+        : [];
+    });
+    expect((await readTrajectory(store, 'g.0', 'run-a'))?.attempts).toMatchObject([{ attempt: 0 }]);
+    expect(statements.filter((sql) => sql.includes('order by _timestamp, _offset'))).toHaveLength(1);
   });
 });
