@@ -1,7 +1,7 @@
 // Columns of the workers' side. Heavy texts are in no list: they are asked for by name.
 
-/** Where a record is in the log. */
-export const placeColumns = { _topic: 'text', _partition: 'whole', _offset: 'whole', _timestamp: 'time' } as const;
+/** The order of the log. */
+export const orderColumns = { _timestamp: 'time', _offset: 'whole' } as const;
 
 export const trajectoryColumns = {
   run_id: 'text',
@@ -29,7 +29,10 @@ export const trajectoryColumns = {
   version_last: 'whole',
   started_at: 'time',
   finished_at: 'time',
-  ...placeColumns,
+  _topic: 'text',
+  _partition: 'whole',
+  _offset: 'whole',
+  _timestamp: 'time',
 } as const;
 
 export const turnColumns = {
@@ -69,7 +72,10 @@ export const turnColumns = {
   decision_logprob: 'number',
   decision_entropy: 'number',
   occurred_at: 'time',
-  ...placeColumns,
+  _topic: 'text',
+  _partition: 'whole',
+  _offset: 'whole',
+  _timestamp: 'time',
 } as const;
 
 /** What `fields=` may add to a turn. */
@@ -121,8 +127,6 @@ export const taskColumns = {
   occurred_at: 'time',
 } as const;
 
-export const startColumns = { run_id: 'text', attempt: 'whole', worker_id: 'text', occurred_at: 'time', ...placeColumns } as const;
-
 /** A step that trained on an attempt. */
 export const trainingColumns = {
   step: 'whole',
@@ -139,7 +143,6 @@ export const trainingColumns = {
   flight_ms: 'whole',
   queue_ms: 'whole',
   at: 'time',
-  ...placeColumns,
 } as const;
 
 /** Why an attempt was not trained on. */
@@ -150,7 +153,6 @@ export const discardColumns = {
   version: 'whole',
   staleness_total: 'whole',
   at: 'time',
-  ...placeColumns,
 } as const;
 
 export const lineageColumns = {

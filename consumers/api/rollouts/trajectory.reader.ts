@@ -2,13 +2,13 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import { selectList, type Columns, type RowOf } from '../columns.ts';
 import { readRows } from '../list.ts';
-import { discardColumns, placeColumns, startColumns, taskColumns, trainingColumns, trajectoryColumns } from './rollouts.columns.ts';
+import { discardColumns, orderColumns, taskColumns, trainingColumns, trajectoryColumns } from './rollouts.columns.ts';
 
 type Task = RowOf<typeof taskColumns>;
 type Finished = RowOf<typeof trajectoryColumns>;
-type Started = RowOf<typeof startColumns>;
+type Started = RowOf<(typeof said)['trajectory_starts']>;
 type Expired = RowOf<(typeof said)['expired_attempts']>;
-type Place = RowOf<typeof placeColumns>;
+type InLog = RowOf<typeof orderColumns>;
 
 /** One try: asked for, claimed, given up or finished. */
 interface Attempt {
@@ -50,9 +50,6 @@ interface Named {
 const ofTrajectory = ({ run }: Named): string =>
   `${run === undefined ? '' : 'run_id = {run:String} and '}trajectory_id = {trajectory:String}`;
 
-const rowsFrom = (table: string, columns: Columns, where: string): string =>
-  `select ${selectList(columns)} from ${table} where ${where} limit ${MOST_ROWS}`;
-
 /** In no order: to sort a few rows costs a store more than to find them. */
 async function readOf<T extends object>(store: Store, named: Named, statement: (where: string) => string): Promise<readonly T[]> {
   const params = named.run === undefined ? { trajectory: named.trajectory } : { ...named };
@@ -61,7 +58,7 @@ async function readOf<T extends object>(store: Store, named: Named, statement: (
   return readRows<T>(store, statement(`${ofTrajectory(named)} order by _timestamp, _offset`), params);
 }
 
-/** What is said of attempts in tables with little to say: looked up in one statement, each row as a list of its cells. */
+/** What is said of attempts elsewhere: several tables in one statement, each row as a list of its cells. */
 const said = {
   tasks: {
     run_id: 'text',
@@ -71,23 +68,23 @@ const said = {
     question_id: 'text',
     question: 'text',
     occurred_at: 'time',
-    ...placeColumns,
   },
-  expired_attempts: { attempt: 'whole', run_id: 'text', reason: 'text', ...placeColumns },
   step_trajectories: trainingColumns,
+  expired_attempts: { attempt: 'whole', run_id: 'text', reason: 'text' },
   discarded_trajectories: discardColumns,
+  trajectory_starts: { run_id: 'text', attempt: 'whole', worker_id: 'text', occurred_at: 'time' },
 } as const;
 type SaidIn = keyof typeof said;
 
-const saidFrom = (where: string): string =>
-  Object.entries(said)
+const saidFrom = (tables: readonly SaidIn[], where: string): string =>
+  tables
     .map(
-      ([table, columns]) =>
-        `(select '${table}' as said_in, toJSONString(tuple(${selectList(columns)})) as cells from ${table} where ${where} limit ${MOST_ROWS})`,
+      (table) =>
+        `(select '${table}' as said_in, toJSONString(tuple(${selectList(said[table])})) as cells, ${selectList(orderColumns)} from ${table} where ${where} limit ${MOST_ROWS})`,
     )
     .join(' union all ');
 
-interface SaidRow {
+interface SaidRow extends InLog {
   readonly said_in: SaidIn;
   /** JSON: the values of the table's columns in their order. */
   readonly cells: string;
@@ -95,23 +92,23 @@ interface SaidRow {
 
 function saidIn<T extends SaidIn>(table: T, rows: readonly SaidRow[]): readonly RowOf<(typeof said)[T]>[] {
   const names = Object.keys(said[table]);
-  return rows
-    .filter(({ said_in }) => said_in === table)
-    .map(({ cells }) => {
-      const values = JSON.parse(cells) as readonly unknown[];
-      return Object.fromEntries(names.map((name, at) => [name, values[at]])) as RowOf<(typeof said)[T]>;
-    });
+  const own = inLogOrder(rows.filter(({ said_in }) => said_in === table));
+  const told = own.map(({ cells }) => {
+    const values = JSON.parse(cells) as readonly unknown[];
+    return Object.fromEntries(names.map((name, at) => [name, values[at]])) as RowOf<(typeof said)[T]>;
+  });
+  return firstOfEach(told);
 }
 
-const before = (a: Place, b: Place): number => {
-  const [one, other] = [a._timestamp ?? '', b._timestamp ?? ''];
-  return one === other ? a._offset - b._offset : one < other ? -1 : 1;
-};
+function inLogOrder<R extends InLog>(rows: readonly R[]): readonly R[] {
+  const at = ({ _timestamp }: InLog): number => Date.parse(_timestamp ?? '');
+  return [...rows].sort((a, b) => at(a) - at(b) || a._offset - b._offset);
+}
 
-/** One row an attempt, in the order of the log, which may hold an event twice. */
-function firstOfEach<R extends Place & { readonly run_id: string; readonly attempt: number }>(rows: readonly R[]): readonly R[] {
+/** One row an attempt; the log may hold an event twice. */
+function firstOfEach<R extends { readonly run_id: string; readonly attempt: number }>(rows: readonly R[]): readonly R[] {
   const first = new Map<string, R>();
-  for (const row of [...rows].sort(before)) {
+  for (const row of rows) {
     const key = JSON.stringify([row.run_id, row.attempt]);
     if (!first.has(key)) first.set(key, row);
   }
@@ -121,23 +118,29 @@ function firstOfEach<R extends Place & { readonly run_id: string; readonly attem
 /** Undefined when no table knows the id. Without a run, the run that was written first is meant. */
 export async function readTrajectory(store: Store, trajectory: string, run?: string): Promise<TrajectoryReport | undefined> {
   const named: Named = { trajectory, run };
-  const [rows, finished] = await Promise.all([
-    readOf<SaidRow>(store, named, saidFrom),
-    readOf<Finished>(store, named, (where) => rowsFrom('trajectories', trajectoryColumns, where)).then(firstOfEach),
+  const ask = (...tables: readonly SaidIn[]) => readOf<SaidRow>(store, named, (where) => saidFrom(tables, where));
+  const [rows, finishes] = await Promise.all([
+    ask('tasks', 'step_trajectories'),
+    readOf<Finished>(
+      store,
+      named,
+      (where) => `select ${selectList(trajectoryColumns)} from trajectories where ${where} limit ${MOST_ROWS}`,
+    ),
   ]);
-  const asked = firstOfEach(saidIn('tasks', rows));
+  const asked = saidIn('tasks', rows);
+  const finished = firstOfEach(inLogOrder(finishes));
   const known = asked[0] ?? finished[0];
   if (known === undefined) return undefined;
   const ofRun = <R extends { readonly run_id: string }>(all: readonly R[]): readonly R[] =>
     all.filter((row) => row.run_id === known.run_id);
   const tasks = ofRun(asked);
-  const expired = ofRun(firstOfEach(saidIn('expired_attempts', rows)));
   const results = ofRun(finished);
-  // The result of an attempt says all that its start does; only agents of others start what nobody asked for.
-  const allFinished = tasks.length > 0 && tasks.every(({ attempt }) => results.some((result) => result.attempt === attempt));
-  const startsMatter = !allFinished || expired.length > 0;
-  const starts = startsMatter ? await readOf<Started>(store, named, (where) => rowsFrom('trajectory_starts', startColumns, where)) : [];
-  const started = ofRun(firstOfEach(starts));
+  const training = ofRun(saidIn('step_trajectories', rows));
+  const has = (all: readonly { readonly attempt: number }[], attempt: number): boolean => all.some((row) => row.attempt === attempt);
+  // Of an attempt that finished and was trained on there is no more to say: it was neither given up nor discarded.
+  const allTold = tasks.length > 0 && tasks.every(({ attempt }) => has(results, attempt) && has(training, attempt));
+  const more = allTold ? [] : await ask('expired_attempts', 'discarded_trajectories', 'trajectory_starts');
+  const [started, expired] = [ofRun(saidIn('trajectory_starts', more)), ofRun(saidIn('expired_attempts', more))];
   return {
     trajectory_id: trajectory,
     run_id: known.run_id,
@@ -146,8 +149,8 @@ export async function readTrajectory(store: Store, trajectory: string, run?: str
     question_id: known.question_id,
     question: known.question,
     attempts: attemptsOf({ tasks, started, finished: results, expired }),
-    training: ofRun(firstOfEach(saidIn('step_trajectories', rows))),
-    discarded: ofRun(firstOfEach(saidIn('discarded_trajectories', rows))),
+    training,
+    discarded: ofRun(saidIn('discarded_trajectories', more)),
   };
 }
 

@@ -27,7 +27,7 @@ describe('attempts', () => {
   });
 });
 
-const placed = (_offset: number) => ({ _topic: 'rollouts', _partition: 0, _offset, _timestamp: '2026-01-01T00:00:00.000Z' });
+const placed = (_offset: number) => ({ _offset, _timestamp: '2026-01-01T00:00:00.000Z' });
 const finished = {
   run_id: 'run-a',
   group_id: 'g',
@@ -63,41 +63,58 @@ describe('what nobody asked for, as external agents have it', () => {
 
 describe('a trajectory that was asked for', () => {
   const said = (said_in: string, cells: readonly unknown[], offset: number) => ({
-    ...{ said_in, cells: JSON.stringify([...cells, 'rollouts', 0, offset, '2026-01-01T00:00:00.000Z']) },
+    ...{ said_in, cells: JSON.stringify(cells), ...placed(offset) },
   });
   const task = (attempt: number, offset: number) =>
     said('tasks', ['run-a', 'g', attempt, 'train', 'q', 'Q?', `asked ${attempt} at ${offset}`], offset);
 
-  const reading = (rows: readonly object[], results: readonly object[]) => {
+  const trained = (attempt: number) =>
+    said('step_trajectories', [7, attempt, 'run-a', 1, 0.5, 1, 1, 0, 1, 1, 0, 10, 5, 'trained'], 20 + attempt);
+
+  /** Over a store of these rows; `tables` are those that were asked for. */
+  const reading = async (rows: readonly ReturnType<typeof said>[], results: readonly object[]) => {
     const tables: string[] = [];
     const store = createFakeStore(({ sql }) => {
-      const table = /said_in/.test(sql) ? 'said' : (/from (\w+)/.exec(sql)?.[1] ?? '');
-      tables.push(table);
-      return { said: rows, trajectories: results, trajectory_starts: [{ run_id: 'run-a', ...start(1), ...placed(1) }] }[table] ?? [];
+      const asked = [...sql.matchAll(/from (\w+)/g)].map(([, table = '']) => table);
+      tables.push(...asked);
+      return asked[0] === 'trajectories' ? results : rows.filter(({ said_in }) => asked.includes(said_in));
     });
-    return { tables, found: readTrajectory(store, 'g.0', 'run-a') };
+    return { tables, found: await readTrajectory(store, 'g.0', 'run-a') };
   };
 
-  it('is told in the order of the log, each attempt once, and without its start when it has a result', async () => {
+  it('is told in the order of the log, each attempt once', async () => {
     const discarded = said('discarded_trajectories', [0, 'run-a', 'stale', 3, 2, 'then'], 5);
-    const { tables, found } = reading([task(0, 9), task(0, 7), discarded, discarded], [finished]);
-    expect(await found).toMatchObject({
+    const { found } = await reading([task(0, 9), task(0, 7), discarded, discarded], [finished]);
+    expect(found).toMatchObject({
       attempts: [{ attempt: 0, requested_at: 'asked 0 at 7', status: 'answered' }],
       training: [],
       discarded: [{ attempt: 0, run_id: 'run-a', reason: 'stale', version: 3, staleness_total: 2, at: 'then' }],
     });
-    expect((await found)?.discarded).toHaveLength(1);
-    expect(tables).toEqual(['said', 'trajectories']);
+    expect(found?.discarded).toHaveLength(1);
+  });
+
+  it('is asked for no more once every attempt was trained on', async () => {
+    const { tables, found } = await reading([task(0, 7), trained(0)], [finished]);
+    expect(found).toMatchObject({ attempts: [{ attempt: 0, status: 'answered' }], training: [{ step: 7, attempt: 0 }], discarded: [] });
+    expect(tables).toEqual(['tasks', 'step_trajectories', 'trajectories']);
   });
 
   it('has the starts of attempts that are without a result or were given up', async () => {
     const expired = said('expired_attempts', [0, 'run-a', 'silent'], 8);
-    const { tables, found } = reading([task(0, 7), expired, task(1, 9)], [finished]);
-    expect((await found)?.attempts).toMatchObject([
+    const started = said('trajectory_starts', ['run-a', 1, 'w-1', 'started 1'], 10);
+    const { found } = await reading([task(0, 7), expired, task(1, 9), started], [finished]);
+    expect(found?.attempts).toMatchObject([
       { attempt: 0, status: 'answered', expired_reason: 'silent' },
       { attempt: 1, status: 'running', worker_id: 'w-1', started_at: 'started 1' },
     ]);
-    expect(tables).toContain('trajectory_starts');
+  });
+
+  it('says of an attempt that was given up what it says of the one that was trained on', async () => {
+    const expired = said('expired_attempts', [0, 'run-a', 'silent'], 8);
+    const late = said('discarded_trajectories', [0, 'run-a', 'expired', 3, 2, 'then'], 12);
+    const { found } = await reading([task(0, 7), expired, task(1, 9), trained(1), late], [finished, { ...finished, attempt: 1 }]);
+    expect(found?.attempts).toMatchObject([{ expired_reason: 'silent' }, { expired_reason: '' }]);
+    expect(found).toMatchObject({ training: [{ attempt: 1 }], discarded: [{ attempt: 0, reason: 'expired' }] });
   });
 
   it('is read in the order of the log when there are more rows than one answer may have', async () => {
