@@ -1,12 +1,11 @@
 // The ledger for the command line: verifying and showing it.
 import { bodyOf } from '../../schemas/framing.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
-import type { EventRead, Logger, LogRecord } from '../../streams/core/ports.ts';
+import type { EventRead, EventReader, Logger, LogReader, LogRecord } from '../../streams/core/ports.ts';
 import { isLedgerType, type LedgerEntry } from '../../streams/ledger/chain.ts';
 import { createLedgerVerifier, type LedgerReport, type LedgerVerifier } from '../../streams/ledger/verify.ts';
 import { sha256Of } from '../../consumers/trainer/checkpoints.ts';
 import type { Config } from '../config/descriptors.ts';
-import type { LogConnection } from './connections.ts';
 import { readWeights } from './weights.ts';
 import { withLog } from './with-log.ts';
 
@@ -17,30 +16,42 @@ export interface RunLedger {
 
 /** Verifies the ledger of one run, or of all; throws NOT_FOUND for a run that has none. */
 export function verifyLedgers(config: Config, run: string | undefined, logger: Logger): Promise<readonly RunLedger[]> {
-  return withLog({ config, logger, purpose: 'ledger verify' }, async (log) => {
-    const verifiers = new Map<string, LedgerVerifier>();
-    const unreadable: { run: string; offset: number; problem: string }[] = [];
-    const training = { topic: 'training', run } as const;
-    await eachRecord(log, training, (record, read, runId) => {
-      if (!read.ok) {
-        unreadable.push({ run: runId, offset: record.offset, problem: `the entry cannot be read: ${read.error}` });
-        return;
-      }
-      const entry = entryOf(read);
-      if (entry !== undefined) verifierOf(verifiers, runId).entry(entry, bodyOf(record.value ?? Buffer.alloc(0)), record.offset);
-    });
-    const policies = { topic: 'policies', run } as const;
-    await eachRecord(log, policies, async (_record, read, runId) => {
+  return withLog({ config, logger, purpose: 'ledger verify' }, (log) => ledgersIn({ reader: log.kafka.reader(), events: log.events }, run));
+}
+
+export interface LedgerSource {
+  readonly reader: LogReader;
+  readonly events: EventReader;
+}
+
+/**
+ * Of runs that go on, too: a step and its version are there at once, but topics are read one after the other. So the
+ * versions are read before the entries, which have the steps of all of them, and what is published meanwhile after them.
+ */
+export async function ledgersIn(source: LedgerSource, run: string | undefined): Promise<readonly RunLedger[]> {
+  const verifiers = new Map<string, LedgerVerifier>();
+  const unreadable: { run: string; offset: number; problem: string }[] = [];
+  const readPolicies = (found: 'before entries' | 'after entries', from?: Positions): Promise<Positions> =>
+    eachRecord(source, { topic: 'policies', run, from }, async (_record, read, runId) => {
       if (!read.ok || read.value.type !== 'PolicyPublished') return;
       const { event } = read.value;
       const weights = event.uri === '' ? event.weights : await readWeights(event.uri).catch(() => Buffer.alloc(0));
-      verifierOf(verifiers, runId).policy(event, sha256Of(weights));
+      verifierOf(verifiers, runId).policy(event, sha256Of(weights), found);
     });
-    if (run !== undefined && !verifiers.has(run)) {
-      throw new PlatformError('NOT_FOUND', `verifying the ledger of ${run}: there is no such run; \`turnstream status\` lists them`);
+  const read = await readPolicies('before entries');
+  await eachRecord(source, { topic: 'training', run }, (record, entryRead, runId) => {
+    if (!entryRead.ok) {
+      unreadable.push({ run: runId, offset: record.offset, problem: `the entry cannot be read: ${entryRead.error}` });
+      return;
     }
-    return [...verifiers].map(([id, verifier]) => ({ run: id, report: withUnreadable(verifier.report(), id, unreadable) }));
+    const entry = entryOf(entryRead);
+    if (entry !== undefined) verifierOf(verifiers, runId).entry(entry, bodyOf(record.value ?? Buffer.alloc(0)), record.offset);
   });
+  await readPolicies('after entries', read);
+  if (run !== undefined && !verifiers.has(run)) {
+    throw new PlatformError('NOT_FOUND', `verifying the ledger of ${run}: there is no such run; \`turnstream status\` lists them`);
+  }
+  return [...verifiers].map(([id, verifier]) => ({ run: id, report: withUnreadable(verifier.report(), id, unreadable) }));
 }
 
 function withUnreadable(
@@ -64,22 +75,31 @@ function entryOf(read: EventRead & { readonly ok: true }): LedgerEntry | undefin
 
 type OnRecord = (record: LogRecord, read: EventRead, run: string) => Promise<void> | void;
 
+/** The next offset to read, by partition. */
+type Positions = ReadonlyMap<number, number>;
+
 interface Wanted {
   readonly topic: 'training' | 'policies';
   /** Undefined: all runs. */
   readonly run: string | undefined;
+  /** The beginning unless given. */
+  readonly from?: Positions | undefined;
 }
 
-/** Every record of a run (or of all) in the order of the log. */
-async function eachRecord(log: LogConnection, { topic, run }: Wanted, onRecord: OnRecord): Promise<void> {
-  await log.kafka.reader().readToEnd(topic, {
-    onBatch: async ({ records }) => {
+/** Every record of a run (or of all) in the order of the log; resolves with where it ended. */
+async function eachRecord({ reader, events }: LedgerSource, { topic, run, from }: Wanted, onRecord: OnRecord): Promise<Positions> {
+  const reached = new Map(from);
+  await reader.readToEnd(topic, {
+    ...(from === undefined ? {} : { from }),
+    onBatch: async ({ partition, records, nextOffset }) => {
       for (const record of records) {
         const runId = record.headers['run-id']?.toString() ?? '';
-        if (run === undefined || runId === run) await onRecord(record, await log.events.read(record), runId);
+        if (run === undefined || runId === run) await onRecord(record, await events.read(record), runId);
       }
+      reached.set(partition, nextOffset);
     },
   });
+  return reached;
 }
 
 export interface ShowOptions {
@@ -95,7 +115,7 @@ export function showLedger(config: Config, options: ShowOptions): Promise<void> 
   const { run, from, limit, logger, out } = options;
   return withLog({ config, logger, purpose: 'ledger show' }, async (log) => {
     let shown = 0;
-    await eachRecord(log, { topic: 'training', run }, (record, read) => {
+    await eachRecord({ reader: log.kafka.reader(), events: log.events }, { topic: 'training', run }, (record, read) => {
       if (!read.ok || shown >= limit) return;
       const entry = entryOf(read);
       if (entry === undefined || entry.event.sequence < from) return;

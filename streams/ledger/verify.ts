@@ -27,8 +27,11 @@ export interface LedgerReport {
 export interface LedgerVerifier {
   /** Entries in the order of the log; `body` is the Avro body. */
   entry(entry: LedgerEntry, body: Buffer, offset: number): void;
-  /** Published policies, in any order; `sha256` is what was computed from the weights, not what the event claims. */
-  policy(event: EventByType['PolicyPublished'], sha256: string): void;
+  /**
+   * Published policies, in any order; `sha256` is what was computed from the weights, not what the event claims. One that was
+   * found after the entries were read, of a run that goes on, may be newer than they.
+   */
+  policy(event: EventByType['PolicyPublished'], sha256: string, found?: 'before entries' | 'after entries'): void;
   report(): LedgerReport;
 }
 
@@ -37,6 +40,7 @@ export function createLedgerVerifier(): LedgerVerifier {
   const outcomes = createOutcomes();
   const stepWeights = new Map<number, string>();
   const policies = new Map<number, string>();
+  const mayBeNewer = new Set<number>();
   let head: ChainHead = emptyChain;
   let [step, finished] = [0, false];
 
@@ -74,21 +78,33 @@ export function createLedgerVerifier(): LedgerVerifier {
       if (entry.type === 'TrajectoryDiscarded') for (const problem of outcomes.discarded(entry.event)) blame(offset, problem);
       if (entry.type === 'RunFinished') finished = true;
     },
-    policy(event, sha256) {
+    policy(event, sha256, found = 'before entries') {
       if (event.sha256 !== sha256)
         blame(-1, `version ${event.version} claims weights ${event.sha256.slice(0, 12)}…, they hash to ${sha256.slice(0, 12)}…`);
       policies.set(event.version, sha256);
+      if (found === 'after entries') mayBeNewer.add(event.version);
     },
     report() {
       const { trained, discarded, problems: left } = outcomes.report();
-      const all = [...problems, ...left.map((problem) => ({ offset: -1, problem })), ...comparePolicies(stepWeights, policies)];
+      const all = [
+        ...problems,
+        ...left.map((problem) => ({ offset: -1, problem })),
+        ...comparePolicies({ made: stepWeights, published: policies, mayBeNewer }),
+      ];
       const counts = { entries: head.sequence, steps: step, version: step, trained, discarded };
       return { ok: all.length === 0, ...counts, finished, headSha256: head.previousSha256, problems: all };
     },
   };
 }
 
-function comparePolicies(made: ReadonlyMap<number, string>, published: ReadonlyMap<number, string>): readonly LedgerProblem[] {
+interface Versions {
+  /** Hashes of the weights that the ledger names, by version. */
+  readonly made: ReadonlyMap<number, string>;
+  readonly published: ReadonlyMap<number, string>;
+  readonly mayBeNewer: ReadonlySet<number>;
+}
+
+function comparePolicies({ made, published, mayBeNewer }: Versions): readonly LedgerProblem[] {
   const missing = [...made].flatMap(([version, sha256]) => {
     const found = published.get(version);
     if (found === undefined) return [`version ${version} of the ledger was never published`];
@@ -97,7 +113,7 @@ function comparePolicies(made: ReadonlyMap<number, string>, published: ReadonlyM
       : [`version ${version} was published with weights ${found.slice(0, 12)}…, the ledger names ${sha256.slice(0, 12)}…`];
   });
   const unmade = [...published.keys()]
-    .filter((version) => !made.has(version))
+    .filter((version) => !made.has(version) && !mayBeNewer.has(version))
     .map((version) => `version ${version} was published but no ledger entry made it: the end of the ledger is missing`);
   return [...missing, ...unmade].map((problem) => ({ offset: -1, problem }));
 }
