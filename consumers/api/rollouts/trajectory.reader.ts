@@ -120,7 +120,7 @@ export async function readTrajectory(store: Store, trajectory: string, run?: str
   const named: Named = { trajectory, run };
   const ask = (...tables: readonly SaidIn[]) => readOf<SaidRow>(store, named, (where) => saidFrom(tables, where));
   const [rows, finishes] = await Promise.all([
-    ask('tasks', 'step_trajectories'),
+    ask('tasks', 'step_trajectories', 'discarded_trajectories'),
     readOf<Finished>(
       store,
       named,
@@ -137,9 +137,10 @@ export async function readTrajectory(store: Store, trajectory: string, run?: str
   const results = ofRun(finished);
   const training = ofRun(saidIn('step_trajectories', rows));
   const has = (all: readonly { readonly attempt: number }[], attempt: number): boolean => all.some((row) => row.attempt === attempt);
-  // Of an attempt that finished and was trained on there is no more to say: it was neither given up nor discarded.
+  // An attempt that finished and was trained on was not given up, and its result says all that its start does. Discards are
+  // always asked for: the log may tell of attempts that no task did.
   const allTold = tasks.length > 0 && tasks.every(({ attempt }) => has(results, attempt) && has(training, attempt));
-  const more = allTold ? [] : await ask('expired_attempts', 'discarded_trajectories', 'trajectory_starts');
+  const more = allTold ? [] : await ask('expired_attempts', 'trajectory_starts');
   const [started, expired] = [ofRun(saidIn('trajectory_starts', more)), ofRun(saidIn('expired_attempts', more))];
   return {
     trajectory_id: trajectory,
@@ -150,7 +151,7 @@ export async function readTrajectory(store: Store, trajectory: string, run?: str
     question: known.question,
     attempts: attemptsOf({ tasks, started, finished: results, expired }),
     training,
-    discarded: ofRun(saidIn('discarded_trajectories', more)),
+    discarded: ofRun(saidIn('discarded_trajectories', rows)),
   };
 }
 

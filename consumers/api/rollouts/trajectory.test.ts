@@ -96,7 +96,13 @@ describe('a trajectory that was asked for', () => {
   it('is asked for no more once every attempt was trained on', async () => {
     const { tables, found } = await reading([task(0, 7), trained(0)], [finished]);
     expect(found).toMatchObject({ attempts: [{ attempt: 0, status: 'answered' }], training: [{ step: 7, attempt: 0 }], discarded: [] });
-    expect(tables).toEqual(['tasks', 'step_trajectories', 'trajectories']);
+    expect(tables).toEqual(['tasks', 'step_trajectories', 'discarded_trajectories', 'trajectories']);
+  });
+
+  it('has discards of attempts that nobody asked for, beside the one that was trained on', async () => {
+    const stray = said('discarded_trajectories', [1000, 'run-a', 'invalid', 3, 2, 'then'], 30);
+    const { found } = await reading([task(0, 7), trained(0), stray], [finished]);
+    expect(found).toMatchObject({ training: [{ attempt: 0 }], discarded: [{ attempt: 1000, reason: 'invalid' }] });
   });
 
   it('has the starts of attempts that are without a result or were given up', async () => {
