@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { answers, schemaOf } from '../columns.ts';
 import { listOf, queryOf } from '../list.ts';
 import { idText, notFound, pageOfRun, runParams, slugText, type StoreRoutes } from '../route-kit.ts';
+import { listLineage } from './lineage.reader.ts';
 import {
   discardColumns,
   heavyToolCallColumns,
@@ -15,7 +16,7 @@ import {
 } from './rollouts.columns.ts';
 import { listTrajectories } from './trajectories.reader.ts';
 import { readGroup, readTrajectory } from './trajectory.reader.ts';
-import { listLineage, listToolCalls, listTurns } from './turns.reader.ts';
+import { listToolCalls, listTurns } from './turns.reader.ts';
 
 const tags = ['rollouts'];
 const order = Type.Enum(['asc', 'desc'], { default: 'desc', description: 'By the time they finished.' });

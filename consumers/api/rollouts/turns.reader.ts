@@ -5,7 +5,7 @@ import type { RowOf } from '../columns.ts';
 import { decodeCursor } from '../cursor.ts';
 import { parseFields } from '../fields.ts';
 import { compare, contains, equals, readPage, readRows, type Page, type PageRequest } from '../list.ts';
-import { heavyToolCallColumns, heavyTurnColumns, lineageColumns, toolCallColumns, turnColumns } from './rollouts.columns.ts';
+import { heavyToolCallColumns, heavyTurnColumns, toolCallColumns, turnColumns } from './rollouts.columns.ts';
 
 interface TurnFilter {
   readonly run?: string | undefined;
@@ -98,30 +98,3 @@ export async function listToolCalls(
   const spec = { from: 'tool_calls', columns: toolCallColumns, heavy: heavyToolCallColumns, key, direction: 'asc' } as const;
   return readPage(store, spec, { ...request, where });
 }
-
-/** From a step to its trajectories, their turns and their tool calls. */
-export async function listLineage(
-  store: Store,
-  run: string,
-  request: PageRequest & {
-    readonly step?: number | undefined;
-    readonly trajectory?: string | undefined;
-    readonly tool?: string | undefined;
-  },
-): Promise<Page<RowOf<typeof lineageColumns>>> {
-  const where = [
-    ...equals('run_id', 'String', run),
-    ...equals('step', 'Int32', request.step),
-    ...equals('trajectory_id', 'String', request.trajectory),
-    ...equals('tool', 'String', request.tool),
-    ...(request.step === undefined ? [] : [ofStep]),
-  ];
-  const key = { step: 'Int32', trajectory_id: 'String', attempt: 'Int32', turn: 'Int32' } as const;
-  return readPage(store, { from: 'lineage', columns: lineageColumns, key, direction: 'asc' }, { ...request, where });
-}
-
-/** Says it again about the side of the turns, whose table is sorted by trajectory: then only those turns are read. */
-const ofStep = {
-  sql: 'trajectory_id in (select trajectory_id from step_trajectories where run_id = {run_id_is:String} and step = {step_is:Int32})',
-  params: {},
-};
