@@ -16,12 +16,14 @@ export interface Clause {
 /** `time` keys are compared as microseconds. */
 type KeyKind = 'String' | 'Int32' | 'Int64' | 'time';
 
+type ListKey = Readonly<Record<string, KeyKind>>;
+
 export interface ListSpec<C extends Columns> {
   /** A table, a view or a subquery. */
   readonly from: string;
   readonly columns: C;
   /** Columns in sorting order; together they identify a row. Each is among the columns. */
-  readonly key: Readonly<Record<string, KeyKind>>;
+  readonly key: ListKey;
   readonly direction: 'asc' | 'desc';
   /** Columns that are only read when the request names them. */
   readonly heavy?: Columns;
@@ -143,12 +145,16 @@ const keyOf = (row: Readonly<Record<string, unknown>>, names: readonly string[])
     return typeof value === 'number' ? value : String(value);
   });
 
+/** The sort key of the last row that was shown; throws REQUEST_INVALID for a cursor of another list. */
+export const keyAt = (key: ListKey, cursor: string): CursorKey =>
+  decodeCursor(
+    cursor,
+    Object.values(key).map((kind) => (kind === 'Int32' || kind === 'Int64' ? 'number' : 'string')),
+  );
+
 function afterCursor(spec: ListSpec<Columns>, cursor: string): Clause {
   const entries = Object.entries(spec.key);
-  const key = decodeCursor(
-    cursor,
-    entries.map(([, kind]) => (kind === 'Int32' || kind === 'Int64' ? 'number' : 'string')),
-  );
+  const key = keyAt(spec.key, cursor);
   const bound = entries.map(([, kind], index) =>
     kind === 'time' ? `parseDateTime64BestEffort({after_${index}:String}, 6, 'UTC')` : `{after_${index}:${kind}}`,
   );

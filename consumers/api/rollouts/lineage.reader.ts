@@ -2,8 +2,7 @@
 // by trajectory: so a page is looked for in the first steps that it may be of, and in more only while it is not full.
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
-import { decodeCursor } from '../cursor.ts';
-import { compare, equals, readPage, readRows, type Clause, type Page, type PageRequest } from '../list.ts';
+import { compare, equals, keyAt, readPage, readRows, type Clause, type Page, type PageRequest } from '../list.ts';
 import { lineageColumns } from './rollouts.columns.ts';
 
 interface LineageFilter {
@@ -20,6 +19,7 @@ interface Steps {
   readonly last: number;
 }
 
+const key = { step: 'Int32', trajectory_id: 'String', attempt: 'Int32', turn: 'Int32' } as const;
 const WIDER = 8;
 
 /** In order of step, trajectory, attempt and turn. */
@@ -38,7 +38,7 @@ export async function listLineage(store: Store, run: string, request: PageReques
 
 /** The steps of a run from where the page before ended; 0 to 0 when there are none. */
 async function stepsToShow(store: Store, run: string, { cursor }: PageRequest): Promise<Steps> {
-  const from = cursor === undefined ? 0 : Number(decodeCursor(cursor, ['number', 'string', 'number', 'number'])[0]);
+  const from = cursor === undefined ? 0 : Number(keyAt(key, cursor)[0]);
   const rows = await readRows<Steps>(
     store,
     'select min(step) as first, max(step) as last from step_trajectories where run_id = {run:String} and step >= {from:Int32}',
@@ -54,7 +54,6 @@ function pageOf(store: Store, run: string, request: PageRequest & LineageFilter 
     ...equals('trajectory_id', 'String', request.trajectory),
     ...equals('tool', 'String', request.tool),
   ];
-  const key = { step: 'Int32', trajectory_id: 'String', attempt: 'Int32', turn: 'Int32' } as const;
   return readPage(store, { from: 'lineage', columns: lineageColumns, key, direction: 'asc' }, { ...request, where });
 }
 

@@ -2,9 +2,8 @@
 // in the middle of a trajectory reads the rows around it and nothing before.
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
-import { decodeCursor } from '../cursor.ts';
 import { parseFields } from '../fields.ts';
-import { compare, contains, equals, readPage, readRows, type Page, type PageRequest } from '../list.ts';
+import { compare, contains, equals, keyAt, readPage, readRows, type Page, type PageRequest } from '../list.ts';
 import { heavyToolCallColumns, heavyTurnColumns, toolCallColumns, turnColumns } from './rollouts.columns.ts';
 
 interface TurnFilter {
@@ -16,6 +15,8 @@ interface TurnFilter {
   readonly tool_status?: string | undefined;
   readonly error_type?: string | undefined;
 }
+
+const turnKey = { run_id: 'String', attempt: 'Int32', turn: 'Int32' } as const;
 
 /** Turns in order of attempt and turn. Without a run, the run that asked for the trajectory first is meant. */
 export async function listTurns(
@@ -34,15 +35,16 @@ export async function listTurns(
     ...equals('tool_status', 'String', request.tool_status),
     ...equals('tool_error_type', 'String', request.error_type),
   ];
-  const key = { run_id: 'String', attempt: 'Int32', turn: 'Int32' } as const;
-  return readPage(store, { from: 'turns', columns: turnColumns, heavy: heavyTurnColumns, key, direction: 'asc' }, { ...request, where });
+  return readPage(
+    store,
+    { from: 'turns', columns: turnColumns, heavy: heavyTurnColumns, key: turnKey, direction: 'asc' },
+    { ...request, where },
+  );
 }
 
 /** A cursor of a list of turns begins with the run. */
-function runOfCursor(cursor: string | undefined): string | undefined {
-  if (cursor === undefined) return undefined;
-  return String(decodeCursor(cursor, ['string', 'number', 'number'])[0]);
-}
+const runOfCursor = (cursor: string | undefined): string | undefined =>
+  cursor === undefined ? undefined : String(keyAt(turnKey, cursor)[0]);
 
 /** The run that wrote about the trajectory first; empty when nobody did. */
 async function runOf(store: Store, trajectory: string): Promise<string> {
