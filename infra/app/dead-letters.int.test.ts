@@ -62,7 +62,9 @@ describe('dead letters', { timeout: 120_000 }, () => {
   });
 
   const run = (...args: readonly string[]): Promise<CommandResult> => command(env, 'dead-letters', ...args);
-  const stored = (): Promise<unknown> => waitUntilDrained(loadConfig(env), silentLogger, AbortSignal.timeout(30_000));
+  const stored = async (): Promise<void> => {
+    expect(await waitUntilDrained(loadConfig(env), silentLogger, AbortSignal.timeout(30_000))).toBe(true);
+  };
   const count = async (sql: string): Promise<number> => Number((await store.query<{ n: number }>(`select count() as n from ${sql}`))[0]?.n);
 
   it('are listed, shown to the byte, retried once the cause is gone, and stored once', async () => {

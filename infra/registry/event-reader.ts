@@ -1,14 +1,13 @@
 // Records to events. A schema id that the codec does not know is asked for at the registry and remembered, also when the
-// registry does not know it, so that a flood of strange records costs one question each minute and not one each.
+// registry does not know it, so that a flood of strange records costs one question a second and not one each. A record that
+// was put back from dead-letters is always asked for: most likely its schema is there by now, maybe only just.
 import type { Codec, DecodeResult } from '../../schemas/codec.ts';
 import { messageOf } from '../../streams/core/errors.ts';
 import type { Clock, EventRead, EventReader, LogRecord, SchemaRegistry } from '../../streams/core/ports.ts';
 
 /** How long a schema id counts as unknown, ms. */
-const UNKNOWN_MS = 60_000;
+const UNKNOWN_MS = 1_000;
 
-/** The same for a record that somebody put back from dead-letters, most likely because the schema is there by now. */
-const UNKNOWN_RETRIED_MS = 1_000;
 const RETRIED_HEADER = 'dead-letter-id';
 
 /** Unknown ids that are remembered at most; more of them are asked for again. */
@@ -21,8 +20,9 @@ const UNKNOWN_MAX = 10_000;
 export function createEventReader(codec: Codec, registry: Pick<SchemaRegistry, 'byId'>, clock: Clock = Date): EventReader {
   const unknownSince = new Map<number, number>();
 
-  async function learn(id: number, forMs: number): Promise<void> {
-    if ((unknownSince.get(id) ?? -Infinity) + forMs > clock.now()) return;
+  const isUnknown = (id: number): boolean => (unknownSince.get(id) ?? -Infinity) + UNKNOWN_MS > clock.now();
+
+  async function learn(id: number): Promise<void> {
     const schema = await registry.byId(id);
     if (schema !== undefined && learnt(codec, id, schema)) return;
     if (unknownSince.size >= UNKNOWN_MAX) unknownSince.clear();
@@ -30,7 +30,7 @@ export function createEventReader(codec: Codec, registry: Pick<SchemaRegistry, '
   }
 
   async function readUnknown(record: LogRecord, value: Buffer, id: number): Promise<EventRead> {
-    await learn(id, RETRIED_HEADER in record.headers ? UNKNOWN_RETRIED_MS : UNKNOWN_MS);
+    if (RETRIED_HEADER in record.headers || !isUnknown(id)) await learn(id);
     return resultOf(record, codec.decode(value));
   }
 

@@ -13,7 +13,7 @@ describe('registry out of a topic of Kafka', () => {
     const connect = () => {
       const kafka = connectKafka({ brokers, namespace, clientId: 'registry', codec: createCodec(), logger: silentLogger });
       onTestFinished(() => kafka.close());
-      return { kafka, registry: createTopicRegistry({ topic: kafka.raw(SCHEMAS_TOPIC), namespace, rereadMs: 0 }) };
+      return { kafka, registry: createTopicRegistry({ topic: kafka.raw(SCHEMAS_TOPIC), namespace }) };
     };
     const [first, second] = [connect(), connect()];
     await first.kafka.topics.apply(topicPlanOf({ replication: 1, partitionsRollouts: 1, partitionsTasks: 1, retentionHours: -1 }));

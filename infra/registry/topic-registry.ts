@@ -6,9 +6,11 @@
 // - Foreign schemas are registered by one process at a time (the API): two that register different texts under one subject
 //   at the same moment would write the same version.
 // - Nothing is kept but what the topic says; a restart reads it again.
+// - A question is answered by what the topic said when it was asked, or later: whoever registered a schema, here or in another
+//   process, may use it at once. Asking whether there is more is one request of a few milliseconds.
 import { publishedSchemas } from '../../schemas/generated/events.ts';
 import { contentId, subjectOf } from '../../schemas/subjects.ts';
-import type { Clock, LogReader, LogRecord, RegisteredSchema, SchemaRegistry } from '../../streams/core/ports.ts';
+import type { LogReader, LogRecord, RegisteredSchema, SchemaRegistry } from '../../streams/core/ports.ts';
 import { assertCompatible, normalised } from './compatibility.ts';
 
 /** The topic that the registry lives in. */
@@ -20,12 +22,7 @@ export interface SchemaTopic {
 export interface TopicRegistryOptions {
   readonly topic: SchemaTopic;
   readonly namespace: string;
-  readonly clock?: Clock;
-  /** The topic is read again for a question that cannot be answered, but not more often than this, ms. */
-  readonly rereadMs?: number;
 }
-
-const DEFAULT_REREAD_MS = 1_000;
 
 export function createTopicRegistry(options: TopicRegistryOptions): SchemaRegistry {
   const view = new TopicView(options);
@@ -35,15 +32,15 @@ export function createTopicRegistry(options: TopicRegistryOptions): SchemaRegist
     idOf: (schema) => view.idOf(schema) ?? contentId(schema),
     register: (subject, schema) => registrar.serially(() => registrar.register(subject, schema)),
     async byId(id) {
-      if (view.schemaOf(id) === undefined) await view.refreshIfOld();
+      if (view.schemaOf(id) === undefined) await view.refresh();
       return view.schemaOf(id);
     },
     async subjects() {
-      await view.refreshIfOld();
+      await view.refresh();
       return view.subjects();
     },
     async versions(subject) {
-      await view.refreshIfOld();
+      await view.refresh();
       return view.versionsOf(subject);
     },
     close: async () => undefined,
@@ -123,19 +120,14 @@ class Registrar {
 /** What the topic said when it was last read. */
 class TopicView {
   readonly #options: TopicRegistryOptions;
-  readonly #clock: Clock;
-  readonly #rereadMs: number;
   readonly #bySubject = new Map<string, Map<number, RegisteredSchema>>();
   readonly #byId = new Map<number, string>();
   readonly #idBySchema = new Map<string, number>();
   #position = 0;
-  #readAtMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
 
   constructor(options: TopicRegistryOptions) {
     this.#options = options;
-    this.#clock = options.clock ?? Date;
-    this.#rereadMs = options.rereadMs ?? DEFAULT_REREAD_MS;
   }
 
   /** Reads what was written before this call. A read that runs already may have begun too early, so another one follows it. */
@@ -145,11 +137,6 @@ class TopicView {
       this.#reading = undefined;
     });
     await this.#reading;
-  }
-
-  async refreshIfOld(): Promise<void> {
-    if (this.#reading !== undefined) await this.#reading;
-    else if (this.#clock.now() - this.#readAtMs >= this.#rereadMs) await this.refresh();
   }
 
   subjects(): string[] {
@@ -177,7 +164,6 @@ class TopicView {
         this.#position = batch.nextOffset;
       },
     });
-    this.#readAtMs = this.#clock.now();
   }
 
   #apply(record: LogRecord): void {
