@@ -30,7 +30,8 @@ async function counting(freshMs: number, held = false) {
   });
   await server.app.ready();
   const get = (headers: Record<string, string> = {}, url = '/v1/thing') => server.app.inject({ url, headers });
-  return { state, get, release };
+  const head = (headers: Record<string, string> = {}) => server.app.inject({ method: 'HEAD', url: '/v1/thing', headers });
+  return { state, get, head, release };
 }
 
 describe('an answer to a read', () => {
@@ -64,6 +65,19 @@ describe('an answer to a read', () => {
     expect([plain, zipped, brotli].map(({ headers }) => headers['content-encoding'])).toEqual([undefined, 'gzip', 'br']);
     expect(again.rawPayload.equals(zipped.rawPayload)).toBe(true);
     expect(again.headers['content-type']).toBe(plain.headers['content-type']);
+  });
+
+  it('has the same headers when only they are asked for', async () => {
+    const { get, head, state } = await counting(60_000);
+    const first = await head({ 'accept-encoding': 'br' });
+    expect({ status: first.statusCode, body: first.body }).toEqual({ status: 200, body: '' });
+    const whole = await get({ 'accept-encoding': 'br' });
+    for (const name of ['etag', 'cache-control', 'vary', 'content-type', 'content-encoding', 'content-length']) {
+      expect(first.headers[name], name).toBe(whole.headers[name]);
+    }
+    expect(first.headers['content-length']).toBe(String(whole.rawPayload.length));
+    expect((await head({ 'if-none-match': String(whole.headers['etag']) })).headers['etag']).toBe(whole.headers['etag']);
+    expect(state.reads).toBe(1);
   });
 
   it('that is asked for by many at once is read once', async () => {

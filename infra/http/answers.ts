@@ -48,9 +48,9 @@ export function shapeAnswers(app: FastifyInstance, options: { readonly freshMs: 
 
 const noone = (): void => undefined;
 
-/** GETs of the resources. A live stream never ends and is not among them. */
+/** GET and HEAD of the resources, which have the same headers. A live stream never ends and is not among them. */
 const isRead = (request: FastifyRequest): boolean =>
-  request.method === 'GET' && request.url.startsWith('/v1/') && request.routeOptions.url !== '/v1/live';
+  (request.method === 'GET' || request.method === 'HEAD') && request.url.startsWith('/v1/') && request.routeOptions.url !== '/v1/live';
 
 async function send(request: FastifyRequest, reply: FastifyReply, answer: CachedAnswer): Promise<FastifyReply> {
   if (describe(request, reply, answer)) return reply.send();
@@ -58,10 +58,10 @@ async function send(request: FastifyRequest, reply: FastifyReply, answer: Cached
   return reply.send(await compressed(request, reply, { ...answer, type: answer.contentType }));
 }
 
-/** Headers of an answer that can be asked about again. True when the client has it already: then there is no body. */
+/** Headers of an answer that can be asked about again. True when the client has it already: then there is no body. HEAD has none anyway. */
 function describe(request: FastifyRequest, reply: FastifyReply, { etag }: CachedAnswer): boolean {
   reply.headers({ etag, 'cache-control': 'private, no-cache', vary: 'accept-encoding' });
-  if (!holds(request.headers['if-none-match'], etag)) return false;
+  if (request.method === 'HEAD' || !holds(request.headers['if-none-match'], etag)) return false;
   reply.code(304);
   reply.removeHeader('content-length');
   reply.removeHeader('content-type');
