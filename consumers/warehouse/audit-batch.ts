@@ -2,6 +2,7 @@
 // its way and what waits is bounded, in rows and in bytes, and a failed insert fails whoever asks next.
 import type { Row } from '../../streams/core/ports.ts';
 import type { Scratch } from './audit-scratch.ts';
+import { PackedRows } from './rows/packed-rows.ts';
 import type { TableName } from './rows/tables.ts';
 
 const BATCH_ROWS = 8_000;
@@ -11,9 +12,13 @@ const WAITING_BYTES = 32_000_000;
 const INSERTS_AT_ONCE = 2;
 
 interface Waiting {
-  rows: Row[];
+  readonly packed: PackedRows;
+  /** Rows that do not pack with the others. */
+  readonly odd: Row[];
   bytes: number;
 }
+
+const isDue = ({ packed, odd, bytes }: Waiting): boolean => packed.length + odd.length >= BATCH_ROWS || bytes >= BATCH_BYTES;
 
 export class RowBatch {
   readonly #scratch: Scratch;
@@ -29,10 +34,10 @@ export class RowBatch {
   add(table: TableName, row: Row, bytes: number): void {
     let waiting = this.#waiting.get(table);
     if (waiting === undefined) {
-      waiting = { rows: [], bytes: 0 };
+      waiting = { packed: new PackedRows(), odd: [], bytes: 0 };
       this.#waiting.set(table, waiting);
     }
-    waiting.rows.push(row);
+    if (!waiting.packed.add(row)) waiting.odd.push(row);
     waiting.bytes += bytes;
     this.#bytes += bytes;
   }
@@ -40,15 +45,13 @@ export class RowBatch {
   /** Sends what is enough for an insert; resolves when more may be added. */
   async drain(): Promise<void> {
     const all = this.#bytes >= WAITING_BYTES;
-    for (const [table, { rows, bytes }] of this.#waiting) {
-      if (rows.length > 0 && (all || rows.length >= BATCH_ROWS || bytes >= BATCH_BYTES)) await this.#send(table);
-    }
+    for (const [table, waiting] of this.#waiting) if (all || isDue(waiting)) await this.#send(table);
     this.#assertWell();
   }
 
   /** Resolves when everything is in. */
   async finish(): Promise<void> {
-    for (const [table, { rows }] of this.#waiting) if (rows.length > 0) await this.#send(table);
+    for (const table of this.#waiting.keys()) await this.#send(table);
     await Promise.all(this.#underWay);
     this.#assertWell();
   }
@@ -62,14 +65,17 @@ export class RowBatch {
     while (this.#underWay.size >= INSERTS_AT_ONCE) await Promise.race(this.#underWay);
     const waiting = this.#waiting.get(table);
     if (waiting === undefined) return;
-    const { rows, bytes } = waiting;
     this.#waiting.delete(table);
-    this.#bytes -= bytes;
-    const insert = this.#scratch.add(table, rows).catch((error: unknown) => {
+    this.#bytes -= waiting.bytes;
+    const insert = this.#insert(table, waiting).catch((error: unknown) => {
       this.#failed ??= { error };
     });
     this.#underWay.add(insert);
     void insert.then(() => this.#underWay.delete(insert));
+  }
+
+  async #insert(table: TableName, { packed, odd }: Waiting): Promise<void> {
+    for (const rows of [packed, odd]) if (rows.length > 0) await this.#scratch.add(table, rows);
   }
 
   #assertWell(): void {

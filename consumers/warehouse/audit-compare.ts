@@ -56,7 +56,7 @@ export interface Compared {
 const sides = (found: readonly Summed[]): readonly Side[] =>
   found.map(({ topic, partition, total, checksum }) => ({ topic, partition, rows: total, checksum }));
 
-export async function tableSide({ store, topic, table, windows }: Compared): Promise<readonly Side[]> {
+export async function tableSide({ store, topic, table, windows }: Omit<Compared, 'hashes'>): Promise<readonly Side[]> {
   const found = await store.query<Summed>(
     `select topic, partition, count() as total, ${CHECKSUM} as checksum
      from (select _topic as topic, _partition as partition, sipHash64(*) as hash from ${table} where ${IN_WINDOW})

@@ -2,13 +2,13 @@
 // hands a hash of each row on. So both sides are hashed by the same engine, out of columns of the same types, and the
 // scratch costs twenty bytes a row whatever the rows weigh.
 import { randomBytes } from 'node:crypto';
-import type { Row, Store } from '../../streams/core/ports.ts';
+import type { Rows, Store } from '../../streams/core/ports.ts';
 import type { TableName } from './rows/tables.ts';
 
 export interface Scratch {
   /** Table of (_partition, _offset, hash) for the rows given to `add`; undefined when there were none. */
   readonly hashes: (table: TableName) => string | undefined;
-  add(table: TableName, rows: readonly Row[]): Promise<void>;
+  add(table: TableName, rows: Rows): Promise<void>;
   /** Hashes stored rows as if they had been made again. */
   addStored(table: TableName, where: string, params: Readonly<Record<string, unknown>>): Promise<void>;
   drop(): Promise<void>;

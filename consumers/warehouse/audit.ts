@@ -155,12 +155,16 @@ class Auditor {
     const windows = await this.#windows(topic);
     const covered = await coveredRecords(store, topic);
     const scratch = createScratch(store, clock.now());
+    // What is committed does not change, so the store may look at it while this process replays.
+    const stored = tablesOf(topic).map((table) => ({ table, sides: tableSide({ store, topic, table, windows }) }));
+    const looked = Promise.allSettled(stored.map(({ sides }) => sides));
     try {
       await this.#replay(topic, { windows, covered, scratch });
-      for (const table of tablesOf(topic)) {
-        await this.#compare({ store, topic, table, windows, hashes: scratch.hashes(table) }, covered);
+      for (const { table, sides } of stored) {
+        await this.#compare({ store, topic, table, windows, hashes: scratch.hashes(table) }, { covered, ofTable: bySide(await sides) });
       }
     } finally {
+      await looked;
       await scratch.drop();
     }
     await this.#lookAbove(topic);
@@ -234,8 +238,10 @@ class Auditor {
     return { events: this.#deps.events, deadLetterBytes: this.#deps.options?.deadLetterBytes ?? DEAD_LETTER_BYTES };
   }
 
-  async #compare(compared: Compared, covered: Covered): Promise<void> {
-    const ofTable = bySide(await tableSide(compared));
+  async #compare(
+    compared: Compared,
+    { covered, ofTable }: { readonly covered: Covered; readonly ofTable: ReadonlyMap<string, Side> },
+  ): Promise<void> {
     const ofLog = bySide(await logSide(compared));
     for (const key of [...new Set([...ofLog.keys(), ...ofTable.keys()])].sort()) {
       const audited = auditedTable(compared.table, ofLog.get(key), ofTable.get(key));

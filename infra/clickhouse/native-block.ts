@@ -7,6 +7,7 @@
 //   whose rules ClickHouse knows: so a value is refused or converted as it would be anyway.
 // - The same rows give the same bytes.
 import type { Cell, Column, ListColumn, TextColumn } from '../../streams/core/ports.ts';
+import { putText, WIDEST } from '../../streams/core/utf8.ts';
 
 /** Writes the cells `from` to `to` of a column. */
 type Pass = (out: Pages, range: { readonly from: number; readonly to: number }) => void;
@@ -28,10 +29,7 @@ interface NamedColumn {
 /** Short of what glibc asks the system for each time anew, whose first touch costs more than filling it. */
 const PAGE_BYTES = 120 * 1024;
 const ROWS_AT_ONCE = 256;
-/** Bytes of UTF-8 that a character of a text may take. */
-const WIDEST = 3;
-/** Up to this length a loop is faster than a call out of JavaScript, for a string and for bytes. */
-const SHORT = 24;
+/** Up to this length a loop is faster than a call out of JavaScript. */
 const SHORT_BYTES = 96;
 
 interface Reserved {
@@ -75,7 +73,14 @@ class Pages {
 
   text(text: string): void {
     this.#room(text.length * WIDEST + 10);
-    if (text.length > SHORT || !this.#ascii(text)) this.#utf8(text);
+    const page = this.#page;
+    // The length in bytes is known afterwards; it seldom needs more room than that in characters.
+    const guessed = varintBytes(text.length);
+    const start = this.#at + guessed;
+    const end = putText(page, text, start);
+    const needed = varintBytes(end - start);
+    if (needed !== guessed) page.copyWithin(this.#at + needed, start, end);
+    this.#at = putVarint(page, end - start, this.#at) + end - start;
   }
 
   /** A text that is UTF-8 already. */
@@ -111,29 +116,6 @@ class Pages {
     if (this.#at > 0) this.#full.push(this.#page.subarray(0, this.#at));
     this.#page = NO_PAGE;
     this.#at = 0;
-  }
-
-  #ascii(text: string): boolean {
-    const page = this.#page;
-    const start = this.#at + 1;
-    for (let at = 0; at < text.length; at += 1) {
-      const code = text.charCodeAt(at);
-      if (code > 0x7f) return false;
-      page[start + at] = code;
-    }
-    page[this.#at] = text.length;
-    this.#at = start + text.length;
-    return true;
-  }
-
-  /** The length in bytes is known afterwards; it seldom needs more room than that in characters. */
-  #utf8(text: string): void {
-    const page = this.#page;
-    const guessed = varintBytes(text.length);
-    const bytes = page.write(text, this.#at + guessed);
-    const needed = varintBytes(bytes);
-    if (needed !== guessed) page.copyWithin(this.#at + needed, this.#at + guessed, this.#at + guessed + bytes);
-    this.#at = putVarint(page, bytes, this.#at) + bytes;
   }
 }
 

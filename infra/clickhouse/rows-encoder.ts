@@ -2,6 +2,7 @@
 // that an insert that is repeated with its token is cut into the same blocks.
 import { rowsOf } from '../../streams/core/columns.ts';
 import type { Cell, ColumnRows, Row, Rows } from '../../streams/core/ports.ts';
+import { WIDEST } from '../../streams/core/utf8.ts';
 import { nativeBlock, type NativeBlock } from './native-block.ts';
 
 export interface EncodedRows {
@@ -15,8 +16,6 @@ export interface EncodedRows {
 }
 
 const PART_BYTES = 512 * 1024;
-/** Bytes of UTF-8 that a character of a text may take. */
-const WIDEST = 3;
 const LINE_END = 10;
 
 /** Types of a table's columns by name, as ClickHouse names them. */

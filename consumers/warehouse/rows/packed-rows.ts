@@ -1,0 +1,219 @@
+// Rows taken apart into columns as they come, so that no object outlives its row: thousands of rows that wait for their
+// insert would be copied by the collector of garbage again and again.
+//
+// Invariant: `rows()` are the rows that were added, cell by cell (what is no character of Unicode becomes U+FFFD, as in JSON).
+import type { Cell, Column, ColumnRows, Row } from '../../../streams/core/ports.ts';
+import { putText, WIDEST } from '../../../streams/core/utf8.ts';
+
+/** Short of what glibc asks the system for each time anew. */
+const PAGE_BYTES = 120 * 1024;
+const FIRST_ROOM = 64;
+
+/** The cells of one column, all of one kind. */
+interface Cells {
+  fits(cell: Cell): boolean;
+  push(cell: Cell): void;
+  column(): Column;
+  at(index: number): Cell;
+}
+
+class Numbers implements Cells {
+  #values = new Float64Array(FIRST_ROOM);
+  #length = 0;
+
+  fits(cell: Cell): boolean {
+    return typeof cell === 'number';
+  }
+
+  push(cell: Cell): void {
+    if (this.#length === this.#values.length) {
+      const wider = new Float64Array(this.#length * 2);
+      wider.set(this.#values);
+      this.#values = wider;
+    }
+    this.#values[this.#length] = cell as number;
+    this.#length += 1;
+  }
+
+  column(): Column {
+    return this.#values.subarray(0, this.#length);
+  }
+
+  at(index: number): Cell {
+    return this.#values[index] as number;
+  }
+}
+
+class Flags implements Cells {
+  readonly #values: boolean[] = [];
+
+  fits(cell: Cell): boolean {
+    return typeof cell === 'boolean';
+  }
+
+  push(cell: Cell): void {
+    this.#values.push(cell as boolean);
+  }
+
+  column(): Column {
+    return this.#values;
+  }
+
+  at(index: number): Cell {
+    return this.#values[index] as boolean;
+  }
+}
+
+/** Where the texts of all columns go, one after the other. */
+class Page {
+  bytes = Buffer.allocUnsafe(PAGE_BYTES);
+  end = 0;
+
+  /** Answers where the text starts. */
+  put(text: string): number {
+    const room = text.length * WIDEST;
+    if (this.end + room > this.bytes.length) {
+      this.bytes = Buffer.allocUnsafe(Math.max(PAGE_BYTES, room));
+      this.end = 0;
+    }
+    const start = this.end;
+    this.end = putText(this.bytes, text, start);
+    return start;
+  }
+}
+
+class Texts implements Cells {
+  readonly #page: Page;
+  readonly #sources: Buffer[] = [];
+  readonly #starts: number[] = [];
+  readonly #ends: number[] = [];
+
+  constructor(page: Page) {
+    this.#page = page;
+  }
+
+  fits(cell: Cell): boolean {
+    return typeof cell === 'string';
+  }
+
+  push(cell: Cell): void {
+    this.#starts.push(this.#page.put(cell as string));
+    this.#sources.push(this.#page.bytes);
+    this.#ends.push(this.#page.end);
+  }
+
+  column(): Column {
+    return { kind: 'texts', sources: this.#sources, starts: this.#starts, ends: this.#ends };
+  }
+
+  at(index: number): Cell {
+    return (this.#sources[index] as Buffer).toString('utf8', this.#starts[index], this.#ends[index]);
+  }
+}
+
+/** Of single values. */
+class Lists implements Cells {
+  readonly #page: Page;
+  readonly #ends: number[] = [];
+  #end = 0;
+  /** Made by the first item. */
+  #items: Cells | undefined;
+
+  constructor(page: Page) {
+    this.#page = page;
+  }
+
+  fits(cell: Cell): boolean {
+    if (!Array.isArray(cell)) return false;
+    const items = cell as readonly Cell[];
+    if (items.length === 0) return true;
+    const known = this.#items ?? singlesFor(items[0] as Cell, this.#page);
+    if (known === undefined) return false;
+    for (const item of items) if (!known.fits(item)) return false;
+    return true;
+  }
+
+  push(cell: Cell): void {
+    const items = cell as readonly Cell[];
+    for (const item of items) {
+      this.#items ??= singlesFor(item, this.#page);
+      this.#items?.push(item);
+    }
+    this.#end += items.length;
+    this.#ends.push(this.#end);
+  }
+
+  column(): Column {
+    return { kind: 'lists', ends: this.#ends, items: this.#items?.column() ?? [] };
+  }
+
+  at(index: number): Cell {
+    const items: Cell[] = [];
+    for (let at = this.#ends[index - 1] ?? 0; at < (this.#ends[index] as number); at += 1) items.push(this.#items?.at(at) ?? null);
+    return items;
+  }
+}
+
+/** None for what is no single value. */
+function singlesFor(cell: Cell, page: Page): Cells | undefined {
+  if (typeof cell === 'number') return new Numbers();
+  if (typeof cell === 'string') return new Texts(page);
+  return typeof cell === 'boolean' ? new Flags() : undefined;
+}
+
+const cellsFor = (cell: Cell, page: Page): Cells | undefined => (Array.isArray(cell) ? new Lists(page) : singlesFor(cell, page));
+
+/** The first row decides which columns there are and of which kind. */
+export class PackedRows implements ColumnRows {
+  readonly #page = new Page();
+  readonly #columns = new Map<string, Cells>();
+  #names: readonly string[] = [];
+  #cells: readonly Cells[] = [];
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Takes a row. False when it has other columns than the first, or cells of another kind: then it is not in. */
+  add(row: Row): boolean {
+    if (this.#length === 0 && !this.#begin(row)) return false;
+    const values = Object.values(row);
+    if (!this.#fits(row, values)) return false;
+    for (let at = 0; at < values.length; at += 1) (this.#cells[at] as Cells).push(values[at] as Cell);
+    this.#length += 1;
+    return true;
+  }
+
+  columns(): ReadonlyMap<string, Column> {
+    return new Map([...this.#columns].map(([name, cells]) => [name, cells.column()]));
+  }
+
+  rows(): readonly Row[] {
+    return Array.from({ length: this.#length }, (_, index) =>
+      Object.fromEntries([...this.#columns].map(([name, cells]) => [name, cells.at(index)])),
+    );
+  }
+
+  #begin(row: Row): boolean {
+    this.#columns.clear();
+    for (const [name, cell] of Object.entries(row)) {
+      const cells = cellsFor(cell, this.#page);
+      if (cells === undefined) return false;
+      this.#columns.set(name, cells);
+    }
+    this.#names = [...this.#columns.keys()];
+    this.#cells = [...this.#columns.values()];
+    return true;
+  }
+
+  #fits(row: Row, values: readonly Cell[]): boolean {
+    if (values.length !== this.#names.length) return false;
+    let at = 0;
+    for (const name in row) {
+      if (name !== this.#names[at] || !(this.#cells[at] as Cells).fits(values[at] as Cell)) return false;
+      at += 1;
+    }
+    return true;
+  }
+}
