@@ -1,7 +1,7 @@
 // Count and checksum of a table on both sides, partition by partition, and the offsets where they part.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { Store } from '../../streams/core/ports.ts';
-import type { TableName } from './rows/tables.ts';
+import { tablesOf, type TableName } from './rows/tables.ts';
 
 /** Offsets of a partition that both sides must have: from what the log still holds to what the sink has committed. */
 export interface Window {
@@ -56,7 +56,14 @@ export interface Compared {
 const sides = (found: readonly Summed[]): readonly Side[] =>
   found.map(({ topic, partition, total, checksum }) => ({ topic, partition, rows: total, checksum }));
 
-export async function tableSide({ store, topic, table, windows }: Omit<Compared, 'hashes'>): Promise<readonly Side[]> {
+/** What each table of the topic holds, one table after the other. */
+export async function tableSides(looked: Omit<Compared, 'table' | 'hashes'>): Promise<ReadonlyMap<TableName, readonly Side[]>> {
+  const found = new Map<TableName, readonly Side[]>();
+  for (const table of tablesOf(looked.topic)) found.set(table, await tableSide({ ...looked, table }));
+  return found;
+}
+
+async function tableSide({ store, topic, table, windows }: Omit<Compared, 'hashes'>): Promise<readonly Side[]> {
   const found = await store.query<Summed>(
     `select topic, partition, count() as total, ${CHECKSUM} as checksum
      from (select _topic as topic, _partition as partition, sipHash64(*) as hash from ${table} where ${IN_WINDOW})

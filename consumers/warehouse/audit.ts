@@ -7,7 +7,7 @@
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { Clock, EventRead, EventReader, GroupOffsets, LogReader, LogRecord, Row, Store } from '../../streams/core/ports.ts';
 import { RowBatch } from './audit-batch.ts';
-import { logSide, partings, rowsAbove, tableSide, type Compared, type Parting, type Side, type Window } from './audit-compare.ts';
+import { logSide, partings, rowsAbove, tableSides, type Compared, type Parting, type Side, type Window } from './audit-compare.ts';
 import { coveredRecords, expectationFrom, lagOf, type Covered } from './audit-log.ts';
 import { changedColumns, type ColumnDifference } from './audit-rows.ts';
 import { createScratch, dropLeftOvers, type Scratch } from './audit-scratch.ts';
@@ -156,12 +156,12 @@ class Auditor {
     const covered = await coveredRecords(store, topic);
     const scratch = createScratch(store, clock.now());
     // What is committed does not change, so the store may look at it while this process replays.
-    const stored = tablesOf(topic).map((table) => ({ table, sides: tableSide({ store, topic, table, windows }) }));
-    const looked = Promise.allSettled(stored.map(({ sides }) => sides));
+    const looking = tableSides({ store, topic, windows });
+    const looked = Promise.allSettled([looking]);
     try {
       await this.#replay(topic, { windows, covered, scratch });
-      for (const { table, sides } of stored) {
-        await this.#compare({ store, topic, table, windows, hashes: scratch.hashes(table) }, { covered, ofTable: bySide(await sides) });
+      for (const [table, sides] of await looking) {
+        await this.#compare({ store, topic, table, windows, hashes: scratch.hashes(table) }, { covered, ofTable: bySide(sides) });
       }
     } finally {
       await looked;

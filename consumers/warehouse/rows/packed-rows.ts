@@ -1,7 +1,7 @@
 // Rows taken apart into columns as they come, so that no object outlives its row: thousands of rows that wait for their
 // insert would be copied by the collector of garbage again and again.
 //
-// Invariant: `rows()` are the rows that were added, cell by cell (what is no character of Unicode becomes U+FFFD, as in JSON).
+// Invariant: `rows()` are the rows that were added, cell by cell (half a pair of surrogates becomes U+FFFD, as in a block).
 import type { Cell, Column, ColumnRows, Row } from '../../../streams/core/ports.ts';
 import { putText, WIDEST } from '../../../streams/core/utf8.ts';
 
