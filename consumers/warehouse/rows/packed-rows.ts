@@ -166,7 +166,6 @@ const cellsFor = (cell: Cell, page: Page): Cells | undefined => (Array.isArray(c
 /** The first row decides which columns there are and of which kind. */
 export class PackedRows implements ColumnRows {
   readonly #page = new Page();
-  readonly #columns = new Map<string, Cells>();
   #names: readonly string[] = [];
   #cells: readonly Cells[] = [];
   #length = 0;
@@ -186,24 +185,20 @@ export class PackedRows implements ColumnRows {
   }
 
   columns(): ReadonlyMap<string, Column> {
-    return new Map([...this.#columns].map(([name, cells]) => [name, cells.column()]));
+    return new Map(this.#names.map((name, at) => [name, (this.#cells[at] as Cells).column()]));
   }
 
   rows(): readonly Row[] {
     return Array.from({ length: this.#length }, (_, index) =>
-      Object.fromEntries([...this.#columns].map(([name, cells]) => [name, cells.at(index)])),
+      Object.fromEntries(this.#names.map((name, at) => [name, (this.#cells[at] as Cells).at(index)])),
     );
   }
 
   #begin(row: Row): boolean {
-    this.#columns.clear();
-    for (const [name, cell] of Object.entries(row)) {
-      const cells = cellsFor(cell, this.#page);
-      if (cells === undefined) return false;
-      this.#columns.set(name, cells);
-    }
-    this.#names = [...this.#columns.keys()];
-    this.#cells = [...this.#columns.values()];
+    const cells = Object.values(row).map((cell) => cellsFor(cell, this.#page));
+    if (!cells.every((one) => one !== undefined)) return false;
+    this.#names = Object.keys(row);
+    this.#cells = cells;
     return true;
   }
 
