@@ -19,3 +19,6 @@ export function frame(schemaId: number, body: Buffer): Buffer {
 
 /** The Avro body of a framed value; the same bytes whatever registry gave the id. */
 export const bodyOf = (value: Buffer): Buffer => value.subarray(FRAME_BYTES);
+
+/** On a record that was put back: the id of its dead letter. Told apart by it when it fails again. */
+export const LETTER_HEADER = 'dead-letter-id';

@@ -1,3 +1,4 @@
+import { LETTER_HEADER } from '../../schemas/framing.ts';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createEventReader } from '../../infra/registry/event-reader.ts';
@@ -10,7 +11,7 @@ import type { EventTopic } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { EventReader, LogRecord } from '../../streams/core/ports.ts';
 import { deadLetterEvent } from '../warehouse/dead-letter.step.ts';
-import { fits, groupsOf, LETTER_HEADER, obstacleTo, type Letter } from './letters.ts';
+import { fits, groupsOf, obstacleTo, type Letter } from './letters.ts';
 import { eachWhole, lettersById, readLetters } from './read-letters.ts';
 import { retryLetters, type RetryChoice, type RetryDeps, type RetryLine, type RetryWriter } from './retry.ts';
 

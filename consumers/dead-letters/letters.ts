@@ -1,11 +1,9 @@
 // What the topic dead-letters says, as plain values: which letters there are, which were retried, which may be.
 import type { DeadLettered, DeadLetterRetried } from '../../schemas/generated/events.ts';
+import { LETTER_HEADER } from '../../schemas/framing.ts';
 import { topicOf } from '../../schemas/subjects.ts';
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { EventRead, LogRecord } from '../../streams/core/ports.ts';
-
-/** On a record that was put back: the id of its dead letter. Told apart by it when it fails again. */
-export const LETTER_HEADER = 'dead-letter-id';
 
 /** One dead letter without its bytes. */
 export interface Letter {

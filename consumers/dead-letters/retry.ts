@@ -5,9 +5,10 @@
 // by however many it is asked for. Key, value and headers are those of the original; one header is added, the letter's id.
 // Crash: what was committed is done, the rest is not; the same command again goes on with it.
 // No loop: a record that fails again has a letter of its own that names this one, and is not taken by `--all`.
+import { LETTER_HEADER } from '../../schemas/framing.ts';
 import type { EventReader, LogReader, LogRecord, OutgoingEvent } from '../../streams/core/ports.ts';
 import type { EventTopic } from '../../schemas/generated/events.ts';
-import { fits, homeOf, LETTER_HEADER, obstacleTo, originalOf, whyUnreadable, type Letter, type LetterFilter } from './letters.ts';
+import { fits, homeOf, obstacleTo, originalOf, whyUnreadable, type Letter, type LetterFilter } from './letters.ts';
 import { eachWhole, lettersById, readLetters, type WholeLetter } from './read-letters.ts';
 
 /** A record with exactly these bytes. */

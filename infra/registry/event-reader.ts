@@ -2,13 +2,12 @@
 // registry does not know it, so that a flood of strange records costs one question a second and not one each. A record that
 // was put back from dead-letters is always asked for: most likely its schema is there by now, maybe only just.
 import type { Codec, DecodeResult } from '../../schemas/codec.ts';
+import { LETTER_HEADER } from '../../schemas/framing.ts';
 import { messageOf } from '../../streams/core/errors.ts';
 import type { Clock, EventRead, EventReader, LogRecord, SchemaRegistry } from '../../streams/core/ports.ts';
 
 /** How long a schema id counts as unknown, ms. */
 const UNKNOWN_MS = 1_000;
-
-const RETRIED_HEADER = 'dead-letter-id';
 
 /** Unknown ids that are remembered at most; more of them are asked for again. */
 const UNKNOWN_MAX = 10_000;
@@ -30,7 +29,7 @@ export function createEventReader(codec: Codec, registry: Pick<SchemaRegistry, '
   }
 
   async function readUnknown(record: LogRecord, value: Buffer, id: number): Promise<EventRead> {
-    if (RETRIED_HEADER in record.headers || !isUnknown(id)) await learn(id);
+    if (LETTER_HEADER in record.headers || !isUnknown(id)) await learn(id);
     return resultOf(record, codec.decode(value));
   }
 

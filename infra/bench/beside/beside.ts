@@ -1,0 +1,128 @@
+// `npm run bench:beside -- --against <revision> --bench <name>`: a bench of this tree beside the same bench of an older
+// revision, in turns on one machine, so that both meet the same disk, the same neighbors and the same heat. The older
+// revision is checked out and built in a temporary directory. Exit code 1 when a figure is worse by more than the tolerance.
+import { execFileSync, spawn } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { describeEnvironment } from '../environment.ts';
+import { publish, whole, type BenchReport, type Table } from '../report.ts';
+import { median } from '../statistics.ts';
+import { compare, figuresOf, type BenchName, type Compared } from './compare.ts';
+
+const { values: flags } = parseArgs({
+  options: {
+    against: { type: 'string', default: '' },
+    bench: { type: 'string', default: '' },
+    flags: { type: 'string', default: '' },
+    rounds: { type: 'string', default: '2' },
+    tolerance: { type: 'string', default: '5' },
+    out: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+const HELP = `npm run bench:beside -- --against <revision> --bench <${Object.keys(figuresOf).join('|')}> [flags]
+
+  --against R    the older revision (a commit, tag or branch)
+  --flags "…"    what both benches are called with, for example "--records 1000000 --rounds 1"
+  --rounds N     pairs of runs; the older one goes first in odd rounds (2)
+  --tolerance P  percent by which a figure may be worse (5)
+  --out DIR      where the report goes (infra/docs/reference/bench)
+`;
+
+const root = process.cwd();
+const say = (text: string): void => void process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
+const isBench = (name: string): name is BenchName => name in figuresOf;
+
+/** The older revision, built, with the dependencies that its own lockfile names. */
+function checkOut(revision: string, into: string): string {
+  const tree = join(into, 'older');
+  execFileSync('git', ['worktree', 'add', '--quiet', '--detach', tree, revision], { stdio: 'inherit' });
+  const lockfile = (of: string): string => readFileSync(join(of, 'package-lock.json'), 'utf8');
+  if (lockfile(tree) === lockfile(root)) symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'));
+  else execFileSync('npm', ['ci', '--no-progress', '--silent'], { cwd: tree, stdio: 'inherit' });
+  const libs = join(root, '.turnstream', 'kafka');
+  if (existsSync(libs)) {
+    mkdirSync(join(tree, '.turnstream'));
+    cpSync(libs, join(tree, '.turnstream', 'kafka'), { recursive: true });
+  }
+  execFileSync('npm', ['run', '--silent', 'build'], { cwd: tree, stdio: 'inherit' });
+  return tree;
+}
+
+/** Runs the built bench of a tree; a missed target of the bench itself is its own affair. */
+async function run(tree: string, bench: BenchName, out: string): Promise<Table> {
+  const given = flags.flags.split(' ').filter((word) => word !== '');
+  const child = spawn(process.execPath, ['dist/infra/bench/main.js', bench, ...given, '--out', out], {
+    cwd: tree,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const code = await new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const file = join(out, `${bench}.json`);
+  if (!existsSync(file)) throw new Error(`the bench ${bench} of ${tree} ended with ${String(code)} and wrote no report`);
+  return (JSON.parse(readFileSync(file, 'utf8')) as BenchReport).table;
+}
+
+async function measure(bench: BenchName, scratch: string): Promise<readonly Compared[]> {
+  say(`building ${flags.against}`);
+  const older = checkOut(flags.against, scratch);
+  const [old, fresh]: [Table[], Table[]] = [[], []];
+  for (let round = 1; round <= Number(flags.rounds); round += 1) {
+    const turns = [
+      { name: 'old', tree: older, tables: old },
+      { name: 'new', tree: root, tables: fresh },
+    ];
+    for (const { name, tree, tables } of round % 2 === 1 ? turns : turns.reverse()) {
+      say(`round ${round}: ${bench}, ${name}`);
+      tables.push(await run(tree, bench, join(scratch, `${name}-${round}`)));
+    }
+  }
+  return compare(bench, old, fresh);
+}
+
+function reportOf(bench: BenchName, compared: readonly Compared[]): BenchReport {
+  const tolerance = Number(flags.tolerance) / 100;
+  const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
+  const figure = (value: number): string => (value >= 100 ? whole(value) : value.toFixed(2));
+  return {
+    name: `beside-${bench}`,
+    title: `${bench}: this revision beside an older one`,
+    method: `Both revisions run \`npm run bench ${bench}\` in turns on the same machine; figures are medians of the runs.`,
+    quick: false,
+    environment: describeEnvironment(),
+    parameters: { against: commitOf(flags.against), rounds: flags.rounds, flags: flags.flags === '' ? 'none' : flags.flags },
+    table: {
+      columns: ['figure', 'older', 'this', 'worse by'],
+      rows: compared.map((one) => [one.what, figure(median(one.old)), figure(median(one.new)), percent(one.worse)]),
+    },
+    targets: compared.map(({ what, worse }) => ({
+      what,
+      wanted: `at most ${flags.tolerance} % worse`,
+      found: percent(worse),
+      met: worse <= tolerance,
+    })),
+    figures: compared,
+  };
+}
+
+const commitOf = (revision: string): string => execFileSync('git', ['rev-parse', '--short=12', revision], { encoding: 'utf8' }).trim();
+
+async function main(): Promise<number> {
+  const { bench } = flags;
+  if (flags.help || !isBench(bench) || flags.against === '') {
+    process.stderr.write(HELP);
+    return flags.help ? 0 : 2;
+  }
+  const scratch = mkdtempSync(join(tmpdir(), 'turnstream-beside-'));
+  try {
+    const met = await publish(reportOf(bench, await measure(bench, scratch)), flags.out);
+    return met ? 0 : 1;
+  } finally {
+    execFileSync('git', ['worktree', 'remove', '--force', join(scratch, 'older')], { stdio: 'ignore' });
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+process.exitCode = await main();

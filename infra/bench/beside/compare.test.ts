@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import { compare } from './compare.ts';
+
+const sink = (rows: string, theirs = '1') => ({
+  columns: ['reader', 'rows/s'],
+  rows: [
+    ['turnstream warehouse, exactly once', rows],
+    ['Kafka engine', theirs],
+  ],
+});
+
+const restart = (...seconds: readonly string[]) => ({
+  columns: ['restart', 'snapshot', 'back to work'],
+  rows: [
+    ['the killed one', 'kept', ''],
+    ...seconds.map((time, i) => [String(i + 1), 'as it was left', time]),
+    ['9', 'deleted', '12.0 s'],
+    ['with a step', 'as it was left', '0.3 s from the last end to the step'],
+  ],
+});
+
+it('calls fewer rows a second worse', () => {
+  const [figure] = compare('sink', [sink('40,000'), sink('50,000')], [sink('36,000'), sink('45,000')]);
+  expect(figure).toEqual({ what: 'sink, rows/s', old: [40_000, 50_000], new: [36_000, 45_000], worse: expect.closeTo(0.1, 6) as number });
+});
+
+it('calls more seconds worse, by the median of the rows', () => {
+  const [kept] = compare('restart', [restart('2.0 s', '2.0 s', '2.0 s')], [restart('2.2 s', '9.0 s', '2.2 s')]);
+  expect(kept?.worse).toBeCloseTo(0.1, 6);
+});
+
+it('does not take a figure that is gone for one that is unchanged', () => {
+  expect(() => compare('sink', [sink('1')], [{ columns: ['reader', 'rows a second'], rows: [['turnstream', '1']] }])).toThrow(/rows\/s/);
+});

@@ -1,0 +1,60 @@
+// Reads the tables that benches write and compares those of two revisions, figure by figure.
+import type { Table } from '../report.ts';
+import { median } from '../statistics.ts';
+
+/** One published figure of a bench: which cells of its table hold it, and which way is better. */
+interface Figure {
+  readonly what: string;
+  readonly column: string;
+  /** Text that a row must contain; every row when empty. Several rows count with their median. */
+  readonly row: string;
+  readonly better: 'higher' | 'lower';
+}
+
+export const figuresOf = {
+  fold: [
+    { what: 'fold, 300 B, records/s', row: 'turnstream', column: '300 B, records/s', better: 'higher' },
+    { what: 'fold, 2,000 B, records/s', row: 'turnstream', column: '2000 B, records/s', better: 'higher' },
+  ],
+  sink: [{ what: 'sink, rows/s', row: 'turnstream', column: 'rows/s', better: 'higher' }],
+  latency: [
+    { what: 'produced to selectable, p50, ms', row: '', column: 'p50', better: 'lower' },
+    { what: 'produced to selectable, p99, ms', row: '', column: 'p99', better: 'lower' },
+  ],
+  restart: [
+    { what: 'restart with a snapshot, s', row: 'as it was left', column: 'back to work', better: 'lower' },
+    { what: 'restart without a snapshot, s', row: 'deleted', column: 'back to work', better: 'lower' },
+  ],
+  api: [{ what: 'API, requests/s', row: '', column: 'requests/s', better: 'higher' }],
+} as const satisfies Readonly<Record<string, readonly Figure[]>>;
+
+export type BenchName = keyof typeof figuresOf;
+
+export interface Compared {
+  readonly what: string;
+  readonly old: readonly number[];
+  readonly new: readonly number[];
+  /** By how much the new median is worse than the old one, as a share of the old one; negative when it is better. */
+  readonly worse: number;
+}
+
+/** The tables of one bench, run by run, of the old and of the new revision. */
+export function compare(bench: BenchName, old: readonly Table[], fresh: readonly Table[]): readonly Compared[] {
+  return figuresOf[bench].map((figure: Figure) => {
+    const before = old.map((table) => valueIn(table, figure));
+    const after = fresh.map((table) => valueIn(table, figure));
+    const change = median(after) / median(before) - 1;
+    return { what: figure.what, old: before, new: after, worse: figure.better === 'lower' ? change : -change };
+  });
+}
+
+/** Throws when the table has no such figure: a renamed column must not pass as unchanged. */
+function valueIn({ columns, rows }: Table, { what, column, row }: Figure): number {
+  const at = columns.indexOf(column);
+  const values = rows
+    .filter((cells) => cells.some((cell) => cell.includes(row)))
+    .map((cells) => Number.parseFloat((cells[at] ?? '').replaceAll(',', '')))
+    .filter(Number.isFinite);
+  if (values.length === 0) throw new Error(`the table of the bench has no figure "${what}" (column "${column}")`);
+  return median(values);
+}
