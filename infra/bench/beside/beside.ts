@@ -26,7 +26,7 @@ const { values: flags } = parseArgs({
 const HELP = `npm run bench:beside -- --against <revision> --bench <${Object.keys(figuresOf).join('|')}> [flags]
 
   --against R    the older revision (a commit, tag or branch)
-  --flags "…"    what both benches are called with, for example "--records 1000000 --rounds 1"
+  --flags="…"    what both benches are called with, for example --flags="--records 1000000 --rounds 1"
   --rounds N     pairs of runs; the older one goes first in odd rounds (2)
   --tolerance P  percent by which a figure may be worse (5)
   --out DIR      where the report goes (infra/docs/reference/bench)
