@@ -6,6 +6,8 @@ export interface AstNode {
   readonly kind: string;
   /** What stands behind the kind: the name of a function, table or identifier; the value of a literal. */
   readonly payload: string;
+  /** Empty when there is none. */
+  readonly alias: string;
   readonly children: readonly AstNode[];
 }
 
@@ -14,6 +16,7 @@ export type ParsedAst = { readonly ok: true; readonly root: AstNode } | { readon
 interface OpenNode {
   readonly kind: string;
   readonly payload: string;
+  readonly alias: string;
   readonly children: OpenNode[];
   readonly declared: number;
 }
@@ -54,18 +57,19 @@ function openNode(body: string): OpenNode {
   const kind = space < 0 ? head : head.slice(0, space);
   return {
     kind,
-    payload: space < 0 ? '' : payloadOf(kind, head.slice(space + 1)),
+    ...namesOf(kind, space < 0 ? '' : head.slice(space + 1)),
     children: [],
     declared: declared === null ? 0 : Number(declared[1]),
   };
 }
 
-/** Names end where the alias begins; the value of a literal may hold anything and is left as it is. */
-function payloadOf(kind: string, rest: string): string {
-  if (kind === 'Literal') return rest;
-  if (rest.startsWith('(alias ')) return '';
-  const alias = rest.indexOf(' (alias ');
-  return alias < 0 ? rest : rest.slice(0, alias);
+/** Outside of texts, of which only literals have any: names with these words are refused before. */
+const ALIAS = /^((?:'(?:[^'\\]|\\.)*'|[^'])*?) ?\(alias (.*)\)$/s;
+const ALIAS_OF_NAME = /^(.*?) ?\(alias (.*)\)$/s;
+
+function namesOf(kind: string, rest: string): { readonly payload: string; readonly alias: string } {
+  const [, payload, alias] = (kind === 'Literal' ? ALIAS : ALIAS_OF_NAME).exec(rest) ?? [];
+  return payload === undefined || alias === undefined ? { payload: rest, alias: '' } : { payload, alias };
 }
 
 function everyCountHolds(root: OpenNode): boolean {

@@ -20,7 +20,12 @@ const expression = (...lines: readonly string[]): string =>
   query('SelectQuery (children 1)', ' ExpressionList (children 1)', ...lines.map((line) => `  ${line}`));
 const call = (name: string): string => expression(`Function ${name} (children 1)`, ' ExpressionList');
 
-const verdict = (text: string) => decide(text, 'turnstream');
+const vocabulary = {
+  functions: new Set(['file', 'lower', 'repeat', 'url', 'tohour', 'arraymap']),
+  names: new Set(['turns', 'a', 'reward', 'turnstream']),
+  foreign: new Set(['system']),
+};
+const verdict = (text: string, declared: readonly string[] = []) => decide(text, { database: 'turnstream', vocabulary, declared });
 
 describe('the syntax tree', () => {
   it('is read with its names, aliases apart', () => {

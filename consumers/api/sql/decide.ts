@@ -1,12 +1,17 @@
-// Decides on the syntax tree of a statement whether it may run. Fails closed: a node of a kind that is not listed here,
-// a function that is not listed in functions.ts and a table outside the project's database are refused.
+// Decides on the syntax tree of a statement whether it may run. Fails closed: a node of a kind that is not listed here, a
+// function that is not listed in functions.ts, a name that nothing is known by (names.ts), an argument that names what is
+// not on a list (arguments.ts) and a table outside the project's database are refused.
+import { adviceOnArguments } from './arguments.ts';
 import { parseAst, type AstNode } from './ast.ts';
 import { isAllowedFunction, isAllowedTableFunction } from './functions.ts';
+import { declaredIn, namesLike, standingOf, type Vocabulary } from './names.ts';
 
 export type Verdict = { readonly allowed: true } | Refusal;
 
 export interface Refusal {
   readonly allowed: false;
+  /** A name that is nowhere is a mistake rather than an attempt. */
+  readonly unknown?: true;
   /** Which part is refused. */
   readonly part: string;
   /** What to do instead. */
@@ -35,7 +40,6 @@ const PLAIN = new Set([
   'ColumnsExceptTransformer',
   'ColumnsReplaceTransformer',
   'ColumnsReplaceTransformer::Replacement',
-  'Identifier',
   'Subquery',
   'WithElement',
   'TablesInSelectQuery',
@@ -54,37 +58,91 @@ const MEMBERSHIP = new Set(['in', 'notin', 'nullin', 'notnullin', 'globalin', 'g
 
 const INSTEAD_OF_TABLE = 'select from the tables of this database; GET /v1/sql/tables lists them';
 
-/** `text` is what EXPLAIN AST answers for the statement (with the name of its own output format at the end); `database` is the project's own. */
-export function decide(text: string, database: string): Verdict {
+export interface Context {
+  /** The project's own. */
+  readonly database: string;
+  readonly vocabulary: Vocabulary;
+  /** Names that the text declares and the tree does not show: those of WITH. */
+  readonly declared: readonly string[];
+}
+
+interface Scope extends Vocabulary {
+  readonly database: string;
+  readonly declared: ReadonlySet<string>;
+}
+
+interface Place {
+  readonly node: AstNode;
+  readonly parent: AstNode | undefined;
+  /** The function that the node is an argument or a parameter of. */
+  readonly call: AstNode | undefined;
+}
+
+/** `text` is what EXPLAIN AST answers for the statement (with the name of its own output format at the end). */
+export function decide(text: string, context: Context): Verdict {
   const parsed = parseAst(text);
   if (!parsed.ok) return refuse(`a statement whose syntax tree cannot be read (${parsed.problem})`, 'simplify the statement');
   if (parsed.root.kind !== 'SelectWithUnionQuery') return refuse(`a ${parsed.root.kind} statement`, 'send one SELECT');
-  const open: { readonly node: AstNode; readonly parent: AstNode | undefined }[] = [{ node: parsed.root, parent: undefined }];
-  for (let item = open.pop(); item; item = open.pop()) {
-    const { node, parent } = item;
-    const verdict = decideNode(node, parent, database);
+  const root = withoutFormat(parsed.root);
+  const scope = { ...context.vocabulary, database: context.database, declared: declaredIn(root) };
+  for (const name of context.declared) scope.declared.add(name);
+  const open: Place[] = [{ node: root, parent: undefined, call: undefined }];
+  for (let place = open.pop(); place; place = open.pop()) {
+    const verdict = decideNode(place, scope);
     if (!verdict.allowed) return verdict;
-    for (const child of node.children) open.push({ node: child, parent: node });
+    const { node, parent } = place;
+    const call = node.kind === 'ExpressionList' && parent?.kind === 'Function' ? parent : undefined;
+    for (const child of node.children) open.push({ node: child, parent: node, call });
   }
   return { allowed: true };
 }
 
+/** Beside its list of queries the root has the name of the format that the tree itself was asked for in. */
+const withoutFormat = (root: AstNode): AstNode => ({
+  ...root,
+  children: root.children.filter(({ kind, alias }, at) => at === 0 || kind !== 'Identifier' || alias !== ''),
+});
+
 const ALLOWED: Verdict = { allowed: true };
 
-function decideNode(node: AstNode, parent: AstNode | undefined, database: string): Verdict {
+function decideNode({ node, parent, call }: Place, scope: Scope): Verdict {
   switch (node.kind) {
     case 'Set':
       return refuse('a SETTINGS clause', 'leave it out; time, rows and memory are limited by the server');
     case 'TableIdentifier':
-      return decideTable(node.payload, database);
+      return decideTable(node.payload, scope.database);
+    case 'Identifier':
+      return decideIdentifier(node, call, scope);
     case 'Function':
-      return parent?.kind === 'TableExpression' ? decideTableFunction(node) : decideFunction(node, database);
+      return parent?.kind === 'TableExpression' ? decideTableFunction(node) : decideFunction(node, scope.database);
     case 'ColumnsApplyTransformer':
       return refuse('APPLY', 'write the function call for each column');
     default:
       return PLAIN.has(node.kind) ? ALLOWED : refuse(`the construct ${node.kind}`, 'write it another way');
   }
 }
+
+function decideIdentifier(node: AstNode, call: AstNode | undefined, scope: Scope): Verdict {
+  const name = quote(node.payload);
+  switch (standingOf(node, call, scope)) {
+    case 'known':
+      return ALLOWED;
+    case 'function':
+      return refuse(`the name ${name}, which is a function of ClickHouse`, 'choose another alias, or write the table before a column: t.name');
+    case 'call only':
+      return refuse(`the function ${name} without its arguments`, `write a call, x -> ${node.payload}(x), or choose another alias`);
+    case 'type':
+      return refuse(`the type in ${name}`, 'read it as a plain type, such as String');
+    case 'unknown': {
+      const near = namesLike(node.payload, scope);
+      const advice = `${near.length === 0 ? '' : `maybe you meant ${near.map(quote).join(', ')}; `}${KNOWN_NAMES}`;
+      return { ...refuse(`the name ${name}`, advice), unknown: true };
+    }
+  }
+}
+
+const KNOWN_NAMES =
+  'GET /v1/sql/tables, or \\d at the prompt of turnstream sql, lists tables and columns, and an expression gets a name by AS';
 
 const NAME = /^(?:([A-Za-z_]\w*)\.)?([A-Za-z_]\w*)$/;
 
@@ -106,6 +164,8 @@ function decideFunction(node: AstNode, database: string): Verdict {
   if (!isAllowedFunction(node.payload)) {
     return refuse(`the function ${quote(node.payload)}`, 'use a function that reads nothing but its arguments');
   }
+  const advice = adviceOnArguments(node);
+  if (advice !== undefined) return refuse(`these arguments of ${quote(node.payload)}`, advice);
   return MEMBERSHIP.has(node.payload.toLowerCase()) ? decideMembership(node, database) : ALLOWED;
 }
 

@@ -214,15 +214,14 @@ const combinators = [
 
 const tableFunctions = new Set(lowerCaseNames('numbers numbers_mt zeros zeros_mt generateSeries generate_series SQLStandardValues'));
 
-function lowerCaseNames(text: string): readonly string[] {
+export function lowerCaseNames(text: string): readonly string[] {
   return text.trim().toLowerCase().split(/\s+/);
 }
 
 /** A scalar or window function, or an aggregate with any of its combinators (sumIf, uniqArrayIf, …). */
-export function isAllowedFunction(name: string): boolean {
-  const lower = name.toLowerCase();
-  return scalars.has(lower) || isAggregate(lower);
-}
+export const isAllowedFunction = (name: string): boolean => scalars.has(name.toLowerCase()) || isAllowedAggregate(name);
+
+export const isAllowedAggregate = (name: string): boolean => isAggregate(name.toLowerCase());
 
 function isAggregate(name: string): boolean {
   if (aggregates.has(name)) return true;

@@ -12,7 +12,8 @@ const tree = [
   '    Literal UInt64_1',
 ];
 const ordinary = ({ sql, params }: Asked): readonly object[] => {
-  if (sql.includes('formatQuerySingleLine')) return [{ q: params['q'], databases: ['system', 'turnstream'] }];
+  if (sql.includes('formatQuerySingleLine')) return [{ q: params['q'], version: '1' }];
+  if (sql.includes('system.functions')) return [{ version: '1', functions: ['file'], names: ['turns'], foreign: ['system'] }];
   return sql.startsWith('explain ast') ? tree.map((explain) => ({ explain })) : [{ one: 1 }];
 };
 const request = { query: 'SELECT 1', params: { a: 1 }, format: 'JSONEachRow' } as const;
@@ -24,12 +25,13 @@ describe('the sandbox', () => {
     const store = createFakeStore(ordinary);
     expect((await createSandbox(store, testLimits).run(request)).toString()).toBe('{"one":1}\n');
     expect(store.asked.map(({ sql }) => sql)).toEqual([
-      'select formatQuerySingleLine({q:String}) as q, (select groupArray(name) from system.databases) as databases',
+      'select formatQuerySingleLine({q:String}) as q, version() as version',
+      expect.stringContaining('system.functions'),
       'explain ast SELECT 1',
       'SELECT 1',
     ]);
-    expect(store.asked[1]?.params).toEqual({ a: 1 });
-    expect(store.asked[2]).toMatchObject({
+    expect(store.asked[2]?.params).toEqual({ a: 1 });
+    expect(store.asked[3]).toMatchObject({
       params: { a: 1 },
       settings: { readonly: 1, max_execution_time: 5, max_result_rows: 10_000, result_overflow_mode: 'throw' },
     });
@@ -49,11 +51,11 @@ describe('the sandbox', () => {
     await expect(createSandbox(store, testLimits).run({ ...request, query: 'DROP TABLE turns' })).rejects.toMatchObject({
       code: 'SQL_REFUSED',
     });
-    expect(store.asked).toHaveLength(1);
+    expect(store.asked).toHaveLength(2);
     const strange = createFakeStore((asked) => (asked.sql.startsWith('explain ast') ? [{ explain: 'SomethingNew' }] : ordinary(asked)));
     await expect(createSandbox(strange, testLimits).run(request)).rejects.toMatchObject({ code: 'SQL_REFUSED' });
-    expect(strange.asked).toHaveLength(2);
-    await expect(createSandbox(createFakeStore(), testLimits).run(request)).rejects.toMatchObject({ code: 'SQL_REFUSED' });
+    expect(strange.asked).toHaveLength(3);
+    await expect(createSandbox(createFakeStore(), testLimits).run(request)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
     await expect(createSandbox(store, testLimits).run({ ...request, query: 'x'.repeat(100_001) })).rejects.toMatchObject({
       code: 'SQL_REFUSED',
     });

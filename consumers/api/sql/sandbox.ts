@@ -2,15 +2,17 @@
 //
 // The decision is made on the engine's own reading of the statement: formatQuerySingleLine (the text as a bound value)
 // refuses several statements and drops comments; its answer is judged by decideText(); EXPLAIN AST of it, with the same
-// parameters, is judged by decide(); exactly the text that was judged runs, under limits. Nothing of the statement runs
+// parameters, is judged by decide() with what the engine and the database have names for (vocabulary.ts); exactly the text that was judged runs, under limits. Nothing of the statement runs
 // before it was judged. EXPLAIN AST must stand alone: as a subquery it shows a rewritten tree without window definitions.
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Store } from '../../../streams/core/ports.ts';
-import { decide, type Verdict } from './decide.ts';
+import { decide, type Refusal, type Verdict } from './decide.ts';
 import type { SqlFormat } from './formats.ts';
 import { createGate } from './gate.ts';
 import { MAX_QUERY_CHARS, settingsOf, userErrorOf, type SqlLimits } from './limits.ts';
-import { decideShown, decideText } from './text.ts';
+import type { Vocabulary } from './names.ts';
+import { declaredByWith, decideShown, decideText } from './text.ts';
+import { readVocabulary } from './vocabulary.ts';
 
 interface SqlRequest {
   readonly query: string;
@@ -39,11 +41,11 @@ export function createSandbox(store: Store, limits: SqlLimits): SqlSandbox {
   };
 }
 
-const NORMALISE = 'select formatQuerySingleLine({q:String}) as q, (select groupArray(name) from system.databases) as databases';
+const NORMALISE = 'select formatQuerySingleLine({q:String}) as q, version() as version';
 
 interface Normalised {
   readonly q: string;
-  readonly databases: readonly string[];
+  readonly version: string;
 }
 
 export interface Judged {
@@ -64,13 +66,31 @@ export async function judge(store: Store, request: Omit<SqlRequest, 'format'>): 
   }
   const signal = signalOf(request);
   const [found] = await store.query<Normalised>(NORMALISE, { ...signal, params: { q: request.query } });
-  const statement = found?.q ?? '';
-  assertAllowed(decideText(statement, new Set((found?.databases ?? []).filter((name) => name !== store.database))));
+  const { q: statement = '', version = '' } = found ?? {};
+  const vocabulary = await readVocabulary(store, { version, fresh: false });
+  assertAllowed(decideText(statement, vocabulary.foreign));
   const lines = await store.query<{ explain: string }>(`explain ast ${statement}`, { ...signal, params: request.params });
   const tree = lines.map(({ explain }) => explain).join('\n');
-  assertAllowed(decide(tree, store.database));
+  await assertTree({ store, statement, tree, vocabulary, version });
   assertAllowed(decideShown(statement, tree));
   return { statement, tree };
+}
+
+interface Tree {
+  readonly store: Store;
+  readonly statement: string;
+  readonly tree: string;
+  readonly vocabulary: Vocabulary;
+  readonly version: string;
+}
+
+/** A name that is nowhere may be of a table that is new: then what is known is read again. */
+async function assertTree({ store, statement, tree, vocabulary, version }: Tree): Promise<void> {
+  const declared = declaredByWith(statement);
+  const verdictBy = (known: Vocabulary): Verdict => decide(tree, { database: store.database, vocabulary: known, declared });
+  const verdict = verdictBy(vocabulary);
+  if (verdict.allowed || verdict.unknown !== true) assertAllowed(verdict);
+  else assertAllowed(verdictBy(await readVocabulary(store, { version, fresh: true })));
 }
 
 const signalOf = (request: Pick<SqlRequest, 'signal'>): { readonly signal?: AbortSignal } =>
@@ -80,8 +100,9 @@ function assertAllowed(verdict: Verdict): void {
   if (!verdict.allowed) throw refusalOf(verdict);
 }
 
-function refusalOf(refusal: { readonly allowed: false; readonly part: string; readonly instead: string }): PlatformError {
-  return new PlatformError('SQL_REFUSED', `checking the query: ${refusal.part} is refused here; ${refusal.instead}`);
+function refusalOf({ unknown, part, instead }: Refusal): PlatformError {
+  if (unknown === true) return new PlatformError('SQL_INVALID', `checking the query: ${part} is nowhere in this database or the query; ${instead}`);
+  return new PlatformError('SQL_REFUSED', `checking the query: ${part} is refused here; ${instead}`);
 }
 
 interface Execution {

@@ -2,7 +2,9 @@
 // name) and what a strange name could do to its lines. Works on a statement that ClickHouse's own formatter wrote, so
 // comments, heredocs and odd white space are gone and quoting is regular.
 import { refuse, SYSTEM_TABLES, type Verdict } from './decide.ts';
+import { isCollation } from './collations.ts';
 import { isAllowedFunction, isAllowedTableFunction } from './functions.ts';
+import { isAllowedType } from './types.ts';
 
 interface Token {
   readonly kind: 'word' | 'name' | 'text' | 'parameter' | 'mark';
@@ -104,8 +106,10 @@ function decideTokens(tokens: readonly Token[]): Finding {
 function decideToken(token: Token, before: Token | undefined, after: Token | undefined): Finding {
   switch (token.kind) {
     case 'parameter':
-      return /:\s*identifier\b/i.test(token.value)
-        ? refuse('a parameter of type Identifier', 'write the name into the statement')
+      return decideParameter(token.value);
+    case 'text':
+      return isWord(before, 'COLLATE') && !isCollation(token.value.slice(1, -1))
+        ? refuse(`the collation ${token.value.slice(0, 40)}`, "name a language, such as 'de'")
         : undefined;
     case 'mark':
       return token.value === ';' ? refuse('a second statement', 'send one SELECT') : undefined;
@@ -118,7 +122,31 @@ function decideToken(token: Token, before: Token | undefined, after: Token | und
   }
 }
 
+const isWord = (token: Token | undefined, word: string): boolean => token?.kind === 'word' && token.value.toUpperCase() === word;
+
+function decideParameter(text: string): Finding {
+  const type = /^\{\s*[A-Za-z_]\w*\s*:(.*)\}$/s.exec(text)?.[1]?.trim() ?? '';
+  if (isAllowedType(type)) return undefined;
+  if (type.toLowerCase() === 'identifier') return refuse('a parameter of type Identifier', 'write the name into the statement');
+  return refuse(`the parameter ${text.slice(0, 80)}`, 'give it a plain type, such as {name:String}');
+}
+
 const isOpening = (token: Token | undefined): boolean => isMark(token, '(');
+
+/** Names that WITH gives to queries and their columns: `a AS (SELECT …)`, `b(x, y) AS (SELECT …)`. */
+export function declaredByWith(statement: string): readonly string[] {
+  const tokens = tokensOf(statement) ?? [];
+  const declared: string[] = [];
+  for (const [at, token] of tokens.entries()) {
+    if (!isWord(token, 'AS') || !(isOpening(tokens[at + 1]) || isWord(tokens[at + 1], 'MATERIALIZED'))) continue;
+    let first = at - 1;
+    if (isMark(tokens[first], ')')) while (first >= 0 && !isMark(tokens[first], '(')) first -= 1;
+    for (const { kind, value } of tokens.slice(Math.max(0, isOpening(tokens[first]) ? first - 1 : first), at)) {
+      if (kind === 'word' || kind === 'name') declared.push(value);
+    }
+  }
+  return declared;
+}
 
 /** Names that could be taken for a part of a line of the syntax tree. */
 const decideName = (name: string): Finding =>
@@ -127,7 +155,7 @@ const decideName = (name: string): Finding =>
     : undefined;
 
 function decideCall(token: Token, before: Token | undefined): Finding {
-  const afterAs = before?.kind === 'word' && before.value.toUpperCase() === 'AS';
+  const afterAs = isWord(before, 'AS');
   const keyword = token.kind === 'word' && KEYWORDS.has(token.value.toLowerCase());
   if (afterAs || keyword || isAllowedFunction(token.value) || isAllowedTableFunction(token.value)) return undefined;
   return refuse(`the function "${token.value.slice(0, 80)}"`, 'use a function that reads nothing but its arguments');

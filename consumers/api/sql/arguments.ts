@@ -1,0 +1,111 @@
+// Arguments that name something or say how much to make. Such an argument must be written where it can be judged: as a
+// literal or a bound value. What follows from other values (an alias, concat(…), *) is refused there.
+import type { AstNode } from './ast.ts';
+import { isAllowedAggregate, lowerCaseNames } from './functions.ts';
+import { isAllowedType, isZone } from './types.ts';
+
+/** What to do instead; undefined when the arguments are fine. */
+type Rule = (args: readonly AstNode[]) => string | undefined;
+
+const TYPE_ADVICE = 'write a plain type as a literal, such as \'Array(String)\'; states of aggregates are no such type';
+const ZONE_ADVICE = "write the time zone as a literal, such as 'Europe/Berlin'";
+const AGGREGATE_ADVICE = "write the aggregate function as a literal, such as 'sum'";
+
+const typeAt =
+  (at: number): Rule =>
+  (args) => {
+    const text = textOf(args.at(at));
+    return text !== undefined && isAllowedType(text) ? undefined : TYPE_ADVICE;
+  };
+
+const aggregateFirst: Rule = ([first]) => {
+  const [, name] = /^(\w+)(?:\([\d., ]*\))?$/.exec(textOf(first) ?? '') ?? [];
+  return name !== undefined && isAllowedAggregate(name) ? undefined : AGGREGATE_ADVICE;
+};
+
+/** Calls whose value is a moment, which may stand where a zone may stand as well. */
+const MOMENTS = new Set(['todate', 'todate32', 'todatetime', 'todatetime64', 'now', 'today']);
+
+const zonesFrom =
+  (first: number): Rule =>
+  (args) =>
+    args.slice(first).every(isZoneOrNoText) ? undefined : ZONE_ADVICE;
+
+function isZoneOrNoText(node: AstNode): boolean {
+  const text = textOf(node);
+  if (text !== undefined) return isZone(text);
+  if (node.kind === 'Literal') return /^U?Int64_\d+/.test(node.payload);
+  return node.kind === 'Function' && MOMENTS.has(node.payload.toLowerCase());
+}
+
+const atMost =
+  (limit: number, at: number): Rule =>
+  (args) => {
+    const count = /^UInt64_(\d+)/.exec(args[at]?.kind === 'Literal' ? args[at].payload : '')?.[1];
+    return count !== undefined && Number(count) <= limit ? undefined : `write the length as a number of at most ${limit}`;
+  };
+
+/** The text of a literal, which a bound String is as well; undefined for anything else, and for texts with other escapes. */
+function textOf(node: AstNode | undefined): string | undefined {
+  if (node?.kind !== 'Literal') return undefined;
+  return /^'((?:[^'\\]|\\['\\])*)'$/s.exec(node.payload)?.[1]?.replace(/\\(['\\])/g, '$1');
+}
+
+const ZONES: Readonly<Record<number, string>> = {
+  0: 'current_timestamp localtimestamp now nowInBlock',
+  1: `date day dayofmonth dayofyear from_utc_timestamp fromUnixTimestamp64Micro fromUnixTimestamp64Milli fromUnixTimestamp64Nano
+    fromUnixTimestamp64Second fromUTCTimestamp hour last_day microsecond millisecond minute month nanosecond now64 nowInBlock64
+    parseDateTime32BestEffort parseDateTime32BestEffortOrNull parseDateTime32BestEffortOrZero parseDateTimeBestEffort
+    parseDateTimeBestEffortOrNull parseDateTimeBestEffortOrZero parseDateTimeBestEffortUS parseDateTimeBestEffortUSOrNull
+    parseDateTimeBestEffortUSOrZero quarter second timeSlot timezoneOffset to_days to_utc_timestamp toDate toDate32 toDateTime
+    toDateTime32 toDateTimeOrDefault toDateTimeOrNull toDateTimeOrZero toDayOfMonth toDayOfYear toDaysInMonth toDaysSinceYearZero
+    toHour toISOWeek toISOYear toLastDayOfMonth toMicrosecond toMillisecond toMinute toMonday toMonth toMonthNumSinceEpoch
+    toNanosecond toQuarter toRelativeDayNum toRelativeHourNum toRelativeMinuteNum toRelativeMonthNum toRelativeQuarterNum
+    toRelativeSecondNum toRelativeWeekNum toRelativeYearNum toSecond toStartOfDay toStartOfFifteenMinutes toStartOfFiveMinute
+    toStartOfFiveMinutes toStartOfHour toStartOfISOYear toStartOfMicrosecond toStartOfMillisecond toStartOfMinute toStartOfMonth
+    toStartOfNanosecond toStartOfQuarter toStartOfSecond toStartOfTenMinutes toStartOfYear toString toTimeWithFixedDate toTimezone
+    toUnixTimestamp toUTCTimestamp toYear toYearNumSinceEpoch toYYYYMM toYYYYMMDD toYYYYMMDDhhmmss UUIDv7ToDateTime year
+    YYYYMMDDhhmmssToDateTime`,
+  2: `addDays addHours addMicroseconds addMilliseconds addMinutes addMonths addNanoseconds addQuarters addSeconds addWeeks addYears
+    date_bin date_format date_trunc dateName dateTrunc dayofweek formatDateTime formatDateTimeInJodaSyntax from_unixtime
+    fromUnixTimestamp fromUnixTimestampInJodaSyntax parseDateTime parseDateTime64 parseDateTime64BestEffort
+    parseDateTime64BestEffortOrNull parseDateTime64BestEffortOrZero parseDateTime64BestEffortUS parseDateTime64BestEffortUSOrNull
+    parseDateTime64BestEffortUSOrZero parseDateTime64InJodaSyntax parseDateTime64InJodaSyntaxOrNull parseDateTime64InJodaSyntaxOrZero
+    parseDateTime64OrNull parseDateTime64OrZero parseDateTimeInJodaSyntax parseDateTimeInJodaSyntaxOrNull parseDateTimeInJodaSyntaxOrZero
+    parseDateTimeOrNull parseDateTimeOrZero snowflakeIDToDateTime snowflakeIDToDateTime64 str_to_date subtractDays subtractHours
+    subtractMicroseconds subtractMilliseconds subtractMinutes subtractMonths subtractNanoseconds subtractQuarters subtractSeconds
+    subtractWeeks subtractYears time_bucket to_unixtime toDateTime64 toDateTime64OrDefault toDateTime64OrNull toDateTime64OrZero
+    toDayOfWeek toLastDayOfWeek toStartOfInterval toStartOfWeek toWeek toYearWeek tumble tumbleEnd tumbleStart week windowID yearweek
+    YYYYMMDDhhmmssToDateTime64`,
+  3: 'age date_diff dateDiff hop hopEnd hopStart timestamp_diff timestampDiff',
+  6: 'makeDateTime',
+  8: 'makeDateTime64',
+};
+
+const RULES: ReadonlyMap<string, Rule> = new Map([
+  ...rules('CAST _CAST accurateCast accurateCastOrNull accurateCastOrDefault reinterpret variantElement dynamicElement', typeAt(1)),
+  ...rules('JSONExtract JSONExtractCaseInsensitive JSONExtractKeysAndValues JSONExtractKeysAndValuesCaseInsensitive', typeAt(-1)),
+  ...rules('arrayReduce arrayReduceInRanges', aggregateFirst),
+  ...rules('leftPad leftPadUTF8 lpad repeat rightPad rightPadUTF8 rpad toFixedString', atMost(10_000, 1)),
+  ...rules('arrayWithConstant randomFixedString randomPrintableASCII randomString randomStringUTF8 space', atMost(10_000, 0)),
+  ...rules('arrayResize', atMost(100_000, 1)),
+  ...Object.entries(ZONES).flatMap(([first, names]) => rules(names, zonesFrom(Number(first)))),
+]);
+
+function rules(names: string, rule: Rule): readonly (readonly [string, Rule])[] {
+  return lowerCaseNames(names).map((name) => [name, rule]);
+}
+
+/** True when the arguments of a function are judged, so that its bare name must not stand for a call. */
+export const hasRule = (name: string): boolean => RULES.has(name.toLowerCase());
+
+const SPREAD = /^(?:Qualified)?(?:Asterisk|Columns\w+)$/;
+
+/** What to do instead of the arguments of a call; undefined when they are fine. */
+export function adviceOnArguments(node: AstNode): string | undefined {
+  const rule = RULES.get(node.payload.toLowerCase());
+  if (rule === undefined) return undefined;
+  const args = node.children[0]?.children ?? [];
+  if (args.some(({ kind }) => SPREAD.test(kind))) return 'name each argument; * and COLUMNS cannot stand for them';
+  return rule(args);
+}

@@ -1,0 +1,99 @@
+// Types that a statement may name: in CAST and `::`, in functions that take a type as text, in {name:Type} and behind `.:`.
+// A type that is not here is refused, above all states of aggregates: the engine reads those from bytes of the caller.
+
+type Inside = 'nothing' | 'numbers' | 'zone' | 'values' | 'types' | 'named types';
+
+const TYPES: ReadonlyMap<string, Inside> = new Map(
+  (
+    [
+      [
+        'nothing',
+        `int8 int16 int32 int64 int128 int256 uint8 uint16 uint32 uint64 uint128 uint256 float32 float64 bfloat16 string uuid ipv4 ipv6 bool
+        boolean date date32 nothing json dynamic integer int bigint smallint tinyint float double real text char varchar intervalnanosecond
+        intervalmicrosecond intervalmillisecond intervalsecond intervalminute intervalhour intervalday intervalweek intervalmonth
+        intervalquarter intervalyear time`,
+      ],
+      ['numbers', 'decimal decimal32 decimal64 decimal128 decimal256 numeric dec fixedstring time64'],
+      ['zone', 'datetime datetime32 datetime64 timestamp'],
+      ['values', 'enum enum8 enum16'],
+      ['types', 'array nullable lowcardinality map'],
+      ['named types', 'tuple'],
+    ] as const
+  ).flatMap(([inside, names]) => names.split(/\s+/).map((name) => [name, inside] as const)),
+);
+
+const MAX_DEPTH = 20;
+const MAX_NUMBER = 10_000;
+const TOKEN = /\s*(?:([A-Za-z_]\w*)|(`[^`\\]*`|"[^"\\]*")|('(?:[^'\\]|\\.|'')*')|(-?\d+)|([(),=]))/y;
+
+/** Names of the IANA database. What names a file for the engine (`file:…`, a path) is none. */
+export const isZone = (text: string): boolean => /^[A-Za-z][\w+-]*(?:\/[A-Za-z][\w+-]*){0,2}$/.test(text);
+
+/** True for a type of the list whose inner types are on the list as well. */
+export function isAllowedType(text: string): boolean {
+  const tokens = tokensOf(text);
+  if (tokens === undefined) return false;
+  const reader = new Reader(tokens);
+  return reader.type(0) && reader.isAtEnd();
+}
+
+function tokensOf(text: string): readonly string[] | undefined {
+  const tokens: string[] = [];
+  const trimmed = text.trimEnd();
+  TOKEN.lastIndex = 0;
+  while (TOKEN.lastIndex < trimmed.length) {
+    const match = TOKEN.exec(trimmed);
+    if (match === null) return undefined;
+    tokens.push(match[0].trimStart());
+  }
+  return tokens;
+}
+
+/** Reads what stands inside of the parentheses by what the type takes there. */
+class Reader {
+  readonly #tokens: readonly string[];
+  #at = 0;
+
+  constructor(tokens: readonly string[]) {
+    this.#tokens = tokens;
+  }
+
+  isAtEnd(): boolean {
+    return this.#at === this.#tokens.length;
+  }
+
+  type(depth: number): boolean {
+    const name = this.#next().toLowerCase();
+    const inside = TYPES.get(name);
+    if (inside === undefined || depth > MAX_DEPTH) return false;
+    if (name === 'double') this.#take(/^precision$/i);
+    if (!this.#take(/^\($/)) return inside !== 'types';
+    if (inside === 'nothing') return false;
+    do {
+      if (!this.#inner(inside, depth)) return false;
+    } while (this.#take(/^,$/));
+    return this.#take(/^\)$/);
+  }
+
+  #inner(inside: Exclude<Inside, 'nothing'>, depth: number): boolean {
+    if (inside === 'types') return this.type(depth + 1);
+    if (inside === 'named types') {
+      if (/^[\w`"]/.test(this.#tokens[this.#at + 1] ?? '')) this.#at += 1;
+      return this.type(depth + 1);
+    }
+    const token = this.#next();
+    if (inside === 'values') return token.startsWith("'") && (!this.#take(/^=$/) || this.#take(/^-?\d+$/));
+    if (token.startsWith("'")) return inside === 'zone' && isZone(token.slice(1, -1));
+    return /^\d+$/.test(token) && Number(token) <= MAX_NUMBER;
+  }
+
+  #next(): string {
+    return this.#tokens[this.#at++] ?? '';
+  }
+
+  #take(pattern: RegExp): boolean {
+    if (!pattern.test(this.#tokens[this.#at] ?? '')) return false;
+    this.#at += 1;
+    return true;
+  }
+}
