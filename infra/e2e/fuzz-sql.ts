@@ -1,25 +1,36 @@
 // `npm run fuzz:sql -- --statements 10000 [--seed 1]`: hostile statements to POST /v1/sql of a `turnstream up` that runs here.
 // Beside its database there is another one with a secret, made for this and removed. Ends with 1 when a statement that had
-// to be refused ran, when an answer held the secret or a line of /etc/passwd, when anything was a 5xx or took longer than
-// the limits allow, or when a table came, went or lost rows of the secret.
+// to be refused ran, when an answer held the secret or a line of /etc/passwd, when one took longer than twice its limit,
+// when the store ended and did not answer again within 10 s, on any other 5xx, or when a table came, went or lost rows of
+// the secret. `--sweep` takes every name of the engine through every position instead, `--costs` every function of the
+// list through large inputs, both with an engine of their own.
 import { parseArgs } from 'node:util';
 import { connectStore, type ClickHouseStore } from '../clickhouse/client.ts';
 import { loadConfig } from '../config/load.ts';
-import { readServices } from '../app/services-file.ts';
+import { readServices, type Addresses } from '../app/services-file.ts';
 import { generateHostile, hostileParams, type Generated } from '../testing/hostile-sql.ts';
 import { seeded } from '../testing/events.ts';
+import { measureCosts } from './sql-costs.ts';
+import { sweepAll } from './sql-sweep.ts';
 
 const { values: flags } = parseArgs({
   options: {
     statements: { type: 'string', default: '10000' },
     seed: { type: 'string', default: '1' },
-    lanes: { type: 'string', default: '4' },
+    lanes: { type: 'string', default: '2' },
+    sweep: { type: 'boolean', default: false },
+    costs: { type: 'boolean', default: false },
+    only: { type: 'string', default: '' },
   },
 });
 const SECRET = 'sandbox_check.secrets';
 const MARK = 'this-is-the-secret';
-const SLOW_MS = 60_000;
+const RESTART_MS = 10_000;
+const BARE_SHARE = 0.25;
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+const connect = (services: Addresses): ClickHouseStore =>
+  connectStore({ url: services.clickhouseUrl, database: loadConfig(process.env).clickhouseDatabase });
 
 async function tables(store: ClickHouseStore): Promise<string> {
   const rows = await store.query<{ name: string }>(
@@ -28,48 +39,95 @@ async function tables(store: ClickHouseStore): Promise<string> {
   return rows.map(({ name }) => name).join(' ');
 }
 
-interface Found {
-  readonly statuses: Map<number, number>;
-  readonly problems: string[];
-  slowestMs: number;
+interface Answer {
+  /** 0: none came. */
+  readonly status: number;
+  readonly body: string;
 }
 
-function judge({ refused }: Generated, status: number, body: string): string | undefined {
-  if (status >= 500) return `${status}: ${body}`;
-  if (body.includes(MARK) || /root:[x*]?:0:/.test(body)) return `it read outside: ${body}`;
-  if (refused && status === 200) return `it ran: ${body}`;
-  return undefined;
-}
-
-async function lane(api: string, next: () => Generated | undefined, found: Found): Promise<void> {
-  for (let one = next(); one !== undefined; one = next()) {
-    const began = performance.now();
-    const body = JSON.stringify({ query: one.query, params: hostileParams(SECRET), format: 'TSV' });
+async function ask(api: string, query: string): Promise<Answer> {
+  const body = JSON.stringify({ query, params: hostileParams(SECRET), format: 'TSV' });
+  try {
     const answer = await fetch(`${api}/v1/sql`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
-    const problem = judge(one, answer.status, await answer.text());
-    const ms = performance.now() - began;
-    found.slowestMs = Math.max(found.slowestMs, ms);
-    found.statuses.set(answer.status, (found.statuses.get(answer.status) ?? 0) + 1);
-    if (problem !== undefined) found.problems.push(`${JSON.stringify(one.query)} => ${problem.slice(0, 300)}`);
-    if (ms > SLOW_MS) found.problems.push(`${JSON.stringify(one.query)} took ${Math.round(ms)} ms`);
+    return { status: answer.status, body: await answer.text() };
+  } catch (error) {
+    return { status: 0, body: String(error) };
   }
 }
 
-async function main(): Promise<void> {
-  const services = readServices(loadConfig(process.env).dataDir);
+class Fuzz {
+  readonly statuses = new Map<number, number>();
+  readonly problems: string[] = [];
+  bare = 0;
+  slowestMs = 0;
+  storeEnds = 0;
+  readonly #api: string;
+  readonly #slowMs: number;
+  #recovering: Promise<void> | undefined;
+
+  constructor(api: string, maxSeconds: number) {
+    this.#api = api;
+    this.#slowMs = maxSeconds * 2_000;
+  }
+
+  async lane(next: () => Generated | undefined): Promise<void> {
+    for (let one = next(); one !== undefined; one = next()) await this.#one(one);
+  }
+
+  async #one(one: Generated): Promise<void> {
+    await this.#recovering;
+    const began = performance.now();
+    const { status, body } = await ask(this.#api, one.query);
+    const ms = performance.now() - began;
+    if (one.bare) this.bare += 1;
+    this.slowestMs = Math.max(this.slowestMs, ms);
+    this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
+    const problem = problemOf(one, status, body);
+    const said = JSON.stringify(one.query.slice(0, 500));
+    if (problem !== undefined) this.problems.push(`${said} => ${problem.slice(0, 300)}`);
+    if (ms > this.#slowMs) this.problems.push(`${said} took ${Math.round(ms)} ms`);
+    if (status === 503) await (this.#recovering ??= this.#recover(said));
+  }
+
+  /** The store ends itself when a statement outlives its limits; it must be back soon. */
+  async #recover(query: string): Promise<void> {
+    const began = performance.now();
+    this.storeEnds += 1;
+    while ((await ask(this.#api, 'select 1')).status !== 200) {
+      if (performance.now() - began > 6 * RESTART_MS) break;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    const ms = Math.round(performance.now() - began);
+    if (ms > RESTART_MS) this.problems.push(`${query} ended the store for ${ms} ms`);
+    this.#recovering = undefined;
+  }
+}
+
+function problemOf({ refused }: Generated, status: number, body: string): string | undefined {
+  if (status === 0 || (status >= 500 && status !== 503)) return `${status}: ${body}`;
+  if (body.includes(MARK) || /root:[x*]?:0:/.test(body)) return `it read outside: ${body}`;
+  if (refused && (status === 200 || status === 503)) return `it ran: ${status} ${body}`;
+  return undefined;
+}
+
+async function fuzz(): Promise<boolean> {
+  const config = loadConfig(process.env);
+  const services = readServices(config.dataDir);
   if (services === undefined)
     throw new Error('no turnstream runs here; start one with npm start, and give TURNSTREAM_DATA_DIR if it has one of its own');
-  const store = connectStore({ url: services.clickhouseUrl, database: loadConfig(process.env).clickhouseDatabase });
+  const store = connect(services);
   await store.command('create database if not exists sandbox_check');
   await store.command(`create or replace table ${SECRET} (line String) engine = MergeTree order by line`);
   await store.command(`insert into ${SECRET} select '${MARK}'`);
   const before = await tables(store);
   const statements = generateHostile(seeded(Number(flags.seed)), SECRET);
-  let left = Number(flags.statements);
+  const total = Number(flags.statements);
+  let left = total;
   const next = (): Generated | undefined => (left-- > 0 ? statements.next().value : undefined);
-  const found: Found = { statuses: new Map(), problems: [], slowestMs: 0 };
+  const found = new Fuzz(services.apiUrl, config.sqlMaxSeconds);
+  const began = performance.now();
   try {
-    await Promise.all(Array.from({ length: Number(flags.lanes) }, () => lane(services.apiUrl, next, found)));
+    await Promise.all(Array.from({ length: Number(flags.lanes) }, () => found.lane(next)));
     if ((await tables(store)) !== before) found.problems.push('a table came or went');
     const [kept] = await store.query<{ n: number }>(`select count() as n from ${SECRET} where line = '${MARK}'`);
     if (Number(kept?.n) !== 1) found.problems.push('the secret was changed');
@@ -77,12 +135,21 @@ async function main(): Promise<void> {
     await store.command('drop database sandbox_check');
     await store.close();
   }
+  if (total >= 1_000 && found.bare < total * BARE_SHARE) found.problems.push('too few statements name something without a parenthesis');
   for (const problem of found.problems.slice(0, 50)) say(`FAILED ${problem}`);
   const statuses = [...found.statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${count} x ${status}`);
   say(
-    `${flags.statements} statements of seed ${flags.seed}: ${statuses.join(', ')}; slowest ${Math.round(found.slowestMs)} ms; ${found.problems.length} problems`,
+    `${total} statements of seed ${flags.seed} in ${Math.round((performance.now() - began) / 1_000)} s, ` +
+      `${((100 * found.bare) / total).toFixed(1)} % with a dangerous name and no parenthesis: ${statuses.join(', ')}; ` +
+      `slowest ${Math.round(found.slowestMs)} ms; the store ended ${found.storeEnds} times; ${found.problems.length} problems`,
   );
-  process.exitCode = found.problems.length === 0 ? 0 : 1;
+  return found.problems.length === 0;
+}
+
+async function main(): Promise<void> {
+  if (flags.sweep) process.exitCode = (await sweepAll(say)) ? 0 : 1;
+  else if (flags.costs) process.exitCode = (await measureCosts({ say, only: flags.only })) ? 0 : 1;
+  else process.exitCode = (await fuzz()) ? 0 : 1;
 }
 
 await main();

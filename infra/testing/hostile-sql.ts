@@ -1,6 +1,7 @@
 // Hostile statements by the thousand, out of a seed: cores that read outside or write, put where a harmless statement can
-// hold them, in disguise; and the listed ones (sql-statements.ts) with words dropped, doubled, swapped and spliced. Of the
-// latter some are harmless by chance, so that only what came of them can be judged.
+// hold them, in disguise; cores that name something dangerous without calling it; statements that once stalled or killed
+// the engine, and ones that take all that they may; and the listed ones (sql-statements.ts) with words dropped, doubled,
+// swapped and spliced. Of the last two some run, so that only what came of them can be judged.
 import { hostileStatements, legitimateStatements } from './sql-statements.ts';
 
 /** What the generated statements are after, by the name of a table outside of the project's database. */
@@ -24,6 +25,98 @@ const cores = (secret: string): readonly string[] => [
   "select * from executable('id', 'TSV', 'a String')",
   'select 1 settings readonly = 0',
   `select 1 where 1 in ${secret}`,
+];
+
+const FUNCTIONS = [
+  'file',
+  'hostName',
+  'currentUser',
+  'serverUUID',
+  'getSetting',
+  'getMacro',
+  'getServerSetting',
+  'filesystemAvailable',
+  'sleep',
+  'sleepEachRow',
+  'showCertificate',
+  'tcpPort',
+  'dictGet',
+  'joinGet',
+  'catboostEvaluate',
+  'initializeAggregation',
+  'finalizeAggregation',
+  'formatRow',
+  'editDistance',
+  'JSONMergePatch',
+  'logTrace',
+  'demangle',
+];
+
+/** A dangerous name that no parenthesis follows. */
+const bareCores: readonly ((name: string, secret: string) => string)[] = [
+  (name) => `select arrayMap(${name}, ['/etc/passwd'])`,
+  (name) => `select arrayMap(\`${name}\`, ['/etc/passwd'])`,
+  (name) => `select arrayMap("${name}", [1], [2])`,
+  (name) => `select arrayFilter(${name}, ['/etc/passwd'])`,
+  (name) => `select arraySort(${name}, ['/etc/passwd', '/etc/group'])`,
+  (name) => `select arrayFold(${name}, ['/etc/passwd'], '')`,
+  (name) => `select mapApply(${name}, map('a', '/etc/passwd'))`,
+  (name) => `with ${name} as f select arrayMap(f, ['/etc/passwd'])`,
+  (name) => `select (select 1 as ${name}), arrayMap(${name}, ['/etc/passwd'])`,
+  (name) => `select arrayMap(${name} -> 1, [1]), arrayMap(${name}, ['/etc/passwd'])`,
+  (name) => `with ${name} as (select 1) select arrayMap(${name}, ['/etc/passwd'])`,
+  (name) => `select arrayMap(${name}, ['/etc/passwd']) from (select 1) as t(${name})`,
+  (name) => `select * apply ${name} from steps`,
+  (name) => `select columns('run_id') apply ${name} from steps`,
+  (name) => `select arrayMap((x -> ${name}), ['/etc/passwd'])`,
+  (name) => `select arrayReduce('${name}', ['/etc/passwd'])`,
+  (name) => `select arrayReduce('${name}State', [1])`,
+  (name) => `select 1 settings ${name} = 1`,
+  (_, secret) => `select 1 in ${secret}`,
+  (_, secret) => `select ${secret}.line`,
+  () => 'select 1 from system.tables',
+  () => 'select 1 in system.users',
+  () => 'select {column:Identifier} from {table:Identifier}',
+  () => "select 'x'::AggregateFunction(sum, UInt8)",
+  () => "select CAST('x', 'SimpleAggregateFunction(sum, UInt8)')",
+  () => "select CAST('x' as Array(AggregateFunction(groupArray, String)))",
+  () => "select accurateCast('x', concat('Aggregate', 'Function(sum, UInt8)'))",
+  () => "select JSONExtract('{}', 'a', 'AggregateFunction(sum, UInt8)')",
+  () => "select 1 as a order by a collate 'de@collation=phonebook'",
+  () => "select toTimezone(now(), 'file:/usr/share/zoneinfo/UTC')",
+  () => "select toTimezone(now(), concat('file', ':/usr/share/zoneinfo/UTC'))",
+  () => "select arrayMap(toString, [now()], ['file:/usr/share/zoneinfo/UTC'])",
+  () => "select '2020-01-01'::DateTime('file:/usr/share/zoneinfo/UTC')",
+  () => "with 'file:/usr/share/zoneinfo/UTC' as zone select toHour(now(), zone)",
+];
+
+/** Each stalled the engine for longer than twice its limit, or killed it. */
+const killers: readonly string[] = [
+  `length(JSONMergePatch(concat(repeat('{"a":', 200000), '1', repeat('}', 200000)), '{}'))`,
+  `length(jsonMergePatch(concat(repeat(repeat('{"a":', 10000), 20), '1', repeat(repeat('}', 10000), 20)), '{}'))`,
+  "editDistance(repeat('a', 60000), repeat('b', 60000))",
+  "editDistanceUTF8(repeat(repeat('a', 6000), 10), repeat(repeat('b', 6000), 10))",
+  "damerauLevenshteinDistance(repeat('a', 60000), repeat('b', 60000))",
+  "jaroWinklerSimilarity(repeat('a', 600000), repeat('b', 600000))",
+  'arrayLevenshteinDistance(range(60000), arrayReverse(range(60000)))',
+  'arrayLevenshteinDistanceWeighted(range(60000), range(60000), range(60000), range(60000))',
+  'arraySimilarity(range(60000), range(60000), range(60000), range(60000))',
+  'seriesDecomposeSTL(arrayMap(x -> sin(x), range(3000000)), 1000)',
+  'seriesPeriodDetectFFT(arrayMap(x -> sin(x), range(3000000)))',
+  'sleepEachRow(3)',
+  "arrayMap(editDistance, [repeat('a', 60000)], [repeat('b', 60000)])",
+];
+
+/** Allowed, and bounded by their limits alone. */
+const heavy: readonly string[] = [
+  'select count() from numbers(1000000000000) where sipHash64(number) = 1',
+  'select count() from numbers(1000000) as a, numbers(1000000) as b where a.number = b.number + 1',
+  'select length(groupArray(toString(number))) from numbers(1000000000)',
+  'with recursive t as (select 1 as n union all select n + 1 from t) select count() from t',
+  'select length(range(100000000000))',
+  "select countMatches(repeat(repeat('a', 10000), 100), 'a.*?b|a')",
+  'select number from numbers(10000000000) order by sipHash64(number) limit 3',
+  'select 1 as a order by a with fill from 0 to 1000000000000 step 1 limit 100000000000, 1',
 ];
 
 const holders: readonly ((inner: string) => string)[] = [
@@ -104,18 +197,25 @@ export interface Generated {
   readonly query: string;
   /** Refused for certain; otherwise it may be harmless by chance. */
   readonly refused: boolean;
+  /** What is dangerous in it is a name that no parenthesis follows. */
+  readonly bare: boolean;
 }
 
 /** One after the other, the same for the same `random`. `secret` is a table outside of the project's database. */
 export function* generateHostile(random: Random, secret: string): Generator<Generated, never> {
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
   const own = cores(secret);
+  const hidden = (core: string): string => {
+    let query = core;
+    for (let depth = Math.floor(random() * 4); depth > 0; depth -= 1) query = pick(holders)(query);
+    return pick(disguises)(query, random);
+  };
   for (;;) {
-    if (random() < 0.4) yield { query: mutated(pick, random), refused: false };
-    else {
-      let query: string = pick(own);
-      for (let depth = Math.floor(random() * 4); depth > 0; depth -= 1) query = pick(holders)(query);
-      yield { query: pick(disguises)(query, random), refused: true };
-    }
+    const kind = random();
+    if (kind < 0.3) yield { query: mutated(pick, random), refused: false, bare: false };
+    else if (kind < 0.65) yield { query: hidden(pick(bareCores)(pick(FUNCTIONS), secret)), refused: true, bare: true };
+    else if (kind < 0.7) yield { query: hidden(`select ${pick(killers)}`), refused: true, bare: false };
+    else if (kind < 0.704) yield { query: pick(heavy), refused: false, bare: false };
+    else yield { query: hidden(pick(own)), refused: true, bare: false };
   }
 }

@@ -7,7 +7,7 @@ import { isAllowedType, isZone } from './types.ts';
 /** What to do instead; undefined when the arguments are fine. */
 type Rule = (args: readonly AstNode[]) => string | undefined;
 
-const TYPE_ADVICE = 'write a plain type as a literal, such as \'Array(String)\'; states of aggregates are no such type';
+const TYPE_ADVICE = "write a plain type as a literal, such as 'Array(String)'; states of aggregates are no such type";
 const ZONE_ADVICE = "write the time zone as a literal, such as 'Europe/Berlin'";
 const AGGREGATE_ADVICE = "write the aggregate function as a literal, such as 'sum'";
 

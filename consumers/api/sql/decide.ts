@@ -128,7 +128,10 @@ function decideIdentifier(node: AstNode, call: AstNode | undefined, scope: Scope
     case 'known':
       return ALLOWED;
     case 'function':
-      return refuse(`the name ${name}, which is a function of ClickHouse`, 'choose another alias, or write the table before a column: t.name');
+      return refuse(
+        `the name ${name}, which is a function of ClickHouse`,
+        'choose another alias, or write the table before a column: t.name',
+      );
     case 'call only':
       return refuse(`the function ${name} without its arguments`, `write a call, x -> ${node.payload}(x), or choose another alias`);
     case 'type':

@@ -54,7 +54,11 @@ const identifiersOf = (list: AstNode | undefined): readonly string[] =>
 export type Standing = 'known' | 'unknown' | 'function' | 'call only' | 'type';
 
 /** `call` is the function whose argument the identifier is, where it is one. */
-export function standingOf(node: AstNode, call: AstNode | undefined, known: Vocabulary & { readonly declared: ReadonlySet<string> }): Standing {
+export function standingOf(
+  node: AstNode,
+  call: AstNode | undefined,
+  known: Vocabulary & { readonly declared: ReadonlySet<string> },
+): Standing {
   const name = node.payload;
   const [path = '', ...types] = name.split(/\.:`([^`]*)`/).filter((_, at) => at === 0 || at % 2 === 1);
   if (!types.every(isAllowedType)) return 'type';
@@ -68,7 +72,10 @@ const takesLambda = (call: AstNode | undefined): boolean =>
   call !== undefined && /^(?:array|map)/i.test(call.payload) && (call.children[0]?.children.length ?? 0) > 1;
 
 /** The whole, or what stands before one of its dots. */
-function isKnown(path: string, { names, declared }: { readonly names: ReadonlySet<string>; readonly declared: ReadonlySet<string> }): boolean {
+function isKnown(
+  path: string,
+  { names, declared }: { readonly names: ReadonlySet<string>; readonly declared: ReadonlySet<string> },
+): boolean {
   for (let end = path.length; end > 0; end = path.lastIndexOf('.', end - 1)) {
     const name = path.slice(0, end);
     if (names.has(name) || declared.has(name) || OTHERS.has(name) || UNNAMED.test(name)) return true;
@@ -77,7 +84,10 @@ function isKnown(path: string, { names, declared }: { readonly names: ReadonlySe
 }
 
 /** Up to three names that are written nearly so, for the message. */
-export function namesLike(name: string, known: { readonly names: ReadonlySet<string>; readonly declared: ReadonlySet<string> }): readonly string[] {
+export function namesLike(
+  name: string,
+  known: { readonly names: ReadonlySet<string>; readonly declared: ReadonlySet<string> },
+): readonly string[] {
   const wanted = name.slice(name.lastIndexOf('.') + 1).toLowerCase();
   if (wanted.length > 60) return [];
   const near = [...known.declared, ...known.names].filter(

@@ -101,7 +101,8 @@ function assertAllowed(verdict: Verdict): void {
 }
 
 function refusalOf({ unknown, part, instead }: Refusal): PlatformError {
-  if (unknown === true) return new PlatformError('SQL_INVALID', `checking the query: ${part} is nowhere in this database or the query; ${instead}`);
+  if (unknown === true)
+    return new PlatformError('SQL_INVALID', `checking the query: ${part} is nowhere in this database or the query; ${instead}`);
   return new PlatformError('SQL_REFUSED', `checking the query: ${part} is refused here; ${instead}`);
 }
 

@@ -1,0 +1,28 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectStore, type ClickHouseStore } from '../../../infra/clickhouse/client.ts';
+import { migrate } from '../../../infra/clickhouse/migrate.ts';
+import { sweepNames } from '../../../infra/testing/sql-sweep.ts';
+import { startTestStore, type TestStore } from '../../../infra/testing/store.ts';
+
+let engine: TestStore;
+let store: ClickHouseStore;
+
+beforeAll(async () => {
+  engine = await startTestStore();
+  store = connectStore({ url: engine.url, database: 'turnstream' });
+  await migrate(store);
+});
+
+afterAll(async () => {
+  await store.close();
+  await engine.stop();
+});
+
+describe('names of the engine', () => {
+  it('are refused wherever they can stand, unless they are on a list', { timeout: 300_000 }, async () => {
+    const swept = await sweepNames(store, { dense: true, lanes: 4 });
+    console.log(JSON.stringify(swept.map(({ holes, ...rest }) => ({ ...rest, holes: holes.length }))));
+    expect(swept.flatMap(({ kind, holes }) => holes.map((hole) => `${kind}, ${hole}`))).toEqual([]);
+    for (const { kind, statements } of swept) expect(statements, kind).toBeGreaterThan(20);
+  });
+});

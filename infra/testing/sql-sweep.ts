@@ -1,0 +1,94 @@
+// Takes every name that the engine at hand has (functions, combinators, table functions, types, settings, formats,
+// collations, system tables) through every position of a statement and finds those that are let through without being on
+// a list. An engine that brings new names finds them refused, or is found out here.
+import { SYSTEM_TABLES } from '../../consumers/api/sql/decide.ts';
+import { isAllowedAggregate, isAllowedFunction, isAllowedTableFunction } from '../../consumers/api/sql/functions.ts';
+import { judge } from '../../consumers/api/sql/sandbox.ts';
+import { isCollation } from '../../consumers/api/sql/collations.ts';
+import { isAllowedType } from '../../consumers/api/sql/types.ts';
+import { isPlatformError } from '../../streams/core/errors.ts';
+import type { Store } from '../../streams/core/ports.ts';
+import * as positions from './sql-positions.ts';
+
+export interface Swept {
+  readonly kind: string;
+  readonly names: number;
+  readonly statements: number;
+  /** `position: statement`, of what should have been refused. */
+  readonly holes: readonly string[];
+}
+
+interface Sweep {
+  readonly kind: string;
+  /** One column, `name`. */
+  readonly names: string;
+  readonly positions: readonly positions.Position[];
+  readonly isListed: (name: string) => boolean;
+  readonly every?: number;
+}
+
+const FUNCTIONS = 'select name from system.functions union distinct select name from system.table_functions';
+const COLLATIONS =
+  "select name from system.collations union all select arrayJoin(['de@collation=phonebook', '../de', 'de_DE', '']) as name";
+const COMBINED = `select arrayJoin([concat(name, suffix), concat(name, suffix, 'If')]) as name from
+  (select name from system.functions where is_aggregate) as functions,
+  (select name as suffix from system.aggregate_function_combinators) as combinators`;
+
+/** Of a place that has one check for all names, CI takes one name in eight. */
+const sweeps: readonly Sweep[] = [
+  { kind: 'functions', names: FUNCTIONS, positions: positions.functionPositions, isListed: isAllowedFunction },
+  { kind: 'functions in texts', names: FUNCTIONS, positions: positions.namedInText, isListed: isAllowedAggregate, every: 8 },
+  { kind: 'functions in types', names: FUNCTIONS, positions: positions.namedInTypes, isListed: () => false, every: 8 },
+  { kind: 'combinators', names: COMBINED, positions: positions.aggregatePositions, isListed: isAllowedFunction, every: 8 },
+  {
+    kind: 'table functions',
+    names: 'select name from system.table_functions',
+    positions: positions.tableFunctionPositions,
+    isListed: isAllowedTableFunction,
+  },
+  { kind: 'types', names: 'select name from system.data_type_families', positions: positions.typePositions, isListed: isAllowedType },
+  { kind: 'settings', names: 'select name from system.settings', positions: positions.settingPositions, isListed: () => false, every: 32 },
+  { kind: 'formats', names: 'select name from system.formats', positions: positions.formatPositions, isListed: () => false },
+  { kind: 'collations', names: COLLATIONS, positions: positions.collationPositions, isListed: isCollation },
+  {
+    kind: 'system tables',
+    names: "select name from system.tables where database = 'system'",
+    positions: positions.tablePositions,
+    isListed: (name) => SYSTEM_TABLES.has(name),
+  },
+];
+
+/** `dense`: what CI has time for. */
+export async function sweepNames(store: Store, options: { readonly dense: boolean; readonly lanes: number }): Promise<readonly Swept[]> {
+  const results: Swept[] = [];
+  for (const sweep of sweeps) results.push(await sweepOne(store, sweep, options));
+  return results;
+}
+
+async function sweepOne(store: Store, sweep: Sweep, options: { readonly dense: boolean; readonly lanes: number }): Promise<Swept> {
+  const every = options.dense ? (sweep.every ?? 1) : 1;
+  const rows = await store.query<{ name: string }>(`select distinct name from (${sweep.names}) order by name`);
+  const names = rows.map(({ name }) => name).filter((name, at) => !sweep.isListed(name) && at % every === 0);
+  const cases = names.flatMap((name) =>
+    sweep.positions.filter(({ rare }) => !options.dense || rare !== true).map(({ position, write }) => ({ position, query: write(name) })),
+  );
+  const holes: string[] = [];
+  const left = cases.values();
+  const lane = async (): Promise<void> => {
+    for (const { position, query } of left) if (!(await isRefused(store, query))) holes.push(`${position}: ${query}`);
+  };
+  await Promise.all(Array.from({ length: options.lanes }, lane));
+  return { kind: sweep.kind, names: names.length, statements: cases.length, holes };
+}
+
+/** False when it would run. Throws when it was not judged at all. */
+async function isRefused(store: Store, query: string): Promise<boolean> {
+  try {
+    await judge(store, { query, params: { path: '1' } });
+    return false;
+  } catch (error) {
+    if (isPlatformError(error, 'SQL_REFUSED') || isPlatformError(error, 'SQL_INVALID') || isPlatformError(error, 'STORE_REFUSED'))
+      return true;
+    throw error;
+  }
+}
