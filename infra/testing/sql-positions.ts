@@ -66,7 +66,6 @@ export const aggregatePositions: readonly Position[] = [
 export const namedInText: readonly Position[] = [
   { position: 'arrayReduce', write: (n) => `select arrayReduce(${text(n)}, [1])` },
   { position: 'arrayReduce with -If', write: (n) => `select arrayReduce(${text(`${n}If`)}, [1], [1])`, rare: true },
-  { position: 'arrayReduceInRanges', write: (n) => `select arrayReduceInRanges(${text(n)}, [(1, 1)], [1])`, rare: true },
 ];
 
 export const namedInTypes: readonly Position[] = [

@@ -182,6 +182,35 @@ export const hostileStatements: readonly string[] = [
   "select generateSerialID('x')",
   "select fuzzQuery('select 1')",
   'select notAFunctionAtAll(1)',
+  // names without a call
+  "select arrayMap(file, ['/etc/passwd'])",
+  "select arrayMap(`file`, ['/proc/self/environ'])",
+  "select (select 1 as file), arrayMap(file, ['/etc/passwd'])",
+  "select arrayMap(file -> 1, [1]), arrayMap(file, ['/etc/passwd'])",
+  "with file as f select arrayMap(f, ['/etc/passwd'])",
+  "select mapApply(file, map('a', '/etc/passwd'))",
+  'select arrayMap(hostName, [1])',
+  "select arrayMap(toString, [now()], ['file:/usr/share/zoneinfo/UTC'])",
+  "select CAST('x' as AggregateFunction(sum, UInt8))",
+  "select 'x'::Array(SimpleAggregateFunction(sum, UInt8))",
+  "select accurateCast('x', concat('Aggregate', 'Function(sum, UInt8)'))",
+  "select JSONExtract('{}', 'a', 'AggregateFunction(sum, UInt8)')",
+  "select toTimezone(now(), 'file:/usr/share/zoneinfo/UTC')",
+  "select toHour(now(), concat('file', ':/usr/share/zoneinfo/UTC'))",
+  "select '2020-01-01'::DateTime('file:/usr/share/zoneinfo/UTC')",
+  'select toTimezone(*) from (select now() as a, 1 as b)',
+  "select arrayReduce('sumState', [1])",
+  "select arrayReduce(concat('s', 'um'), [1])",
+  "select 1 as a order by a collate 'de@collation=phonebook'",
+  'select sumState(step) from steps',
+  // what the engine does not stop
+  `select length(JSONMergePatch(concat(repeat('{"a":', 200000), '1', repeat('}', 200000)), '{}'))`,
+  "select editDistance(repeat('a', 60000), repeat('b', 60000))",
+  'select arrayLevenshteinDistance(range(60000), range(60000))',
+  'select seriesDecomposeSTL(arrayMap(x -> sin(x), range(3000000)), 1000)',
+  'select hasAll(range(3000000), arrayReverse(range(3000000)))',
+  'select arrayFold((acc, x) -> acc + x, range(3000000), toInt64(0))',
+  "select length(repeat(repeat('a', 1000000), 1000))",
   // tables of others
   'select * from system.users',
   'select * from system.tables',
@@ -259,7 +288,8 @@ export interface LegitimateStatement {
   readonly params?: Readonly<Record<string, unknown>>;
 }
 
-const plain = (query: string): LegitimateStatement => ({ query });
+const plain = (query: string, params?: LegitimateStatement['params']): LegitimateStatement =>
+  params === undefined ? { query } : { query, params };
 
 /** Each must be answered with 200. */
 export const legitimateStatements: readonly LegitimateStatement[] = [
@@ -340,6 +370,17 @@ export const legitimateStatements: readonly LegitimateStatement[] = [
   plain('(select 1) union all (select 2)'),
   plain('select now() - interval 1 day, today(), toYYYYMM(now()), toUnixTimestamp64Micro(now64(6))'),
   plain('select a.step, b.step from steps as a asof join steps as b on a.run_id = b.run_id and a.step >= b.step'),
+  plain("select arrayMap(lower, ['A']), arraySort(x -> -x, [1, 2]), arraySum(x -> x * 2, [1, 2]), mapKeys(map('a', 1))"),
+  plain('with t(a, b) as (select 1, 2), u as (select a from t) select t.a, b, u.a from t, u'),
+  plain('select q.x, y from (select 1 as x, 2 as y) as q order by x, q.y'),
+  plain("select toStartOfHour(occurred_at, 'Europe/Berlin') as hour, toHour(hour) as h, count() from turns group by hour, h order by hour"),
+  plain("select run_id, step from steps order by run_id collate 'de', step"),
+  plain('select dummy, number from system.one, numbers(2)'),
+  plain("select hasAny(groupArray(tool), ['search', 'access']) from turns group by run_id"),
+  plain("select JSONExtract(tool_arguments, 'query', 'String'), JSONExtractString(tool_arguments, 'query') from turns limit 2"),
+  plain("select arrayReduce('quantiles(0.5, 0.9)', [1, 2, 3]), repeat('=', 10), rightPad('a', 5, '.')"),
+  plain('select _table, _part, t.step from steps as t limit 1'),
+  plain('select {zone:String} as zone, toTimezone(at, {zone:String}) from steps limit 1', { zone: 'UTC' }),
   { query: 'select * from steps where run_id = {run:String} and step >= {from:Int32}', params: { run: 'run-a', from: 1 } },
   {
     query: 'select {list:Array(Int32)} as list, {text:String} as text, {flag:Bool} as flag',

@@ -45,6 +45,22 @@ const atMost =
     return count !== undefined && Number(count) <= limit ? undefined : `write the length as a number of at most ${limit}`;
   };
 
+const SHORT_CHARS = 10_000;
+
+/** Compares each element with each: one of the two must be written out. */
+const oneIsShort: Rule = (args) =>
+  args.some(isShortList) ? undefined : "write one of the two as a list, such as ['a', 'b']; or use arrayIntersect";
+
+function isShortList(node: AstNode): boolean {
+  if (node.kind === 'Literal') return node.payload.length <= SHORT_CHARS;
+  const items = node.children[0]?.children ?? [];
+  if (node.kind !== 'Function' || items.length > 100) return false;
+  return node.payload === 'array' ? items.every(isSingle) : node.payload === '_CAST' && items.every(isShortList);
+}
+
+/** A column's value or a literal: what would be many elements stands in an array of its own. */
+const isSingle = ({ kind }: AstNode): boolean => kind === 'Literal' || kind === 'Identifier';
+
 /** The text of a literal, which a bound String is as well; undefined for anything else, and for texts with other escapes. */
 function textOf(node: AstNode | undefined): string | undefined {
   if (node?.kind !== 'Literal') return undefined;
@@ -85,7 +101,8 @@ const ZONES: Readonly<Record<number, string>> = {
 const RULES: ReadonlyMap<string, Rule> = new Map([
   ...rules('CAST _CAST accurateCast accurateCastOrNull accurateCastOrDefault reinterpret variantElement dynamicElement', typeAt(1)),
   ...rules('JSONExtract JSONExtractCaseInsensitive JSONExtractKeysAndValues JSONExtractKeysAndValuesCaseInsensitive', typeAt(-1)),
-  ...rules('arrayReduce arrayReduceInRanges', aggregateFirst),
+  ...rules('arrayReduce', aggregateFirst),
+  ...rules('hasAll hasAny', oneIsShort),
   ...rules('leftPad leftPadUTF8 lpad repeat rightPad rightPadUTF8 rpad toFixedString', atMost(10_000, 1)),
   ...rules('arrayWithConstant randomFixedString randomPrintableASCII randomString randomStringUTF8 space', atMost(10_000, 0)),
   ...rules('arrayResize', atMost(100_000, 1)),

@@ -124,11 +124,102 @@ describe('decisions', () => {
   });
 });
 
+const lines = (text: string): readonly string[] => text.split('\n');
+/** `f(a, b)` as the tree shows it; an argument may be a tree itself. */
+const callOf = (name: string, ...args: readonly string[]): string =>
+  [`Function ${name} (children 1)`, ` ExpressionList (children ${args.length})`, ...args.flatMap(lines).map((line) => `  ${line}`)].join(
+    '\n',
+  );
+const selecting = (...items: readonly string[]): string =>
+  query('SelectQuery (children 1)', ` ExpressionList (children ${items.length})`, ...items.flatMap(lines).map((line) => `  ${line}`));
+
+describe('names', () => {
+  it.each([
+    ['a column', 'Identifier reward'],
+    ['a column with its table', 'Identifier turns.reward'],
+    ['an element of a column', 'Identifier a.b.c'],
+    ['an allowed function for a lambda', callOf('arrayMap', 'Identifier lower', 'Identifier a')],
+    ['a parameter of a lambda', callOf('lambda', callOf('tuple', 'Identifier x'), 'Identifier x')],
+    ['a plain type behind a path', 'Identifier a.b.:`Int64`'],
+    ['a name of WITH', 'Identifier kept'],
+  ])('allow %s', (_what, item) => {
+    expect(decide(selecting(item), { database: 'turnstream', vocabulary, declared: ['kept'] })).toEqual({ allowed: true });
+  });
+
+  it.each([
+    ['a function that is not allowed', 'Identifier file', '"file", which is a function'],
+    ['such a function for a lambda', callOf('arrayMap', 'Identifier file', 'Identifier a'), '"file", which is a function'],
+    ['such a function under an alias', 'Identifier file (alias f)', '"file", which is a function'],
+    ['a function whose arguments are judged', callOf('arrayMap', 'Identifier toHour', 'Identifier a', 'Identifier a'), '"toHour" without'],
+    ['a state behind a path', 'Identifier a.b.:`AggregateFunction(sum, Int8)`', 'the type in'],
+    ['a database of others', 'Identifier other.a', '"other.a"'],
+  ])('refuse %s', (_what, item, part) => {
+    expect(verdict(selecting(item))).toMatchObject({ allowed: false, part: expect.stringContaining(part) as string });
+  });
+
+  it('do not open a function where a statement declares its name elsewhere', () => {
+    const inner = ['Literal UInt64_1 (alias file)', callOf('arrayMap', 'Identifier file', "Literal Array_['/etc/passwd']")];
+    expect(verdict(selecting(...inner))).toMatchObject({ allowed: false });
+    expect(verdict(selecting('Literal UInt64_1 (alias mine)', 'Identifier mine'))).toEqual({ allowed: true });
+    expect(verdict(selecting("Literal 'x (alias mine)'", 'Identifier mine'))).toMatchObject({ allowed: false, unknown: true });
+  });
+
+  it('that are nowhere are reported with those that are close', () => {
+    expect(verdict(selecting('Identifier rewards'))).toMatchObject({
+      unknown: true,
+      instead: expect.stringContaining('"reward"') as string,
+    });
+  });
+
+  it('that nobody declared are never allowed', () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[a-z][a-zA-Z]{0,12}$/), (name) => {
+        const allowed = isAllowedFunction(name) || vocabulary.names.has(name) || /^(?:all|system|number|dummy|zero|c\d+)$/.test(name);
+        expect(verdict(selecting(`Identifier ${name}`)).allowed).toBe(allowed);
+      }),
+    );
+  });
+});
+
+describe('arguments that name something', () => {
+  it.each([
+    callOf('CAST', 'Identifier a', "Literal 'Array(Nullable(String))'"),
+    callOf('toHour', 'Identifier a', "Literal 'Europe/Berlin'"),
+    callOf('toStartOfInterval', 'Identifier a', callOf('toIntervalDay', 'Literal UInt64_1'), "Literal 'UTC'"),
+    callOf('toDateTime', 'Identifier a', 'Literal UInt64_6', "Literal 'America/Argentina/Buenos_Aires'"),
+    callOf('arrayReduce', "Literal 'quantiles(0.5, 0.9)'", 'Identifier a'),
+    callOf('repeat', 'Identifier a', 'Literal UInt64_100'),
+    callOf('hasAny', 'Identifier a', "Literal Array_['x']"),
+    callOf('JSONExtract', 'Identifier a', "Literal 'k'", "Literal 'Tuple(a Int8, b String)'"),
+  ])('are taken: %s', (item) => {
+    expect(verdict(selecting(item))).toEqual({ allowed: true });
+  });
+
+  it.each([
+    callOf('CAST', 'Identifier a', "Literal 'AggregateFunction(sum, Int8)'"),
+    callOf('CAST', 'Identifier a', "Literal 'Array(SimpleAggregateFunction(sum, Int8))'"),
+    callOf('CAST', 'Identifier a', "Literal 'DateTime(\\'file:/etc/passwd\\')'"),
+    callOf('accurateCast', 'Identifier a', callOf('concat', "Literal 'Int'", "Literal '8'")),
+    callOf('toHour', 'Identifier a', "Literal 'file:/etc/passwd'"),
+    callOf('toHour', 'Identifier a', "Literal '/etc/passwd'"),
+    callOf('toHour', 'Identifier a', 'Identifier reward'),
+    callOf('toHour', 'Asterisk'),
+    callOf('arrayReduce', "Literal 'sumState'", 'Identifier a'),
+    callOf('arrayReduce', 'Identifier reward', 'Identifier a'),
+    callOf('repeat', 'Identifier a', 'Literal UInt64_1000000'),
+    callOf('repeat', 'Identifier a', 'Identifier reward'),
+    callOf('hasAll', 'Identifier a', 'Identifier reward'),
+    callOf('JSONExtract', 'Identifier a', "Literal 'k'", "Literal 'Dynamic(max_types=1)'"),
+  ])('are refused: %s', (item) => {
+    expect(verdict(selecting(item))).toMatchObject({ allowed: false });
+  });
+});
+
 describe('functions', () => {
   const outside =
     'file url s3 gcs hdfs remote remoteSecure cluster executable dictGet dictGetString dictHas joinGet catboostEvaluate getSetting getMacro ' +
     'hostName FQDN currentUser serverUUID filesystemAvailable sleep sleepEachRow aiGenerate aiEmbed addressToLine logTrace formatRow regionToName ' +
-    'showCertificate getClientHTTPHeader hasColumnInTable generateSerialID evalMLMethod aggThrow __getScalar zookeeperSessionUptime tcpPort';
+    'showCertificate getClientHTTPHeader hasColumnInTable generateSerialID evalMLMethod aggThrow __getScalar JSONMergePatch editDistance arrayFold arrayLevenshteinDistance seriesDecomposeSTL sumState sumMerge zookeeperSessionUptime tcpPort';
   it.each(outside.split(' '))('%s is not called', (name) => {
     expect(isAllowedFunction(name)).toBe(false);
     expect(isAllowedFunction(name.toUpperCase())).toBe(false);

@@ -42,10 +42,9 @@ export function declaredIn(root: AstNode): Set<string> {
 /** Parameters of a lambda; names that a table's alias gives to its columns. */
 function parametersOf(node: AstNode): readonly string[] {
   if (node.kind === 'TableExpression') return identifiersOf(node.children.find(({ kind }) => kind === 'ExpressionList'));
-  if (node.kind !== 'Function' || node.payload !== 'lambda') return [];
-  const [parameters] = node.children[0]?.children ?? [];
-  if (parameters?.kind === 'Identifier') return [parameters.payload];
-  return parameters?.kind === 'Function' && parameters.payload === 'tuple' ? identifiersOf(parameters.children[0]) : [];
+  if (node.payload !== 'lambda') return [];
+  const parameters = node.children[0]?.children[0];
+  return parameters?.kind === 'Identifier' ? [parameters.payload] : identifiersOf(parameters?.children[0]);
 }
 
 const identifiersOf = (list: AstNode | undefined): readonly string[] =>

@@ -21,7 +21,6 @@ afterAll(async () => {
 describe('names of the engine', () => {
   it('are refused wherever they can stand, unless they are on a list', { timeout: 300_000 }, async () => {
     const swept = await sweepNames(store, { dense: true, lanes: 4 });
-    console.log(JSON.stringify(swept.map(({ holes, ...rest }) => ({ ...rest, holes: holes.length }))));
     expect(swept.flatMap(({ kind, holes }) => holes.map((hole) => `${kind}, ${hole}`))).toEqual([]);
     for (const { kind, statements } of swept) expect(statements, kind).toBeGreaterThan(20);
   });

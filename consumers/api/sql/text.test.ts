@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decideShown, decideText as judge, tokensOf } from './text.ts';
+import { declaredByWith, decideShown, decideText as judge, tokensOf } from './text.ts';
 
 const decideText = (statement: string) => judge(statement, new Set(['system', 'other', 'a.b']));
 
@@ -45,6 +45,9 @@ describe('the text of a statement', () => {
     ['SELECT sum(1) OVER (PARTITION BY other.x)', '"other.x"'],
     ['SELECT * FROM `a.b`.c', '"a.b.c"'],
     ['SELECT * FROM `system`.`users`', '"system.users"'],
+    ["SELECT 1 AS a ORDER BY a ASC COLLATE 'de@collation=phonebook'", 'the collation'],
+    ['SELECT {a:AggregateFunction(sum, UInt8)}', 'the parameter'],
+    ["SELECT {a:DateTime('file:/etc/passwd')}", 'the parameter'],
     ["SELECT 'open", 'a quote that is not closed'],
     ['SELECT 1\u0000', 'a control character'],
     ['SELECT `a\nb`', 'a control character'],
@@ -67,6 +70,13 @@ describe('the text of a statement', () => {
         expect(decideText(`SELECT ${list === '' ? '1' : list}, file('x')`)).toMatchObject({ allowed: false });
       }),
     );
+  });
+
+  it('knows the names that WITH declares', () => {
+    expect(declaredByWith('WITH y(a, b) AS (SELECT 1, 2), `z z` AS (SELECT 1), 1 AS one SELECT CAST(a, 1) AS (x)')).toEqual(
+      expect.arrayContaining(['y', 'a', 'b', 'z z']),
+    );
+    expect(declaredByWith('WITH x AS MATERIALIZED (SELECT 1) SELECT 1 AS y')).toEqual(['x']);
   });
 
   it('counts what the tree shows', () => {

@@ -108,21 +108,20 @@ function decideToken(token: Token, before: Token | undefined, after: Token | und
     case 'parameter':
       return decideParameter(token.value);
     case 'text':
-      return isWord(before, 'COLLATE') && !isCollation(token.value.slice(1, -1))
-        ? refuse(`the collation ${token.value.slice(0, 40)}`, "name a language, such as 'de'")
-        : undefined;
+      return isWord(before, 'COLLATE') ? decideCollation(token.value) : undefined;
     case 'mark':
       return token.value === ';' ? refuse('a second statement', 'send one SELECT') : undefined;
     case 'name':
-      return decideName(token.value) ?? (isOpening(after) ? decideCall(token, before) : undefined);
+      return decideName(token.value) ?? decideCall(token, before, after);
     case 'word':
-      return isOpening(after) ? decideCall(token, before) : undefined;
-    default:
-      return undefined;
+      return decideCall(token, before, after);
   }
 }
 
 const isWord = (token: Token | undefined, word: string): boolean => token?.kind === 'word' && token.value.toUpperCase() === word;
+
+const decideCollation = (text: string): Finding =>
+  isCollation(text.slice(1, -1)) ? undefined : refuse(`the collation ${text.slice(0, 40)}`, "name a language, such as 'de'");
 
 function decideParameter(text: string): Finding {
   const type = /^\{\s*[A-Za-z_]\w*\s*:(.*)\}$/s.exec(text)?.[1]?.trim() ?? '';
@@ -136,16 +135,19 @@ const isOpening = (token: Token | undefined): boolean => isMark(token, '(');
 /** Names that WITH gives to queries and their columns: `a AS (SELECT …)`, `b(x, y) AS (SELECT …)`. */
 export function declaredByWith(statement: string): readonly string[] {
   const tokens = tokensOf(statement) ?? [];
-  const declared: string[] = [];
-  for (const [at, token] of tokens.entries()) {
-    if (!isWord(token, 'AS') || !(isOpening(tokens[at + 1]) || isWord(tokens[at + 1], 'MATERIALIZED'))) continue;
-    let first = at - 1;
-    if (isMark(tokens[first], ')')) while (first >= 0 && !isMark(tokens[first], '(')) first -= 1;
-    for (const { kind, value } of tokens.slice(Math.max(0, isOpening(tokens[first]) ? first - 1 : first), at)) {
-      if (kind === 'word' || kind === 'name') declared.push(value);
-    }
-  }
-  return declared;
+  return tokens.flatMap((token, at) => {
+    const after = tokens[at + 1];
+    const opens = isWord(token, 'AS') && (isOpening(after) || isWord(after, 'MATERIALIZED'));
+    return opens ? tokens.slice(startOfName(tokens, at - 1), at).flatMap((one) => (isName(one) ? [one.value] : [])) : [];
+  });
+}
+
+/** Where the name that ends here begins, with its list of columns behind it. */
+function startOfName(tokens: readonly Token[], end: number): number {
+  if (!isMark(tokens[end], ')')) return Math.max(0, end);
+  let first = end;
+  while (first > 0 && !isOpening(tokens[first])) first -= 1;
+  return Math.max(0, first - 1);
 }
 
 /** Names that could be taken for a part of a line of the syntax tree. */
@@ -154,9 +156,9 @@ const decideName = (name: string): Finding =>
     ? refuse('a quoted name with an escape or with the words of a syntax tree', 'use a plain name')
     : undefined;
 
-function decideCall(token: Token, before: Token | undefined): Finding {
-  const afterAs = isWord(before, 'AS');
+function decideCall(token: Token, before: Token | undefined, after: Token | undefined): Finding {
+  if (!isOpening(after) || isWord(before, 'AS')) return undefined;
   const keyword = token.kind === 'word' && KEYWORDS.has(token.value.toLowerCase());
-  if (afterAs || keyword || isAllowedFunction(token.value) || isAllowedTableFunction(token.value)) return undefined;
+  if (keyword || isAllowedFunction(token.value) || isAllowedTableFunction(token.value)) return undefined;
   return refuse(`the function "${token.value.slice(0, 80)}"`, 'use a function that reads nothing but its arguments');
 }

@@ -81,10 +81,14 @@ class Reader {
       if (/^[\w`"]/.test(this.#tokens[this.#at + 1] ?? '')) this.#at += 1;
       return this.type(depth + 1);
     }
+    return this.#value(inside);
+  }
+
+  #value(inside: 'numbers' | 'zone' | 'values'): boolean {
     const token = this.#next();
-    if (inside === 'values') return token.startsWith("'") && (!this.#take(/^=$/) || this.#take(/^-?\d+$/));
-    if (token.startsWith("'")) return inside === 'zone' && isZone(token.slice(1, -1));
-    return /^\d+$/.test(token) && Number(token) <= MAX_NUMBER;
+    if (!token.startsWith("'")) return inside !== 'values' && /^\d+$/.test(token) && Number(token) <= MAX_NUMBER;
+    if (inside === 'zone') return isZone(token.slice(1, -1));
+    return inside === 'values' && (!this.#take(/^=$/) || this.#take(/^-?\d+$/));
   }
 
   #next(): string {
