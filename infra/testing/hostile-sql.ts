@@ -98,6 +98,10 @@ const killers: readonly string[] = [
   "editDistanceUTF8(repeat(repeat('a', 6000), 10), repeat(repeat('b', 6000), 10))",
   "damerauLevenshteinDistance(repeat('a', 60000), repeat('b', 60000))",
   "jaroWinklerSimilarity(repeat('a', 600000), repeat('b', 600000))",
+  "countMatches(repeat(repeat('a', 10000), 1000), 'a.*?b|a')",
+  "length(replaceRegexpAll(concat(repeat('a', 10000), repeat(repeat('a', 10000), 900)), 'a.*?b|a', 'x'))",
+  'hasAll(range(3000000), arrayReverse(range(3000000)))',
+  'arrayFold((acc, x) -> acc + x, range(30000000), toInt64(0))',
   'arrayLevenshteinDistance(range(60000), arrayReverse(range(60000)))',
   'arrayLevenshteinDistanceWeighted(range(60000), range(60000), range(60000), range(60000))',
   'arraySimilarity(range(60000), range(60000), range(60000), range(60000))',
@@ -114,7 +118,6 @@ const heavy: readonly string[] = [
   'select length(groupArray(toString(number))) from numbers(1000000000)',
   'with recursive t as (select 1 as n union all select n + 1 from t) select count() from t',
   'select length(range(100000000000))',
-  "select countMatches(repeat(repeat('a', 10000), 100), 'a.*?b|a')",
   'select number from numbers(10000000000) order by sipHash64(number) limit 3',
   'select 1 as a order by a with fill from 0 to 1000000000000 step 1 limit 100000000000, 1',
 ];

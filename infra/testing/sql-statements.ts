@@ -211,6 +211,8 @@ export const hostileStatements: readonly string[] = [
   'select hasAll(range(3000000), arrayReverse(range(3000000)))',
   'select arrayFold((acc, x) -> acc + x, range(3000000), toInt64(0))',
   "select length(repeat(repeat('a', 1000000), 1000))",
+  "select countMatches(repeat(repeat('a', 10000), 100), 'a.*?b|a')",
+  "select replaceRegexpAll(text, 'a.*?b|a', 'x') from (select repeat(repeat('a', 10000), 100) as text)",
   // tables of others
   'select * from system.users',
   'select * from system.tables',
@@ -375,6 +377,9 @@ export const legitimateStatements: readonly LegitimateStatement[] = [
   plain('select q.x, y from (select 1 as x, 2 as y) as q order by x, q.y'),
   plain("select toStartOfHour(occurred_at, 'Europe/Berlin') as hour, toHour(hour) as h, count() from turns group by hour, h order by hour"),
   plain("select run_id, step from steps order by run_id collate 'de', step"),
+  plain(
+    "select countMatches(text, 'search'), extractAll(lower(t.text), '[0-9]+'), replaceRegexpAll(left(concat(text, text), 1000), 'a+', '') from turns as t",
+  ),
   plain('select dummy, number from system.one, numbers(2)'),
   plain("select hasAny(groupArray(tool), ['search', 'access']) from turns group by run_id"),
   plain("select JSONExtract(tool_arguments, 'query', 'String'), JSONExtractString(tool_arguments, 'query') from turns limit 2"),

@@ -4,8 +4,8 @@ import type { AstNode } from './ast.ts';
 import { isAllowedAggregate, lowerCaseNames } from './functions.ts';
 import { isAllowedType, isZone } from './types.ts';
 
-/** What to do instead; undefined when the arguments are fine. */
-type Rule = (args: readonly AstNode[]) => string | undefined;
+/** What to do instead; undefined when the arguments are fine. `isColumn` tells a column of a table from a name of the statement. */
+type Rule = (args: readonly AstNode[], isColumn: (name: string) => boolean) => string | undefined;
 
 const TYPE_ADVICE = "write a plain type as a literal, such as 'Array(String)'; states of aggregates are no such type";
 const ZONE_ADVICE = "write the time zone as a literal, such as 'Europe/Berlin'";
@@ -61,6 +61,29 @@ function isShortList(node: AstNode): boolean {
 /** A column's value or a literal: what would be many elements stands in an array of its own. */
 const isSingle = ({ kind }: AstNode): boolean => kind === 'Literal' || kind === 'Identifier';
 
+const LONGEST_TEXT = 100_000;
+const CUTS = new Set(['left', 'leftutf8', 'substring', 'substringutf8', 'substr', 'mid']);
+const KEEPS_LENGTH = new Set(
+  lowerCaseNames(
+    'assumeNotNull ifNull JSONExtractRaw JSONExtractString lower lowerUTF8 toString trimBoth trimLeft trimRight upper upperUTF8',
+  ),
+);
+
+/** All matches of an expression can take the square of the text's length: a text that a statement makes must be cut. */
+const textAt =
+  (at: number): Rule =>
+  (args, isColumn) =>
+    isBoundedText(args[at], isColumn) ? undefined : `search a column, or cut what you search: left(…, ${LONGEST_TEXT})`;
+
+function isBoundedText(node: AstNode | undefined, isColumn: (name: string) => boolean): boolean {
+  if (node?.kind === 'Identifier') return isColumn(node.payload);
+  if (node?.kind !== 'Function') return node?.kind === 'Literal';
+  const name = node.payload.toLowerCase();
+  const args = node.children[0]?.children ?? [];
+  if (CUTS.has(name)) return atMost(LONGEST_TEXT, args.length - 1)(args, isColumn) === undefined;
+  return KEEPS_LENGTH.has(name) && args.every((arg) => isBoundedText(arg, isColumn));
+}
+
 /** The text of a literal, which a bound String is as well; undefined for anything else, and for texts with other escapes. */
 function textOf(node: AstNode | undefined): string | undefined {
   if (node?.kind !== 'Literal') return undefined;
@@ -103,6 +126,12 @@ const RULES: ReadonlyMap<string, Rule> = new Map([
   ...rules('JSONExtract JSONExtractCaseInsensitive JSONExtractKeysAndValues JSONExtractKeysAndValuesCaseInsensitive', typeAt(-1)),
   ...rules('arrayReduce', aggregateFirst),
   ...rules('hasAll hasAny', oneIsShort),
+  ...rules(
+    `countMatches countMatchesCaseInsensitive extractAll extractAllGroups extractAllGroupsHorizontal extractAllGroupsVertical regexp_replace
+    replaceRegexpAll`,
+    textAt(0),
+  ),
+  ...rules('splitByRegexp', textAt(1)),
   ...rules('leftPad leftPadUTF8 lpad repeat rightPad rightPadUTF8 rpad toFixedString', atMost(10_000, 1)),
   ...rules('arrayWithConstant randomFixedString randomPrintableASCII randomString randomStringUTF8 space', atMost(10_000, 0)),
   ...rules('arrayResize', atMost(100_000, 1)),
@@ -119,10 +148,10 @@ export const hasRule = (name: string): boolean => RULES.has(name.toLowerCase());
 const SPREAD = /^(?:Qualified)?(?:Asterisk|Columns\w+)$/;
 
 /** What to do instead of the arguments of a call; undefined when they are fine. */
-export function adviceOnArguments(node: AstNode): string | undefined {
+export function adviceOnArguments(node: AstNode, isColumn: (name: string) => boolean): string | undefined {
   const rule = RULES.get(node.payload.toLowerCase());
   if (rule === undefined) return undefined;
   const args = node.children[0]?.children ?? [];
   if (args.some(({ kind }) => SPREAD.test(kind))) return 'name each argument; * and COLUMNS cannot stand for them';
-  return rule(args);
+  return rule(args, isColumn);
 }

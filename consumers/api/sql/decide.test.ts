@@ -164,6 +164,15 @@ describe('names', () => {
     expect(verdict(selecting("Literal 'x (alias mine)'", 'Identifier mine'))).toMatchObject({ allowed: false, unknown: true });
   });
 
+  it('that a statement declares are no columns', () => {
+    const made = callOf('repeat', "Literal 'a'", 'Literal UInt64_9 ').split('\n');
+    const search = callOf('countMatches', 'Identifier reward', "Literal 'x'");
+    expect(verdict(selecting(search))).toEqual({ allowed: true });
+    expect(verdict(selecting(made.join('\n').replace('Function repeat', 'Function repeat (alias reward)'), search))).toMatchObject({
+      allowed: false,
+    });
+  });
+
   it('that are nowhere are reported with those that are close', () => {
     expect(verdict(selecting('Identifier rewards'))).toMatchObject({
       unknown: true,
@@ -190,6 +199,9 @@ describe('arguments that name something', () => {
     callOf('arrayReduce', "Literal 'quantiles(0.5, 0.9)'", 'Identifier a'),
     callOf('repeat', 'Identifier a', 'Literal UInt64_100'),
     callOf('hasAny', 'Identifier a', "Literal Array_['x']"),
+    callOf('countMatches', 'Identifier turns.reward', "Literal 'x'"),
+    callOf('extractAll', callOf('lower', 'Identifier reward'), "Literal 'x'"),
+    callOf('extractAll', callOf('left', callOf('concat', 'Identifier a'), 'Literal UInt64_1000'), "Literal 'x'"),
     callOf('JSONExtract', 'Identifier a', "Literal 'k'", "Literal 'Tuple(a Int8, b String)'"),
   ])('are taken: %s', (item) => {
     expect(verdict(selecting(item))).toEqual({ allowed: true });
@@ -209,6 +221,9 @@ describe('arguments that name something', () => {
     callOf('repeat', 'Identifier a', 'Literal UInt64_1000000'),
     callOf('repeat', 'Identifier a', 'Identifier reward'),
     callOf('hasAll', 'Identifier a', 'Identifier reward'),
+    callOf('countMatches', callOf('repeat', 'Identifier a', 'Literal UInt64_9'), "Literal 'x'"),
+    callOf('replaceRegexpAll', callOf('left', 'Identifier a', 'Literal UInt64_1000000'), "Literal 'x'", "Literal 'y'"),
+    callOf('splitByRegexp', "Literal 'x'", callOf('concat', 'Identifier a', 'Identifier a')),
     callOf('JSONExtract', 'Identifier a', "Literal 'k'", "Literal 'Dynamic(max_types=1)'"),
   ])('are refused: %s', (item) => {
     expect(verdict(selecting(item))).toMatchObject({ allowed: false });

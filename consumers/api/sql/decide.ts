@@ -4,7 +4,7 @@
 import { adviceOnArguments } from './arguments.ts';
 import { parseAst, type AstNode } from './ast.ts';
 import { isAllowedFunction, isAllowedTableFunction } from './functions.ts';
-import { declaredIn, namesLike, standingOf, type Vocabulary } from './names.ts';
+import { declaredIn, isColumn, namesLike, standingOf, type Vocabulary } from './names.ts';
 
 export type Verdict = { readonly allowed: true } | Refusal;
 
@@ -114,7 +114,7 @@ function decideNode({ node, parent, call }: Place, scope: Scope): Verdict {
     case 'Identifier':
       return decideIdentifier(node, call, scope);
     case 'Function':
-      return parent?.kind === 'TableExpression' ? decideTableFunction(node) : decideFunction(node, scope.database);
+      return parent?.kind === 'TableExpression' ? decideTableFunction(node) : decideFunction(node, scope);
     case 'ColumnsApplyTransformer':
       return refuse('APPLY', 'write the function call for each column');
     default:
@@ -163,13 +163,13 @@ function decideTableFunction(node: AstNode): Verdict {
   return refuse(`the table function ${quote(node.payload)}`, INSTEAD_OF_TABLE);
 }
 
-function decideFunction(node: AstNode, database: string): Verdict {
+function decideFunction(node: AstNode, scope: Scope): Verdict {
   if (!isAllowedFunction(node.payload)) {
     return refuse(`the function ${quote(node.payload)}`, 'use a function that reads nothing but its arguments');
   }
-  const advice = adviceOnArguments(node);
+  const advice = adviceOnArguments(node, (name) => isColumn(name, scope));
   if (advice !== undefined) return refuse(`these arguments of ${quote(node.payload)}`, advice);
-  return MEMBERSHIP.has(node.payload.toLowerCase()) ? decideMembership(node, database) : ALLOWED;
+  return MEMBERSHIP.has(node.payload.toLowerCase()) ? decideMembership(node, scope.database) : ALLOWED;
 }
 
 /** `x in name` reads the table of that name where there is one, and the tree shows it as an identifier only. */

@@ -113,17 +113,17 @@ const scalars = new Set(
     cosineDistance distanceCosine distanceL1 distanceL2 distanceL2Squared distanceLinf distanceLp L1Distance L1Norm L1Normalize
     L2Distance L2Norm L2Normalize L2SquaredDistance L2SquaredNorm LinfDistance LinfNorm LinfNormalize LpDistance LpNorm LpNormalize
     normalizeL1 normalizeL2 normalizeLinf normalizeLp normL1 normL2 normL2Squared normLinf normLp
-    countMatches countMatchesCaseInsensitive countSubstrings countSubstringsCaseInsensitive countSubstringsCaseInsensitiveUTF8 extract
+    countMatches countMatchesCaseInsensitive countSubstrings countSubstringsCaseInsensitive extract
     extractAll extractAllGroupsHorizontal extractGroups hasSubsequence
-    hasSubsequenceCaseInsensitive hasSubsequenceCaseInsensitiveUTF8 hasSubsequenceUTF8 hasToken hasTokenCaseInsensitive
+    hasSubsequenceCaseInsensitive hasSubsequenceUTF8 hasToken hasTokenCaseInsensitive
     hasTokenCaseInsensitiveOrNull hasTokenOrNull ilike instr like locate match
-         multiSearchAllPositions
-    multiSearchAllPositionsCaseInsensitive multiSearchAllPositionsCaseInsensitiveUTF8 multiSearchAllPositionsUTF8 multiSearchAny
-    multiSearchAnyCaseInsensitive multiSearchAnyCaseInsensitiveUTF8 multiSearchAnyUTF8 multiSearchFirstIndex
-    multiSearchFirstIndexCaseInsensitive multiSearchFirstIndexCaseInsensitiveUTF8 multiSearchFirstIndexUTF8 multiSearchFirstPosition
-    multiSearchFirstPositionCaseInsensitive multiSearchFirstPositionCaseInsensitiveUTF8 multiSearchFirstPositionUTF8 ngramDistance
+
+       multiSearchAny
+    multiSearchAnyCaseInsensitive multiSearchAnyUTF8 multiSearchFirstIndex
+    multiSearchFirstIndexCaseInsensitive multiSearchFirstIndexUTF8 multiSearchFirstPosition
+    multiSearchFirstPositionCaseInsensitive multiSearchFirstPositionUTF8 ngramDistance
     ngramDistanceCaseInsensitive ngramDistanceCaseInsensitiveUTF8 ngramDistanceUTF8 ngramSearch ngramSearchCaseInsensitive
-    ngramSearchCaseInsensitiveUTF8 ngramSearchUTF8 notILike notLike position positionCaseInsensitive positionCaseInsensitiveUTF8
+    ngramSearchCaseInsensitiveUTF8 ngramSearchUTF8 notILike notLike position positionCaseInsensitive
     positionUTF8 REGEXP_MATCHES
     cutFragment cutQueryString cutQueryStringAndFragment cutToFirstSignificantSubdomain cutToFirstSignificantSubdomainRFC
     cutToFirstSignificantSubdomainWithWWW cutToFirstSignificantSubdomainWithWWWRFC cutURLParameter cutWWW decodeURLComponent

@@ -82,6 +82,12 @@ function isKnown(
   return false;
 }
 
+/** A column of a table, whose name nothing in the statement has. */
+export function isColumn(path: string, known: { readonly names: ReadonlySet<string>; readonly declared: ReadonlySet<string> }): boolean {
+  const name = path.slice(path.lastIndexOf('.') + 1);
+  return known.names.has(name) && !known.declared.has(name);
+}
+
 /** Up to three names that are written nearly so, for the message. */
 export function namesLike(
   name: string,
