@@ -21,8 +21,8 @@ const expression = (...lines: readonly string[]): string =>
 const call = (name: string): string => expression(`Function ${name} (children 1)`, ' ExpressionList');
 
 const vocabulary = {
-  functions: new Set(['file', 'lower', 'repeat', 'url', 'tohour', 'arraymap']),
-  names: new Set(['turns', 'a', 'reward', 'turnstream']),
+  functions: new Set(['tokens', 'file', 'lower', 'repeat', 'url', 'tohour', 'arraymap']),
+  names: new Set(['turns', 'tokens', 'a', 'reward', 'turnstream']),
   foreign: new Set(['system']),
 };
 const verdict = (text: string, declared: readonly string[] = []) => decide(text, { database: 'turnstream', vocabulary, declared });
@@ -142,6 +142,7 @@ describe('names', () => {
     ['a parameter of a lambda', callOf('lambda', callOf('tuple', 'Identifier x'), 'Identifier x')],
     ['a plain type behind a path', 'Identifier a.b.:`Int64`'],
     ['a name of WITH', 'Identifier kept'],
+    ['a column with the name of a function', callOf('plus', 'Identifier tokens', 'Identifier tokens')],
   ])('allow %s', (_what, item) => {
     expect(decide(selecting(item), { database: 'turnstream', vocabulary, declared: ['kept'] })).toEqual({ allowed: true });
   });
@@ -152,6 +153,7 @@ describe('names', () => {
     ['such a function under an alias', 'Identifier file (alias f)', '"file", which is a function'],
     ['a function whose arguments are judged', callOf('arrayMap', 'Identifier toHour', 'Identifier a', 'Identifier a'), '"toHour" without'],
     ['a state behind a path', 'Identifier a.b.:`AggregateFunction(sum, Int8)`', 'the type in'],
+    ['a column with the name of a function for a lambda', callOf('arrayMap', 'Identifier tokens', 'Identifier a'), '"tokens", which is'],
     ['a database of others', 'Identifier other.a', '"other.a"'],
   ])('refuse %s', (_what, item, part) => {
     expect(verdict(selecting(item))).toMatchObject({ allowed: false, part: expect.stringContaining(part) as string });

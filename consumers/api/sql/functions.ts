@@ -147,7 +147,7 @@ const scalars = new Set(
     JSONExtractKeysAndValuesCaseInsensitive JSONExtractKeysAndValuesRaw JSONExtractKeysAndValuesRawCaseInsensitive
     JSONExtractKeysCaseInsensitive JSONExtractRaw JSONExtractRawCaseInsensitive JSONExtractString JSONExtractStringCaseInsensitive
     JSONExtractUInt JSONExtractUIntCaseInsensitive JSONHas JSONKey JSONLength JSONSharedDataPaths
-    JSONSharedDataPathsWithTypes JSONType prettyPrintJSON simpleJSONExtractBool simpleJSONExtractFloat simpleJSONExtractInt
+    JSONSharedDataPathsWithTypes JSONType simpleJSONExtractBool simpleJSONExtractFloat simpleJSONExtractInt
     simpleJSONExtractRaw simpleJSONExtractString simpleJSONExtractUInt simpleJSONHas toJSONString visitParamExtractBool
     visitParamExtractFloat visitParamExtractInt visitParamExtractRaw visitParamExtractString visitParamExtractUInt visitParamHas
     equals globalIn globalNotIn globalNotNullIn globalNullIn greater greaterOrEquals in isDistinctFrom isNotDistinctFrom less

@@ -62,7 +62,8 @@ export function standingOf(
   const [path = '', ...types] = name.split(/\.:`([^`]*)`/).filter((_, at) => at === 0 || at % 2 === 1);
   if (!types.every(isAllowedType)) return 'type';
   if (isAllowedFunction(name)) return hasRule(name) && takesLambda(call) ? 'call only' : 'known';
-  if (known.functions.has(name.toLowerCase())) return 'function';
+  // A column of ours may have the name of a function, of a newer engine as well: where nothing is called, it is the column.
+  if (known.functions.has(name.toLowerCase())) return known.names.has(name) && !takesLambda(call) ? 'known' : 'function';
   return isKnown(path, known) ? 'known' : 'unknown';
 }
 

@@ -242,6 +242,11 @@ describe('GET /v1/sql/tables', () => {
     );
     expect(items.find(({ table }) => table === 'steps')?.columns).toContainEqual({ name: 'step', type: 'Int32', comment: '' });
     expect(answer.body).not.toContain('secrets');
+    for (const { table, columns } of items) {
+      const named = columns.map(({ name }) => name).join(', ');
+      const read = await post({ query: `select ${named} from ${table} where isNull(${columns[0]?.name ?? ''}) order by ${named} limit 1` });
+      expect(read.statusCode, read.body).toBe(200);
+    }
     for (const { table } of items) expect((await post({ query: `select * from ${table} limit 1` })).statusCode).toBe(200);
   });
 });
