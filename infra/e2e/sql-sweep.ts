@@ -2,7 +2,7 @@
 import { connectStore } from '../clickhouse/client.ts';
 import { migrate } from '../clickhouse/migrate.ts';
 import { startTestStore } from '../testing/store.ts';
-import { sweepNames } from '../testing/sql-sweep.ts';
+import { sweepNames, unknownTakersOfLambdas } from '../testing/sql-sweep.ts';
 
 /** False when a name was let through that is on no list. */
 export async function sweepAll(say: (text: string) => void): Promise<boolean> {
@@ -16,10 +16,12 @@ export async function sweepAll(say: (text: string) => void): Promise<boolean> {
       say(`${kind}: ${names} names that are not on the list, ${statements} statements, ${holes.length} holes`);
       for (const hole of holes.slice(0, 20)) say(`FAILED ${hole}`);
     }
+    const takers = await unknownTakersOfLambdas(store);
+    for (const taker of takers) say(`FAILED ${taker} takes a function for a lambda and is not known for it`);
     const sum = (of: (one: (typeof swept)[number]) => number): number => swept.reduce((total, one) => total + of(one), 0);
     const seconds = Math.round((performance.now() - began) / 1_000);
     say(`${sum(({ statements }) => statements)} statements in ${seconds} s: ${sum(({ holes }) => holes.length)} holes`);
-    return swept.every(({ holes }) => holes.length === 0);
+    return takers.length === 0 && swept.every(({ holes }) => holes.length === 0);
   } finally {
     await store.close();
     await engine.stop();

@@ -6,7 +6,7 @@ import { isAllowedAggregate, isAllowedFunction, isAllowedTableFunction } from '.
 import { judge } from '../../consumers/api/sql/sandbox.ts';
 import { isCollation } from '../../consumers/api/sql/collations.ts';
 import { isAllowedType } from '../../consumers/api/sql/types.ts';
-import { isPlatformError } from '../../streams/core/errors.ts';
+import { isPlatformError, messageOf } from '../../streams/core/errors.ts';
 import type { Store } from '../../streams/core/ports.ts';
 import * as positions from './sql-positions.ts';
 
@@ -91,4 +91,26 @@ async function isRefused(store: Store, query: string): Promise<boolean> {
       return true;
     throw error;
   }
+}
+
+const LAMBDAS = ["lower, ['a']", "['a'], lower", "lower, map('a', 'b')", 'plus, [1], [2]', "lower, 'a'", "'a', lower", "lower, 1, ['a']"];
+
+/**
+ * Allowed functions that take the bare name of another one for a lambda, less those whose names begin as all of these do:
+ * the sandbox knows them by that.
+ */
+export async function unknownTakersOfLambdas(store: Store): Promise<readonly string[]> {
+  const rows = await store.query<{ name: string }>('select name from system.functions where not is_aggregate order by name');
+  const others = rows.map(({ name }) => name).filter((name) => isAllowedFunction(name) && !/^(?:array|map)/i.test(name));
+  const takers: string[] = [];
+  for (const name of others) {
+    for (const args of LAMBDAS) {
+      const said = await store.query(`select \`${name}\`(${args})`).then(
+        () => 'taken',
+        (error: unknown) => messageOf(error),
+      );
+      if (said === 'taken' || /lambda|must be a function/i.test(said)) takers.push(`${name}(${args})`);
+    }
+  }
+  return takers;
 }

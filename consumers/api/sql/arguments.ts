@@ -69,11 +69,11 @@ const KEEPS_LENGTH = new Set(
   ),
 );
 
-/** All matches of an expression can take the square of the text's length: a text that a statement makes must be cut. */
+/** All matches of an expression or a path can take the square of the text's length: a text that a statement makes must be cut. */
 const textAt =
   (at: number): Rule =>
   (args, isColumn) =>
-    isBoundedText(args[at], isColumn) ? undefined : `search a column, or cut what you search: left(…, ${LONGEST_TEXT})`;
+    isBoundedText(args[at], isColumn) ? undefined : `give it a column, or cut the text: left(…, ${LONGEST_TEXT})`;
 
 function isBoundedText(node: AstNode | undefined, isColumn: (name: string) => boolean): boolean {
   if (node?.kind === 'Identifier') return isColumn(node.payload);
@@ -127,7 +127,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map([
   ...rules('arrayReduce', aggregateFirst),
   ...rules('hasAll hasAny', oneIsShort),
   ...rules(
-    `countMatches countMatchesCaseInsensitive extractAll extractAllGroups extractAllGroupsHorizontal extractAllGroupsVertical regexp_replace
+    `countMatches countMatchesCaseInsensitive extractAll extractAllGroups extractAllGroupsHorizontal extractAllGroupsVertical JSON_EXISTS JSON_QUERY JSON_VALUE regexp_replace
     replaceRegexpAll`,
     textAt(0),
   ),
