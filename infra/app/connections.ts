@@ -3,6 +3,7 @@ import { createCodec, type Codec, type CodecOptions } from '../../schemas/codec.
 import type { EventReader, Logger, SchemaRegistry } from '../../streams/core/ports.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
 import { connectStore, type ClickHouseStore } from '../clickhouse/client.ts';
+import { passwordForUrl } from '../clickhouse/store/password.ts';
 import type { Config } from '../config/descriptors.ts';
 import { connectKafka, type KafkaConnection } from '../kafka/connect.ts';
 import { kafkaOptionsOf } from '../kafka/options.ts';
@@ -62,9 +63,13 @@ export async function connectLog(options: LogOptions): Promise<LogConnection> {
   };
 }
 
-/** ClickHouse as configured, which is told who asks; it is asked nothing yet. */
+/**
+ * ClickHouse as configured, which is told who asks; it is asked nothing yet. Without a configured password the embedded store of
+ * this data directory gets the one that it made.
+ */
 export function connectWarehouse(config: Config, name = 'command'): ClickHouseStore {
-  const { clickhouseUrl: url, clickhouseDatabase: database, clickhouseUser: user, clickhousePassword: password } = config;
+  const { clickhouseUrl: url, clickhouseDatabase: database, clickhouseUser: user } = config;
+  const password = config.clickhousePassword === '' ? (passwordForUrl(config.dataDir, url) ?? '') : config.clickhousePassword;
   return connectStore({ url, database, user, password, application: `turnstream-${name}` });
 }
 

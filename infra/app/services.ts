@@ -58,9 +58,13 @@ async function localKafka({ config, logger }: Parts, started: (() => Promise<voi
 }
 
 async function localStore({ config, logger }: Parts, started: (() => Promise<void>)[]): Promise<string> {
-  const { startStore } = await import('../clickhouse/store-process.ts');
+  const [{ startStore }, { ensureStorePassword }] = await Promise.all([
+    import('../clickhouse/store-process.ts'),
+    import('../clickhouse/store/password.ts'),
+  ]);
   const port = await rememberedPort(config.dataDir, 'store');
-  const { dataDir, storeSessions: sessions, clickhousePassword: password } = config;
+  const { dataDir, storeSessions: sessions } = config;
+  const password = ensureStorePassword(dataDir, config.clickhousePassword);
   const store = await startStore({ dataDir, port, sessions, password, logger });
   started.push(() => store.stop());
   return store.url;

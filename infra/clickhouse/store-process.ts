@@ -13,6 +13,10 @@ import { engineConfig, engineMemoryBytes, querySettings } from './store/engine-c
 import { openEngine } from './store/engine.ts';
 import { createGate } from './store/gate.ts';
 import { gracefulClose } from './store/graceful-close.ts';
+import { usersConfig } from './store/grants.ts';
+import { createJudge } from './store/judge.ts';
+import { watchOver } from './store/life.ts';
+import { openOffenders } from './store/offenders.ts';
 import { createStoreServer } from './store/server.ts';
 
 export interface StoreOptions {
@@ -22,9 +26,11 @@ export interface StoreOptions {
   readonly port: number;
   /** Queries at once; one of them is kept for writing. */
   readonly sessions: number;
-  /** What clients must send; none when empty. */
-  readonly password?: string;
+  /** What clients must send; empty: none is asked for, which is for tests. */
+  readonly password: string;
   readonly logger: Logger;
+  /** Ends the process when the engine cannot go on; a SIGKILL to itself unless given. */
+  readonly die?: () => void;
   /**
    * UV_THREADPOOL_SIZE of this process. A running query keeps one of these threads, and files need some too, so the
    * store runs at most two queries fewer at once than there are threads.
@@ -37,13 +43,17 @@ export interface StoreOptions {
 export interface RunningStore {
   readonly url: string;
   readonly port: number;
-  /** Answers no new request, lets running ones end, closes the engine. */
+  /** Resolves when the engine answers; throws what is wrong. */
+  health(): Promise<void>;
+  /** Answers no new request, lets running ones end, closes the engine; what does not end in time is ended with the process. */
   stop(): Promise<void>;
 }
 
 const MiB = 1024 * 1024;
 const NODE_IO_THREADS = 4;
-const STOP_MS = 5_000;
+/** How long running requests may take to end, and everything else after them. */
+const STOP_MS = 4_000;
+const STOP_ENGINE_MS = 2_000;
 
 /** Environment that a process should be started with so that it can run so many sessions. */
 export const storeEnvironment = (sessions: number): { readonly UV_THREADPOOL_SIZE: string } => ({
@@ -55,37 +65,50 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
   const folder = resolve(options.dataDir, 'store');
   await mkdir(join(folder, 'data'), { recursive: true });
   const memoryBytes = options.memoryBytes ?? engineMemoryBytes();
-  const configFile = join(folder, 'engine.xml');
-  await writeFile(configFile, engineConfig(memoryBytes));
+  const [configFile, usersFile] = [join(folder, 'engine.xml'), join(folder, 'users.xml')];
+  await writeFile(usersFile, usersConfig());
+  await writeFile(configFile, engineConfig(memoryBytes, usersFile));
   const engine = await openEngine({ path: join(folder, 'data'), configFile });
   const incoming = incomingFolder(folder);
   await openIncoming(incoming);
   const readers = Math.max(1, Math.min(options.sessions - 1, (options.ioThreads ?? NODE_IO_THREADS) - 2));
   const gate = createGate({ readers, queueLimit: 1_000, maxWaitMs: 60_000 });
+  const offenders = openOffenders(join(folder, 'ended-by.json'));
+  const life = watchOver({ engine, offenders, logger: options.logger, die: options.die ?? killSelf });
   const server = createStoreServer({
-    engine,
-    gate,
+    ...{ engine, gate, life, judge: createJudge(engine, offenders) },
     incoming,
     limits: { textBytes: 64 * MiB, rowsBytes: 2_048 * MiB },
     defaults: querySettings({ memoryBytes, threads: Math.max(2, Math.floor(availableParallelism() / 2)), maxResultBytes: 256 * MiB }),
-    password: options.password ?? '',
+    password: options.password,
     logger: options.logger,
   });
   const close = gracefulClose(server, STOP_MS);
   const stop = async (): Promise<void> => {
+    const late = setTimeout(() => {
+      life.end('it was asked to stop, and its statements do not end');
+    }, STOP_MS + STOP_ENGINE_MS);
     await close();
     await gate.idle();
     await engine.close();
+    clearTimeout(late);
+    life.close();
   };
   try {
     const port = await listen(server, folder, options.port);
     options.logger.info({ port, version: engine.version, readers, memoryBytes }, 'store is listening');
-    return { url: `http://127.0.0.1:${port}`, port, stop };
+    return { url: `http://127.0.0.1:${port}`, port, stop, health: () => life.health() };
   } catch (error) {
+    life.close();
     await engine.close();
     throw error;
   }
 }
+
+/** Not an exit: that runs the engine's own endings, which wait for its threads. */
+const killSelf = (): void => {
+  process.kill(process.pid, 'SIGKILL');
+};
 
 /** The engine takes `*?{}[]` in a path for a pattern: then rows pass through the folder for temporary files. */
 const incomingFolder = (folder: string): string =>

@@ -50,14 +50,15 @@ function zstdStored(data: Buffer): Buffer {
 }
 
 describe('health and headers', () => {
-  it.each(['/ping', '/replicas_status', '/'])('answers Ok. at %s', async (path) => {
-    const response = await fetch(store.url + path);
+  it.each(['/ping', '/replicas_status', '/'])('answers Ok. at %s, and without the password only at /ping', async (path) => {
+    const response = await fetch(store.url + path, { headers: KEY });
     expect([response.status, await response.text()]).toEqual([200, 'Ok.\n']);
+    expect((await fetch(store.url + path)).status).toBe(path === '/ping' ? 200 : 403);
   });
 
   it('has no other path and no other method', async () => {
-    expect((await fetch(`${store.url}/play`)).status).toBe(404);
-    expect((await fetch(`${store.url}/?query=select+1`, { method: 'PUT' })).status).toBe(405);
+    expect((await fetch(`${store.url}/play`, { headers: KEY })).status).toBe(404);
+    expect((await fetch(`${store.url}/?query=select+1`, { method: 'PUT', headers: KEY })).status).toBe(405);
   });
 
   it('says what ClickHouse says about an answer', async () => {
@@ -321,7 +322,12 @@ describe('refusals', () => {
 
   it('answers no page of another host', async () => {
     expect((await ask('select 1', { headers: { Origin: 'https://example.com' } })).status).toBe(403);
-    expect((await ask('select 1', { headers: { Origin: 'http://localhost:3000' } })).status).toBe(200);
+    expect((await ask('select 1', { headers: { Origin: 'http://localhost:3000' } })).status).toBe(403);
+    for (const site of ['cross-site', 'same-site'])
+      expect((await ask('select 1', { method: 'GET', headers: { 'Sec-Fetch-Site': site } })).status).toBe(403);
+    expect((await fetch(`${store.url}/ping`, { headers: { 'Sec-Fetch-Site': 'cross-site' } })).status).toBe(403);
+    const own = await ask('select 1', { headers: { Origin: store.url, 'Sec-Fetch-Site': 'same-origin' } });
+    expect([own.status, own.headers.get('access-control-allow-origin')]).toEqual([200, null]);
     const status = await new Promise((resolve, reject) => {
       httpRequest(`${store.url}/?query=select+1`, { method: 'POST', headers: { ...KEY, Host: 'rebound.example' } }, (response) => {
         response.resume();

@@ -9,6 +9,7 @@ try {
     dataDir,
     port: Number(port),
     sessions: Number(sessions),
+    password: process.env['TEST_STORE_PASSWORD'] ?? '',
     logger: createLogger({ level: 'warn', role: 'store' }),
     ioThreads: Number(process.env['UV_THREADPOOL_SIZE'] ?? 4),
   });

@@ -11,10 +11,11 @@ describe('what the engine may take', () => {
   });
 
   it('is written into its file and into each query', () => {
-    expect(engineConfig(6 * GiB)).toContain(`<max_server_memory_usage>${6 * GiB}</max_server_memory_usage>`);
-    expect(engineConfig(6 * GiB)).toContain('<merge_selector_base>32</merge_selector_base>');
+    expect(engineConfig(6 * GiB, '/tmp/a&b')).toContain(`<max_server_memory_usage>${6 * GiB}</max_server_memory_usage>`);
+    expect(engineConfig(6 * GiB, '/tmp/a&b')).toContain('<merge_selector_base>32</merge_selector_base>');
+    expect(engineConfig(6 * GiB, '/tmp/a&b')).toContain('<users_config>/tmp/a&amp;b</users_config>');
     const trimming = 'merge_selector_enable_heuristic_to_remove_small_parts_at_right';
-    expect(engineConfig(6 * GiB)).toContain(`<${trimming}>0</${trimming}>`);
+    expect(engineConfig(6 * GiB, '/tmp/a&b')).toContain(`<${trimming}>0</${trimming}>`);
     expect(querySettings({ memoryBytes: 6 * GiB, threads: 2, maxResultBytes: 5 }).get('max_memory_usage')).toBe(String(3 * GiB));
   });
 });

@@ -10,8 +10,8 @@ const clamp = (value: number, low: number, high: number): number => Math.min(hig
 /** Memory of the whole engine: a quarter of the machine's, 1 to 16 GiB. */
 export const engineMemoryBytes = (machineBytes = totalmem()): number => Math.floor(clamp(machineBytes / 4, 1024 * MiB, 16_384 * MiB));
 
-/** The engine's configuration file. */
-export function engineConfig(memoryBytes: number): string {
+/** The engine's configuration file; `usersFile` is the path of the file of users. */
+export function engineConfig(memoryBytes: number, usersFile: string): string {
   const values: Readonly<Record<string, number>> = {
     max_server_memory_usage: memoryBytes,
     max_thread_pool_size: 512,
@@ -40,6 +40,8 @@ export function engineConfig(memoryBytes: number): string {
   return [
     '<clickhouse>',
     '  <logger><level>none</level><console>0</console></logger>',
+    `  <users_config>${escapeXml(usersFile)}</users_config>`,
+    '  <access_control_improvements><table_engines_require_grant>true</table_engines_require_grant></access_control_improvements>',
     ...elements(values),
     `  <merge_tree>${elements(tableSettings).join('')}</merge_tree>`,
     '</clickhouse>',
@@ -61,6 +63,8 @@ const tableSettings: Readonly<Record<string, string | number>> = {
   min_bytes_for_wide_part: 256 * MiB,
   packed_skip_index_max_bytes: MiB,
 };
+
+const escapeXml = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 const elements = (values: Readonly<Record<string, string | number>>): readonly string[] =>
   Object.entries(values).map(([name, value]) => `  <${name}>${value}</${name}>`);

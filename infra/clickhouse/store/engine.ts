@@ -7,7 +7,10 @@ import { join } from 'node:path';
 import { Session } from 'chdb';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import { failureOf } from './clickhouse-error.ts';
+import type { EngineNames } from './rule.ts';
 import { quoteText } from './sql-text.ts';
+import { closedTableSettings, closedTextSettings, openTableSettings, openTextSettings, textTypes } from './text-settings.ts';
+import { createWatch, type Asked, type Watch } from './watch.ts';
 
 interface EngineResult {
   readonly bytes: Buffer;
@@ -27,38 +30,78 @@ export interface EngineSession {
 export interface Engine {
   readonly version: string;
   readonly timezone: string;
-  open(): EngineSession;
+  readonly names: EngineNames;
+  /** Calls that are not over. */
+  readonly watch: Watch;
+  /** A session for a statement, which is what its calls are about. */
+  open(asked: Asked): EngineSession;
   /** Asks the engine to stop the query with this id; safe when there is none. */
   cancel(id: string): Promise<void>;
+  /** Asks the engine for the smallest thing that it can answer. */
+  probe(): Promise<void>;
+  /** One statement as the engine's formatter writes it. Throws SYNTAX_ERROR, also for more than one. */
+  formatted(sql: string): Promise<string>;
   /** Waits for calls that still run, then lets go of the directory. */
   close(): Promise<void>;
 }
 
+/** The engine formats the longest text within this; a text that takes longer will not end. */
+const FORMAT_SECONDS = 10;
+
 /** Throws STORE_LOCKED when another process has the directory open. */
 export async function openEngine(options: { readonly path: string; readonly configFile: string }): Promise<Engine> {
   const keeper = openKeeper(options);
+  const prober = new Session(options.path);
   const [version, timezone] = (await read(keeper, 'SELECT version(), timezone()')).split('\t');
-  const calls = new Set<Promise<unknown>>();
-  const track = async <T>(call: Promise<T>): Promise<T> => {
-    const settled = call.then(
-      () => undefined,
-      () => undefined,
-    );
-    calls.add(settled);
-    void settled.then(() => calls.delete(settled));
-    return call;
-  };
+  const names = await namesOf(keeper);
+  const watch = createWatch();
+  const open = (asked: Asked): EngineSession => openSession(options.path, (call) => watch.run(asked, call));
   return {
     version: version ?? '',
     timezone: timezone ?? 'UTC',
-    open: () => openSession(options.path, track),
+    names,
+    watch,
+    open,
     cancel: async (id) => {
-      await track(keeper.queryAsync(`KILL QUERY WHERE Settings['log_comment'] = ${quoteText(id)} ASYNC`, { format: 'TSV' }));
+      const sql = `KILL QUERY WHERE Settings['log_comment'] = ${quoteText(id)} ASYNC`;
+      await watch.run({ sql, maxSeconds: undefined }, keeper.queryAsync(sql, { format: 'TSV' }));
+    },
+    probe: async () => {
+      await prober.queryAsync('SELECT 1', { format: 'TSV' }).catch((error: unknown) => {
+        throw failureOf(error);
+      });
+    },
+    async formatted(sql) {
+      const session = open({ sql, maxSeconds: FORMAT_SECONDS });
+      try {
+        const ask = `SET param_q = ${quoteText(escapeTsv(sql))}; SELECT formatQuerySingleLine({q:String}) SETTINGS max_execution_time = ${FORMAT_SECONDS}`;
+        return (await session.run(ask, 'TSVRaw')).bytes.toString('utf8').replace(/\n$/, '');
+      } finally {
+        session.close();
+      }
     },
     async close() {
-      while (calls.size > 0) await Promise.all(calls);
+      await watch.idle();
+      prober.close();
       keeper.close();
     },
+  };
+}
+
+/** Parameters are written as in TSV. */
+const escapeTsv = (text: string): string =>
+  text.replace(/[\\\t\n\r\0]/g, (char) => `\\${{ '\t': 't', '\n': 'n', '\r': 'r', '\0': '0' }[char] ?? char}`);
+
+async function namesOf(session: Session): Promise<EngineNames> {
+  const list = async (sql: string): Promise<readonly string[]> => (await read(session, sql)).split('\n').filter((name) => name !== '');
+  const known = (names: readonly string[]): string => names.map(quoteText).join(', ');
+  const types = `type IN (${known(textTypes)})`;
+  const settings = `SELECT name FROM system.settings WHERE ${types} AND name NOT IN (${known([...openTextSettings, ...closedTextSettings])})`;
+  const tables = `SELECT name FROM system.merge_tree_settings WHERE ${types} AND name NOT IN (${known([...openTableSettings, ...closedTableSettings])})`;
+  return {
+    functions: await list('SELECT name FROM system.functions'),
+    tableFunctions: await list('SELECT name FROM system.table_functions'),
+    settings: await list(`${settings} UNION ALL ${tables}`),
   };
 }
 
@@ -92,10 +135,19 @@ type Track = <T>(call: Promise<T>) => Promise<T>;
 
 function openSession(path: string, track: Track): EngineSession {
   const session = new Session(path);
+  let running = 0;
+  const call = async <T>(work: Promise<T>): Promise<T> => {
+    running += 1;
+    void work.then(ended, ended);
+    return track(work);
+  };
+  const ended = (): void => {
+    running -= 1;
+  };
   return {
     async run(sql, format) {
       try {
-        const result = await track(session.queryAsync(sql, { format }));
+        const result = await call(session.queryAsync(sql, { format }));
         const bytes = result.bytes();
         return {
           bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
@@ -111,19 +163,20 @@ function openSession(path: string, track: Track): EngineSession {
       try {
         const chunks = session.queryStream(sql, { format })[Symbol.asyncIterator]();
         try {
-          for (let next = await track(chunks.next()); next.done !== true; next = await track(chunks.next())) {
+          for (let next = await call(chunks.next()); next.done !== true; next = await call(chunks.next())) {
             const bytes = next.value.raw();
             yield Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
           }
         } finally {
-          await chunks.return?.();
+          // A call that was given up is never over, and neither would this be.
+          if (running === 0) await chunks.return?.();
         }
       } catch (error) {
         throw failureOf(error);
       }
     },
     close: () => {
-      session.close();
+      if (running === 0) session.close();
     },
   };
 }

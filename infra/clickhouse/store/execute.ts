@@ -7,14 +7,17 @@ import { ClickHouseFailure, notImplemented } from './clickhouse-error.ts';
 import type { Engine, EngineSession } from './engine.ts';
 import { isBlockwise } from './formats.ts';
 import type { Gate } from './gate.ts';
+import type { Judge } from './judge.ts';
 import { parseMultipart } from './multipart.ts';
 import { parameterName, prepare, type RequestOptions } from './request-options.ts';
 import { quoteText } from './sql-text.ts';
 import { parseStatement, type Statement } from './statement.ts';
+import { limitOf } from './watch.ts';
 
 export interface ExecuteDeps {
   readonly engine: Engine;
   readonly gate: Gate;
+  readonly judge: Judge;
   readonly incoming: string;
   readonly limits: BodyLimits;
   readonly defaults: ReadonlyMap<string, string>;
@@ -116,7 +119,8 @@ async function insertRows(deps: ExecuteDeps, execution: Execution, rows: RowsIn)
     if (!/^\w+$/.test(format)) throw new ClickHouseFailure(73, 'UNKNOWN_FORMAT', `Unknown format ${format}`);
     const source = `FROM INFILE ${quoteText(file.path)} COMPRESSION ${quoteText(file.compression)}`;
     const sql = `${statement.target} ${source} ${statement.settings} FORMAT ${format}`;
-    const result = await inSession(deps, { ...execution, lane: 'write' }, (session, asked) =>
+    const own = `${statement.target} ${statement.settings} FORMAT ${format}`;
+    const result = await inSession(deps, { ...execution, lane: 'write', verb: statement.verb, sql: own }, (session, asked) =>
       session.run(`${asked};\n${sql}`, 'TabSeparated'),
     );
     const written = { writtenRows: result.rows, writtenBytes: result.rowBytes };
@@ -130,11 +134,11 @@ async function insertRows(deps: ExecuteDeps, execution: Execution, rows: RowsIn)
 async function runPlain(deps: ExecuteDeps, execution: Execution, statement: PlainStatement): Promise<void> {
   const { options, answer, signal } = execution;
   const format = statement.format ?? options.defaultFormat ?? 'TabSeparated';
-  const lane = statement.kind;
+  const work = { ...execution, lane: statement.kind, verb: statement.verb, sql: statement.sql };
   const blocks = (statement.verb === 'SELECT' || statement.verb === 'WITH') && isBlockwise(format) && !options.waitForEnd;
   if (blocks) {
     const unlimited = { ...deps, defaults: without(deps.defaults, 'max_result_bytes') };
-    await inSession(unlimited, { ...execution, lane }, async (session, asked) => {
+    await inSession(unlimited, work, async (session, asked) => {
       await session.run(asked, 'TabSeparated');
       signal.throwIfAborted();
       await sendBlocks(answer, session.stream(statement.sql, format), format);
@@ -142,7 +146,7 @@ async function runPlain(deps: ExecuteDeps, execution: Execution, statement: Plai
     return;
   }
   const sql = cancelling(statement);
-  const result = await inSession(deps, { ...execution, lane }, (session, asked) => session.run(`${asked};\n${sql}`, format));
+  const result = await inSession(deps, work, (session, asked) => session.run(`${asked};\n${sql}`, format));
   const summary = { resultRows: result.rows, resultBytes: result.bytes.length, elapsedMs: result.elapsedMs };
   await sendWhole(answer, result.bytes, { format, summary });
 }
@@ -156,27 +160,41 @@ function cancelling(statement: PlainStatement): string {
   return statement.sql.replace(/\bquery_id\b/g, "Settings['log_comment']").replace(/\bSYNC\b/i, 'ASYNC');
 }
 
+interface Work extends Execution {
+  readonly lane: 'read' | 'write';
+  readonly verb: string;
+  /** The statement as it came, without rows. */
+  readonly sql: string;
+}
+
+/** What GET may do; the engine refuses the rest as well, but for what it does before it looks at who asks. */
+const GET_VERBS = new Set(['SELECT', 'WITH', 'FROM', 'SHOW', 'DESCRIBE', 'DESC', 'EXISTS', 'EXPLAIN']);
+
 /**
  * Works in a session of its own. `asked` are the statements that give it what the request asked for: they go before
  * another in one text, since a call of the engine costs more than they do, but for a stream, which is one statement.
  */
-async function inSession<T>(
-  deps: ExecuteDeps,
-  execution: Execution & { readonly lane: 'read' | 'write' },
-  work: (session: EngineSession, asked: string) => Promise<T>,
-): Promise<T> {
-  const { signal, answer, request, options } = execution;
+async function inSession<T>(deps: ExecuteDeps, execution: Work, work: (session: EngineSession, asked: string) => Promise<T>): Promise<T> {
+  const { signal, answer, request, options, sql, lane } = execution;
+  const readonly = request.method === 'GET' || request.method === 'HEAD';
+  if (readonly && !GET_VERBS.has(execution.verb)) {
+    throw new ClickHouseFailure(164, 'READONLY', `Cannot execute ${execution.verb} by ${request.method}, which only reads: send it with POST`);
+  }
   const client = `${String(request.headers['x-clickhouse-user'])} ${String(request.headers['user-agent'])}`;
-  const leave = await deps.gate.enter(execution.lane, client, signal);
-  const session = deps.engine.open();
-  const stopCancelling = cancelWhenGone(deps.engine, answer.queryId, signal);
+  const leave = await deps.gate.enter(lane, client, signal);
   try {
-    signal.throwIfAborted();
-    const readonly = request.method === 'GET' || request.method === 'HEAD';
-    return await work(session, prepare(options, { id: answer.queryId, readonly, defaults: deps.defaults }));
+    await deps.judge({ sql, parameters: options.parameters, settings: options.settings });
+    const maxSeconds = limitOf(new Map([...deps.defaults, ...options.settings]), sql);
+    const session = deps.engine.open({ sql, maxSeconds, ...(lane === 'read' ? { left: signal } : {}) });
+    const stopCancelling = cancelWhenGone(deps.engine, answer.queryId, signal);
+    try {
+      signal.throwIfAborted();
+      return await work(session, prepare(options, { id: answer.queryId, readonly, defaults: deps.defaults }));
+    } finally {
+      stopCancelling();
+      session.close();
+    }
   } finally {
-    stopCancelling();
-    session.close();
     leave();
   }
 }

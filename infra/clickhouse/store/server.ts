@@ -4,12 +4,16 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { hostname } from 'node:os';
 import type { Logger } from '../../../streams/core/ports.ts';
 import { encodingFor, sendFailure, type AnswerContext } from './answer.ts';
+import { foreignHeader } from '../../lifecycle/fetch-site.ts';
 import { ClickHouseFailure, failureOf } from './clickhouse-error.ts';
 import { execute, type ExecuteDeps } from './execute.ts';
+import type { Life } from './life.ts';
 import { parseOptions } from './request-options.ts';
 
 export interface ServerDeps extends ExecuteDeps {
+  /** Empty: none is asked for. */
   readonly password: string;
+  readonly life: Pick<Life, 'health' | 'suspect'>;
   readonly logger: Logger;
 }
 
@@ -33,14 +37,19 @@ async function answer(deps: ServerDeps, request: IncomingMessage, response: Serv
   let context: AnswerContext = { ...base, queryId: randomUUID(), encoding: undefined };
   try {
     const url = urlOf(request);
-    if (health(url, request, response)) return;
     refuseStrangers(request);
+    if (url.pathname === '/ping' && isRead(request)) {
+      await ping(deps.life, request, response);
+      return;
+    }
     checkPassword(deps.password, request, url);
+    if (noQuery(url, request, response)) return;
     const options = parseOptions(url, request.headers);
     const queryId = options.queryId !== undefined && QUERY_ID.test(options.queryId) ? options.queryId : context.queryId;
     context = { ...context, queryId, encoding: encodingFor(request, options.compressResponse) };
     await execute(deps, { request, options, answer: context, signal: gone.signal });
   } catch (error) {
+    if (failureOf(error).code === ABORTED) deps.life.suspect();
     report(deps.logger, error, { queryId: context.queryId, gone: gone.signal.aborted });
     sendFailure(context, error);
     request.resume();
@@ -63,11 +72,25 @@ function urlOf(request: IncomingMessage): URL {
   }
 }
 
-/** `/ping`, `/replicas_status` and `/` without a query, for load balancers and clients that look whether anyone is there. */
-function health(url: URL, request: IncomingMessage, response: ServerResponse): boolean {
-  const reads = request.method === 'GET' || request.method === 'HEAD';
+/** What the engine answers to everything once it is dying; it says so at other times too. */
+const ABORTED = 236;
+
+const isRead = (request: IncomingMessage): boolean => request.method === 'GET' || request.method === 'HEAD';
+
+/** For whoever looks whether the engine answers; no password, and no word but that. */
+async function ping(life: Pick<Life, 'health'>, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const healthy = await life.health().then(
+    () => true,
+    () => false,
+  );
+  plain(request, response, healthy ? { status: 200, text: 'Ok.\n' } : { status: 503, text: 'The engine does not answer.\n' });
+}
+
+/** `/` and `/replicas_status` without a query, and what there is no answer for. */
+function noQuery(url: URL, request: IncomingMessage, response: ServerResponse): boolean {
+  const reads = isRead(request);
   const { pathname } = url;
-  if (pathname !== '/' && pathname !== '/query' && !(reads && CHECKS.has(pathname))) {
+  if (pathname !== '/' && pathname !== '/query' && !(reads && pathname === '/replicas_status')) {
     return plain(request, response, {
       status: 404,
       text: `There is no handle ${pathname}\n\nUse / or /ping for health checks.\nSend queries to / with POST.\n`,
@@ -79,8 +102,6 @@ function health(url: URL, request: IncomingMessage, response: ServerResponse): b
   return plain(request, response, { status: 405, text: 'Use GET or POST.\n' });
 }
 
-const CHECKS = new Set(['/ping', '/replicas_status']);
-
 function plain(request: IncomingMessage, response: ServerResponse, answered: { readonly status: number; readonly text: string }): true {
   response.statusCode = answered.status;
   response.setHeader('Content-Type', 'text/html; charset=UTF-8');
@@ -89,15 +110,10 @@ function plain(request: IncomingMessage, response: ServerResponse, answered: { r
   return true;
 }
 
-const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i;
-
-/** A page in a browser can reach 127.0.0.1 as well; only pages of this machine and programs may ask. */
+/** A page in a browser can reach 127.0.0.1 as well; only programs on this machine may ask. */
 function refuseStrangers(request: IncomingMessage): void {
-  const origin = request.headers.origin;
-  const foreign = origin !== undefined && !LOOPBACK.test(origin.replace(/^https?:\/\//, ''));
-  if (foreign || !LOOPBACK.test(request.headers.host ?? 'localhost')) {
-    throw new ClickHouseFailure(497, 'ACCESS_DENIED', 'The store answers programs on this machine only');
-  }
+  if (foreignHeader(request.headers) === undefined) return;
+  throw new ClickHouseFailure(497, 'ACCESS_DENIED', 'The store answers programs on this machine only');
 }
 
 function checkPassword(expected: string, request: IncomingMessage, url: URL): void {

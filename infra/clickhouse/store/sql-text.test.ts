@@ -11,6 +11,15 @@ describe('tokens', () => {
     ]);
   });
 
+  it.each([
+    ["a // ' \n b // '", ['a', 'b']],
+    ["a /* ' /* */ ' */ b /* ' */ c", ['a', 'b', 'c']],
+    ['a /* /* */ b', ['a']],
+    ['a / b', ['a', '/', 'b']],
+  ])('read comments as the engine does: %j', (sql, expected) => {
+    expect(texts(sql)).toEqual(expected);
+  });
+
   it('know how deep they are', () => {
     expect([...tokens('a (b [c] ) )d')].map(({ depth }) => depth)).toEqual([0, 0, 1, 1, 2, 1, 0, 0, 0]);
   });

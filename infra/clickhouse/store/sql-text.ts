@@ -24,15 +24,25 @@ const matchAt = (pattern: RegExp, sql: string, at: number): number => {
 /** Where a comment that starts at `at` ends, or `at` when none starts there. */
 function commentEnd(sql: string, at: number): number {
   const two = sql.slice(at, at + 2);
-  if (two === '/*') {
-    const end = sql.indexOf('*/', at + 2);
-    return end < 0 ? sql.length : end + 2;
-  }
-  if (two === '--' || two === '# ' || two === '#!') {
+  if (two === '/*') return blockEnd(sql, at);
+  if (two === '--' || two === '//' || two === '# ' || two === '#!') {
     const end = sql.indexOf('\n', at);
     return end < 0 ? sql.length : end + 1;
   }
   return at;
+}
+
+const BLOCK_MARK = /\/\*|\*\//g;
+
+/** Comments of this kind may hold others. */
+function blockEnd(sql: string, at: number): number {
+  BLOCK_MARK.lastIndex = at;
+  let depth = 0;
+  for (let mark = BLOCK_MARK.exec(sql); mark !== null; mark = BLOCK_MARK.exec(sql)) {
+    depth += mark[0] === '/*' ? 1 : -1;
+    if (depth === 0) return BLOCK_MARK.lastIndex;
+  }
+  return sql.length;
 }
 
 function skipSpace(sql: string, from: number): number {

@@ -1,0 +1,42 @@
+// What statements may do, told to the engine itself: its one user has the grants of a project's tables and none for sources
+// outside, and cannot change a setting that names a file, a server or a condition. The engine checks this on its own
+// reading of every statement, wherever a table function or an engine stands.
+import { closedTableSettings, closedTextSettings } from './text-settings.ts';
+
+/** Engines of tables that keep their rows in the store, or nowhere. */
+export const localEngines = [
+  ...['MergeTree', 'AggregatingMergeTree', 'CoalescingMergeTree', 'CollapsingMergeTree', 'ReplacingMergeTree'],
+  ...['SummingMergeTree', 'VersionedCollapsingMergeTree', 'GraphiteMergeTree'],
+  ...['Memory', 'Null', 'Log', 'StripeLog', 'TinyLog', 'Set', 'Join', 'Buffer', 'Merge', 'Alias', 'GenerateRandom', 'View', 'MaterializedView'],
+] as const;
+
+/** Neither FREEZE, FETCH nor MOVE PARTITION, which name paths and disks. */
+const privileges = [
+  ...['SELECT', 'INSERT', 'SHOW', 'CHECK', 'OPTIMIZE', 'TRUNCATE', 'KILL QUERY', 'UNDROP TABLE'],
+  ...['CREATE DATABASE', 'CREATE TABLE', 'CREATE VIEW', 'CREATE TEMPORARY TABLE', 'CREATE TEMPORARY VIEW'],
+  ...['DROP DATABASE', 'DROP TABLE', 'DROP VIEW'],
+  ...['ALTER UPDATE', 'ALTER DELETE', 'ALTER COLUMN', 'ALTER MODIFY COMMENT', 'ALTER INDEX', 'ALTER STATISTICS', 'ALTER PROJECTION'],
+  ...['ALTER CONSTRAINT', 'ALTER TTL', 'ALTER MATERIALIZE TTL', 'ALTER SETTINGS', 'ALTER ORDER BY', 'ALTER SAMPLE BY', 'ALTER VIEW'],
+  ...['SYSTEM MERGES', 'SYSTEM TTL MERGES', 'SYSTEM FLUSH LOGS', 'SYSTEM DROP MARK CACHE', 'SYSTEM DROP QUERY CACHE'],
+];
+
+/** The engine's file of users. */
+export function usersConfig(): string {
+  const closed = [...closedTextSettings, ...closedTableSettings.map((name) => `merge_tree_${name}`)];
+  return [
+    '<clickhouse>',
+    '  <profiles><default>',
+    `    <constraints>${closed.map((name) => `<${name}><readonly/></${name}>`).join('')}</constraints>`,
+    '  </default></profiles>',
+    '  <quotas><default/></quotas>',
+    '  <users><default>',
+    '    <password></password><networks><ip>::/0</ip></networks><profile>default</profile><quota>default</quota>',
+    '    <grants>',
+    `      <query>GRANT ${privileges.join(', ')} ON *.*</query>`,
+    ...localEngines.map((engine) => `      <query>GRANT TABLE ENGINE ON ${engine}</query>`),
+    '    </grants>',
+    '  </default></users>',
+    '</clickhouse>',
+    '',
+  ].join('\n');
+}

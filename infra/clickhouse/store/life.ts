@@ -1,0 +1,132 @@
+// The end of the store when its engine cannot go on. An engine that had a fatal error answers every statement with ABORTED for
+// ever, and a statement that looks at no limit keeps its thread for ever: both end only with the process. So the store tells
+// the senders, writes down what it was, and kills itself: nothing in the engine can hold up a SIGKILL. What was
+// acknowledged is on disk; whoever supervises the process starts it again.
+import type { Logger } from '../../../streams/core/ports.ts';
+import { ClickHouseFailure, failureOf } from './clickhouse-error.ts';
+import type { Engine } from './engine.ts';
+import type { Offenders } from './offenders.ts';
+import { shapeOf } from './shape.ts';
+import { TICK_MS, type Call } from './watch.ts';
+
+export interface Life {
+  /** Resolves when the engine answers; asked once for all who want to know at the same time. Throws what is wrong. */
+  health(): Promise<void>;
+  /** A statement was told ABORTED: the engine may be dying. */
+  suspect(): void;
+  /** Ends the process at once. */
+  end(reason: string): void;
+  /** Looks after the engine no more. */
+  close(): void;
+}
+
+export interface LifeOptions {
+  readonly engine: Engine;
+  readonly logger: Logger;
+  readonly offenders: Offenders;
+  /** Ends the process; must not return into native code that may hang. */
+  readonly die: () => void;
+}
+
+/** The engine's answer is good for so long. */
+const FRESH_MS = 500;
+/** How long a health check waits for the engine. */
+const PATIENCE_MS = 1_500;
+/** A dying engine ends the statements that did it no harm within this. */
+const SETTLE_MS = 300;
+/** Answers and the log leave the process within this. */
+const FLUSH_MS = 200;
+const STATEMENT_CHARS = 1_000;
+
+const ABORTED = 236;
+const isDying = (error: unknown): boolean => failureOf(error).code === ABORTED;
+
+/** Looks after the engine from now on. */
+export function watchOver(options: LifeOptions): Life {
+  const { engine, logger, offenders, die } = options;
+  let state: 'well' | 'dying' | 'ended' = 'well';
+  let freshUntil = 0;
+  let asking: Promise<void> | undefined;
+
+  async function ask(): Promise<void> {
+    try {
+      await engine.probe();
+      freshUntil = performance.now() + FRESH_MS;
+    } catch (error) {
+      if (isDying(error)) endDying(failureOf(error).message);
+      throw error;
+    }
+  }
+  const probe = (): Promise<void> =>
+    (asking ??= ask().finally(() => {
+      asking = undefined;
+    }));
+
+  function endStuck(stuck: Call): void {
+    const { maxSeconds } = stuck.asked;
+    const why = maxSeconds === undefined ? 'goes on long after its sender left' : `outlived twice its limit of ${maxSeconds} s`;
+    const message = `The statement ${why} and cannot be stopped: the store ends and is started again`;
+    finish([stuck], new ClickHouseFailure(159, 'TIMEOUT_EXCEEDED', message));
+  }
+
+  function endDying(said: string): void {
+    if (state !== 'well') return;
+    state = 'dying';
+    // The statements that the engine itself lets go are not the ones that it died of.
+    setTimeout(() => {
+      const suspects = engine.watch.pending().filter(({ asked }) => asked.maxSeconds !== undefined);
+      const message = `The engine failed while this statement ran (${said}): the store ends and is started again`;
+      finish(suspects, new ClickHouseFailure(394, 'QUERY_WAS_CANCELLED', message));
+    }, SETTLE_MS);
+  }
+
+  function finish(offending: readonly Call[], told: ClickHouseFailure): void {
+    if (state === 'ended') return;
+    state = 'ended';
+    const shapes = offending.map(({ asked }) => shapeOf(asked.sql));
+    logger.error({ statements: shapes.map((shape) => shape.slice(0, STATEMENT_CHARS)) }, `the store ends: ${told.message}`);
+    offenders.add(shapes);
+    const restarts = new ClickHouseFailure(ABORTED, 'ABORTED', 'The store ends and is started again: repeat the statement');
+    for (const call of engine.watch.pending()) call.giveUp(offending.includes(call) ? told : restarts);
+    setTimeout(die, FLUSH_MS);
+  }
+
+  const timer = setInterval(() => {
+    const stuck = engine.watch.tick();
+    if (stuck !== undefined) endStuck(stuck);
+    else if (engine.watch.pending().length > 0) probe().catch(() => undefined);
+  }, TICK_MS).unref();
+
+  return {
+    async health() {
+      if (performance.now() < freshUntil) return;
+      await patiently(probe());
+    },
+    suspect() {
+      probe().catch(() => undefined);
+    },
+    end(reason) {
+      const statements = engine.watch.pending().map(({ asked }) => shapeOf(asked.sql).slice(0, STATEMENT_CHARS));
+      logger.error({ statements }, `the store ends: ${reason}`);
+      setTimeout(die, FLUSH_MS);
+    },
+    close() {
+      clearInterval(timer);
+    },
+  };
+}
+
+async function patiently(answer: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    const message = `The engine has not answered within ${PATIENCE_MS} ms`;
+    timer = setTimeout(() => {
+      reject(new ClickHouseFailure(209, 'SOCKET_TIMEOUT', message));
+    }, PATIENCE_MS);
+  });
+  try {
+    await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
