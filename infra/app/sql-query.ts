@@ -23,6 +23,7 @@ export interface SqlQuery {
 
 const settingsOf = (config: Config) => ({
   readonly: 1,
+  wait_end_of_query: 1,
   max_execution_time: config.sqlMaxSeconds,
   max_result_rows: config.sqlMaxRows,
   max_result_bytes: config.sqlMaxResultMb * 1_000_000,

@@ -15,6 +15,10 @@ export interface TestStore {
   readonly dataDir: string;
   /** kill -9; the data stays. */
   kill(): Promise<void>;
+  /** Asks it to end; the data stays. */
+  terminate(): Promise<void>;
+  /** The signal that its process ended with. */
+  ended(): Promise<NodeJS.Signals | null>;
   /** Starts again on the same data and the same port. */
   restart(): Promise<void>;
   /** Ends the process and removes the data. */
@@ -47,6 +51,11 @@ export async function startTestStore(
     },
     dataDir,
     kill: () => end(running.child, 'SIGKILL'),
+    terminate: () => end(running.child, 'SIGTERM'),
+    async ended() {
+      await exitOf(running.child);
+      return running.child.signalCode;
+    },
     async restart() {
       await end(running.child, 'SIGTERM');
       running = await launch(dataDir, options);
@@ -93,13 +102,16 @@ async function launch(dataDir: string, options: { readonly sessions?: number; re
   return { child, ...(JSON.parse(line) as { url: string; port: number }) };
 }
 
-async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = new Promise<void>((resolve) => {
+function exitOf(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve) => {
     child.once('exit', () => {
       resolve();
     });
   });
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   child.kill(signal);
-  await exited;
+  await exitOf(child);
 }

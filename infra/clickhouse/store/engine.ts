@@ -8,7 +8,9 @@ import { Session } from 'chdb';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import { failureOf } from './clickhouse-error.ts';
 import type { EngineNames } from './rule.ts';
+import { shapeOf } from './shape.ts';
 import { quoteText } from './sql-text.ts';
+import { createSyncGuard } from './sync-guard.ts';
 import { closedTableSettings, closedTextSettings, openTableSettings, openTextSettings, textTypes } from './text-settings.ts';
 import { createWatch, type Asked, type Watch } from './watch.ts';
 
@@ -55,7 +57,9 @@ export async function openEngine(options: { readonly path: string; readonly conf
   const [version, timezone] = (await read(keeper, 'SELECT version(), timezone()')).split('\t');
   const names = await namesOf(keeper);
   const watch = createWatch();
-  const open = (asked: Asked): EngineSession => openSession(options.path, (call) => watch.run(asked, call));
+  const guard = createSyncGuard();
+  const open = (asked: Asked): EngineSession =>
+    openSession(options.path, { track: (call) => watch.run(asked, call), guarded: (work) => guard.run(asked, shapeOf(asked.sql), work) });
   return {
     version: version ?? '',
     timezone: timezone ?? 'UTC',
@@ -82,6 +86,7 @@ export async function openEngine(options: { readonly path: string; readonly conf
     },
     async close() {
       await watch.idle();
+      guard.close();
       prober.close();
       keeper.close();
     },
@@ -131,9 +136,14 @@ async function read(session: Session, sql: string): Promise<string> {
   return (await session.queryAsync(sql, { format: 'TSV' })).text().trim();
 }
 
-type Track = <T>(call: Promise<T>) => Promise<T>;
+interface Keeping {
+  /** A call that runs beside this thread. */
+  readonly track: <T>(call: Promise<T>) => Promise<T>;
+  /** A call that this thread waits for. */
+  readonly guarded: <T>(work: () => T) => T;
+}
 
-function openSession(path: string, track: Track): EngineSession {
+function openSession(path: string, { track, guarded }: Keeping): EngineSession {
   const session = new Session(path);
   let running = 0;
   const call = async <T>(work: Promise<T>): Promise<T> => {
@@ -161,7 +171,7 @@ function openSession(path: string, track: Track): EngineSession {
     },
     async *stream(sql, format) {
       try {
-        const chunks = session.queryStream(sql, { format })[Symbol.asyncIterator]();
+        const chunks = guarded(() => session.queryStream(sql, { format }))[Symbol.asyncIterator]();
         try {
           for (let next = await call(chunks.next()); next.done !== true; next = await call(chunks.next())) {
             const bytes = next.value.raw();

@@ -178,7 +178,11 @@ async function inSession<T>(deps: ExecuteDeps, execution: Work, work: (session: 
   const { signal, answer, request, options, sql, lane } = execution;
   const readonly = request.method === 'GET' || request.method === 'HEAD';
   if (readonly && !GET_VERBS.has(execution.verb)) {
-    throw new ClickHouseFailure(164, 'READONLY', `Cannot execute ${execution.verb} by ${request.method}, which only reads: send it with POST`);
+    throw new ClickHouseFailure(
+      164,
+      'READONLY',
+      `Cannot execute ${execution.verb} by ${request.method}, which only reads: send it with POST`,
+    );
   }
   const client = `${String(request.headers['x-clickhouse-user'])} ${String(request.headers['user-agent'])}`;
   const leave = await deps.gate.enter(lane, client, signal);

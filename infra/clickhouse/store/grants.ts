@@ -7,7 +7,21 @@ import { closedTableSettings, closedTextSettings } from './text-settings.ts';
 export const localEngines = [
   ...['MergeTree', 'AggregatingMergeTree', 'CoalescingMergeTree', 'CollapsingMergeTree', 'ReplacingMergeTree'],
   ...['SummingMergeTree', 'VersionedCollapsingMergeTree', 'GraphiteMergeTree'],
-  ...['Memory', 'Null', 'Log', 'StripeLog', 'TinyLog', 'Set', 'Join', 'Buffer', 'Merge', 'Alias', 'GenerateRandom', 'View', 'MaterializedView'],
+  ...[
+    'Memory',
+    'Null',
+    'Log',
+    'StripeLog',
+    'TinyLog',
+    'Set',
+    'Join',
+    'Buffer',
+    'Merge',
+    'Alias',
+    'GenerateRandom',
+    'View',
+    'MaterializedView',
+  ],
 ] as const;
 
 /** Neither FREEZE, FETCH nor MOVE PARTITION, which name paths and disks. */
@@ -20,12 +34,16 @@ const privileges = [
   ...['SYSTEM MERGES', 'SYSTEM TTL MERGES', 'SYSTEM FLUSH LOGS', 'SYSTEM DROP MARK CACHE', 'SYSTEM DROP QUERY CACHE'],
 ];
 
+/** Rows of VALUES are values: an expression among them could call a function that nothing looked at. */
+const rowExpressions = ['input_format_values_interpret_expressions', 'input_format_values_deduce_templates_of_expressions'];
+
 /** The engine's file of users. */
 export function usersConfig(): string {
-  const closed = [...closedTextSettings, ...closedTableSettings.map((name) => `merge_tree_${name}`)];
+  const closed = [...rowExpressions, ...closedTextSettings, ...closedTableSettings.map((name) => `merge_tree_${name}`)];
   return [
     '<clickhouse>',
     '  <profiles><default>',
+    `    ${rowExpressions.map((name) => `<${name}>0</${name}>`).join('')}`,
     `    <constraints>${closed.map((name) => `<${name}><readonly/></${name}>`).join('')}</constraints>`,
     '  </default></profiles>',
     '  <quotas><default/></quotas>',

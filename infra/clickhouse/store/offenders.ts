@@ -65,4 +65,9 @@ function read(path: string): readonly Offence[] {
 }
 
 const isOffence = (value: unknown): value is Offence =>
-  typeof value === 'object' && value !== null && 'hash' in value && typeof value.hash === 'string' && 'atMs' in value && typeof value.atMs === 'number';
+  typeof value === 'object' &&
+  value !== null &&
+  'hash' in value &&
+  typeof value.hash === 'string' &&
+  'atMs' in value &&
+  typeof value.atMs === 'number';
