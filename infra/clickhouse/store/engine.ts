@@ -106,6 +106,7 @@ async function namesOf(session: Session): Promise<EngineNames> {
   return {
     functions: await list('SELECT name FROM system.functions'),
     tableFunctions: await list('SELECT name FROM system.table_functions'),
+    tableEngines: await list('SELECT name FROM system.table_engines'),
     settings: await list(`${settings} UNION ALL ${tables}`),
   };
 }

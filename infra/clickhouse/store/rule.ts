@@ -3,6 +3,7 @@
 // through by one look at their text, which cannot be fooled: a word that is not there is not there, however comments and quotes
 // are read. The others are judged in the form that the engine's own formatter gives them, where comments are gone and names
 // stand as they are.
+import { localEngines } from './grants.ts';
 import { localFunctions } from './local-functions.ts';
 import { tokens, type Token } from './sql-text.ts';
 
@@ -10,6 +11,7 @@ import { tokens, type Token } from './sql-text.ts';
 export interface EngineNames {
   readonly functions: readonly string[];
   readonly tableFunctions: readonly string[];
+  readonly tableEngines: readonly string[];
   /** Settings with a text for a value that are neither closed nor known to lead nowhere. */
   readonly settings: readonly string[];
 }
@@ -31,6 +33,9 @@ const localTableFunctions = new Set(
   ).split(' '),
 );
 
+/** A disk of one's own, in the settings of a table: its folder is made before the engine asks whether it may be. */
+const DISK = 'disk';
+const localEngineNames: ReadonlySet<string> = new Set(localEngines.map((name) => name.toLowerCase()));
 const CLIENT_WORDS = ['infile', 'outfile', 'backup', 'restore'];
 /** A function and a table function; as a function its first argument is a pattern with braces, which no format has. */
 const PATTERN_FUNCTION = 'format';
@@ -42,12 +47,14 @@ const alternatives = (names: Iterable<string>): string => [...names].join('|');
 export function createRule(names: EngineNames): Rule {
   const lower = (list: readonly string[]): readonly string[] => list.map((name) => name.toLowerCase()).filter(isPlain);
   const functions = new Set(lower(names.functions).filter((name) => !localFunctions.has(name)));
-  const tables = new Set(lower(names.tableFunctions).filter((name) => !localTableFunctions.has(name) && !functions.has(name)));
+  const engines = lower(names.tableEngines).filter((name) => !localEngineNames.has(name) && !localFunctions.has(name));
+  const called = [...lower(names.tableFunctions), ...engines, DISK];
+  const tables = new Set(called.filter((name) => !localTableFunctions.has(name) && !functions.has(name)));
   const settings = new Set(lower(names.settings));
   const anywhere = alternatives([...functions, ...settings, ...CLIENT_WORDS]);
-  // A table function stands before a parenthesis; comments and the quotes of a name may stand between.
-  const called = `(?:${alternatives(tables)})(?!\\w)(?!\\s*(?:[\\w,);'=<>.\\]:]|$))`;
-  const suspicious = new RegExp(`(?<!\\w)(?:(?:${anywhere})(?!\\w)|${called})`, 'i');
+  // These stand before a parenthesis; comments and the quotes of a name may stand between.
+  const calls = `(?:${alternatives(tables)})(?!\\w)(?!\\s*(?:[\\w,);'=<>.\\]:]|$))`;
+  const suspicious = new RegExp(`(?<!\\w)(?:(?:${anywhere})(?!\\w)|${calls})`, 'i');
   return {
     mustLook: (sql) => suspicious.test(sql) || (sql.includes('\\') && /[`"]/.test(sql)),
     refused: (formatted) => findRefused(formatted, { functions, tables, settings }),
@@ -71,7 +78,7 @@ function findRefused(formatted: string, refusals: Refusals): string | undefined 
     if (refusals.settings.has(lower)) return `the setting ${name}`;
     if (token.kind === 'word' && CLIENT_WORDS.includes(lower)) return lower.toUpperCase();
     if (refusals.tables.has(lower) && isCall(formatted, all, at) && !(lower === PATTERN_FUNCTION && hasPattern(formatted, all, at)))
-      return `the table function ${name}`;
+      return `${name}(…)`;
   }
   return undefined;
 }
