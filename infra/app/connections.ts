@@ -69,9 +69,13 @@ export async function connectLog(options: LogOptions): Promise<LogConnection> {
  */
 export function connectWarehouse(config: Config, name = 'command'): ClickHouseStore {
   const { clickhouseUrl: url, clickhouseDatabase: database, clickhouseUser: user } = config;
-  const password = config.clickhousePassword === '' ? (passwordForUrl(config.dataDir, url) ?? '') : config.clickhousePassword;
+  const password = clickhousePasswordOf(config, url);
   return connectStore({ url, database, user, password, application: `turnstream-${name}` });
 }
+
+/** The configured password, or the one that the embedded store of this data directory made when `url` is where it listens. */
+export const clickhousePasswordOf = (config: Config, url: string): string =>
+  config.clickhousePassword === '' ? (passwordForUrl(config.dataDir, url) ?? '') : config.clickhousePassword;
 
 /** Consumer groups of the project. */
 export const groupsOf = (namespace: string) =>

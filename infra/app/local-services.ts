@@ -34,12 +34,18 @@ export function kafkaService(options: {
   };
 }
 
-/** The store process. Ready when it answers its ping. */
+/** A store that ends sooner than this waits longer each time before it is started again, up to 5 s. */
+const STEADY_MS = 30_000;
+
+/** The store process. Ready when its engine answers. */
 export function storeService(options: {
   readonly url: string;
   readonly start: () => Promise<Running>;
   /** Why the last process of it said that it failed. */
   readonly failure: () => Error | undefined;
+  /** It has answered for a while: what ends it next is started again at once. */
+  readonly onSteady?: () => void;
+  readonly steadyMs?: number;
 }): Service {
   return {
     name: 'store',
@@ -48,6 +54,10 @@ export function storeService(options: {
       const running = await options.start();
       await answering(options.url, running, signal).catch((error: unknown) => {
         throw options.failure() ?? error;
+      });
+      const steady = setTimeout(() => options.onSteady?.(), options.steadyMs ?? STEADY_MS).unref();
+      void running.exited.finally(() => {
+        clearTimeout(steady);
       });
       return running;
     },

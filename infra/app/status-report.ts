@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Logger } from '../../streams/core/ports.ts';
 import type { Config } from '../config/descriptors.ts';
 import { listRuns, summaryOf, type RunLine, type RunSummary } from './run-summary.ts';
+import { clickhousePasswordOf } from './connections.ts';
 import { withStore } from './with-store.ts';
 import { readServices, type ServicesFile } from './services-file.ts';
 
@@ -33,17 +34,29 @@ function addressesOf(config: Config, running: ServicesFile | undefined) {
   };
 }
 
-/** Reads it; the embedded store is started for the moment when it does not run. */
-export async function readStatus(config: Config, logger: Logger): Promise<StatusReport> {
+/** Reads it; the embedded store is started for the moment when it does not run. User and password of ClickHouse are shown when asked for. */
+export async function readStatus(config: Config, logger: Logger, showSecrets = false): Promise<StatusReport> {
   const running = readServices(config.dataDir);
   const runs = nothingStored(config, running) ? [] : await withStore({ config, logger, purpose: 'status' }, (store) => listRuns(store));
+  const addresses = addressesOf(config, running);
   const unfinished = (run: RunLine): string => (run.run_id === running?.run ? 'running' : 'unfinished');
   return {
-    ...addressesOf(config, running),
+    ...addresses,
+    clickhouse: addresses.clickhouse === null ? null : clickhouseAddress(config, addresses.clickhouse, showSecrets),
     run: running?.run ?? null,
     processes: running?.processes ?? {},
     runs: runs.map((run) => (run.state === 'running' ? { ...run, state: unfinished(run) } : run)),
   };
+}
+
+function clickhouseAddress(config: Config, address: string, showSecrets: boolean): string {
+  const url = new URL(address);
+  if (!showSecrets) [url.username, url.password] = ['', ''];
+  else if (url.password === '') {
+    url.username = encodeURIComponent(config.clickhouseUser);
+    url.password = encodeURIComponent(clickhousePasswordOf(config, address));
+  }
+  return url.href.replace(/\/$/, '');
 }
 
 /** A look at a data directory that has no store does not make one. */

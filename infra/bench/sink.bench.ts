@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import type { Store } from '../../streams/core/ports.ts';
 import { freePort } from '../app/local-ports.ts';
 import { connectStore } from '../clickhouse/client.ts';
+import { readStorePassword } from '../clickhouse/store/password.ts';
 import { migrate } from '../clickhouse/migrate.ts';
 import { storeEnvironment } from '../clickhouse/store-process.ts';
 import { describeEnvironment } from './environment.ts';
@@ -112,12 +113,17 @@ async function measure(reader: string, given: Pick<World, 'site' | 'topic' | 're
   const storeProcess = await startRoleProcess({
     args: ['store'],
     dataDir,
-    settings: { ...storeEnvironment(SESSIONS), TURNSTREAM_STORE_PORT: String(port), TURNSTREAM_STORE_SESSIONS: String(SESSIONS) },
+    settings: {
+      ...storeEnvironment(SESSIONS),
+      ...(reader === 'ours' ? {} : { BENCH_OPEN_STORE: '1' }),
+      TURNSTREAM_STORE_PORT: String(port),
+      TURNSTREAM_STORE_SESSIONS: String(SESSIONS),
+    },
   });
   try {
     await storeProcess.until(({ state }) => state === 'live');
     const storeUrl = `http://127.0.0.1:${port}`;
-    const store = connectStore({ url: storeUrl, database: 'turnstream' });
+    const store = connectStore({ url: storeUrl, database: 'turnstream', password: readStorePassword(dataDir) ?? '' });
     await migrate(store);
     const world: World = { ...given, store, storeUrl, storeProcess, dataDir };
     const [consumers = '1', blockRows = '65536'] = reader.split('x');

@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import type { Store } from '../../streams/core/ports.ts';
 import { freePort } from '../app/local-ports.ts';
 import { connectStore } from '../clickhouse/client.ts';
+import { readStorePassword } from '../clickhouse/store/password.ts';
 import { migrate } from '../clickhouse/migrate.ts';
 import { storeEnvironment } from '../clickhouse/store-process.ts';
 import type { KafkaConnection } from '../kafka/connect.ts';
@@ -56,7 +57,7 @@ export async function startTablesWorld(site: BenchSite, namespace: string, parti
   });
   await storeProcess.until(({ state }) => state === 'live');
   const storeUrl = `http://127.0.0.1:${port}`;
-  const store = connectStore({ url: storeUrl, database: 'turnstream' });
+  const store = connectStore({ url: storeUrl, database: 'turnstream', password: readStorePassword(dataDir) ?? '' });
   site.defer(() => store.close());
   await migrate(store);
   const settings = {

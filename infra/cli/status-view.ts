@@ -4,9 +4,9 @@ import { withoutSecrets } from './progress-view.ts';
 import { renderRuns } from './summary-view.ts';
 
 /** Addresses, processes, runs. */
-export function renderStatus(status: StatusReport): string {
+export function renderStatus(status: StatusReport, showSecrets = false): string {
   const address = (name: string, value: string | null): string =>
-    `${name.padEnd(12)}${value === null ? 'not running' : withoutSecrets(value)}\n`;
+    `${name.padEnd(12)}${value === null ? 'not running' : showSecrets ? value : withoutSecrets(value)}\n`;
   const processes = Object.entries(status.processes).map(([name, pid]) => `${name} ${pid}`);
   return [
     address('Kafka', status.kafka),

@@ -5,7 +5,8 @@
 // the secret. `--sweep` takes every name of the engine through every position instead, `--costs` every function of the
 // list through large inputs, both with an engine of their own.
 import { parseArgs } from 'node:util';
-import { connectStore, type ClickHouseStore } from '../clickhouse/client.ts';
+import { connectWarehouse } from '../app/connections.ts';
+import type { ClickHouseStore } from '../clickhouse/client.ts';
 import { loadConfig } from '../config/load.ts';
 import { readServices, type Addresses } from '../app/services-file.ts';
 import { generateHostile, hostileParams, type Generated } from '../testing/hostile-sql.ts';
@@ -30,7 +31,7 @@ const BARE_SHARE = 0.25;
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 const connect = (services: Addresses): ClickHouseStore =>
-  connectStore({ url: services.clickhouseUrl, database: loadConfig(process.env).clickhouseDatabase });
+  connectWarehouse({ ...loadConfig(process.env), clickhouseUrl: services.clickhouseUrl });
 
 async function tables(store: ClickHouseStore): Promise<string> {
   const rows = await store.query<{ name: string }>(

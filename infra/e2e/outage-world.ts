@@ -8,6 +8,7 @@ import type { Logger } from '../../streams/core/ports.ts';
 import { freePort, pings } from '../app/local-ports.ts';
 import { prepareLog, prepareStore } from '../app/prepare.ts';
 import type { Config } from '../config/descriptors.ts';
+import { readStorePassword } from '../clickhouse/store/password.ts';
 import { loadConfig } from '../config/load.ts';
 import { startLocalKafka } from '../kafka/local.ts';
 import { startChaosProxy, type ChaosProxy } from './torture/chaos-proxy.ts';
@@ -82,13 +83,14 @@ async function build(options: OutageOptions, endings: (() => Promise<unknown>)[]
   const store = launch(options, ['store'], { TURNSTREAM_STORE_PORT: String(storePort), TURNSTREAM_DATA_DIR: join(dir, 'store') });
   endings.push(() => endOf(store));
   while (!(await pings(direct.CLICKHOUSE_URL))) await sleep(50);
-  const env = { ...shared, ...direct };
+  const known = { TURNSTREAM_CLICKHOUSE_PASSWORD: readStorePassword(join(dir, 'store')) ?? '' };
+  const env = { ...shared, ...direct, ...known };
   const config = loadConfig(env);
   await Promise.all([prepareLog(config, logger), prepareStore(config)]);
   const proxied = { KAFKA_BROKERS: `127.0.0.1:${kafka.port}`, CLICKHOUSE_URL: `http://127.0.0.1:${clickhouse.port}` };
   const begin = async (role: OutageRole, args: readonly string[]): Promise<AskedRole> => {
     const port = await freePort();
-    const child = launch(options, [role, ...args], { ...shared, ...proxied, TURNSTREAM_HEALTH_PORT: String(port) });
+    const child = launch(options, [role, ...args], { ...shared, ...proxied, ...known, TURNSTREAM_HEALTH_PORT: String(port) });
     endings.push(() => endOf(child));
     return askedRole(child, port);
   };

@@ -7,6 +7,7 @@ import { examples, runSlug } from '../options.ts';
 interface StatusArguments {
   readonly json: boolean;
   readonly run?: string;
+  readonly showSecrets: boolean;
 }
 
 /** `turnstream status`: what runs where, the runs, or one run. */
@@ -15,7 +16,16 @@ export function statusCommand(context: CommandContext): Command {
     .description('show the addresses in use and the runs; with --run the result of one run')
     .option('--run <run>', 'one run: steps, reward, evaluation before and after, staleness, discards', runSlug)
     .option('--json', 'as one JSON object', false)
-    .addHelpText('after', examples('turnstream status', 'turnstream status --run my-run', 'turnstream status --json'))
+    .option('--show-secrets', 'the address of ClickHouse with its user and password, for SQL tools', false)
+    .addHelpText(
+      'after',
+      examples(
+        'turnstream status',
+        'turnstream status --run my-run',
+        'turnstream status --json',
+        'turnstream status --json --show-secrets',
+      ),
+    )
     .action(async (options: StatusArguments) => {
       const config = loadConfig(context.env);
       const { readStatus, readRun } = await import('../../app/status-report.ts');
@@ -23,8 +33,8 @@ export function statusCommand(context: CommandContext): Command {
       const { renderSummary } = await import('../summary-view.ts');
       const { renderStatus } = await import('../status-view.ts');
       if (options.run === undefined) {
-        const status = await readStatus(config, logger);
-        context.out(options.json ? `${JSON.stringify(status, null, 2)}\n` : renderStatus(status));
+        const status = await readStatus(config, logger, options.showSecrets);
+        context.out(options.json ? `${JSON.stringify(status, null, 2)}\n` : renderStatus(status, options.showSecrets));
         return;
       }
       const summary = await readRun(config, options.run, logger);

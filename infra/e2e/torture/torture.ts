@@ -113,7 +113,7 @@ function describe(one: Struck): string {
 async function judge(world: World, run: string): Promise<Pick<Findings, 'verdict' | 'tables'>> {
   const codec = createCodec();
   const kafka = connectKafka({ brokers: world.brokers.addresses(), clientId: 'oracle', namespace: NAMESPACE, codec, logger });
-  const store = connectStore({ url: world.clickhouseUrl, database: 'turnstream', user: 'default', password: '' });
+  const store = connectStore({ url: world.clickhouseUrl, database: 'turnstream', user: 'default', password: world.clickhousePassword });
   try {
     const { facts, contents } = await readFacts(kafka.reader(), codec, run);
     return { verdict: judgeRun(facts), tables: await judgeTables(store, contents) };

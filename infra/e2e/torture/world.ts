@@ -9,6 +9,7 @@ import { readServices, type ServicesFile } from '../../app/services-file.ts';
 import { freePort, pings } from '../../app/local-ports.ts';
 import { waitUntilDrained } from '../../app/drain.ts';
 import { loadConfig } from '../../config/load.ts';
+import { readStorePassword } from '../../clickhouse/store/password.ts';
 import { startBrokers, type Brokers } from './brokers.ts';
 import { startChaosProxy, type ChaosProxy } from './chaos-proxy.ts';
 import type { Target } from './schedule.ts';
@@ -29,6 +30,7 @@ export interface World {
   readonly brokers: Brokers;
   /** Past the proxy. */
   readonly clickhouseUrl: string;
+  readonly clickhousePassword: string;
   readonly clickhouse: ChaosProxy;
   services(): ServicesFile | undefined;
   /** Process of a target now; undefined while it is being started again. */
@@ -60,11 +62,17 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const brokers = await startBrokers({ dir, libsDir, logger, count: options.brokers, topics: struckTopics });
   const store = keepStore(options, storePort);
   while (!(await pings(`http://127.0.0.1:${storePort}`))) await new Promise((wake) => setTimeout(wake, 100));
-  const up = startUp(options, { KAFKA_BROKERS: brokers.proxied.join(','), CLICKHOUSE_URL: `http://127.0.0.1:${clickhouse.port}` });
+  const clickhousePassword = readStorePassword(join(options.dir, 'store')) ?? '';
+  const known = { TURNSTREAM_CLICKHOUSE_PASSWORD: clickhousePassword };
+  const up = startUp(options, {
+    ...known,
+    KAFKA_BROKERS: brokers.proxied.join(','),
+    CLICKHOUSE_URL: `http://127.0.0.1:${clickhouse.port}`,
+  });
   const services = (): ServicesFile | undefined => readServices(join(options.dir, 'up'));
   const clickhouseUrl = `http://127.0.0.1:${storePort}`;
   return {
-    ...{ brokers, clickhouse, clickhouseUrl, services },
+    ...{ brokers, clickhouse, clickhouseUrl, clickhousePassword, services },
     pidOf: (target) => (target === 'store' ? store.pid() : services()?.processes[target === 'worker' ? 'worker-1' : target]),
     ended: () => up.exitCode ?? up.signalCode ?? undefined,
     async stopUp() {
@@ -72,7 +80,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       return exitOf(up);
     },
     async drain(signal) {
-      const addresses = { KAFKA_BROKERS: brokers.addresses().join(','), CLICKHOUSE_URL: clickhouseUrl };
+      const addresses = { ...known, KAFKA_BROKERS: brokers.addresses().join(','), CLICKHOUSE_URL: clickhouseUrl };
       const sink = launch(options, ['warehouse'], addresses);
       // brokers and the store may still be on their way back from the last fault
       const drained = () => waitUntilDrained(loadConfig(addresses), options.logger, signal).catch(() => false);
