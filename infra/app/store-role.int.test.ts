@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { command, commandWith } from '../testing/up.ts';
+import { readStorePassword } from '../clickhouse/store/password.ts';
 import { freePort, pings } from './local-ports.ts';
 
 describe('the store role', () => {
@@ -24,8 +25,10 @@ describe('the store role', () => {
     const end = commandWith({ env, host }, ['store']);
     await expect.poll(() => pings(url), { timeout: 30_000 }).toBe(true);
     const make = 'CREATE TABLE kept (a UInt8) ENGINE = MergeTree ORDER BY a AS SELECT 7 AS a';
-    expect((await fetch(url, { method: 'POST', body: 'CREATE DATABASE turnstream' })).status).toBe(200);
-    expect((await fetch(`${url}/?database=turnstream`, { method: 'POST', body: make })).status).toBe(200);
+    const headers = { 'X-ClickHouse-Key': readStorePassword(dataDir) ?? '' };
+    expect((await fetch(url, { method: 'POST', body: 'CREATE DATABASE turnstream' })).status).toBe(403);
+    expect((await fetch(url, { method: 'POST', headers, body: 'CREATE DATABASE turnstream' })).status).toBe(200);
+    expect((await fetch(`${url}/?database=turnstream`, { method: 'POST', headers, body: make })).status).toBe(200);
     host.emit('SIGTERM', 'SIGTERM');
     expect(await end).toMatchObject({ code: 0, error: '' });
     expect(await pings(url)).toBe(false);
