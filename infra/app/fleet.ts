@@ -142,9 +142,11 @@ class LocalFleet implements Fleet {
     const url = `http://127.0.0.1:${port}`;
     const env = { ...storeThreads(config.storeSessions), TURNSTREAM_STORE_PORT: String(port) };
     const service = this.#role({ name: 'store', tier: tiers.store, args: ['store'], onSuccess: 'restart' }, env);
-    const launch = { start: () => service.start(), failure: () => service.failure(), onSteady: () => supervised?.healthy() };
-    let supervised: Supervised | undefined;
-    supervised = this.#supervisor.add(storeService({ url, ...launch }));
+    const launch = { start: () => service.start(), failure: () => service.failure() };
+    const onSteady = (): void => {
+      supervised.healthy();
+    };
+    const supervised = this.#supervisor.add(storeService({ url, ...launch, onSteady }));
     await supervised.started;
     this.#move({ clickhouseUrl: url });
   }

@@ -29,7 +29,7 @@ describe('a store under the supervisor', () => {
       onMetrics: () => undefined,
     });
     const launch = { start: () => service.start(), failure: () => service.failure() };
-    supervised = supervisor.add(storeService({ url, ...launch, steadyMs: 100, onSteady: () => supervised.healthy() }));
+    supervised = supervisor.add(storeService({ url, ...launch }));
     await supervised.started;
     store = connectStore({ url, database: 'test_restart', password: readStorePassword(dataDir) ?? '' });
     await store.createDatabase();

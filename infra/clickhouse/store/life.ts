@@ -41,6 +41,19 @@ const STATEMENT_CHARS = 1_000;
 const ABORTED = 236;
 const isDying = (error: unknown): boolean => failureOf(error).code === ABORTED;
 
+function stuckFailure({ asked: { maxSeconds } }: Call): ClickHouseFailure {
+  const why = maxSeconds === undefined ? 'goes on long after its sender left' : `outlived twice its limit of ${maxSeconds} s`;
+  const message = `The statement ${why} and cannot be stopped: the store ends and is started again`;
+  return new ClickHouseFailure(159, 'TIMEOUT_EXCEEDED', message);
+}
+
+const dyingFailure = (said: string): ClickHouseFailure =>
+  new ClickHouseFailure(
+    394,
+    'QUERY_WAS_CANCELLED',
+    `The engine failed while this statement ran (${said}): the store ends and is started again`,
+  );
+
 /** Looks after the engine from now on. */
 export function watchOver(options: LifeOptions): Life {
   const { engine, logger, offenders, die } = options;
@@ -62,21 +75,13 @@ export function watchOver(options: LifeOptions): Life {
       asking = undefined;
     }));
 
-  function endStuck(stuck: Call): void {
-    const { maxSeconds } = stuck.asked;
-    const why = maxSeconds === undefined ? 'goes on long after its sender left' : `outlived twice its limit of ${maxSeconds} s`;
-    const message = `The statement ${why} and cannot be stopped: the store ends and is started again`;
-    finish([stuck], new ClickHouseFailure(159, 'TIMEOUT_EXCEEDED', message));
-  }
-
   function endDying(said: string): void {
     if (state !== 'well') return;
     state = 'dying';
     // The statements that the engine itself lets go are not the ones that it died of.
     setTimeout(() => {
       const suspects = engine.watch.pending().filter(({ asked }) => asked.maxSeconds !== undefined);
-      const message = `The engine failed while this statement ran (${said}): the store ends and is started again`;
-      finish(suspects, new ClickHouseFailure(394, 'QUERY_WAS_CANCELLED', message));
+      finish(suspects, dyingFailure(said));
     }, SETTLE_MS);
   }
 
@@ -93,7 +98,7 @@ export function watchOver(options: LifeOptions): Life {
 
   const timer = setInterval(() => {
     const stuck = engine.watch.tick();
-    if (stuck !== undefined) endStuck(stuck);
+    if (stuck !== undefined) finish([stuck], stuckFailure(stuck));
     else if (engine.watch.pending().length > 0) probe().catch(() => undefined);
   }, TICK_MS).unref();
 

@@ -49,13 +49,13 @@ describe('a statement', () => {
   );
 
   it('is looked at whatever stands around a refused word', () => {
-    const around = fc.string({ unit: fc.constantFrom(...' \n\t()[]{}\'"`/*-#;,.=+\\$!%&é\u200b\u00a0') });
+    const around = fc.string({ unit: fc.constantFrom(...Array.from(' \n\t()[]{}\'"`/*-#;,.=+\\$!%&é\u200b\u00a0')) });
     fc.assert(
       fc.property(around, around, fc.constantFrom('file', 'FILE', 'aNewOne', 'infile', 'backup'), (before, after, word) => {
         expect(rule.mustLook(`select ${before}${word}${after}`)).toBe(true);
       }),
     );
-    const between = fc.string({ unit: fc.constantFrom(...' \n\t/*-#`"\u200b') });
+    const between = fc.string({ unit: fc.constantFrom(...Array.from(' \n\t/*-#`"\u200b')) });
     fc.assert(
       fc.property(around, between, fc.constantFrom('url', 'eval', 'format', 'disk'), (before, gap, word) => {
         fc.pre(/^\s*([^\s,);'=<>.\]:]|$)/.test(`${gap}(`));

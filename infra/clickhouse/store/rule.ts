@@ -74,13 +74,16 @@ function findRefused(formatted: string, refusals: Refusals): string | undefined 
     if (token.kind !== 'word' && token.kind !== 'name') continue;
     const name = nameOf(formatted, token);
     const lower = name.toLowerCase();
-    if (refusals.functions.has(lower)) return `the function ${name}`;
-    if (refusals.settings.has(lower)) return `the setting ${name}`;
-    if (token.kind === 'word' && CLIENT_WORDS.includes(lower)) return lower.toUpperCase();
-    if (refusals.tables.has(lower) && isCall(formatted, all, at) && !(lower === PATTERN_FUNCTION && hasPattern(formatted, all, at)))
-      return `${name}(…)`;
+    const named = refusedName(name, refusals) ?? (token.kind === 'word' && CLIENT_WORDS.includes(lower) ? lower.toUpperCase() : undefined);
+    if (named !== undefined) return named;
+    if (refusals.tables.has(lower) && isRefusedCall(formatted, all, at)) return `${name}(…)`;
   }
   return undefined;
+}
+
+function refusedName(name: string, { functions, settings }: Refusals): string | undefined {
+  if (functions.has(name.toLowerCase())) return `the function ${name}`;
+  return settings.has(name.toLowerCase()) ? `the setting ${name}` : undefined;
 }
 
 const textOf = (sql: string, token: Token | undefined): string => (token === undefined ? '' : sql.slice(token.start, token.end));
@@ -91,7 +94,10 @@ function nameOf(sql: string, token: Token): string {
   return token.kind === 'word' ? text : text.slice(1, -1).replace(/\\(.)/gs, '$1');
 }
 
-const isCall = (sql: string, all: readonly Token[], at: number): boolean => textOf(sql, all[at + 1]) === '(';
+function isRefusedCall(sql: string, all: readonly Token[], at: number): boolean {
+  if (textOf(sql, all[at + 1]) !== '(') return false;
+  return textOf(sql, all[at]).toLowerCase() !== PATTERN_FUNCTION || !hasPattern(sql, all, at);
+}
 
 function hasPattern(sql: string, all: readonly Token[], at: number): boolean {
   const pattern = all[at + 2];
