@@ -17,8 +17,6 @@ export const storeRole: RoleMain = async ({ config, logger, report }, signal) =>
   const store = await startStore({
     ...{ dataDir, port: storePort, sessions: storeSessions, logger },
     password: ensureStorePassword(dataDir, clickhousePassword),
-    // Of the sink's benchmark, which compares with the engine's own Kafka connector.
-    open: process.env['BENCH_OPEN_STORE'] === '1',
     ...(Number.isInteger(threads) && threads > 0 ? { ioThreads: threads } : {}),
   });
   report({ state: 'live', detail: '', figures: { port: store.port } });

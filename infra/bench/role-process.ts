@@ -5,6 +5,8 @@ import type { RoleStatus } from '../../streams/core/telemetry.ts';
 import { startRoleChild } from '../app/role-child.ts';
 
 interface RoleProcessOptions {
+  /** The program of turnstream when left out. */
+  readonly program?: string;
   readonly args: readonly string[];
   /** Settings by their environment variable; nothing of ours is taken from the shell. */
   readonly settings: Readonly<Record<string, string>>;
@@ -26,13 +28,13 @@ const LIMIT_MS = 120_000;
 const LOOK_MS = 20;
 
 /** Starts it; resolves when the process exists. */
-export async function startRoleProcess({ args, settings, dataDir }: RoleProcessOptions): Promise<RoleProcess> {
+export async function startRoleProcess({ program, args, settings, dataDir }: RoleProcessOptions): Promise<RoleProcess> {
   const name = args[0] ?? 'role';
   const logFile = join(dataDir, `${name}.log`);
   let newest: RoleStatus | undefined;
   let ended: string | undefined;
   const child = await startRoleChild({
-    program: resolve('infra/cli/turnstream.mjs'),
+    program: program ?? resolve('infra/cli/turnstream.mjs'),
     args,
     env: { ...withoutOurs(process.env), TURNSTREAM_DATA_DIR: dataDir, TURNSTREAM_LOG_LEVEL: 'warn', ...settings },
     log: openSync(logFile, 'a'),

@@ -4,6 +4,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Store } from '../../streams/core/ports.ts';
 import { freePort } from '../app/local-ports.ts';
@@ -112,10 +113,10 @@ async function measure(reader: string, given: Pick<World, 'site' | 'topic' | 're
   const port = await freePort();
   const storeProcess = await startRoleProcess({
     args: ['store'],
+    ...(reader === 'ours' ? {} : { program: fileURLToPath(new URL('open-store.process.js', import.meta.url)) }),
     dataDir,
     settings: {
       ...storeEnvironment(SESSIONS),
-      ...(reader === 'ours' ? {} : { BENCH_OPEN_STORE: '1' }),
       TURNSTREAM_STORE_PORT: String(port),
       TURNSTREAM_STORE_SESSIONS: String(SESSIONS),
     },
