@@ -7,6 +7,7 @@ import type { PartitionRange } from './bundle.ts';
 import type { Taken } from './flush.ts';
 import { createPartitionRanges, type Limits, type PartitionRanges } from './range.ts';
 import { repeatsIn, type Committed, type Repeat } from './repeats.ts';
+import type { StartPlan } from './start-plan.ts';
 
 /** An insert costs the same for a row and for a thousand, and nobody looks for a task before its first turn. */
 const TASKS_WAIT = 3;
@@ -15,6 +16,24 @@ interface Partition {
   readonly topic: EventTopic;
   readonly partition: number;
   readonly ranges: PartitionRanges<Taken>;
+  /** Below it the tables may hold some of the records. */
+  readonly askBelow: number;
+}
+
+/** A partition that nothing is stored of until somebody decides what becomes of the records that are missing. */
+export interface Parked {
+  readonly topic: EventTopic;
+  readonly partition: number;
+  readonly plan: Exclude<StartPlan, { kind: 'read' }>;
+  /** Where reading goes on, of which nothing is kept. */
+  readonly end: number;
+}
+
+/** What is known of a topic when its partitions are assigned. */
+export interface TopicStart {
+  readonly committed: Committed;
+  readonly plans: ReadonlyMap<number, { readonly plan: StartPlan; readonly end: number }>;
+  readonly limits: Limits;
 }
 
 const keyOf = (topic: EventTopic, partition: number): string => `${topic}/${partition}`;
@@ -25,6 +44,8 @@ export class Assignment {
   readonly #partitions = new Map<string, Partition>();
   readonly #reading = new AbortController();
   #repeats: readonly Repeat[] = [];
+  #starts: readonly Position[] = [];
+  #parked: readonly Parked[] = [];
   #over = false;
 
   /** True once the partitions may be another member's. */
@@ -48,22 +69,35 @@ export class Assignment {
   }
 
   /** Takes partitions of a topic; `committed` may tell of others as well. */
-  add(topic: EventTopic, partitions: readonly number[], { committed, limits }: { committed: Committed; limits: Limits }): void {
-    const own = committed.filter(({ partition }) => partitions.includes(partition));
-    const repeats = repeatsIn(topic, own);
+  add(topic: EventTopic, { committed, plans, limits }: TopicStart): void {
+    const read = committed.filter(({ partition }) => plans.get(partition)?.plan.kind === 'read');
+    const repeats = repeatsIn(topic, read);
     this.#repeats = [...this.#repeats, ...repeats];
-    const starts = new Map(own.map(({ partition, offset }) => [partition, offset]));
-    for (const { partition, next } of repeats.flatMap(({ commits }) => commits)) starts.set(partition, next);
+    const behind = new Map(repeats.flatMap(({ commits }) => commits.map(({ partition, next }) => [partition, next] as const)));
     const waitMs = limits.waitMs * (topic === 'tasks' ? TASKS_WAIT : 1);
-    for (const partition of partitions) {
-      const ranges = createPartitionRanges<Taken>(starts.get(partition) ?? -1, { ...limits, waitMs });
-      this.#partitions.set(keyOf(topic, partition), { topic, partition, ranges });
+    for (const [partition, { plan, end }] of plans) {
+      if (plan.kind !== 'read') {
+        this.#parked = [...this.#parked, { topic, partition, plan, end }];
+        continue;
+      }
+      const from = behind.get(partition) ?? plan.from;
+      const ranges = createPartitionRanges<Taken>(from, { ...limits, waitMs });
+      this.#partitions.set(keyOf(topic, partition), { topic, partition, ranges, askBelow: plan.askBelow });
+      if (from >= 0) this.#starts = [...this.#starts, { topic, partition, offset: from }];
     }
   }
 
-  /** Where to read from, for the partitions of which that is not what is committed. */
+  /** Where to read from, as far as that is known. */
   positions(): readonly Position[] {
-    return this.#repeats.flatMap(({ commits }) => commits.map(({ topic, partition, next }) => ({ topic, partition, offset: next })));
+    return [...this.#starts, ...this.#parked.map(({ topic, partition, end }) => ({ topic, partition, offset: end }))];
+  }
+
+  parked(): readonly Parked[] {
+    return this.#parked;
+  }
+
+  isParked(topic: EventTopic, partition: number): boolean {
+    return this.#parked.some((one) => one.topic === topic && one.partition === partition);
   }
 
   names(): readonly string[] {
@@ -88,9 +122,9 @@ export class Assignment {
   due(nowMs: number, force: boolean): readonly PartitionRange<Taken>[] {
     const partitions = [...this.#partitions.values()];
     const ripe = new Set(partitions.filter(({ ranges }) => ranges.ripe(nowMs)).map(({ topic }) => topic));
-    return partitions.flatMap(({ topic, partition, ranges }) => {
+    return partitions.flatMap(({ topic, partition, ranges, askBelow }) => {
       const range = ranges.due(nowMs, force || ripe.has(topic));
-      return range === undefined ? [] : [{ topic, partition, range }];
+      return range === undefined ? [] : [{ topic, partition, range, asks: range.min < askBelow }];
     });
   }
 

@@ -31,19 +31,32 @@ describe('an announcement', () => {
   );
 });
 
+const stamped = (...times: readonly number[]) => times.map((timestampMs, offset) => ({ offset, bytes: 1, record: { timestampMs } }));
+
 describe('a token', () => {
   it('of one partition is readable', () => {
-    expect(tokenOf({ topic: 'rollouts', bounds: [{ partition: 2, min: 5, max: 9 }] }, 'turns')).toBe('rollouts-2-5-9-turns');
+    const entries = stamped(17, 4, 11);
+    expect(tokenOf({ topic: 'rollouts', bounds: [{ partition: 2, min: 5, max: 9 }], entries }, 'turns')).toBe('rollouts-2-5-9-4_17-turns');
+  });
+
+  it('is another one for records of other times at the same offsets, whichever way they were read', () => {
+    const bounds = [{ partition: 2, min: 5, max: 9 }];
+    const token = (...times: readonly number[]) => tokenOf({ topic: 'rollouts', bounds, entries: stamped(...times) }, 'turns');
+    expect(token(4, 11, 17)).toBe(token(17, 11, 4));
+    expect(token(4, 11, 17)).not.toBe(token(4, 11, 18));
   });
 
   it('is one for a bundle and a table, and another for any other', () => {
     fc.assert(
       fc.property(boundsArbitrary, boundsArbitrary, (one, other) => {
+        const entries = stamped(1);
         const again = announced(announce(one), one[0]!.partition)!;
-        expect(tokenOf({ topic: 'rollouts', bounds: again }, 'turns')).toBe(tokenOf({ topic: 'rollouts', bounds: one }, 'turns'));
+        expect(tokenOf({ topic: 'rollouts', bounds: again, entries }, 'turns')).toBe(
+          tokenOf({ topic: 'rollouts', bounds: one, entries }, 'turns'),
+        );
         const tokens = [one, other].flatMap((bounds) =>
           (['rollouts', 'tasks'] as const).flatMap((topic) =>
-            (['turns', 'tasks'] as const).map((table) => tokenOf({ topic, bounds }, table)),
+            (['turns', 'tasks'] as const).map((table) => tokenOf({ topic, bounds, entries }, table)),
           ),
         );
         const same = JSON.stringify(one) === JSON.stringify(other);
@@ -62,7 +75,7 @@ describe('bundling', () => {
     wanted.map(({ topic, records }, partition) => {
       const entries = Array.from({ length: records }, (_, at): Entry => ({ offset: 100 * partition + at, bytes: 10 }));
       const [min, max] = [entries[0]?.offset ?? 0, entries.at(-1)?.offset ?? 0];
-      return { topic, partition, range: { min, max, from: min, next: max + 1, entries, bytes: records * 10 } };
+      return { topic, partition, range: { min, max, from: min, next: max + 1, entries, bytes: records * 10 }, asks: false };
     });
 
   it('puts each range into one bundle of its topic, within the limits, and commits all of them', () => {

@@ -2,9 +2,9 @@
 // thousand, and a second has only so many of them.
 //
 // Invariants
-// - A bundle is announced whole with each of its partitions, in one commit: whoever has one of them after a crash knows all
-//   of it, and repeats all of it from the log, though other members have the other partitions by then.
-// - The token of an insert follows from the bounds alone, so it does not matter who repeats a bundle or how often.
+// - A bundle is announced whole with each of its partitions, in one commit. Whoever has some of them after a crash repeats
+//   the records of these, and no others.
+// - The token of an insert follows from the bounds and the records alone.
 import { createHash } from 'node:crypto';
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { Bounds, ClosedRange, Entry, Limits } from './range.ts';
@@ -19,12 +19,15 @@ export interface Bundle<E extends Entry> {
   readonly bounds: readonly PartitionBounds[];
   /** In the order of each partition. */
   readonly entries: readonly E[];
+  /** The tables may hold some of it: they are asked before anything goes in. */
+  readonly asks: boolean;
 }
 
 export interface PartitionRange<E extends Entry> {
   readonly topic: EventTopic;
   readonly partition: number;
   readonly range: ClosedRange<E>;
+  readonly asks: boolean;
 }
 
 /** What a member commits for one of its partitions: `from` with the metadata before the rows go in, `next` after. */
@@ -75,11 +78,26 @@ function boundsIn(metadata: string, partition: number): readonly PartitionBounds
   });
 }
 
-/** `<topic>-<partition>-<min>-<max>-<table>`; of several partitions a digest of the announcement stands for the bounds. */
-export function tokenOf({ topic, bounds }: Pick<Bundle<Entry>, 'topic' | 'bounds'>, table: TableName): string {
+/**
+ * `<topic>-<partition>-<min>-<max>-<times>-<table>`; of several partitions a digest of the announcement stands for the
+ * bounds. The times are those of its oldest and its youngest record: a log whose tail was cut uses offsets again.
+ */
+export function tokenOf({ topic, bounds, entries }: Pick<Bundle<Stamped>, 'topic' | 'bounds' | 'entries'>, table: TableName): string {
   const [first] = bounds;
-  if (bounds.length === 1 && first !== undefined) return `${topic}-${first.partition}-${first.min}-${first.max}-${table}`;
-  return `${topic}-${createHash('sha256').update(announce(bounds)).digest('hex').slice(0, 32)}-${table}`;
+  const alone = bounds.length === 1 && first !== undefined;
+  const place = alone
+    ? `${first.partition}-${first.min}-${first.max}`
+    : createHash('sha256').update(announce(bounds)).digest('hex').slice(0, 32);
+  let [oldest, youngest] = [Infinity, -Infinity];
+  for (const { record } of entries) {
+    oldest = Math.min(oldest, record.timestampMs);
+    youngest = Math.max(youngest, record.timestampMs);
+  }
+  return `${topic}-${place}-${oldest}_${youngest}-${table}`;
+}
+
+interface Stamped extends Entry {
+  readonly record: { readonly timestampMs: number };
 }
 
 interface Group<E extends Entry> {
@@ -109,7 +127,8 @@ export function bundled<E extends Entry>(ranges: readonly PartitionRange<E>[], l
     const bounds = group.ranges.map(({ partition, range: { min, max } }) => ({ partition, min, max }));
     const text = announce(bounds);
     for (const one of group.ranges) metadata.set(one, text);
-    return { topic: group.topic, bounds, entries: group.ranges.flatMap(({ range }) => range.entries) };
+    const asks = group.ranges.some((one) => one.asks);
+    return { topic: group.topic, bounds, entries: group.ranges.flatMap(({ range }) => range.entries), asks };
   });
   const commits = ranges.map((one): Commit => {
     const { topic, partition, range } = one;

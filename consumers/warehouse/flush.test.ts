@@ -22,7 +22,7 @@ async function workOf() {
     .map((record): Taken => ({ offset: record.offset, bytes: 1, record, outcome: judgeRecord(reader.read(record)) }));
   const ranges = createPartitionRanges<Taken>(0, { records: 1_000, bytes: 1e9, waitMs: 0 });
   ranges.offer({ entries, nextOffset: entries.length, endOffset: entries.length }, 0);
-  return bundled([{ topic: 'rollouts', partition: 0, range: ranges.due(1)! }], { records: 1_000, bytes: 1e9 });
+  return bundled([{ topic: 'rollouts', partition: 0, range: ranges.due(1)!, asks: false }], { records: 1_000, bytes: 1e9 });
 }
 
 const patience = { minMs: 1, maxMs: 1, alive: () => true, pause: async () => undefined, onWaiting: () => undefined };
@@ -49,7 +49,7 @@ describe('a flush', () => {
         return [];
       },
     };
-    const deps = { ...steady, store, deadLetters: watchedLetters, fewRows: 10, reach: watched.reach };
+    const deps = { ...steady, store, holdings: store.holdings(), deadLetters: watchedLetters, fewRows: 10, reach: watched.reach };
     await flush(await workOf(), { session, patience }, deps);
 
     const inserts = watched.effects.filter(([step]) => step === 'sink.insert').map(([, effect]) => effect);
@@ -79,7 +79,7 @@ describe('a flush', () => {
       running -= 1;
     };
     const session = { heartbeat: async () => undefined, commit: async () => undefined };
-    const deps = { ...steady, store, deadLetters, fewRows, reach: () => undefined };
+    const deps = { ...steady, store, holdings: store.holdings(), deadLetters, fewRows, reach: () => undefined };
     await flush(await workOf(), { session, patience }, deps);
     expect(most).toBe(atOnce);
   });

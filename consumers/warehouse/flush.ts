@@ -1,9 +1,10 @@
 // Puts bundles of closed ranges into the tables, exactly once:
 //   1. announce every bundle in the metadata of an offset commit that moves nothing,
 //   2. send the dead letters of its records (again after a crash: they carry their identity),
-//   3. insert the rows of each table under a token of the bundle's bounds and the table,
+//   3. insert the rows of each table, once (insert-once.ts),
 //   4. commit what follows the ranges.
-// A crash anywhere repeats the same bundle with the same tokens. A member that lost a partition is refused at (1) and
+// A crash anywhere repeats the same bundle, of which the tables are asked what they hold. The token of the bundle and
+// the table is a second barrier, as long as the engine remembers it. A member that lost a partition is refused at (1) and
 // (4); it is asked again before an insert when its last commit is long past, since it may have been frozen meanwhile.
 import type { DecodedEvent } from '../../schemas/codec.ts';
 import { inStep, type ReachPoint } from '../../streams/core/crash-points.ts';
@@ -12,9 +13,12 @@ import type { Outcome } from '../../streams/core/outcome.ts';
 import { rowsOf } from '../../streams/core/columns.ts';
 import type { Clock, ColumnRows, EventWriter, GroupSession, LogRecord, OutgoingEvent, Row, Rows, Store } from '../../streams/core/ports.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
-import { tokenOf, type Bundle, type Commit, type Work } from './bundle.ts';
+import { tokenOf, type Bundle, type Work } from './bundle.ts';
 import { deadLetterEvent, unreadableRow, type Unstorable } from './dead-letter.step.ts';
-import { assertAlive, patiently, type Patience } from './patience.ts';
+import { createFence, type Fence } from './fence.ts';
+import type { Holdings } from './holdings.ts';
+import { insertOnce, placeOfRow, type TableRows } from './insert-once.ts';
+import { patiently, type Patience } from './patience.ts';
 import type { Entry } from './range.ts';
 import { isFaultOfRows, refusedRows } from './refused-rows.ts';
 import { originOf, placeOf } from './rows/cells.ts';
@@ -30,6 +34,7 @@ export interface Taken extends Entry {
 
 export interface FlushDeps {
   readonly store: Store;
+  readonly holdings: Holdings;
   readonly deadLetters: EventWriter;
   readonly clock: Clock;
   readonly metrics: Metrics;
@@ -49,8 +54,7 @@ export interface Turn {
 }
 
 interface Flushing extends FlushDeps, Turn {
-  readonly commits: readonly Commit[];
-  fencedAtMs: number;
+  readonly fence: Fence;
 }
 
 const INSERTS_AT_ONCE = 3;
@@ -59,10 +63,11 @@ const LETTER_BYTES_AT_ONCE = 1_000_000;
 
 /** Resolves with the number of rows inserted when all of it is in the tables and committed. */
 export async function flush({ bundles, commits }: Work<Taken>, turn: Turn, deps: FlushDeps): Promise<number> {
-  const flushing: Flushing = { ...deps, ...turn, commits, fencedAtMs: 0 };
+  const fence = createFence(commits, { ...deps, ...turn });
+  const flushing: Flushing = { ...deps, ...turn, fence };
   const { reach } = deps;
-  if (bundles.length > 0) await inStep(reach, 'sink.intent', () => announceAll(flushing));
-  const inserts: TableRows[] = [];
+  if (bundles.length > 0) await inStep(reach, 'sink.intent', () => fence.ask());
+  const inserts: Insert[] = [];
   await inStep(reach, 'sink.letters', async () => {
     for (const bundle of bundles) inserts.push(...(await prepare(bundle, flushing)));
   });
@@ -72,26 +77,15 @@ export async function flush({ bundles, commits }: Work<Taken>, turn: Turn, deps:
   return rows;
 }
 
-/** In one commit, which the group takes whole or not at all. */
-async function announceAll(flushing: Flushing): Promise<void> {
-  const announcing = flushing.commits.filter(({ metadata }) => metadata !== '');
-  const positions = announcing.map(({ topic, partition, from, metadata }) => ({ topic, partition, offset: from, metadata }));
-  await patiently(flushing.patience, async () => {
-    const askedAtMs = flushing.clock.now();
-    await flushing.session.commit(positions);
-    flushing.fencedAtMs = askedAtMs;
-  });
-}
-
 /** Its dead letters are out when the rows to be inserted are known. */
-async function prepare(bundle: Bundle<Taken>, flushing: Flushing): Promise<readonly TableRows[]> {
+async function prepare(bundle: Bundle<Taken>, flushing: Flushing): Promise<readonly Insert[]> {
   const { tables, unstorable } = projectEntries(bundle.entries, flushing.deadLetterBytes);
   await sendDeadLetters(unstorable, flushing);
-  return [...tables].map(([table, rows]) => ({ table, rows, bundle }));
+  return [...tables].map(([table, rows]) => ({ table, rows, bundle, token: tokenOf(bundle, table) }));
 }
 
 /** Many rows go in a few inserts at a time, so that some are encoded meanwhile. Ends when none is under way, failed or not. */
-async function insertAll(inserts: readonly TableRows[], flushing: Flushing): Promise<number> {
+async function insertAll(inserts: readonly Insert[], flushing: Flushing): Promise<number> {
   const waiting = inserts.reduce((sum, { rows }) => sum + rows.length, 0);
   let next = 0;
   let done = 0;
@@ -100,7 +94,6 @@ async function insertAll(inserts: readonly TableRows[], flushing: Flushing): Pro
   const lane = async (): Promise<void> => {
     for (let work = inserts[next]; work !== undefined && !failed; work = inserts[next]) {
       next += 1;
-      if (flushing.clock.now() - flushing.fencedAtMs > flushing.fenceMs) await announceAll(flushing);
       const rows = await insertTable(work, flushing);
       inserted += rows;
       done += 1;
@@ -184,36 +177,28 @@ async function sendDeadLetters(unstorable: readonly Unstorable[], flushing: Flus
   await send();
 }
 
-interface TableRows {
-  readonly table: TableName;
-  readonly rows: Rows;
+interface Insert extends TableRows {
   readonly bundle: Bundle<Taken>;
 }
 
-async function insertTable(work: TableRows, flushing: Flushing): Promise<number> {
-  const { table, rows, bundle } = work;
-  const token = tokenOf(bundle, table);
+async function insertTable(work: Insert, flushing: Flushing): Promise<number> {
   try {
-    await insert({ table, rows, token }, flushing);
-    return rows.length;
+    return await insertOnce(work, flushing);
   } catch (error) {
     if (!isPlatformError(error, 'STORE_REFUSED') || !isFaultOfRows(error)) throw error;
-    const single = rowsOf(rows);
-    const refused = await refusedRows({ table, rows: single, token }, flushing);
+    const rows = rowsOf(work.rows);
+    const refused = await refusedRows({ ...work, rows }, flushing);
     if (refused.size === 0) throw error;
-    return insertOthers({ table, rows: single, bundle, refused, token }, flushing);
+    return insertOthers({ ...work, rows, refused }, flushing);
   }
 }
 
-/**
- * The rows that the table takes, under the token of the whole bundle: a repeat that finds the table willing after all
- * changes nothing, since the token is used.
- */
+/** The rows that the table takes, under the token of the whole bundle. */
 async function insertOthers(
-  work: TableRows & { readonly rows: readonly Row[]; readonly refused: ReadonlyMap<Row, string>; readonly token: string },
+  work: Insert & { readonly rows: readonly Row[]; readonly refused: ReadonlyMap<Row, string> },
   flushing: Flushing,
 ): Promise<number> {
-  const { table, rows, bundle, refused, token } = work;
+  const { table, rows, bundle, refused } = work;
   const byPlace = new Map(bundle.entries.map(({ record }) => [placeOf(record.partition, record.offset), record]));
   const unstorable: Unstorable[] = [];
   const seen = new Set<string>();
@@ -227,20 +212,5 @@ async function insertOthers(
   const others: Row[] = rows.filter((row) => !seen.has(placeOfRow(row)));
   if (bundle.topic === 'dead-letters') others.push(...unstorable.map((one) => unreadableRow(one, flushing.deadLetterBytes)));
   else await sendDeadLetters(unstorable, flushing);
-  if (others.length > 0) await insert({ table, rows: others, token }, flushing);
-  return others.length;
-}
-
-const placeOfRow = (row: Row): string => placeOf(Number(row['_partition']), Number(row['_offset']));
-
-async function insert(
-  { table, rows, token }: { readonly table: TableName; readonly rows: Rows; readonly token: string },
-  flushing: Flushing,
-): Promise<void> {
-  const startedMs = flushing.clock.now();
-  await patiently(flushing.patience, () => flushing.store.insert(table, rows, token));
-  assertAlive(flushing.patience);
-  flushing.metrics.count('sink_rows_total', { table }, rows.length);
-  flushing.metrics.count('sink_inserts_total', { table });
-  flushing.metrics.observe('sink_insert_seconds', { table }, (flushing.clock.now() - startedMs) / 1_000);
+  return others.length > 0 ? insertOnce({ ...work, rows: others }, flushing) : 0;
 }

@@ -1,14 +1,14 @@
-// What a member announced that is gone since: it is read back from the log and goes in again under the same tokens, whole,
-// though other members may have some of its partitions by now, and repeat it as well.
+// What a member announced that is gone since: it is read back from the log, and what the tables do not hold of it goes in.
+// A bundle whose partitions have gone to several members is repeated by each of them for its own partitions.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { GroupOffsets, LogReader, LogRecord } from '../../streams/core/ports.ts';
-import { announced, type Commit, type PartitionBounds, type Work } from './bundle.ts';
+import { announce, announced, type Commit, type PartitionBounds, type Work } from './bundle.ts';
 import type { Taken } from './flush.ts';
 
 export interface Repeat {
   readonly topic: EventTopic;
-  readonly bounds: readonly PartitionBounds[];
   /** Of the partitions that this member has. */
+  readonly bounds: readonly PartitionBounds[];
   readonly commits: readonly Commit[];
 }
 
@@ -16,18 +16,21 @@ export type Committed = Awaited<ReturnType<GroupOffsets['fetch']>>;
 
 /** The bundles that the commits of a member's partitions of a topic announce. */
 export function repeatsIn(topic: EventTopic, committed: Committed): readonly Repeat[] {
-  const repeats = new Map<string, Repeat & { readonly commits: Commit[] }>();
+  const repeats = new Map<string, { bounds: PartitionBounds[]; commits: Commit[] }>();
   for (const { partition, offset, metadata } of committed) {
     const bounds = announced(metadata, partition);
     const own = bounds?.find((one) => one.partition === partition);
     if (bounds === undefined || own === undefined) continue;
-    const commit = { topic, partition, from: offset, next: own.max + 1, metadata };
     const key = JSON.stringify(bounds);
-    const known = repeats.get(key);
-    if (known === undefined) repeats.set(key, { topic, bounds, commits: [commit] });
-    else known.commits.push(commit);
+    const repeat = repeats.get(key) ?? { bounds: [], commits: [] };
+    repeats.set(key, repeat);
+    repeat.bounds.push(own);
+    repeat.commits.push({ topic, partition, from: offset, next: own.max + 1, metadata });
   }
-  return [...repeats.values()];
+  return [...repeats.values()].map(({ bounds, commits }) => {
+    const metadata = announce(bounds);
+    return { topic, bounds, commits: commits.map((commit) => ({ ...commit, metadata })) };
+  });
 }
 
 /** Records that left the log meanwhile are left out. */
@@ -44,5 +47,5 @@ export async function readBack(
       for (const record of records) entries.push(await deps.take(record));
     },
   });
-  return { bundles: [{ topic, bounds, entries }], commits };
+  return { bundles: [{ topic, bounds, entries, asks: true }], commits };
 }

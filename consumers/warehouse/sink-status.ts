@@ -1,6 +1,8 @@
 // What the sink says about itself: state, rows, rows a second, lag.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { Clock } from '../../streams/core/ports.ts';
+import type { Parked } from './assignment.ts';
+import { troubleOf } from './out-of-range.ts';
 import type { Metrics, ReportStatus, RoleState } from '../../streams/core/telemetry.ts';
 
 interface SinkPicture {
@@ -8,6 +10,8 @@ interface SinkPicture {
   readonly state: RoleState | undefined;
   /** What is waited for; empty when nothing is. */
   readonly waiting: string;
+  /** Partitions that nothing is stored of. */
+  readonly parked: readonly Parked[];
   /** Records of each partition that are in the log but not yet in the tables. */
   readonly positions: readonly { readonly topic: EventTopic; readonly behind: number }[];
   /** What is gathered and not stored yet. */
@@ -27,6 +31,7 @@ const RATE_WINDOW_MS = 5_000;
 export function createSinkStatus(deps: { readonly clock: Clock; readonly metrics: Metrics; readonly report: ReportStatus }): SinkStatus {
   let rowsTotal = 0;
   let lag = 0;
+  let parkedBefore: ReadonlySet<EventTopic> = new Set();
   let marks: { atMs: number; rows: number }[] = [];
 
   function figures(): Record<string, number> {
@@ -36,12 +41,21 @@ export function createSinkStatus(deps: { readonly clock: Clock; readonly metrics
     return { rows_total: rowsTotal, rows_per_s: Math.round((recent * 1_000) / RATE_WINDOW_MS), lag };
   }
 
+  function noteParked(parked: readonly Parked[]): void {
+    const byTopic = new Map<EventTopic, number>([...parkedBefore].map((topic) => [topic, 0]));
+    for (const { topic } of parked) byTopic.set(topic, (byTopic.get(topic) ?? 0) + 1);
+    for (const [topic, partitions] of byTopic) deps.metrics.set('sink_parked_partitions', { topic }, partitions);
+    parkedBefore = new Set(parked.map(({ topic }) => topic));
+  }
+
   return {
     stored(rows) {
       rowsTotal += rows;
       marks.push({ atMs: deps.clock.now(), rows });
     },
-    report({ state, waiting, positions, buffered }) {
+    report({ state, waiting, parked, positions, buffered }) {
+      noteParked(parked);
+      const trouble = waiting === '' ? parked.map(troubleOf).join('; ') : waiting;
       deps.metrics.set('sink_buffered_records', {}, buffered.records);
       deps.metrics.set('sink_buffered_bytes', {}, buffered.bytes);
       const byTopic = new Map<EventTopic, number>();
@@ -49,7 +63,7 @@ export function createSinkStatus(deps: { readonly clock: Clock; readonly metrics
       for (const [topic, behind] of byTopic) deps.metrics.set('sink_lag_records', { topic }, behind);
       lag = [...byTopic.values()].reduce((sum, behind) => sum + behind, 0);
       const follows = lag > CATCHING_UP ? 'catching_up' : 'live';
-      deps.report({ state: state ?? (waiting === '' ? follows : 'waiting'), detail: waiting, figures: figures() });
+      deps.report({ state: state ?? (trouble === '' ? follows : 'waiting'), detail: trouble, figures: figures() });
     },
     failed(detail) {
       deps.report({ state: 'failed', detail, figures: figures() });

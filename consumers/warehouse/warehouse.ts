@@ -3,8 +3,10 @@
 // Invariants
 // - A partition's offset is committed only behind rows that are in; what is being inserted is in the commit's metadata.
 // - Whatever is gathered belongs to one assignment. A rebalance throws it away; the log has it.
-// Delivery: exactly once per record, as long as ClickHouse remembers the token of a bundle until it is repeated.
-// Crash: the next member reads back what was announced and repeats exactly that, before anything else.
+// - Of a partition whose position the log does not have nothing is stored, until `turnstream warehouse mend` was told to.
+// Delivery: exactly once per record. What may be in already the tables are asked for; tokens are a second barrier.
+// Crash: the next member reads back what was announced and repeats what of it is not in, before anything else.
+// Offsets forgotten by the broker: it goes on behind what the tables hold (start-plan.ts).
 // Outage of ClickHouse or Kafka: waits with growing pauses, pauses the topics, keeps at most `maxBufferedBytes` and what
 // was fetched already; the group's heartbeats go on.
 import { isPlatformError, messageOf, PlatformError } from '../../streams/core/errors.ts';
@@ -32,9 +34,12 @@ import { DEAD_LETTER_BYTES, judgeRecord } from './dead-letter.step.ts';
 import { flush, type FlushDeps, type Taken, type Turn } from './flush.ts';
 import { patiently, type Patience } from './patience.ts';
 import type { Limits } from './range.ts';
-import { readBack, type Repeat } from './repeats.ts';
+import { createHoldings, type Holdings } from './holdings.ts';
+import { skippedIn, troubleOf } from './out-of-range.ts';
+import { readBack, type Committed, type Repeat } from './repeats.ts';
 import { createSignal } from './signal.ts';
 import { createSinkStatus, type SinkStatus } from './sink-status.ts';
+import { findStart } from './starts.ts';
 import { warehouseTopics } from './rows/tables.ts';
 
 /** Types that a reader for the sink had better decode late: most of the log, of which it moves the bytes. */
@@ -67,6 +72,8 @@ export interface WarehouseDeps {
   readonly deadLetters: EventWriter;
   readonly reader: EventReader;
   readonly store: Store;
+  /** Those of the store unless given. */
+  readonly holdings?: Holdings;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -88,6 +95,7 @@ export interface Warehouse {
 /** How long after its last commit a member asks the group again before it inserts. */
 const FENCE_MS = 5_000;
 const REPORT_MS = 1_000;
+const BOUNDS_AGAIN_MS = 1_000;
 
 /** Key and value, or what is kept of a record that is decoded late, whose other parts would be made for this alone. */
 const bytesOf = (read: EventRead): number =>
@@ -108,6 +116,7 @@ class Sink implements Warehouse {
   readonly #wake = createSignal();
   readonly #status: SinkStatus;
   readonly #flushDeps: FlushDeps;
+  readonly #holdings: Holdings;
   #assignment = new Assignment();
   #waiting = '';
   #paused = false;
@@ -123,11 +132,14 @@ class Sink implements Warehouse {
     this.#maxBufferedBytes = options.maxBufferedBytes ?? 192_000_000;
     this.#status = createSinkStatus(deps);
     const { store, deadLetters, clock, metrics } = deps;
+    this.#holdings = deps.holdings ?? createHoldings(store);
+    const holdings = this.#holdings;
     const deadLetterBytes = options.deadLetterBytes ?? DEAD_LETTER_BYTES;
     const { producer } = options;
     const reach = deps.reach ?? reachNothing;
     this.#flushDeps = {
       store,
+      holdings,
       deadLetters,
       clock,
       metrics,
@@ -157,6 +169,9 @@ class Sink implements Warehouse {
       topics: warehouseTopics,
       onAssigned: (assigned, session) => this.#assign(assigned, session),
       onBatch: (batch, session) => this.#take(batch, session),
+      onOutOfRange: ({ topic, partition }) => {
+        this.#deps.logger.warn({ topic, partition }, 'the log does not have the position of this partition');
+      },
       onError: (error) => {
         this.#onGroupError(error);
       },
@@ -190,9 +205,16 @@ class Sink implements Warehouse {
     this.#assignment = assignment;
     this.#resume();
     this.#wake.notify();
-    for (const { topic, partitions } of assigned) {
-      const committed = await this.#deps.offsets.fetch(this.#deps.options.group, topic);
-      assignment.add(topic, partitions, { committed, limits: this.#limits });
+    const { group, retryMs } = this.#deps.options;
+    const patience = this.#patience();
+    const pause = (): Promise<void> => patience.pause(retryMs?.max ?? BOUNDS_AGAIN_MS);
+    const deps = { ...this.#deps, group, holdings: this.#holdings, pause };
+    const starts = await Promise.all(assigned.map((one) => patiently(patience, () => findStart(one, deps))));
+    for (const [at, { topic }] of assigned.entries()) {
+      const start = starts[at];
+      if (start === undefined) continue;
+      assignment.add(topic, { ...start, limits: this.#limits });
+      this.#noteSkipped(topic, start.committed);
     }
     if (assignment.isOver()) return [];
     assignment.session = session;
@@ -200,7 +222,20 @@ class Sink implements Warehouse {
     this.#wake.notify();
     const from = assignment.positions();
     this.#deps.logger.debug({ partitions: assignment.names(), from }, 'partitions assigned');
+    for (const parked of assignment.parked()) this.#deps.logger.error({ code: 'OFFSETS_OUT_OF_RANGE' }, troubleOf(parked));
     return from;
+  }
+
+  #noteSkipped(topic: EventTopic, committed: Committed): void {
+    for (const { partition, metadata } of committed) {
+      const skipped = skippedIn(metadata);
+      if (skipped === undefined) continue;
+      this.#deps.metrics.count('sink_skipped_records_total', { topic }, skipped.to - skipped.from);
+      this.#deps.logger.warn(
+        { topic, partition, ...skipped },
+        'offsets were skipped on request: the log had lost them before they were stored',
+      );
+    }
   }
 
   async #take(batch: LogBatch, session: GroupSession): Promise<void> {
@@ -211,6 +246,7 @@ class Sink implements Warehouse {
       entries.push(takenOf(read instanceof Promise ? await read : read));
     }
     if (assignment.isOver()) return;
+    if (assignment.isParked(batch.topic, batch.partition)) return;
     const ranges = assignment.ranges(batch.topic, batch.partition);
     // The group refused a commit, but no assignment has followed: what is passed over now would never come again.
     if (ranges === undefined) throw new PlatformError('GROUP_FENCED', `taking ${batch.topic}: the partition has to be assigned anew`);
@@ -346,6 +382,7 @@ class Sink implements Warehouse {
     this.#status.report({
       state: state ?? (this.#stopping ? 'stopping' : undefined),
       waiting: this.#waiting,
+      parked: this.#assignment.parked(),
       positions: this.#assignment.behind(),
       buffered: this.#assignment.buffered(),
     });

@@ -26,6 +26,8 @@ const away = new Map([
   [999, 'KEEPER_EXCEPTION'],
 ]);
 
+const QUERY_WAS_CANCELLED = 394;
+
 /** Disk errors come under general codes; their text tells. */
 const noSpace = /No space left on device|Not enough space|Disk quota exceeded|ENOSPC/i;
 
@@ -34,6 +36,8 @@ const transport =
 
 function codeFor(clickhouseCode: number, message: string, writes: boolean): ErrorCode {
   if (full.has(clickhouseCode) || noSpace.test(message)) return 'STORE_FULL';
+  // Whoever takes over ends what is under way; whether the work is still ours is asked before it is done again.
+  if (clickhouseCode === QUERY_WAS_CANCELLED && writes) return 'STORE_UNAVAILABLE';
   // A read that ran into its own time limit will do so again; a write is repeated with its token.
   if (clickhouseCode === 159 && !writes) return 'STORE_REFUSED';
   return away.has(clickhouseCode) ? 'STORE_UNAVAILABLE' : 'STORE_REFUSED';

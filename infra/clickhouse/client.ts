@@ -4,7 +4,7 @@
 import { Readable } from 'node:stream';
 import { createClient, type ClickHouseClient } from '@clickhouse/client';
 import { PlatformError } from '../../streams/core/errors.ts';
-import type { QueryOptions, Row, Rows, Store } from '../../streams/core/ports.ts';
+import type { InsertAs, QueryOptions, Row, Rows, Store } from '../../streams/core/ports.ts';
 import { storeError } from './client-errors.ts';
 import { withoutException } from './exception-tail.ts';
 import { insertSettings, versionedSettings, type Settings } from './insert-settings.ts';
@@ -84,14 +84,16 @@ class HttpStore implements ClickHouseStore {
     });
   }
 
-  async insert(table: string, rows: Rows, token: string): Promise<void> {
+  async insert(table: string, rows: Rows, as: string | InsertAs): Promise<void> {
     if (rows.length === 0) return;
+    const { token, id, beforeSending }: InsertAs = typeof as === 'string' ? { token: as } : as;
     await this.#doing(`inserting ${rows.length} rows into ${table}`, { writes: true }, async () => {
       const { format, columns, parts, release } = encodeRows(rows, await this.#typesOf(table));
       const names = columns === undefined ? '' : ` (${columns.map(quoteName).join(', ')})`;
       const { stream } = await this.#client.exec({
         query: `INSERT INTO ${quoteTable(table)}${names} FORMAT ${format}`,
-        values: Readable.from(parts, { objectMode: false }),
+        values: Readable.from(beforeSending === undefined ? parts : readily(parts, beforeSending), { objectMode: false }),
+        ...(id === undefined ? {} : { query_id: id }),
         clickhouse_settings: insertSettings(token, await this.#versioned()),
       });
       await drain(stream);
@@ -200,6 +202,11 @@ function open(connection: StoreConnection, database: string): ClickHouseClient {
 }
 
 const quoteTable = (table: string): string => table.split('.').map(quoteName).join('.');
+
+function* readily(parts: Iterable<Buffer>, beforeSending: () => void): Generator<Buffer> {
+  beforeSending();
+  yield* parts;
+}
 
 async function drain(stream: Readable): Promise<void> {
   for await (const _part of stream);

@@ -18,6 +18,7 @@ import { createJudge } from './store/judge.ts';
 import { watchOver } from './store/life.ts';
 import { openOffenders } from './store/offenders.ts';
 import { createStoreServer } from './store/server.ts';
+import { createUnderWay } from './store/under-way.ts';
 
 export interface StoreOptions {
   /** Data directory of the project; the store keeps everything under `<dataDir>/store`. */
@@ -80,6 +81,7 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
   const server = createStoreServer({
     ...{ engine, gate, life, judge: options.open === true ? async () => undefined : createJudge(engine, offenders) },
     incoming,
+    underWay: createUnderWay(),
     limits: { textBytes: 64 * MiB, rowsBytes: 2_048 * MiB },
     defaults: querySettings({ memoryBytes, threads: Math.max(2, Math.floor(availableParallelism() / 2)), maxResultBytes: 256 * MiB }),
     password: options.password,

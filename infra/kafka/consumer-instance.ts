@@ -9,6 +9,7 @@ import type { Consumer, ConsumerConfig, EachBatchPayload, Kafka } from 'kafkajs'
 import { messageOf } from '../../streams/core/errors.ts';
 import { settledWithin } from './backoff.ts';
 import { protocolType } from './kafka-error.ts';
+import { outOfRangeListeners, type OutOfRange } from './kafkajs.ts';
 
 const WATCH_MS = 5_000;
 const SILENCE_MS = 90_000;
@@ -52,6 +53,8 @@ export interface InstanceOptions {
   readonly onLeaving?: () => void;
   /** Handles a batch; its error ends this instance, unless it is a fence, which makes the member join again. */
   readonly onBatch: (payload: EachBatchPayload, instance: ConsumerInstance) => Promise<void>;
+  /** The log does not have a position. Without it kafkajs goes on at the first record. */
+  readonly onOutOfRange?: ((at: { readonly topic: string; readonly partition: number }, instance: ConsumerInstance) => void) | undefined;
   /** Offsets that hold nothing for a reader. */
   readonly onPassed: (passed: Passed, instance: ConsumerInstance) => void;
 }
@@ -90,6 +93,10 @@ export class ConsumerInstance {
   #isJoining = false;
   #commit: ((offsets: OffsetsToCommit) => Promise<void>) | undefined;
   #watchdog: NodeJS.Timeout | undefined;
+  #memberId = '';
+  readonly #onOutOfRange = ({ topic, partition, memberId }: OutOfRange): void => {
+    if (memberId === this.#memberId && !this.#over) this.#options.onOutOfRange?.({ topic, partition }, this);
+  };
 
   constructor(options: InstanceOptions) {
     this.#options = options;
@@ -97,6 +104,7 @@ export class ConsumerInstance {
       this.#end = resolve;
     });
     this.consumer = options.kafka.consumer(consumerConfig(options));
+    this.#hearOutOfRange(true);
     this.#listen();
   }
 
@@ -121,6 +129,7 @@ export class ConsumerInstance {
   async dispose(): Promise<void> {
     this.fail({ by: 'closing', error: undefined });
     clearInterval(this.#watchdog);
+    this.#hearOutOfRange(false);
     await this.#handler?.catch(() => undefined);
     // A consumer that is told to stop while it joins goes on afterwards, so it is told again.
     const joined = this.#joining === undefined || (await settledWithin(JOIN_LIMIT_MS, this.#joining));
@@ -168,6 +177,16 @@ export class ConsumerInstance {
     if (this.isOver()) throw new StopError('the consumer crashed while it joined its group');
   }
 
+  #hearOutOfRange(hear: boolean): void {
+    const { groupId, onOutOfRange } = this.#options;
+    if (onOutOfRange === undefined) return;
+    const listeners = outOfRangeListeners.get(groupId) ?? new Set();
+    if (hear) listeners.add(this.#onOutOfRange);
+    else listeners.delete(this.#onOutOfRange);
+    if (listeners.size > 0) outOfRangeListeners.set(groupId, listeners);
+    else outOfRangeListeners.delete(groupId);
+  }
+
   #listen(): void {
     const { consumer } = this;
     const { events } = consumer;
@@ -194,6 +213,7 @@ export class ConsumerInstance {
     consumer.on(events.GROUP_JOIN, ({ payload }) => {
       sign();
       this.#isJoining = false;
+      this.#memberId = payload.memberId;
       if (this.#over) return;
       const assigned = Object.entries(payload.memberAssignment).map(([topic, partitions]) => ({ topic, partitions }));
       this.#options.onJoined({ assigned }, this);

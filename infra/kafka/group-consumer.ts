@@ -8,7 +8,7 @@
 // - Frozen for longer than the session timeout, the member is replaced; its commits are refused when it wakes.
 import type { EachBatchPayload, Kafka } from 'kafkajs';
 import type { EventTopic } from '../../schemas/generated/events.ts';
-import { isPlatformError } from '../../streams/core/errors.ts';
+import { isPlatformError, PlatformError } from '../../streams/core/errors.ts';
 import type { GroupConsumer, LogBatch, Logger, Position } from '../../streams/core/ports.ts';
 import { logBatchOf } from './batch.ts';
 import type { ConsumerInstance, Joined, Passed } from './consumer-instance.ts';
@@ -97,6 +97,11 @@ class Member {
       onPassed: (passed, instance) => {
         this.#pass(passed, instance);
       },
+      onOutOfRange:
+        start.onOutOfRange &&
+        ((at, instance) => {
+          this.#onOutOfRange(at, instance);
+        }),
       onEnded: ({ by, error }) => {
         if (isPlatformError(error, 'GROUP_FENCED')) return;
         start.onError(by === 'handler' ? error : kafkaError(`reading as a member of ${start.group}`, error));
@@ -141,6 +146,15 @@ class Member {
     await this.#start.onBatch(logBatchOf(payload.batch, topic), session);
     const last = payload.batch.messages.at(-1);
     if (last !== undefined) payload.resolveOffset(last.offset);
+  }
+
+  /** Before the owner has said where to start it will still say so. Afterwards it is asked again. */
+  #onOutOfRange(at: { readonly topic: string; readonly partition: number }, instance: ConsumerInstance): void {
+    const topic = this.#topics.get(at.topic);
+    if (topic === undefined || this.#session?.isReady !== true || this.#session.isOver()) return;
+    this.#start.onOutOfRange?.({ topic, partition: at.partition });
+    const error = new PlatformError('GROUP_FENCED', `reading ${at.topic}: the log does not have the position of partition ${at.partition}`);
+    instance.fail({ by: 'handler', error });
   }
 
   #pass(passed: Passed, instance: ConsumerInstance): void {

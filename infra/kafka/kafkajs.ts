@@ -1,7 +1,7 @@
 // The one place that loads kafkajs, because some of its modules are replaced as it loads: the decoder of fetched records, by
 // record-batches.ts, the encoder of a record, by record-encoder.ts, what sends records to several brokers, by
-// send-messages.ts, a connection, by connection.ts, the requests that wait for it, by request-queue.ts, and the loop of a
-// consumer, by one that ends. kafkajs offers no way in for them, and its version is pinned; a version without these modules
+// send-messages.ts, a connection, by connection.ts, the requests that wait for it, by request-queue.ts, the loop of a
+// consumer, by one that ends, and a member of a group, by one that never moves its position in silence. kafkajs offers no way in for them, and its version is pinned; a version without these modules
 // is refused at once, since it would read or write differently and silently.
 import { createRequire } from 'node:module';
 import type * as types from 'kafkajs';
@@ -56,6 +56,42 @@ const runnerOf = (Original: RunnerClass): RunnerClass =>
     }
   };
 
+/** A position that the log does not have. */
+export interface OutOfRange {
+  readonly topic: string;
+  readonly partition: number;
+  /** Of the group. */
+  readonly memberId: string;
+}
+
+/** Who is to hear of such positions, by group. */
+export const outOfRangeListeners = new Map<string, Set<(at: OutOfRange) => void>>();
+
+/** A member of a consumer group of kafkajs, as far as it is touched here. */
+interface GroupMember {
+  readonly groupId: string;
+  readonly memberId: string;
+  recoverFromOffsetOutOfRange(error: { readonly topic: string; readonly partition: number }): Promise<void>;
+}
+
+type GroupMemberClass = new (...options: never[]) => GroupMember;
+
+const OUT_OF_RANGE_PAUSE_MS = 100;
+
+/**
+ * kafkajs commits "from the first record" for a position that the log does not have, and says so in its own log alone. A
+ * group that wants to know keeps its offset and is told; until it has decided, the position is asked for again.
+ */
+const groupMemberOf = (Original: GroupMemberClass): GroupMemberClass =>
+  class extends Original {
+    override async recoverFromOffsetOutOfRange(error: { readonly topic: string; readonly partition: number }): Promise<void> {
+      const listeners = outOfRangeListeners.get(this.groupId);
+      if (listeners === undefined) return super.recoverFromOffsetOutOfRange(error);
+      for (const tell of listeners) tell({ topic: error.topic, partition: error.partition, memberId: this.memberId });
+      await new Promise((resolve) => setTimeout(resolve, OUT_OF_RANGE_PAUSE_MS));
+    }
+  };
+
 /** Puts what `replacementOf` makes of it where kafkajs will look for one of its own modules. */
 function replace(path: string, replacementOf: (original: unknown) => object): void {
   const file = require.resolve(`kafkajs/src/${path}`);
@@ -71,6 +107,7 @@ function replace(path: string, replacementOf: (original: unknown) => object): vo
 replace('protocol/requests/fetch/v4/decodeMessages.js', () => decodeMessages);
 replace('protocol/recordBatch/record/v0/index.js', () => encodeRecord);
 replace('producer/sendMessages.js', () => createSendMessages);
+replace('consumer/consumerGroup.js', (original) => groupMemberOf(original as GroupMemberClass));
 replace('consumer/runner.js', (original) => runnerOf(original as RunnerClass));
 replace('network/requestQueue/index.js', (original) => requestQueueOf(original as RequestQueueClass));
 replace('network/connection.js', (original) => connectionOf(original as ConnectionClass));

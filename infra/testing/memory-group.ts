@@ -37,6 +37,11 @@ export class MemoryGroup {
     return this.#committed.get(`${topic}/${partition}`);
   }
 
+  /** As when a broker has not heard of the group for days. */
+  forget(): void {
+    this.#committed.clear();
+  }
+
   setCommitted(position: Position & { readonly metadata?: string }): void {
     this.#committed.set(`${position.topic}/${position.partition}`, { offset: position.offset, metadata: position.metadata ?? '' });
   }
@@ -98,6 +103,7 @@ export class MemoryGroup {
         await this.#guarded(member, () => this.#adopt(member));
         continue;
       }
+      if (this.#isOutOfRange(member)) continue;
       const batch = this.#next(member);
       if (batch === undefined) {
         await this.#log.nextChange();
@@ -138,6 +144,19 @@ export class MemoryGroup {
       if (seek !== undefined) member.positions.set(log, seek.offset);
     }
     member.generation = generation;
+  }
+
+  /** A member that wants to know of a position that the log does not have joins again. */
+  #isOutOfRange(member: Member): boolean {
+    const { onOutOfRange } = member.options;
+    const lost = member.assigned.find((log) => {
+      const position = member.positions.get(log) ?? 0;
+      return position > log.slots.length || position < log.first;
+    });
+    if (onOutOfRange === undefined || lost === undefined) return false;
+    onOutOfRange({ topic: lost.topic, partition: lost.partition });
+    member.generation = -1;
+    return true;
   }
 
   #next(member: Member): LogBatch | undefined {

@@ -182,6 +182,17 @@ export class MemoryLog {
     if (log !== undefined) log.first = Math.max(log.first, first);
   }
 
+  /** Cuts the tail off, as an unclean election does: its offsets are used again. */
+  cutTail(topic: EventTopic, partition: number, end: number): void {
+    this.partitionsOf(topic)[partition]?.slots.splice(end);
+    this.changed();
+  }
+
+  /** Forgets what a group has committed. */
+  forgetOffsets(group: string): void {
+    this.groupOf(group).forget();
+  }
+
   setOffsets(group: string, positions: readonly (Position & { readonly metadata?: string })[]): void {
     for (const position of positions) this.groupOf(group).setCommitted(position);
   }

@@ -1,8 +1,23 @@
-// A store in memory for unit tests of the sink: tables as arrays of rows, tokens that deduplicate as ClickHouse's do,
-// and faults on demand. It knows no SQL beyond creating and dropping copies of tables.
+// A store in memory for unit tests of the sink: tables as arrays of rows, tokens that deduplicate as ClickHouse's do or
+// are not remembered, inserts of two parts, and faults on demand. It knows no SQL beyond creating and dropping copies of tables.
+import type { Holdings } from '../../consumers/warehouse/holdings.ts';
+import type { PartitionBounds } from '../../consumers/warehouse/bundle.ts';
+import { placeOf } from '../../consumers/warehouse/rows/cells.ts';
+import { tablesOf } from '../../consumers/warehouse/rows/tables.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { rowsOf } from '../../streams/core/columns.ts';
-import type { Row, Rows, Store } from '../../streams/core/ports.ts';
+import type { InsertAs, Row, Rows, Store } from '../../streams/core/ports.ts';
+
+const numberIn = (row: Row, column: string): number => Number(row[column]);
+
+const isFirstPart = (row: Row): boolean => numberIn(row, '_offset') % 2 === 0;
+
+const isWithin = (row: Row, topic: string, bounds: readonly PartitionBounds[]): boolean =>
+  row['_topic'] === topic &&
+  bounds.some(
+    ({ partition, min, max }) =>
+      numberIn(row, '_partition') === partition && numberIn(row, '_offset') >= min && numberIn(row, '_offset') <= max,
+  );
 
 export class MemoryStore implements Store {
   readonly database = 'memory';
@@ -15,7 +30,12 @@ export class MemoryStore implements Store {
   beforeInsert: (table: string, token: string) => Promise<void> | void = () => undefined;
   /** Runs after an insert took effect and before its answer; may throw or wait. */
   afterInsert: (table: string, token: string) => Promise<void> | void = () => undefined;
+  /** An insert that breaks off between its parts: rows of even offsets are in, the others are not. */
+  tears: (table: string, token: string) => boolean = () => false;
+  /** False for plain tables, which take the same token again. */
+  remembersTokens = true;
   readonly #tokens = new Set<string>();
+  readonly #underWay = new Set<{ readonly id: string; ended: boolean }>();
   readonly #copies = new Map<string, string>();
 
   rows(table: string): readonly Row[] {
@@ -47,22 +67,74 @@ export class MemoryStore implements Store {
     else throw new Error(`the store in memory does not know ${sql}`);
   }
 
-  async insert(table: string, given: Rows, token: string): Promise<void> {
+  async insert(table: string, given: Rows, as: string | InsertAs): Promise<void> {
     const rows = rowsOf(given);
+    const { token, id = '', beforeSending }: InsertAs = typeof as === 'string' ? { token: as } : as;
     const original = this.#copies.get(table);
     if (rows.some((row) => this.refuses(original ?? table, row))) {
       throw new PlatformError('STORE_REFUSED', `inserting into ${table}: a constraint is violated`, { context: { clickhouseCode: 469 } });
     }
     if (original !== undefined) return;
+    beforeSending?.();
     this.asked.push(token);
-    await this.beforeInsert(table, token);
-    if (!this.#tokens.has(`${table}/${token}`)) {
-      this.#tokens.add(`${table}/${token}`);
-      const known = this.tables.get(table);
-      if (known === undefined) this.tables.set(table, [...rows]);
-      else known.push(...rows);
+    const insert = { id, ended: false };
+    this.#underWay.add(insert);
+    try {
+      await this.beforeInsert(table, token);
+      if (insert.ended) throw new PlatformError('STORE_UNAVAILABLE', `inserting into ${table}: the query was cancelled`);
+      const torn = this.tears(table, token);
+      this.#put(table, torn ? rows.filter(isFirstPart) : rows, token);
+      if (torn) throw new PlatformError('STORE_UNAVAILABLE', `inserting into ${table}: the connection is gone`);
+    } finally {
+      this.#underWay.delete(insert);
     }
     await this.afterInsert(table, token);
+  }
+
+  /** What `createHoldings` says over a real one. */
+  holdings(): Holdings {
+    let ids = 0;
+    return {
+      idOf: (table, partitions) => `sink.${table}.${partitions.join('-')}.${(ids += 1)}`,
+      settle: async (tables, partitions) => {
+        for (const insert of this.#underWay) {
+          const [, table = '', of = ''] = insert.id.split('.');
+          insert.ended ||= tables.some((name) => name === table) && of.split('-').some((one) => partitions.includes(Number(one)));
+        }
+      },
+      tops: async (topic, from) => {
+        const tops = new Map<number, number>();
+        for (const row of tablesOf(topic).flatMap((table) => this.rows(table))) {
+          const [partition, offset] = [numberIn(row, '_partition'), numberIn(row, '_offset')];
+          const least = from.get(partition);
+          if (row['_topic'] !== topic || least === undefined || offset < least) continue;
+          tops.set(partition, Math.max(tops.get(partition) ?? -1, offset));
+        }
+        return tops;
+      },
+      held: async (table, topic, bounds) => {
+        const held = new Map<string, number>();
+        for (const row of this.rows(table).filter((one) => isWithin(one, topic, bounds))) {
+          const place = placeOf(numberIn(row, '_partition'), numberIn(row, '_offset'));
+          held.set(place, (held.get(place) ?? 0) + 1);
+        }
+        return held;
+      },
+      erase: async (table, topic, bounds) => {
+        this.tables.set(
+          table,
+          this.rows(table).filter((row) => !isWithin(row, topic, bounds)),
+        );
+      },
+    };
+  }
+
+  /** Each part by itself is in or not, and known by its token or not. */
+  #put(table: string, rows: readonly Row[], token: string): void {
+    const known = (row: Row): boolean => this.remembersTokens && this.#tokens.has(`${table}/${token}/${isFirstPart(row)}`);
+    const fresh = rows.filter((row) => !known(row));
+    for (const row of fresh) this.#tokens.add(`${table}/${token}/${isFirstPart(row)}`);
+    this.tables.set(table, [...this.rows(table), ...fresh]);
   }
 
   async close(): Promise<void> {

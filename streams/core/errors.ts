@@ -50,6 +50,11 @@ export const errorCodes = {
     httpStatus: 409,
     help: 'The partition moved to another member of the consumer group. The member that has it now goes on.',
   },
+  OFFSETS_OUT_OF_RANGE: {
+    retriable: false,
+    httpStatus: 409,
+    help: 'A partition of the log does not reach the position of the sink: its tail was cut (a power loss, an unclean election, a topic made anew), or retention deleted records before they were stored. Nothing of it is stored until you decide. `turnstream warehouse mend` shows each such partition and what would be done; with --yes it does it.',
+  },
   RECORD_TOO_LARGE: {
     retriable: false,
     httpStatus: 413,

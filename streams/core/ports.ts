@@ -131,6 +131,11 @@ export interface GroupConsumer {
       assigned: readonly { readonly topic: EventTopic; readonly partitions: readonly number[] }[],
       session: GroupSession,
     ) => Promise<readonly Position[]>;
+    /**
+     * The log does not have the position of a partition, because its tail or its head was cut; the member then joins its
+     * group again. Without this the partition goes on at its first record.
+     */
+    readonly onOutOfRange?: (at: { readonly topic: EventTopic; readonly partition: number }) => void;
     /** When it throws GROUP_FENCED the member joins its group again, and starts from what is committed. */
     readonly onBatch: (batch: LogBatch, session: GroupSession) => Promise<void>;
     readonly onError: (error: unknown) => void;
@@ -216,6 +221,15 @@ export interface QueryOptions {
   readonly signal?: AbortSignal;
 }
 
+/** How an insert is known to the server; a text alone is its token. */
+export interface InsertAs {
+  readonly token: string;
+  /** Of the statement, by which it can be ended while it is under way. At most 200 characters. */
+  readonly id?: string;
+  /** Called when nothing has been sent yet and all is ready to be; what it throws ends the insert. */
+  readonly beforeSending?: () => void;
+}
+
 /** ClickHouse, embedded or not. Outages are STORE_UNAVAILABLE or STORE_FULL (retriable), refusals STORE_REFUSED with its own message and `context.clickhouseCode`. */
 export interface Store {
   readonly database: string;
@@ -224,7 +238,10 @@ export interface Store {
   /** Bytes in any ClickHouse output format. */
   stream(sql: string, options: QueryOptions & { readonly format: string }): Promise<AsyncIterable<Buffer>>;
   command(sql: string, options?: QueryOptions): Promise<void>;
-  /** Synchronous insert; the same token again changes nothing. */
-  insert(table: string, rows: Rows, token: string): Promise<void>;
+  /**
+   * Synchronous insert; the same token again changes nothing, as long as the server remembers it. After an error that is
+   * retriable the rows may be in, in part, or still be on their way in.
+   */
+  insert(table: string, rows: Rows, as: string | InsertAs): Promise<void>;
   close(): Promise<void>;
 }

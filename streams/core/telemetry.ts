@@ -31,6 +31,16 @@ export const metricTable = {
   sink_buffered_records: { kind: 'gauge', labels: [], help: 'Records gathered and not stored yet.' },
   sink_buffered_bytes: { kind: 'gauge', labels: [], help: 'Bytes of these records; fetching pauses at the bound.' },
   sink_dead_letters_total: { kind: 'counter', labels: ['reason'], help: 'Records sent to dead-letters.' },
+  sink_skipped_records_total: {
+    kind: 'counter',
+    labels: ['topic'],
+    help: 'Offsets that were skipped by `turnstream warehouse mend`, because the log had lost them before they were stored.',
+  },
+  sink_parked_partitions: {
+    kind: 'gauge',
+    labels: ['topic'],
+    help: 'Partitions whose position is out of the bounds of the log: nothing of them is stored.',
+  },
   sink_lag_records: { kind: 'gauge', labels: ['topic'], help: 'Records between the committed offset and the end of the log.' },
   api_requests_total: { kind: 'counter', labels: ['route', 'status'], help: 'Requests answered.' },
   api_request_seconds: { kind: 'histogram', labels: ['route'], help: 'Duration of requests.' },

@@ -12,6 +12,7 @@ import { parseMultipart } from './multipart.ts';
 import { parameterName, prepare, type RequestOptions } from './request-options.ts';
 import { quoteText } from './sql-text.ts';
 import { parseStatement, type Statement } from './statement.ts';
+import { conditionOf, type Entered, type UnderWay } from './under-way.ts';
 import { limitOf } from './watch.ts';
 
 export interface ExecuteDeps {
@@ -21,14 +22,16 @@ export interface ExecuteDeps {
   readonly incoming: string;
   readonly limits: BodyLimits;
   readonly defaults: ReadonlyMap<string, string>;
+  readonly underWay: UnderWay;
 }
 
 export interface Execution {
   readonly request: IncomingMessage;
   readonly options: RequestOptions;
   readonly answer: AnswerContext;
-  /** Aborted when the client goes away. */
+  /** Aborted when the client goes away, and by KILL QUERY. */
   readonly signal: AbortSignal;
+  readonly entered: Entered;
 }
 
 type RowsStatement = Extract<Statement, { kind: 'rows' }>;
@@ -146,6 +149,7 @@ async function runPlain(deps: ExecuteDeps, execution: Execution, statement: Plai
     return;
   }
   const sql = cancelling(statement);
+  if (statement.verb === 'KILL') await endUnderWay(deps, execution, statement.sql);
   const result = await inSession(deps, work, (session, asked) => session.run(`${asked};\n${sql}`, format));
   const summary = { resultRows: result.rows, resultBytes: result.bytes.length, elapsedMs: result.elapsedMs };
   await sendWhole(answer, result.bytes, { format, summary });
@@ -153,6 +157,24 @@ async function runPlain(deps: ExecuteDeps, execution: Execution, statement: Plai
 
 const without = (map: ReadonlyMap<string, string>, name: string): ReadonlyMap<string, string> =>
   new Map([...map].filter(([key]) => key !== name));
+
+/** Ends the requests that a KILL QUERY names by their ids alone, whether or not the engine has begun with them. */
+async function endUnderWay(deps: ExecuteDeps, execution: Execution, sql: string): Promise<void> {
+  const condition = conditionOf(sql);
+  const ids = deps.underWay.ids().filter((id) => id !== execution.answer.queryId);
+  if (condition === undefined || ids.length === 0) return;
+  const among = `(select arrayJoin([${ids.map(quoteText).join(', ')}]) as query_id)`;
+  const sql = `select query_id from ${among} where ${condition}`;
+  const named = await inSession(deps, { ...execution, lane: 'read', verb: 'KILL', sql }, async (session, asked) => {
+    try {
+      return (await session.run(`${asked};\n${sql}`, 'JSONCompactEachRow')).bytes.toString();
+    } catch {
+      return ''; // it names them by something else, which the engine alone knows
+    }
+  });
+  const lines = named.split('\n').filter((line) => line !== '');
+  await deps.underWay.end(lines.map((line) => (JSON.parse(line) as [string])[0]));
+}
 
 /** The engine gives queries ids of its own; the one that the client knows is kept as the query's log_comment. */
 function cancelling(statement: PlainStatement): string {
@@ -193,6 +215,7 @@ async function inSession<T>(deps: ExecuteDeps, execution: Work, work: (session: 
     const stopCancelling = cancelWhenGone(deps.engine, answer.queryId, signal);
     try {
       signal.throwIfAborted();
+      execution.entered.runs();
       return await work(session, prepare(options, { id: answer.queryId, readonly, defaults: deps.defaults }));
     } finally {
       stopCancelling();

@@ -47,7 +47,14 @@ async function answer(deps: ServerDeps, request: IncomingMessage, response: Serv
     const options = parseOptions(url, request.headers);
     const queryId = options.queryId !== undefined && QUERY_ID.test(options.queryId) ? options.queryId : context.queryId;
     context = { ...context, queryId, encoding: encodingFor(request, options.compressResponse) };
-    await execute(deps, { request, options, answer: context, signal: gone.signal });
+    const entered = deps.underWay.enter(queryId, (reason) => {
+      gone.abort(reason);
+    });
+    try {
+      await execute(deps, { request, options, answer: context, signal: gone.signal, entered });
+    } finally {
+      entered.leave();
+    }
   } catch (error) {
     if (failureOf(error).code === ABORTED) deps.life.suspect();
     report(deps.logger, error, { queryId: context.queryId, gone: gone.signal.aborted });

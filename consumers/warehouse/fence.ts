@@ -1,0 +1,47 @@
+// Whether a member still has its partitions: the group says so by taking an announcement. It is asked before a flush, and
+// again when an insert begins long after it said so, since this process may have been frozen and replaced meanwhile.
+import { PlatformError } from '../../streams/core/errors.ts';
+import type { Clock, GroupSession } from '../../streams/core/ports.ts';
+import type { Commit } from './bundle.ts';
+import { patiently, type Patience } from './patience.ts';
+
+export interface Fence {
+  /** Announces what is to be inserted; throws GROUP_FENCED when the partitions are another member's. */
+  ask(): Promise<void>;
+  /** The same, unless that was a moment ago. */
+  ensure(): Promise<void>;
+  /** Throws when that was too long ago to send anything: the next try asks again. */
+  assertFresh(): void;
+}
+
+interface FenceDeps {
+  readonly session: GroupSession;
+  readonly patience: Patience;
+  readonly clock: Clock;
+  /** How long an answer of the group holds; shorter than its sessions. */
+  readonly fenceMs: number;
+}
+
+export function createFence(commits: readonly Commit[], { session, patience, clock, fenceMs }: FenceDeps): Fence {
+  const positions = commits
+    .filter(({ metadata }) => metadata !== '')
+    .map(({ topic, partition, from, metadata }) => ({ topic, partition, offset: from, metadata }));
+  let askedAtMs = 0;
+  // In one commit, which the group takes whole or not at all.
+  const ask = (): Promise<void> =>
+    patiently(patience, async () => {
+      const atMs = clock.now();
+      await session.commit(positions);
+      askedAtMs = atMs;
+    });
+  return {
+    ask,
+    async ensure() {
+      if (clock.now() - askedAtMs > fenceMs / 2) await ask();
+    },
+    assertFresh() {
+      if (clock.now() - askedAtMs <= fenceMs) return;
+      throw new PlatformError('STORE_UNAVAILABLE', 'inserting rows: it took so long to begin that the group has to be asked again');
+    },
+  };
+}

@@ -1,0 +1,105 @@
+// What the tables hold of the log, as the tables themselves say it. Every row carries the place of its record, so neither
+// the group's offsets nor the engine's memory of tokens is needed to know what is in.
+//
+// Replicas: the one that answers first takes over everything that any of them has acknowledged.
+import { createHash, randomBytes } from 'node:crypto';
+import type { EventTopic } from '../../schemas/generated/events.ts';
+import type { QueryOptions, Store } from '../../streams/core/ports.ts';
+import type { PartitionBounds } from './bundle.ts';
+import { placeOf } from './rows/cells.ts';
+import { tablesOf, type TableName } from './rows/tables.ts';
+
+export interface Holdings {
+  /** An id for an insert into a table of rows of these partitions: what `settle` knows it by. */
+  idOf(table: TableName, partitions: readonly number[]): string;
+  /** Ends the inserts into these tables of rows of any of these partitions that are under way, whoever sent them. */
+  settle(tables: readonly TableName[], partitions: readonly number[]): Promise<void>;
+  /** The greatest offset that the tables of a topic hold of each partition, at `from` or above; none where they hold none. */
+  tops(topic: EventTopic, from: ReadonlyMap<number, number>): Promise<ReadonlyMap<number, number>>;
+  /** How many rows a table holds of each record within the bounds, by its place. */
+  held(table: TableName, topic: EventTopic, bounds: readonly PartitionBounds[]): Promise<ReadonlyMap<string, number>>;
+  /** Removes the rows of the records within the bounds; resolves when they are gone. */
+  erase(table: TableName, topic: EventTopic, bounds: readonly PartitionBounds[]): Promise<void>;
+}
+
+/** Beyond every offset. */
+export const LAST_OFFSET = Number.MAX_SAFE_INTEGER;
+
+export function createHoldings(store: Store): Holdings {
+  // Databases share a server and its ids, and may have names of any length.
+  const owner = createHash('sha256').update(store.database).digest('hex').slice(0, 12);
+  const prefix = `turnstream-sink.${owner}.`;
+  let replicated: Promise<ReadonlySet<string>> | undefined;
+
+  /** A replica that is behind would miss what another one has acknowledged. */
+  async function catchUp(tables: readonly TableName[]): Promise<void> {
+    replicated ??= replicatedTables(store).catch((error: unknown) => {
+      replicated = undefined;
+      throw error;
+    });
+    const known = await replicated;
+    for (const table of tables) if (known.has(table)) await store.command(`system sync replica ${table}`);
+  }
+
+  return {
+    idOf: (table, partitions) => `${prefix}${table}.${partitions.join('-')}.${randomBytes(6).toString('hex')}`,
+    async settle(tables, partitions) {
+      await store.command(
+        `kill query where startsWith(query_id, {prefix:String}) and has({tables:Array(String)}, splitByChar('.', query_id)[3])
+         and hasAny(splitByChar('-', splitByChar('.', query_id)[4]), {partitions:Array(String)}) sync`,
+        { params: { prefix, tables, partitions: partitions.map(String) } },
+      );
+    },
+    async tops(topic, from) {
+      const tops = new Map<number, number>();
+      if (from.size === 0) return tops;
+      const params = { topic, partitions: [...from.keys()], from: [...from.values()] };
+      const within = `_partition in {partitions:Array(Int32)} and _offset >= arrayMin({from:Array(Int64)})
+        and _offset >= transform(_partition, {partitions:Array(Int32)}, {from:Array(Int64)}, toInt64(0))`;
+      const tables = tablesOf(topic);
+      await catchUp(tables);
+      const found = await store.query<{ partition: number; top: number }>(
+        `select _partition as partition, max(_offset) as top from (${tables
+          .map((table) => `select _partition, _offset from ${table} where _topic = {topic:String} and ${within}`)
+          .join(' union all ')}) group by partition`,
+        consistent(params),
+      );
+      for (const { partition, top } of found) tops.set(partition, top);
+      return tops;
+    },
+    async held(table, topic, bounds) {
+      await catchUp([table]);
+      const { where, params } = placesIn(topic, bounds);
+      const found = await store.query<{ partition: number; offset: number; found: number }>(
+        `select _partition as partition, _offset as offset, count() as found from ${table} where ${where} group by partition, offset`,
+        consistent(params),
+      );
+      return new Map(found.map(({ partition, offset, found: rows }) => [placeOf(partition, offset), rows]));
+    },
+    async erase(table, topic, bounds) {
+      const { where, params } = placesIn(topic, bounds);
+      await store.command(`alter table ${table} delete where ${where}`, { params, settings: { mutations_sync: 2 } });
+    },
+  };
+}
+
+async function replicatedTables(store: Store): Promise<ReadonlySet<string>> {
+  const found = await store.query<{ name: string }>(
+    `select name from system.tables where database = currentDatabase() and match(engine, '^(Replicated|Shared)')`,
+  );
+  return new Set(found.map(({ name }) => name));
+}
+
+const consistent = (params: Readonly<Record<string, unknown>>): QueryOptions => ({
+  params,
+  settings: { select_sequential_consistency: 1 },
+});
+
+function placesIn(topic: EventTopic, bounds: readonly PartitionBounds[]) {
+  const params: Record<string, unknown> = { topic };
+  const ranges = bounds.map(({ partition, min, max }, at) => {
+    Object.assign(params, { [`partition${at}`]: partition, [`min${at}`]: min, [`max${at}`]: max });
+    return `(_partition = {partition${at}:Int32} and _offset between {min${at}:Int64} and {max${at}:Int64})`;
+  });
+  return { where: `_topic = {topic:String} and (${ranges.join(' or ')})`, params };
+}

@@ -1,0 +1,103 @@
+// One table's rows of a bundle, in once whatever happens. The first try of new rows goes straight in. Whenever some of
+// them may be in already (a repeat, a start without an offset, a try whose answer did not come), the table is asked first:
+//   1. the group says that the partitions are still ours,
+//   2. inserts of these partitions that are under way in the engine are ended,
+//   3. what the table holds of the bundle is left out, and the table is asked again afterwards.
+// An insert is one block, which the engine splits by the months of its partitions alone, and rows of one record are of one
+// month. So a record is in as a whole or not at all; one that someone has torn is removed and goes in again.
+import { rowsOf } from '../../streams/core/columns.ts';
+import { PlatformError } from '../../streams/core/errors.ts';
+import type { Clock, Row, Rows, Store } from '../../streams/core/ports.ts';
+import type { Metrics } from '../../streams/core/telemetry.ts';
+import type { Bundle } from './bundle.ts';
+import type { Fence } from './fence.ts';
+import type { Holdings } from './holdings.ts';
+import { assertAlive, patiently, type Patience } from './patience.ts';
+import type { Entry } from './range.ts';
+import { placeOf } from './rows/cells.ts';
+import type { TableName } from './rows/tables.ts';
+
+export interface TableRows {
+  readonly table: TableName;
+  readonly rows: Rows;
+  readonly bundle: Pick<Bundle<Entry>, 'topic' | 'bounds' | 'asks'>;
+  readonly token: string;
+}
+
+export interface InsertDeps {
+  readonly store: Store;
+  readonly holdings: Holdings;
+  readonly fence: Fence;
+  readonly patience: Patience;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+}
+
+/** The same token may have been used for rows that were removed since; then they go in under another. */
+const TRIES = 4;
+
+export const placeOfRow = (row: Row): string => placeOf(Number(row['_partition']), Number(row['_offset']));
+
+/** Resolves with the number of rows that went in, when the table has all of them. */
+export function insertOnce(work: TableRows, deps: InsertDeps): Promise<number> {
+  let asks = work.bundle.asks;
+  return patiently(deps.patience, async () => {
+    if (asks) return insertMissing(work, deps);
+    asks = true;
+    await insert(work, deps);
+    return work.rows.length;
+  });
+}
+
+async function insertMissing(work: TableRows, deps: InsertDeps): Promise<number> {
+  const { table, bundle, token } = work;
+  await deps.fence.ask();
+  await deps.holdings.settle([table], partitionsOf(bundle));
+  let inserted = 0;
+  for (let tried = 0; tried < TRIES; tried += 1) {
+    const rows = await missing(work, deps.holdings);
+    if (rows.length === 0) return inserted;
+    await insert({ ...work, rows, token: tried === 0 ? token : `${token}-${tried}` }, deps);
+    inserted += rows.length;
+  }
+  throw new PlatformError('STORE_UNAVAILABLE', `inserting into ${table}: it does not show the rows that it took`);
+}
+
+async function insert({ table, rows, bundle, token }: TableRows, deps: InsertDeps): Promise<void> {
+  const { store, holdings, fence, clock, metrics } = deps;
+  await fence.ensure();
+  const startedMs = clock.now();
+  const id = holdings.idOf(table, partitionsOf(bundle));
+  const beforeSending = (): void => {
+    fence.assertFresh();
+  };
+  await store.insert(table, rows, { token, id, beforeSending });
+  assertAlive(deps.patience);
+  metrics.count('sink_rows_total', { table }, rows.length);
+  metrics.count('sink_inserts_total', { table });
+  metrics.observe('sink_insert_seconds', { table }, (clock.now() - startedMs) / 1_000);
+}
+
+const partitionsOf = ({ bounds }: TableRows['bundle']): readonly number[] => bounds.map(({ partition }) => partition);
+
+async function missing({ table, rows, bundle }: TableRows, holdings: Holdings): Promise<Rows> {
+  const held = await holdings.held(table, bundle.topic, bundle.bounds);
+  if (held.size === 0) return rows;
+  const all = rowsOf(rows);
+  const wanted = new Map<string, { readonly partition: number; readonly offset: number; rows: number }>();
+  for (const row of all) {
+    const place = placeOfRow(row);
+    const known = wanted.get(place);
+    if (known === undefined) wanted.set(place, { partition: Number(row['_partition']), offset: Number(row['_offset']), rows: 1 });
+    else known.rows += 1;
+  }
+  for (const [place, { partition, offset, rows: whole }] of wanted) {
+    const found = held.get(place) ?? 0;
+    if (found === 0 || found >= whole) continue;
+    await holdings.erase(table, bundle.topic, [{ partition, min: offset, max: offset }]);
+  }
+  return all.filter((row) => {
+    const place = placeOfRow(row);
+    return (held.get(place) ?? 0) < (wanted.get(place)?.rows ?? 0);
+  });
+}

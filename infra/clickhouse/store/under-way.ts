@@ -1,0 +1,55 @@
+// The requests that have not been answered yet, by the ids that their clients gave them. KILL QUERY ends those that
+// still send their rows or wait for a place as well, which the engine does not know of.
+import { ClickHouseFailure } from './clickhouse-error.ts';
+
+interface Request {
+  /** Set while the engine works on it. */
+  running: boolean;
+  readonly id: string;
+  /** From here on it will not begin to run. */
+  abort(reason: Error): void;
+  readonly left: Promise<void>;
+}
+
+/** One request from the moment that its id is known. */
+export interface Entered {
+  runs(): void;
+  leave(): void;
+}
+
+export interface UnderWay {
+  enter(id: string, abort: (reason: Error) => void): Entered;
+  ids(): readonly string[];
+  /** Resolves when none of them runs or will begin to run. */
+  end(ids: readonly string[]): Promise<void>;
+}
+
+export function createUnderWay(): UnderWay {
+  const requests = new Set<Request>();
+  return {
+    enter(id, abort) {
+      let left = (): void => undefined;
+      const request: Request = { id, abort, running: false, left: new Promise((resolve) => (left = resolve)) };
+      requests.add(request);
+      return {
+        runs: () => {
+          request.running = true;
+        },
+        leave: () => {
+          requests.delete(request);
+          left();
+        },
+      };
+    },
+    ids: () => [...requests].map(({ id }) => id),
+    async end(ids) {
+      const named = [...requests].filter(({ id }) => ids.includes(id));
+      for (const { abort } of named) abort(new ClickHouseFailure(394, 'QUERY_WAS_CANCELLED', 'Query was cancelled by KILL QUERY'));
+      await Promise.all(named.filter(({ running }) => running).map(({ left }) => left));
+    },
+  };
+}
+
+/** The condition of a KILL QUERY; undefined when it has none. */
+export const conditionOf = (sql: string): string | undefined =>
+  /\bwhere\b(.*?)(?:\b(?:sync|async|test)\b)?\s*(?:\bformat\s+\w+)?\s*;?\s*$/is.exec(sql)?.[1];
