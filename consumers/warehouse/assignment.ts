@@ -2,11 +2,12 @@
 // them, what a member that is gone had announced. No IO, no clock.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
-import type { GroupSession, Position } from '../../streams/core/ports.ts';
+import type { GroupSession, LogBatch, Position } from '../../streams/core/ports.ts';
 import type { PartitionRange } from './bundle.ts';
 import type { Taken } from './flush.ts';
+import type { Top } from './holdings.ts';
 import { createPartitionRanges, type Limits, type PartitionRanges } from './range.ts';
-import { repeatsIn, type Committed, type Repeat } from './repeats.ts';
+import { repeatsIn, without, type Committed, type Repeat } from './repeats.ts';
 import type { StartPlan } from './start-plan.ts';
 
 /** An insert costs the same for a row and for a thousand, and nobody looks for a task before its first turn. */
@@ -18,6 +19,17 @@ interface Partition {
   readonly ranges: PartitionRanges<Taken>;
   /** Below it the tables may hold some of the records. */
   readonly askBelow: number;
+  /** A record that the tables hold, until the log was seen to have the same. */
+  check: Top | undefined;
+}
+
+/** Where a member begins with a partition. */
+export interface PartitionStart {
+  readonly plan: StartPlan;
+  /** Of the log. */
+  readonly end: number;
+  /** The last record that the tables hold, when the log should have it, too. */
+  readonly check?: Top;
 }
 
 /** A partition that nothing is stored of until somebody decides what becomes of the records that are missing. */
@@ -32,7 +44,7 @@ export interface Parked {
 /** What is known of a topic when its partitions are assigned. */
 export interface TopicStart {
   readonly committed: Committed;
-  readonly plans: ReadonlyMap<number, { readonly plan: StartPlan; readonly end: number }>;
+  readonly plans: ReadonlyMap<number, PartitionStart>;
   readonly limits: Limits;
 }
 
@@ -75,21 +87,37 @@ export class Assignment {
     this.#repeats = [...this.#repeats, ...repeats];
     const behind = new Map(repeats.flatMap(({ commits }) => commits.map(({ partition, next }) => [partition, next] as const)));
     const waitMs = limits.waitMs * (topic === 'tasks' ? TASKS_WAIT : 1);
-    for (const [partition, { plan, end }] of plans) {
+    for (const [partition, { plan, end, check }] of plans) {
       if (plan.kind !== 'read') {
         this.#parked = [...this.#parked, { topic, partition, plan, end }];
         continue;
       }
       const from = behind.get(partition) ?? plan.from;
       const ranges = createPartitionRanges<Taken>(from, { ...limits, waitMs });
-      this.#partitions.set(keyOf(topic, partition), { topic, partition, ranges, askBelow: plan.askBelow });
-      if (from >= 0) this.#starts = [...this.#starts, { topic, partition, offset: from }];
+      this.#partitions.set(keyOf(topic, partition), { topic, partition, ranges, askBelow: plan.askBelow, check });
+      const offset = Math.min(from, check?.offset ?? from);
+      if (from >= 0) this.#starts = [...this.#starts, { topic, partition, offset }];
     }
   }
 
   /** Where to read from, as far as that is known. */
   positions(): readonly Position[] {
     return [...this.#starts, ...this.#parked.map(({ topic, partition, end }) => ({ topic, partition, offset: end }))];
+  }
+
+  /** Compares what the log has with the last record that the tables hold, and parks a partition that has another. */
+  check({ topic, partition, records, nextOffset, endOffset }: LogBatch): Parked | undefined {
+    const known = this.#partitions.get(keyOf(topic, partition));
+    const check = known?.check;
+    if (known === undefined || check === undefined || nextOffset <= check.offset) return undefined;
+    known.check = undefined;
+    const found = records.find(({ offset }) => offset === check.offset);
+    if (found !== undefined && Math.trunc(found.timestampMs) === check.timestampMs) return undefined;
+    const parked: Parked = { topic, partition, plan: { kind: 'tail-replaced', at: check.offset }, end: endOffset };
+    this.#partitions.delete(keyOf(topic, partition));
+    this.#repeats = this.#repeats.flatMap((repeat) => (repeat.topic === topic ? without(repeat, partition) : [repeat]));
+    this.#parked = [...this.#parked, parked];
+    return parked;
   }
 
   parked(): readonly Parked[] {
@@ -111,11 +139,13 @@ export class Assignment {
 
   /** What has to go in before anything else. It stays the same until `settleRepeat`. */
   repeat(): Repeat | undefined {
-    return this.#repeats[0];
+    return this.#repeats.find(({ topic, bounds }) =>
+      bounds.every(({ partition }) => this.#partitions.get(keyOf(topic, partition))?.check === undefined),
+    );
   }
 
-  settleRepeat(): void {
-    this.#repeats = this.#repeats.slice(1);
+  settleRepeat(repeat: Repeat): void {
+    this.#repeats = this.#repeats.filter((one) => one !== repeat);
   }
 
   /** When a range of a topic is old enough, those of its other partitions go with it. */

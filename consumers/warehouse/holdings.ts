@@ -9,13 +9,22 @@ import type { PartitionBounds } from './bundle.ts';
 import { placeOf } from './rows/cells.ts';
 import { tablesOf, type TableName } from './rows/tables.ts';
 
+/** The last record of a partition that the tables hold. */
+export interface Top {
+  readonly offset: number;
+  /** Of the record, ms. */
+  readonly timestampMs: number;
+}
+
 export interface Holdings {
   /** An id for an insert into a table of rows of these partitions: what `settle` knows it by. */
   idOf(table: TableName, partitions: readonly number[]): string;
   /** Ends the inserts into these tables of rows of any of these partitions that are under way, whoever sent them. */
   settle(tables: readonly TableName[], partitions: readonly number[]): Promise<void>;
-  /** The greatest offset that the tables of a topic hold of each partition, at `from` or above; none where they hold none. */
-  tops(topic: EventTopic, from: ReadonlyMap<number, number>): Promise<ReadonlyMap<number, number>>;
+  /** The last record that the tables of a topic hold of each partition, at `from` or above; none where they hold none. */
+  tops(topic: EventTopic, from: ReadonlyMap<number, number>): Promise<ReadonlyMap<number, Top>>;
+  /** When the records were written of which the tables hold rows, by offset, ms; of one partition, at `from` or above. */
+  times(topic: EventTopic, partition: number, from: number): Promise<ReadonlyMap<number, number>>;
   /** How many rows a table holds of each record within the bounds, by its place. */
   held(table: TableName, topic: EventTopic, bounds: readonly PartitionBounds[]): Promise<ReadonlyMap<string, number>>;
   /** Removes the rows of the records within the bounds; resolves when they are gone. */
@@ -51,21 +60,29 @@ export function createHoldings(store: Store): Holdings {
       );
     },
     async tops(topic, from) {
-      const tops = new Map<number, number>();
+      const tops = new Map<number, Top>();
       if (from.size === 0) return tops;
       const params = { topic, partitions: [...from.keys()], from: [...from.values()] };
       const within = `_partition in {partitions:Array(Int32)} and _offset >= arrayMin({from:Array(Int64)})
         and _offset >= transform(_partition, {partitions:Array(Int32)}, {from:Array(Int64)}, toInt64(0))`;
       const tables = tablesOf(topic);
       await catchUp(tables);
-      const found = await store.query<{ partition: number; top: number }>(
-        `select _partition as partition, max(_offset) as top from (${tables
-          .map((table) => `select _partition, _offset from ${table} where _topic = {topic:String} and ${within}`)
-          .join(' union all ')}) group by partition`,
+      const found = await store.query<Top & { partition: number }>(
+        `select _partition as partition, max(_offset) as offset, toUnixTimestamp64Milli(argMax(_timestamp, _offset)) as timestampMs
+         from (${rowsIn(tables, within)}) group by partition`,
         consistent(params),
       );
-      for (const { partition, top } of found) tops.set(partition, top);
+      for (const { partition, offset, timestampMs } of found) tops.set(partition, { offset, timestampMs });
       return tops;
+    },
+    async times(topic, partition, from) {
+      const within = '_partition = {partition:Int32} and _offset >= {from:Int64}';
+      const found = await store.query<Top>(
+        `select _offset as offset, toUnixTimestamp64Milli(any(_timestamp)) as timestampMs
+         from (${rowsIn(tablesOf(topic), within)}) group by offset`,
+        consistent({ topic, partition, from }),
+      );
+      return new Map(found.map(({ offset, timestampMs }) => [offset, timestampMs]));
     },
     async held(table, topic, bounds) {
       await catchUp([table]);
@@ -82,6 +99,9 @@ export function createHoldings(store: Store): Holdings {
     },
   };
 }
+
+const rowsIn = (tables: readonly TableName[], within: string): string =>
+  tables.map((table) => `select _partition, _offset, _timestamp from ${table} where _topic = {topic:String} and ${within}`).join(' union all ');
 
 async function replicatedTables(store: Store): Promise<ReadonlySet<string>> {
   const found = await store.query<{ name: string }>(

@@ -1,14 +1,23 @@
 // A partition whose position the log does not have: how that is said, and how a decision about it is handed to the sink.
+import { assertNever } from '../../streams/core/outcome.ts';
 import type { Parked } from './assignment.ts';
 
 /** One sentence: which partition, which offsets, and what to do. */
 export function troubleOf({ topic, partition, plan }: Pick<Parked, 'topic' | 'partition' | 'plan'>): string {
-  const { from, to } = plan;
-  const what =
-    plan.kind === 'tail-cut'
-      ? `the log ends at ${from} and has lost what was up to ${to}`
-      : `offsets ${from} to ${to - 1} left the log before they were stored`;
-  return `OFFSETS_OUT_OF_RANGE: ${topic}/${partition}: ${what}. Stop the sink and run \`turnstream warehouse mend\``;
+  return `OFFSETS_OUT_OF_RANGE: ${topic}/${partition}: ${whatOf(plan)}. Stop the sink and run \`turnstream warehouse mend\``;
+}
+
+function whatOf(plan: Parked['plan']): string {
+  switch (plan.kind) {
+    case 'tail-cut':
+      return `the log ends at ${plan.from} and has lost what was up to ${plan.to}`;
+    case 'head-cut':
+      return `offsets ${plan.from} to ${plan.to - 1} left the log before they were stored`;
+    case 'tail-replaced':
+      return `the log has another record at ${plan.at} than the tables: its tail was lost and written anew`;
+    default:
+      return assertNever(plan);
+  }
 }
 
 const SKIPPED = /^skipped:(\d{1,16}):(\d{1,16})$/;

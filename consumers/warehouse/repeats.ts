@@ -27,10 +27,19 @@ export function repeatsIn(topic: EventTopic, committed: Committed): readonly Rep
     repeat.bounds.push(own);
     repeat.commits.push({ topic, partition, from: offset, next: own.max + 1, metadata });
   }
-  return [...repeats.values()].map(({ bounds, commits }) => {
-    const metadata = announce(bounds);
-    return { topic, bounds, commits: commits.map((commit) => ({ ...commit, metadata })) };
-  });
+  return [...repeats.values()].map(({ bounds, commits }) => repeatOf(topic, bounds, commits));
+}
+
+function repeatOf(topic: EventTopic, bounds: readonly PartitionBounds[], commits: readonly Commit[]): Repeat {
+  const metadata = announce(bounds);
+  return { topic, bounds, commits: commits.map((commit) => ({ ...commit, metadata })) };
+}
+
+/** What is left of a repeat without a partition; nothing when there was no other. */
+export function without({ topic, bounds, commits }: Repeat, partition: number): readonly Repeat[] {
+  const others = bounds.filter((one) => one.partition !== partition);
+  const left = commits.filter((one) => one.partition !== partition);
+  return others.length === 0 ? [] : [repeatOf(topic, others, left)];
 }
 
 /** Records that left the log meanwhile are left out. */

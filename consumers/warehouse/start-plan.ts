@@ -15,7 +15,7 @@ export interface Known {
   /** Bounds of the log. */
   readonly first: number;
   readonly end: number;
-  /** Greatest offset that the tables hold; -1 = none. Without a committed offset that of all, else of those from it on. */
+  /** Greatest offset that the tables hold; -1 = none that is near the committed one, or none at all. */
   readonly top: number;
 }
 
@@ -25,7 +25,9 @@ export type StartPlan =
   /** The log ends at `end` and has lost what lies between, of which the tables hold rows or the group an offset. */
   | { readonly kind: 'tail-cut'; readonly from: number; readonly to: number }
   /** The log begins at `to`; what lies between was deleted before it was stored. */
-  | { readonly kind: 'head-cut'; readonly from: number; readonly to: number };
+  | { readonly kind: 'head-cut'; readonly from: number; readonly to: number }
+  /** The log has another record at `at` than the tables: its tail was cut, and the offsets were used again. */
+  | { readonly kind: 'tail-replaced'; readonly at: number };
 
 export function planStart({ committed, intended, first, end, top }: Known): StartPlan {
   const beyond = Math.max(committed, intended + 1, top + 1);

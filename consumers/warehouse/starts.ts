@@ -2,11 +2,11 @@
 // log has of them. In this order: what was read from the log before cannot be beyond its end afterwards.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { GroupOffsets, LogReader } from '../../streams/core/ports.ts';
-import type { TopicStart } from './assignment.ts';
+import type { PartitionStart, TopicStart } from './assignment.ts';
 import { announced } from './bundle.ts';
 import type { Holdings } from './holdings.ts';
 import { tablesOf } from './rows/tables.ts';
-import { planStart, type StartPlan } from './start-plan.ts';
+import { planStart } from './start-plan.ts';
 
 export interface StartsDeps {
   readonly group: string;
@@ -22,6 +22,9 @@ export interface Assigned {
   readonly partitions: readonly number[];
 }
 
+/** Of the rows below a committed offset the last one is looked for among so many offsets. */
+const LOOK_BACK = 10_000;
+
 /** A broker that has just become the leader may know less of the end than the one before, for a moment. */
 const LOOKS = 4;
 
@@ -30,18 +33,22 @@ export async function findStart({ topic, partitions }: Assigned, deps: StartsDep
   const committed = (await offsets.fetch(group, topic)).filter(({ partition }) => partitions.includes(partition));
   const byPartition = new Map(committed.map((one) => [one.partition, one]));
   await holdings.settle(tablesOf(topic), partitions);
-  const tops = await holdings.tops(topic, new Map(partitions.map((partition) => [partition, byPartition.get(partition)?.offset ?? -1])));
+  const tops = await holdings.tops(topic, fromOf(partitions, byPartition));
   for (let look = 1; ; look += 1) {
     const bounds = new Map((await log.bounds(topic)).map((one) => [one.partition, one]));
-    const plans = new Map<number, { plan: StartPlan; end: number }>();
+    const plans = new Map<number, PartitionStart>();
     for (const partition of partitions) {
       const { first, end } = bounds.get(partition) ?? { first: 0, end: 0 };
       const { offset, metadata } = byPartition.get(partition) ?? { offset: -1, metadata: '' };
-      const top = tops.get(partition) ?? -1;
+      const top = tops.get(partition);
       const intended = announced(metadata, partition)?.find((one) => one.partition === partition)?.max ?? -1;
-      plans.set(partition, { plan: planStart({ committed: offset, intended, first, end, top }), end });
+      const plan = planStart({ committed: offset, intended, first, end, top: top?.offset ?? -1 });
+      plans.set(partition, { plan, end, ...(top !== undefined && top.offset >= first ? { check: top } : {}) });
     }
     if (look === LOOKS || [...plans.values()].every(({ plan }) => plan.kind !== 'tail-cut')) return { committed, plans };
     await deps.pause();
   }
 }
+
+const fromOf = (partitions: readonly number[], committed: ReadonlyMap<number, { readonly offset: number }>): ReadonlyMap<number, number> =>
+  new Map(partitions.map((partition) => [partition, Math.max((committed.get(partition)?.offset ?? -1) - LOOK_BACK, -1)]));

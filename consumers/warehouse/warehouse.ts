@@ -28,7 +28,7 @@ import type {
   Store,
 } from '../../streams/core/ports.ts';
 import type { Metrics, ReportStatus } from '../../streams/core/telemetry.ts';
-import { Assignment } from './assignment.ts';
+import { Assignment, type Parked } from './assignment.ts';
 import { bundled, type Work } from './bundle.ts';
 import { DEAD_LETTER_BYTES, judgeRecord } from './dead-letter.step.ts';
 import { flush, type FlushDeps, type Taken, type Turn } from './flush.ts';
@@ -222,8 +222,16 @@ class Sink implements Warehouse {
     this.#wake.notify();
     const from = assignment.positions();
     this.#deps.logger.debug({ partitions: assignment.names(), from }, 'partitions assigned');
-    for (const parked of assignment.parked()) this.#deps.logger.error({ code: 'OFFSETS_OUT_OF_RANGE' }, troubleOf(parked));
+    assignment.parked().forEach((parked) => {
+      this.#noteParked(parked);
+    });
     return from;
+  }
+
+  #noteParked(parked: Parked | undefined): void {
+    if (parked === undefined) return;
+    this.#deps.logger.error({ code: 'OFFSETS_OUT_OF_RANGE' }, troubleOf(parked));
+    this.#report();
   }
 
   #noteSkipped(topic: EventTopic, committed: Committed): void {
@@ -246,6 +254,7 @@ class Sink implements Warehouse {
       entries.push(takenOf(read instanceof Promise ? await read : read));
     }
     if (assignment.isOver()) return;
+    this.#noteParked(assignment.check(batch));
     if (assignment.isParked(batch.topic, batch.partition)) return;
     const ranges = assignment.ranges(batch.topic, batch.partition);
     // The group refused a commit, but no assignment has followed: what is passed over now would never come again.
@@ -294,7 +303,7 @@ class Sink implements Warehouse {
     const repeat = assignment.repeat();
     if (repeat !== undefined) {
       const settle = (): void => {
-        assignment.settleRepeat();
+        assignment.settleRepeat(repeat);
       };
       await this.#store(session, { work: (turn) => this.#readBack(repeat, turn), settle });
       return true;

@@ -66,7 +66,7 @@ const LOOK_MS = 250;
 
 /** Rejects with GROUP_FENCED while a sink runs, and with USAGE_INVALID when rows would be lost for ever; then nothing was touched. */
 export function rebuildWarehouse(options: RebuildOptions): Promise<RebuildReport> {
-  assertNoUp(options.config);
+  assertNoUp(options.config, 'rebuilding the warehouse');
   const { config, logger } = options;
   return withLog({ config, logger, purpose: 'warehouse rebuild', store: true, tablesAsTheyAre: true }, async (log, found) => {
     const store = connectWarehouse(found);
@@ -83,12 +83,12 @@ export function rebuildWarehouse(options: RebuildOptions): Promise<RebuildReport
 }
 
 /** A supervisor starts its sink again and again. */
-function assertNoUp({ dataDir }: Config): void {
+export function assertNoUp({ dataDir }: Config, doing: string): void {
   const running = readServices(dataDir);
   if (running === undefined || running.processes['warehouse'] === undefined) return;
   throw new PlatformError(
     'DATA_DIR_IN_USE',
-    `rebuilding the warehouse: \`turnstream up\` (process ${running.pid}) runs a sink in ${dataDir}; stop it with Ctrl-C first`,
+    `${doing}: \`turnstream up\` (process ${running.pid}) runs a sink in ${dataDir}; stop it with Ctrl-C first`,
   );
 }
 

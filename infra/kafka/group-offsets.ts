@@ -30,6 +30,8 @@ export interface KafkaGroupOffsets extends GroupOffsets {
   lag(group: string, topic: EventTopic): Promise<readonly PartitionLag[]>;
   /** How many members a group has now; one that died counts until its session times out. */
   members(group: string): Promise<number>;
+  /** Removes a group and what it has committed, as a broker does after days without members; false while it has some. */
+  forget(group: string): Promise<boolean>;
   /** Commits for a group that has no members now; throws GROUP_FENCED when it has some. Later members start there. */
   set(group: string, positions: readonly (Position & { readonly metadata?: string })[]): Promise<void>;
 }
@@ -60,6 +62,11 @@ export function createGroupOffsets(options: OffsetsOptions): KafkaGroupOffsets {
         const offset = byPartition.get(partition) ?? -1;
         return { partition, committed: offset, end, lag: Math.max(0, end - Math.max(offset, first)) };
       });
+    },
+    async forget(group) {
+      if ((await countMembers(admin, group, `asking for the members of ${group}`)) > 0) return false;
+      await admin.use(`removing the group ${group}`, (client) => client.deleteGroups([group]));
+      return true;
     },
     async set(group, positions) {
       if (positions.length > 0) await setOffsets(options, group, positions);

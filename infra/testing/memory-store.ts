@@ -1,6 +1,6 @@
 // A store in memory for unit tests of the sink: tables as arrays of rows, tokens that deduplicate as ClickHouse's do or
 // are not remembered, inserts of two parts, and faults on demand. It knows no SQL beyond creating and dropping copies of tables.
-import type { Holdings } from '../../consumers/warehouse/holdings.ts';
+import type { Holdings, Top } from '../../consumers/warehouse/holdings.ts';
 import type { PartitionBounds } from '../../consumers/warehouse/bundle.ts';
 import { placeOf } from '../../consumers/warehouse/rows/cells.ts';
 import { tablesOf } from '../../consumers/warehouse/rows/tables.ts';
@@ -103,14 +103,19 @@ export class MemoryStore implements Store {
         }
       },
       tops: async (topic, from) => {
-        const tops = new Map<number, number>();
+        const tops = new Map<number, Top>();
         for (const row of tablesOf(topic).flatMap((table) => this.rows(table))) {
           const [partition, offset] = [numberIn(row, '_partition'), numberIn(row, '_offset')];
-          const least = from.get(partition);
-          if (row['_topic'] !== topic || least === undefined || offset < least) continue;
-          tops.set(partition, Math.max(tops.get(partition) ?? -1, offset));
+          const least = Math.max(from.get(partition) ?? Infinity, tops.get(partition)?.offset ?? 0);
+          if (row['_topic'] === topic && offset >= least) tops.set(partition, { offset, timestampMs: numberIn(row, '_timestamp') });
         }
         return tops;
+      },
+      times: async (topic, partition, from) => {
+        const within = tablesOf(topic)
+          .flatMap((table) => this.rows(table))
+          .filter((row) => isWithin(row, topic, [{ partition, min: from, max: Infinity }]));
+        return new Map(within.map((row) => [numberIn(row, '_offset'), numberIn(row, '_timestamp')]));
       },
       held: async (table, topic, bounds) => {
         const held = new Map<string, number>();

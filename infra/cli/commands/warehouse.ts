@@ -19,6 +19,7 @@ export function warehouseCommand(context: CommandContext): Command {
         'turnstream warehouse',
         'KAFKA_BROKERS=kafka:9092 CLICKHOUSE_URL=http://clickhouse:8123 turnstream warehouse',
         'turnstream warehouse rebuild',
+        'turnstream warehouse mend',
       ),
     )
     .action(async () => {
@@ -30,7 +31,7 @@ export function warehouseCommand(context: CommandContext): Command {
       const config = addressesForRole(loadConfig(context.env), { kafka: true, store: true });
       context.exit(await runRole({ name: 'warehouse', config, main: warehouseRole }, context.host));
     });
-  return command.addCommand(rebuildCommand(context));
+  return command.addCommand(rebuildCommand(context)).addCommand(mendCommand(context));
 }
 
 interface RebuildFlags {
@@ -46,6 +47,21 @@ function rebuildCommand(context: CommandContext): Command {
     .addHelpText('after', examples('turnstream warehouse rebuild', 'turnstream warehouse rebuild --wait 60'))
     .action(async (flags: RebuildFlags) => {
       context.exit(await rebuildAs(context, flags));
+    });
+}
+
+function mendCommand(context: CommandContext): Command {
+  return new Command('mend')
+    .description('show partitions whose position the log no longer has (exit code 1 when there are any); with --yes make the tables follow the log again')
+    .option('--yes', 'do it: remove rows of records that the log has lost, skip records that it lost before they were stored', false)
+    .option('--json', 'every partition, as one JSON array', false)
+    .addHelpText('after', examples('turnstream warehouse mend', 'turnstream warehouse mend --yes'))
+    .action(async ({ yes, json }: { readonly yes: boolean; readonly json: boolean }) => {
+      const config = loadConfig(context.env);
+      const [{ mendWarehouse }, { renderMend }] = await Promise.all([import('../../app/mend.ts'), import('../mend-view.ts')]);
+      const found = await mendWarehouse({ config, logger: commandLogger(context), apply: yes });
+      context.out(json ? `${JSON.stringify(found, null, 2)}\n` : renderMend(found, yes));
+      if (!yes && found.some(({ mend }) => mend !== undefined)) context.exit(exitCodes.failed);
     });
 }
 

@@ -1,0 +1,128 @@
+// What becomes of a partition whose position the log does not have. The log decides: rows of records that it has lost are
+// removed, and the sink goes on where both agree; records that left the log before they were stored are skipped.
+import type { EventTopic } from '../../schemas/generated/events.ts';
+import type { GroupOffsets, LogReader, LogRecord, Position } from '../../streams/core/ports.ts';
+import { announced } from './bundle.ts';
+import { LAST_OFFSET, type Holdings, type Top } from './holdings.ts';
+import { skip } from './out-of-range.ts';
+import { tablesOf, warehouseTopics } from './rows/tables.ts';
+import { planStart, RANGE_OFFSETS, type StartPlan } from './start-plan.ts';
+
+export interface MendDeps {
+  readonly group: string;
+  readonly offsets: GroupOffsets & { set(group: string, positions: readonly (Position & { readonly metadata?: string })[]): Promise<void> };
+  readonly log: LogReader;
+  readonly holdings: Holdings;
+}
+
+export interface SurveyedPartition {
+  readonly topic: EventTopic;
+  readonly partition: number;
+  /** Of the sink's group; -1 = none. */
+  readonly committed: number;
+  readonly first: number;
+  readonly end: number;
+  /** Greatest offset that the tables hold; -1 = none. */
+  readonly held: number;
+  readonly state: 'ok' | Exclude<StartPlan['kind'], 'read'>;
+  /** Undefined when there is nothing to mend. */
+  readonly mend: Mend | undefined;
+}
+
+export interface Mend {
+  /** Rows of this offset and those above are removed; -1 = none. */
+  readonly removeFrom: number;
+  /** Where the sink goes on; -1 = behind what the tables hold. */
+  readonly goOnAt: number;
+  /** Offsets that are passed over. */
+  readonly skipped: number;
+}
+
+type Known = Pick<SurveyedPartition, 'topic' | 'partition' | 'committed' | 'first' | 'end'> & { readonly plan: StartPlan; readonly top: Top | undefined };
+
+/** Looks at every partition and changes nothing. */
+export async function survey(deps: MendDeps): Promise<readonly SurveyedPartition[]> {
+  const found: SurveyedPartition[] = [];
+  for (const topic of warehouseTopics) {
+    for (const known of await knownOf(topic, deps)) found.push(await surveyed(known, deps));
+  }
+  return found;
+}
+
+/** Does what the survey says. The group must have no members. Safe to repeat. */
+export async function mend(partitions: readonly SurveyedPartition[], { group, offsets, holdings }: MendDeps): Promise<void> {
+  for (const { topic, partition, first, mend: work } of partitions) {
+    if (work === undefined) continue;
+    if (work.removeFrom >= 0) {
+      await holdings.settle(tablesOf(topic), [partition]);
+      const bounds = [{ partition, min: work.removeFrom, max: LAST_OFFSET }];
+      for (const table of tablesOf(topic)) await holdings.erase(table, topic, bounds);
+    }
+    const metadata = work.skipped > 0 ? skip(first - work.skipped, first) : '';
+    if (work.goOnAt >= 0) await offsets.set(group, [{ topic, partition, offset: work.goOnAt, metadata }]);
+  }
+}
+
+async function knownOf(topic: EventTopic, { group, offsets, log, holdings }: MendDeps): Promise<readonly Known[]> {
+  const committed = new Map((await offsets.fetch(group, topic)).map((one) => [one.partition, one]));
+  const all = await log.bounds(topic);
+  const tops = await holdings.tops(topic, new Map(all.map(({ partition }) => [partition, -1])));
+  return all.map(({ partition, first, end }) => {
+    const { offset, metadata } = committed.get(partition) ?? { offset: -1, metadata: '' };
+    const intended = announced(metadata, partition)?.find((one) => one.partition === partition)?.max ?? -1;
+    const top = tops.get(partition);
+    const plan = planStart({ committed: offset, intended, first, end, top: top?.offset ?? -1 });
+    return { topic, partition, first, end, committed: offset, plan, top };
+  });
+}
+
+async function surveyed(known: Known, deps: MendDeps): Promise<SurveyedPartition> {
+  const { topic, partition, committed, first, end, plan, top } = known;
+  const about = { topic, partition, committed, first, end, held: top?.offset ?? -1 };
+  if (plan.kind === 'head-cut') {
+    return { ...about, state: plan.kind, mend: { removeFrom: -1, goOnAt: plan.to, skipped: plan.to - plan.from } };
+  }
+  const isReplaced = plan.kind === 'read' && top !== undefined && top.offset >= first && !(await hasRecord(known, top, deps.log));
+  if (plan.kind === 'read' && !isReplaced) return { ...about, state: 'ok', mend: undefined };
+  const removeFrom = await partingOf(known, deps);
+  const goOnAt = committed < 0 ? -1 : Math.min(committed, removeFrom);
+  return { ...about, state: plan.kind === 'read' ? 'tail-replaced' : plan.kind, mend: { removeFrom, goOnAt, skipped: 0 } };
+}
+
+const isSame = (record: LogRecord | undefined, timestampMs: number): boolean =>
+  record !== undefined && Math.trunc(record.timestampMs) === timestampMs;
+
+async function hasRecord(known: Known, { offset, timestampMs }: Top, log: LogReader): Promise<boolean> {
+  const found = await recordsBetween(known, { from: offset, to: offset + 1 }, log);
+  return isSame(found.get(offset), timestampMs);
+}
+
+/** The lowest offset at which the log has lost a record that the tables hold, or has another one; its end when that is none. */
+async function partingOf(known: Known, { holdings, log }: MendDeps): Promise<number> {
+  const { topic, partition, first, end, top } = known;
+  const to = Math.min(end, (top?.offset ?? -1) + 1);
+  const from = Math.max(first, to - RANGE_OFFSETS);
+  if (from >= to) return end;
+  const [records, times] = await Promise.all([recordsBetween(known, { from, to }, log), holdings.times(topic, partition, from)]);
+  let parting = end;
+  for (const [offset, timestampMs] of times) {
+    if (offset < parting && !isSame(records.get(offset), timestampMs)) parting = offset;
+  }
+  return parting;
+}
+
+async function recordsBetween(
+  { topic, partition }: Known,
+  { from, to }: { readonly from: number; readonly to: number },
+  log: LogReader,
+): Promise<ReadonlyMap<number, LogRecord>> {
+  const records = new Map<number, LogRecord>();
+  await log.readToEnd(topic, {
+    from: new Map([[partition, from]]),
+    to: new Map([[partition, to]]),
+    onBatch: (batch) => {
+      for (const record of batch.records) records.set(record.offset, { ...record, value: null, key: null, headers: {} });
+    },
+  });
+  return records;
+}
