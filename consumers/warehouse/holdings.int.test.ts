@@ -69,7 +69,9 @@ describe('settling', () => {
 
   it('is no business of statements of other people', async () => {
     const store = await connect('test_settling');
-    const slow = store.query<{ n: number }>('select count() as n from numbers(20) where sleepEachRow(0.05) = 0 settings max_block_size = 1');
+    const slow = store.query<{ n: number }>(
+      'select count() as n from numbers(20) where sleepEachRow(0.05) = 0 settings max_block_size = 1',
+    );
     await createHoldings(store).settle(['heartbeats'], [0]);
     expect(await slow).toEqual([{ n: 20 }]);
   });

@@ -35,9 +35,7 @@ export interface Holdings {
 export const LAST_OFFSET = Number.MAX_SAFE_INTEGER;
 
 export function createHoldings(store: Store): Holdings {
-  // Databases share a server and its ids, and may have names of any length.
-  const owner = createHash('sha256').update(store.database).digest('hex').slice(0, 12);
-  const prefix = `turnstream-sink.${owner}.`;
+  const prefix = prefixOf(store.database);
   let replicated: Promise<ReadonlySet<string>> | undefined;
 
   /** A replica that is behind would miss what another one has acknowledged. */
@@ -100,8 +98,13 @@ export function createHoldings(store: Store): Holdings {
   };
 }
 
+/** Databases share a server and its ids, and may have names of any length. */
+const prefixOf = (database: string): string => `turnstream-sink.${createHash('sha256').update(database).digest('hex').slice(0, 12)}.`;
+
 const rowsIn = (tables: readonly TableName[], within: string): string =>
-  tables.map((table) => `select _partition, _offset, _timestamp from ${table} where _topic = {topic:String} and ${within}`).join(' union all ');
+  tables
+    .map((table) => `select _partition, _offset, _timestamp from ${table} where _topic = {topic:String} and ${within}`)
+    .join(' union all ');
 
 async function replicatedTables(store: Store): Promise<ReadonlySet<string>> {
   const found = await store.query<{ name: string }>(

@@ -2,10 +2,10 @@
 // removed, and the sink goes on where both agree; records that left the log before they were stored are skipped.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { GroupOffsets, LogReader, LogRecord, Position } from '../../streams/core/ports.ts';
-import { announced } from './bundle.ts';
 import { LAST_OFFSET, type Holdings, type Top } from './holdings.ts';
 import { skip } from './out-of-range.ts';
 import { tablesOf, warehouseTopics } from './rows/tables.ts';
+import { intendedIn } from './starts.ts';
 import { planStart, RANGE_OFFSETS, type StartPlan } from './start-plan.ts';
 
 export interface MendDeps {
@@ -38,7 +38,10 @@ export interface Mend {
   readonly skipped: number;
 }
 
-type Known = Pick<SurveyedPartition, 'topic' | 'partition' | 'committed' | 'first' | 'end'> & { readonly plan: StartPlan; readonly top: Top | undefined };
+type Known = Pick<SurveyedPartition, 'topic' | 'partition' | 'committed' | 'first' | 'end'> & {
+  readonly plan: StartPlan;
+  readonly top: Top | undefined;
+};
 
 /** Looks at every partition and changes nothing. */
 export async function survey(deps: MendDeps): Promise<readonly SurveyedPartition[]> {
@@ -69,7 +72,7 @@ async function knownOf(topic: EventTopic, { group, offsets, log, holdings }: Men
   const tops = await holdings.tops(topic, new Map(all.map(({ partition }) => [partition, -1])));
   return all.map(({ partition, first, end }) => {
     const { offset, metadata } = committed.get(partition) ?? { offset: -1, metadata: '' };
-    const intended = announced(metadata, partition)?.find((one) => one.partition === partition)?.max ?? -1;
+    const intended = intendedIn(metadata, partition);
     const top = tops.get(partition);
     const plan = planStart({ committed: offset, intended, first, end, top: top?.offset ?? -1 });
     return { topic, partition, first, end, committed: offset, plan, top };
@@ -82,19 +85,28 @@ async function surveyed(known: Known, deps: MendDeps): Promise<SurveyedPartition
   if (plan.kind === 'head-cut') {
     return { ...about, state: plan.kind, mend: { removeFrom: -1, goOnAt: plan.to, skipped: plan.to - plan.from } };
   }
-  const isReplaced = plan.kind === 'read' && top !== undefined && top.offset >= first && !(await hasRecord(known, top, deps.log));
-  if (plan.kind === 'read' && !isReplaced) return { ...about, state: 'ok', mend: undefined };
+  if (plan.kind === 'tail-cut') return { ...about, state: plan.kind, mend: await tailMend(known, deps) };
+  if (await isAsStored(known, deps.log)) return { ...about, state: 'ok', mend: undefined };
+  return { ...about, state: 'tail-replaced', mend: await tailMend(known, deps) };
+}
+
+async function tailMend(known: Known, deps: MendDeps): Promise<Mend> {
+  const { committed, first, top } = known;
   const removeFrom = await partingOf(known, deps);
-  const goOnAt = committed < 0 ? -1 : Math.min(committed, removeFrom);
-  return { ...about, state: plan.kind === 'read' ? 'tail-replaced' : plan.kind, mend: { removeFrom, goOnAt, skipped: 0 } };
+  // Nothing above what the tables hold is stored, whatever was committed.
+  const stored = (top?.offset ?? -1) + 1;
+  return { removeFrom, goOnAt: committed < 0 ? -1 : Math.max(first, Math.min(committed, removeFrom, stored)), skipped: 0 };
 }
 
 const isSame = (record: LogRecord | undefined, timestampMs: number): boolean =>
   record !== undefined && Math.trunc(record.timestampMs) === timestampMs;
 
-async function hasRecord(known: Known, { offset, timestampMs }: Top, log: LogReader): Promise<boolean> {
-  const found = await recordsBetween(known, { from: offset, to: offset + 1 }, log);
-  return isSame(found.get(offset), timestampMs);
+/** The log has the last record that the tables hold. */
+async function isAsStored(known: Known, log: LogReader): Promise<boolean> {
+  const { first, top } = known;
+  if (top === undefined || top.offset < first) return true;
+  const found = await recordsBetween(known, { from: top.offset, to: top.offset + 1 }, log);
+  return isSame(found.get(top.offset), top.timestampMs);
 }
 
 /** The lowest offset at which the log has lost a record that the tables hold, or has another one; its end when that is none. */

@@ -76,7 +76,8 @@ class World {
       for (const partition of partitions) expect(Math.max(await this.committed(partition), 0)).toBe(await this.end(partition));
       for (const topic of warehouseTopics.filter((one) => one !== 'rollouts')) {
         const bounds = await this.log.reader().bounds(topic);
-        for (const { partition, offset } of await this.log.offsets.fetch(GROUP, topic)) expect(Math.max(offset, 0)).toBe(bounds[partition]!.end);
+        for (const { partition, offset } of await this.log.offsets.fetch(GROUP, topic))
+          expect(Math.max(offset, 0)).toBe(bounds[partition]!.end);
       }
     });
   }
@@ -252,7 +253,7 @@ describe('any order of lost offsets, cut tails and broken inserts', () => {
         world.expectExactlyOnce();
         await world.stop();
       }),
-      { numRuns: 25 },
+      { numRuns: 12 },
     );
   }, 120_000);
 });

@@ -4,7 +4,8 @@ import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { GroupOffsets, LogReader } from '../../streams/core/ports.ts';
 import type { PartitionStart, TopicStart } from './assignment.ts';
 import { announced } from './bundle.ts';
-import type { Holdings } from './holdings.ts';
+import type { Holdings, Top } from './holdings.ts';
+import type { Committed } from './repeats.ts';
 import { tablesOf } from './rows/tables.ts';
 import { planStart } from './start-plan.ts';
 
@@ -39,11 +40,7 @@ export async function findStart({ topic, partitions }: Assigned, deps: StartsDep
     const plans = new Map<number, PartitionStart>();
     for (const partition of partitions) {
       const { first, end } = bounds.get(partition) ?? { first: 0, end: 0 };
-      const { offset, metadata } = byPartition.get(partition) ?? { offset: -1, metadata: '' };
-      const top = tops.get(partition);
-      const intended = announced(metadata, partition)?.find((one) => one.partition === partition)?.max ?? -1;
-      const plan = planStart({ committed: offset, intended, first, end, top: top?.offset ?? -1 });
-      plans.set(partition, { plan, end, ...(top !== undefined && top.offset >= first ? { check: top } : {}) });
+      plans.set(partition, startOf({ partition, first, end, top: tops.get(partition), committed: byPartition.get(partition) }));
     }
     if (look === LOOKS || [...plans.values()].every(({ plan }) => plan.kind !== 'tail-cut')) return { committed, plans };
     await deps.pause();
@@ -52,3 +49,21 @@ export async function findStart({ topic, partitions }: Assigned, deps: StartsDep
 
 const fromOf = (partitions: readonly number[], committed: ReadonlyMap<number, { readonly offset: number }>): ReadonlyMap<number, number> =>
   new Map(partitions.map((partition) => [partition, Math.max((committed.get(partition)?.offset ?? -1) - LOOK_BACK, -1)]));
+
+interface Found {
+  readonly partition: number;
+  readonly first: number;
+  readonly end: number;
+  readonly top: Top | undefined;
+  readonly committed: Committed[number] | undefined;
+}
+
+function startOf({ partition, first, end, top, committed }: Found): PartitionStart {
+  const { offset, metadata } = committed ?? { offset: -1, metadata: '' };
+  const plan = planStart({ committed: offset, intended: intendedIn(metadata, partition), first, end, top: top?.offset ?? -1 });
+  return { plan, end, ...(top !== undefined && top.offset >= first ? { check: top } : {}) };
+}
+
+/** The last offset that a commit announces of its partition; -1 = none. */
+export const intendedIn = (metadata: string, partition: number): number =>
+  announced(metadata, partition)?.find((one) => one.partition === partition)?.max ?? -1;

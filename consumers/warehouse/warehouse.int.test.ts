@@ -15,7 +15,9 @@ import { silentLogger } from '../../infra/testing/logger.ts';
 import { startTestStore, type TestStore } from '../../infra/testing/store.ts';
 import type { WarehouseProcess } from '../../infra/testing/warehouse-main.ts';
 import { audit, type AuditResult } from './audit.ts';
-import { tableTopics, warehouseTopics } from './rows/tables.ts';
+import { createHoldings } from './holdings.ts';
+import { mend, survey } from './mend.ts';
+import { tableNames, tableTopics, warehouseTopics } from './rows/tables.ts';
 import { createWarehouse, lateTypes, type Warehouse } from './warehouse.ts';
 
 const codec = createCodec();
@@ -49,6 +51,8 @@ class World {
   async open(): Promise<this> {
     const plan = warehouseTopics.map((topic) => ({ topic, partitions: topic === 'rollouts' ? 3 : 1, replication: 1, config: {} }));
     await Promise.all([this.kafka.topics.apply(plan), migrate(this.store)]);
+    // Plain tables: the engine remembers no tokens.
+    for (const table of tableNames) await this.store.command(`alter table ${table} modify setting non_replicated_deduplication_window = 0`);
     return this;
   }
 
@@ -172,6 +176,57 @@ describe('exactly once', { timeout: 240_000 }, () => {
       await server.restart();
       await world.expectExactlyOnce();
       await expect.poll(() => statuses.at(-1), { timeout: 10_000 }).toMatchObject({ state: 'live', figures: { lag: 0 } });
+    });
+  });
+});
+
+describe('offsets', { timeout: 240_000 }, () => {
+  it('that the broker has forgotten are found in the tables', async () => {
+    await inWorld(async (world) => {
+      await world.append(800, 21);
+      const { warehouse } = await world.begin();
+      await world.expectExactlyOnce();
+      await warehouse.stop();
+      expect(await world.kafka.offsets.forget(world.group)).toBe(true);
+      await world.append(200, 22);
+      await world.begin(70);
+      await world.expectExactlyOnce();
+    });
+  });
+
+  it('beyond the end of a partition stop it alone, stay as they are, and are mended', async () => {
+    await inWorld(async (world) => {
+      await world.append(500, 23);
+      const { warehouse } = await world.begin();
+      await world.expectExactlyOnce();
+      await warehouse.stop();
+      const at = async (): Promise<number> =>
+        (await world.kafka.offsets.fetch(world.group, 'rollouts')).find(({ partition }) => partition === 1)?.offset ?? -1;
+      const end = await at();
+      await world.kafka.setOffsets(world.group, [{ topic: 'rollouts', partition: 1, offset: end + 5 }]);
+      const { warehouse: red, statuses } = await world.begin();
+      await expect.poll(() => statuses.at(-1)?.detail, { timeout: 20_000 }).toMatch(/OFFSETS_OUT_OF_RANGE: rollouts\/1: the log ends at/);
+      await world.append(300, 24);
+      await expect
+        .poll(async () => (await world.kafka.lag(world.group, 'rollouts')).filter(({ partition, lag }) => partition !== 1 && lag > 0), {
+          timeout: 30_000,
+        })
+        .toEqual([]);
+      expect(await at()).toBe(end + 5);
+      await red.stop();
+      const deps = {
+        group: world.group,
+        holdings: createHoldings(world.store),
+        log: world.kafka.reader(),
+        offsets: { ...world.kafka.offsets, set: world.kafka.setOffsets },
+      };
+      // The log has grown beyond the offset meanwhile: what was committed is what tells that something is missing.
+      await world.kafka.setOffsets(world.group, [{ topic: 'rollouts', partition: 1, offset: 1_000_000 }]);
+      const found = await survey(deps);
+      expect(found.filter((one) => one.mend !== undefined)).toMatchObject([{ topic: 'rollouts', partition: 1, state: 'tail-cut' }]);
+      await mend(found, deps);
+      await world.begin();
+      await world.expectExactlyOnce();
     });
   });
 });

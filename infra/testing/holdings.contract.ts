@@ -28,7 +28,14 @@ export function holdingsContract(name: string, connect: () => Promise<HoldingsUn
       world = await connect();
       await insert('heartbeats', [row(0, 5), row(0, 6), row(1, 40)], 'beats');
       await insert('trajectory_starts', [row(0, 6), row(0, 9)], 'starts');
-      await insert('step_trajectories', [{ ...row(0, 7), _topic: 'training' }, { ...row(0, 7), _topic: 'training' }], 'trained');
+      await insert(
+        'step_trajectories',
+        [
+          { ...row(0, 7), _topic: 'training' },
+          { ...row(0, 7), _topic: 'training' },
+        ],
+        'trained',
+      );
     });
 
     it('say the greatest offset over all tables of a topic, of the partitions that are asked for', async () => {

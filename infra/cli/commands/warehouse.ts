@@ -52,7 +52,9 @@ function rebuildCommand(context: CommandContext): Command {
 
 function mendCommand(context: CommandContext): Command {
   return new Command('mend')
-    .description('show partitions whose position the log no longer has (exit code 1 when there are any); with --yes make the tables follow the log again')
+    .description(
+      'show partitions whose position the log no longer has (exit code 1 when there are any); with --yes make the tables follow the log again',
+    )
     .option('--yes', 'do it: remove rows of records that the log has lost, skip records that it lost before they were stored', false)
     .option('--json', 'every partition, as one JSON array', false)
     .addHelpText('after', examples('turnstream warehouse mend', 'turnstream warehouse mend --yes'))

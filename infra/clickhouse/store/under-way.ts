@@ -7,7 +7,7 @@ interface Request {
   running: boolean;
   readonly id: string;
   /** From here on it will not begin to run. */
-  abort(reason: Error): void;
+  readonly abort: (reason: Error) => void;
   readonly left: Promise<void>;
 }
 

@@ -6,6 +6,7 @@ import { startRole } from '../../testing/role-process.ts';
 import { audit } from '../../../consumers/warehouse/audit.ts';
 import { tableNames } from '../../../consumers/warehouse/rows/tables.ts';
 import { crashPoints, type CrashPoint } from '../../../streams/core/crash-points.ts';
+import { isPlatformError } from '../../../streams/core/errors.ts';
 import { connectLog, connectWarehouse, groupsOf, type LogConnection } from '../../app/connections.ts';
 import { drained } from '../../app/drain.ts';
 import { prepareLog, prepareStore } from '../../app/prepare.ts';
@@ -49,7 +50,8 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 export async function tortureSink(options: LaneOptions): Promise<LaneFindings> {
   const env = envOf(options);
   const config = loadConfig(env);
-  await Promise.all([prepareLog(config, silentLogger), prepareStore(config)]);
+  await patiently(() => prepareLog(config, silentLogger));
+  await patiently(() => prepareStore(config));
   const log = await connectLog({ config, clientId: 'torture', logger: silentLogger });
   const random = seeded(options.seed);
   const kills: Record<string, number> = {};
@@ -58,7 +60,7 @@ export async function tortureSink(options: LaneOptions): Promise<LaneFindings> {
     await forgetTokens(config);
     for (let kill = 0; kill < options.kills; kill += 1) {
       const point = sinkPoints[(kill + options.seed) % sinkPoints.length] ?? 'sink.insert.mid';
-      await append(log, random);
+      await patiently(() => append(log, random));
       await strike(env, `${point}:${random() < 0.5 ? 1 : 2}`);
       kills[point] = (kills[point] ?? 0) + 1;
       options.onKill(point);
@@ -67,6 +69,18 @@ export async function tortureSink(options: LaneOptions): Promise<LaneFindings> {
     return { kills, forgotten, ...(await judge(env, config, log)) };
   } finally {
     await log.close();
+  }
+}
+
+/** A machine that is busy with other things answers late. */
+async function patiently<T>(work: () => Promise<T>): Promise<T> {
+  for (const deadline = Date.now() + LIMIT_MS; ;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isPlatformError(error) || !error.retriable || Date.now() > deadline) throw error;
+      await pause(LOOK_MS);
+    }
   }
 }
 
@@ -114,7 +128,10 @@ async function strike(env: Readonly<Record<string, string>>, place: string): Pro
 /** A group can be removed once its dead member has timed out. */
 async function forgetOffsets({ kafka }: LogConnection, config: Config): Promise<number> {
   const group = groupsOf(config.namespace).warehouse;
-  for (const deadline = Date.now() + LIMIT_MS; Date.now() < deadline; await pause(LOOK_MS)) if (await kafka.offsets.forget(group)) return 1;
+  for (const deadline = Date.now() + LIMIT_MS; Date.now() < deadline;) {
+    if (await patiently(() => kafka.offsets.forget(group))) return 1;
+    await pause(LOOK_MS);
+  }
   throw new Error(`the group ${group} still has members`);
 }
 

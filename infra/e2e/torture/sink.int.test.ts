@@ -11,7 +11,15 @@ it('a sink that is killed and forgets its offsets doubles and loses nothing with
   const [{ brokers, namespace }, store] = await Promise.all([useKafka(), startTestStore()]);
   const dataDir = mkdtempSync(join(tmpdir(), 'turnstream-sink-torture-'));
   try {
-    const found = await tortureSink({ brokers, namespace, dataDir, storeUrl: store.url, kills: 2 * sinkPoints.length, seed: 6, onKill: () => undefined });
+    const found = await tortureSink({
+      brokers,
+      namespace,
+      dataDir,
+      storeUrl: store.url,
+      kills: 2 * sinkPoints.length,
+      seed: 6,
+      onKill: () => undefined,
+    });
     expect(found).toMatchObject({ doubled: 0, lost: 0, changed: 0, equal: true });
     expect(Object.keys(found.kills).sort()).toEqual([...sinkPoints].sort());
     expect(found.forgotten).toBeGreaterThan(0);

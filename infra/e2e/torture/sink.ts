@@ -15,7 +15,12 @@ function addUp(lanes: readonly LaneFindings[]) {
   const kills: Record<string, number> = {};
   for (const lane of lanes) for (const [point, times] of Object.entries(lane.kills)) kills[point] = (kills[point] ?? 0) + times;
   const sums = Object.fromEntries(figures.map((name) => [name, lanes.reduce((all, lane) => all + lane[name], 0)]));
-  return { kills: Object.values(kills).reduce((all, times) => all + times, 0), killsAt: kills, ...sums, equal: lanes.every(({ equal }) => equal) };
+  return {
+    kills: Object.values(kills).reduce((all, times) => all + times, 0),
+    killsAt: kills,
+    ...sums,
+    equal: lanes.every(({ equal }) => equal),
+  };
 }
 
 async function main(): Promise<number> {
@@ -28,7 +33,8 @@ async function main(): Promise<number> {
     },
   });
   const [kills, seed, lanes] = [Number(values.kills), Number(values.seed), Number(values.lanes)];
-  if (![kills, seed, lanes].every((value) => Number.isInteger(value) && value > 0)) throw new RangeError('--kills, --seed and --lanes are whole numbers over 0');
+  if (![kills, seed, lanes].every((value) => Number.isInteger(value) && value > 0))
+    throw new RangeError('--kills, --seed and --lanes are whole numbers over 0');
   const dir = mkdtempSync(join(tmpdir(), 'turnstream-torture-sink-'));
   const libsDir = join(process.cwd(), '.turnstream', 'kafka', 'libs');
   const [kafka, store] = await Promise.all([startLocalKafka({ dataDir: dir, libsDir, logger: silentLogger }), startTestStore()]);
