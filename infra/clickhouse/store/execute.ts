@@ -164,10 +164,10 @@ async function endUnderWay(deps: ExecuteDeps, execution: Execution, sql: string)
   const ids = deps.underWay.ids().filter((id) => id !== execution.answer.queryId);
   if (condition === undefined || ids.length === 0) return;
   const among = `(select arrayJoin([${ids.map(quoteText).join(', ')}]) as query_id)`;
-  const sql = `select query_id from ${among} where ${condition}`;
-  const named = await inSession(deps, { ...execution, lane: 'read', verb: 'KILL', sql }, async (session, asked) => {
+  const asking = `select query_id from ${among} where ${condition}`;
+  const named = await inSession(deps, { ...execution, lane: 'read', verb: 'KILL', sql: asking }, async (session, asked) => {
     try {
-      return (await session.run(`${asked};\n${sql}`, 'JSONCompactEachRow')).bytes.toString();
+      return (await session.run(`${asked};\n${asking}`, 'JSONCompactEachRow')).bytes.toString();
     } catch {
       return ''; // it names them by something else, which the engine alone knows
     }
