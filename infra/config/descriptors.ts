@@ -207,6 +207,14 @@ export const descriptors = {
     fallback: 8787,
     help: 'Port of the API; 0 chooses a free one.',
   },
+  apiNames: {
+    env: 'TURNSTREAM_API_NAMES',
+    kind: 'list',
+    fallback: [],
+    pattern: /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/,
+    shape: 'a host name in lower case, without a port',
+    help: 'Host names of reverse proxies that people reach the API by, comma separated. On loopback every other name but those of this machine is refused.',
+  },
   apiKeys: {
     env: 'TURNSTREAM_API_KEYS',
     kind: 'list',

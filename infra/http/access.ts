@@ -1,7 +1,8 @@
-// Who may ask what, and how much: the Host header on loopback, the scope of the route against the caller's key, and a limit
+// Who may ask what, and how much: no page of another origin, the scope of the route against the caller's key, and a limit
 // of requests for each key, or for each address where there is no key. Wrong keys count against the address.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { PlatformError } from '../../streams/core/errors.ts';
+import { foreignRequest } from '../lifecycle/doors.ts';
 import { createKeyRing, mayUse, presentedKey, type Caller, type KeyRing, type Scope } from './keys.ts';
 import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
 
@@ -12,24 +13,10 @@ declare module 'fastify' {
   }
 }
 
-const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
-
-/** True when only programs of this machine can connect to the address. */
-const isLoopback = (host: string): boolean => LOOPBACK.has(host);
-
-/**
- * Hostname of a Host header is one of this machine's own. A page of another site whose name was rebound to
- * 127.0.0.1 sends its own name here, and is refused.
- */
-export function isLocalHostHeader(header: string | undefined): boolean {
-  if (header === undefined) return false;
-  const match = /^(\[[0-9a-f:]+\]|[^:[\]]+)(?::\d{1,5})?$/i.exec(header.trim());
-  const name = match?.[1]?.toLowerCase().replace(/^\[|\]$/g, '');
-  return name !== undefined && (LOOPBACK.has(name) || name.endsWith('.localhost'));
-}
-
 export interface AccessOptions {
   readonly host: string;
+  /** Other host names that people reach it by. */
+  readonly names: readonly string[];
   readonly keys: readonly string[];
   /** Requests a second of one caller; 0 = no limit. */
   readonly perSecond: number;
@@ -42,14 +29,9 @@ const UNLIMITED: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics
 export function guardAccess(app: FastifyInstance, options: AccessOptions): void {
   const ring = createKeyRing(options.keys);
   const limiter = createRateLimiter({ perSecond: options.perSecond, now: () => performance.now() });
-  const local = isLoopback(options.host);
   app.addHook('onRequest', async (request) => {
-    if (local && !isLocalHostHeader(request.headers.host)) {
-      throw new PlatformError(
-        'FORBIDDEN',
-        'checking the Host header: this API listens on loopback only and answers to localhost, 127.0.0.1 and [::1]; use one of these names',
-      );
-    }
+    const foreign = foreignRequest(request.headers, options);
+    if (foreign !== undefined) throw foreign;
     const { caller, refusal } = ring.open ? NOBODY : authorize(ring, request);
     if (!UNLIMITED.has(request.routeOptions.url ?? '')) limit(limiter, caller?.name ?? `address ${request.ip}`);
     if (refusal !== undefined) throw refusal;

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RoleStatus } from '../../streams/core/telemetry.ts';
+import { rawRequest } from '../testing/raw-request.ts';
 import { startHealthServer, type HealthServer } from './health-server.ts';
 
 let server: HealthServer | undefined;
@@ -40,6 +41,17 @@ describe('the health port of a role', () => {
     expect((await ask('/metrics')).status).toBe(500);
     expect((await ask('/v1/runs')).status).toBe(404);
     expect((await ask('/healthz', 'POST')).status).toBe(405);
+  });
+
+  it('refuses what a page of another origin asks', async () => {
+    server = await start();
+    for (const path of ['/healthz', '/readyz', '/metrics']) {
+      const response = await rawRequest({ port: server.port, path, headers: { 'sec-fetch-site': 'same-site' } });
+      expect(response).toMatchObject({ status: 403, type: 'application/problem+json' });
+      expect(JSON.parse(response.text)).toMatchObject({ code: 'FOREIGN_ORIGIN', status: 403 });
+      expect(await rawRequest({ port: server.port, path, headers: { host: 'evil.example' } })).toMatchObject({ status: 403 });
+      expect((await rawRequest({ port: server.port, path, headers: { 'sec-fetch-site': 'none' } })).status).not.toBe(403);
+    }
   });
 
   it('says that its port is taken', async () => {

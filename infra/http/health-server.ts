@@ -1,9 +1,12 @@
 // Health and metrics of one role on a port of its own: GET /healthz, /readyz and /metrics, nothing else. Says nothing of
 // the data and takes nothing in, so it has no keys; it listens on loopback unless it is told otherwise.
+import { randomUUID } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { RoleStatus } from '../../streams/core/telemetry.ts';
+import { foreignRequest } from '../lifecycle/doors.ts';
 import { unready } from '../telemetry/health.ts';
+import { answerOf } from './problem.ts';
 
 export interface HealthServerOptions {
   readonly host: string;
@@ -26,7 +29,9 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
   const { host, role } = options;
   const server = createServer((request, response) => {
     const path = (request.url ?? '').split('?')[0];
-    if (request.method !== 'GET' && request.method !== 'HEAD') answer(response, 405, { code: 'METHOD_NOT_ALLOWED' });
+    const foreign = foreignRequest(request.headers, { host });
+    if (foreign !== undefined) answer(response, 403, answerOf(foreign, randomUUID()).problem);
+    else if (request.method !== 'GET' && request.method !== 'HEAD') answer(response, 405, { code: 'METHOD_NOT_ALLOWED' });
     else if (path === '/healthz') answer(response, 200, healthOf(options));
     else if (path === '/readyz') answerReadiness(response, options);
     else if (path === '/metrics') void answerMetrics(response, options);
@@ -79,6 +84,7 @@ async function answerMetrics(response: ServerResponse, { metricsText }: HealthSe
 }
 
 function answer(response: ServerResponse, status: number, body: object): void {
-  const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+  const type = status === 403 ? 'application/problem+json' : 'application/json; charset=utf-8';
+  const headers = { 'content-type': type, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
   response.writeHead(status, headers).end(JSON.stringify(body));
 }

@@ -5,7 +5,7 @@ import { Type } from 'typebox';
 import { afterEach, describe, expect, it } from 'vitest';
 import { recordingMetrics } from '../testing/api.ts';
 import { createRecordingLogger, silentLogger } from '../testing/logger.ts';
-import { isLocalHostHeader } from './access.ts';
+import { isLocalHostHeader } from '../lifecycle/doors.ts';
 import { codingOf } from './codings.ts';
 import { runProbes } from './probes.ts';
 import { createHttpServer, type HttpServer, type HttpServerOptions } from './server.ts';
@@ -97,7 +97,7 @@ describe('answers of the shell', () => {
     ['a parameter of another type', { url: '/items/1?limit=many' }, 400, 'REQUEST_INVALID'],
     ['a parameter that nobody knows', { url: '/items/1?offset=3' }, 400, 'REQUEST_INVALID'],
     ['a parameter of a path that is too long', { url: `/items/${'x'.repeat(600)}` }, 400, 'REQUEST_INVALID'],
-    ['a name that was rebound to this machine', { url: '/small', headers: { host: 'evil.example:8787' } }, 403, 'FORBIDDEN'],
+    ['a name that was rebound to this machine', { url: '/small', headers: { host: 'evil.example:8787' } }, 403, 'FOREIGN_ORIGIN'],
     ['a bug', { url: '/bug' }, 500, 'INTERNAL'],
   ])('%s', async (...row) => {
     const [, request, status, code] = row;
@@ -216,6 +216,38 @@ describe('a caller who asks too much', () => {
     const statuses = [];
     for (let guess = 0; guess < 6; guess += 1) statuses.push((await ask(server, as(`guess-${guess}`))).status);
     expect(statuses).toEqual([401, 401, 401, 401, 429, 429]);
+  });
+});
+
+describe('a page of another origin', () => {
+  const foreign = [
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { origin: 'https://evil.example' },
+    { host: 'evil.example' },
+  ];
+
+  it('is refused on every route and by every method, before anything of the request is read', async () => {
+    const server = await serverWith({});
+    const urls = ['/small', '/items', '/nowhere', '/healthz', '/readyz', '/metrics', '/openapi.json'];
+    for (const headers of foreign) {
+      for (const url of urls) {
+        for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'] as const) {
+          const response = await server.app.inject({ method, url, headers });
+          expect([method, url, response.statusCode]).toEqual([method, url, 403]);
+          expect(response.headers['content-type']).toContain('application/problem+json');
+          if (method !== 'HEAD') expect(response.json()).toMatchObject({ code: 'FOREIGN_ORIGIN' });
+          expect(response.headers).not.toHaveProperty('access-control-allow-origin');
+        }
+      }
+    }
+  });
+
+  it('is not what a user is who typed the address', async () => {
+    const server = await serverWith({});
+    expect((await ask(server, { url: '/small', headers: { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate' } })).status).toBe(200);
+    const own = { 'sec-fetch-site': 'same-origin', host: 'localhost:80', origin: 'http://localhost:80' };
+    expect((await ask(server, { url: '/small', headers: own })).status).toBe(200);
   });
 });
 

@@ -16,6 +16,8 @@ import { addHealthRoutes, type HealthSources } from './probes.ts';
 
 export interface HttpServerOptions extends HealthSources {
   readonly host: string;
+  /** Other host names that people reach it by, such as that of a reverse proxy. */
+  readonly names?: readonly string[];
   /** 0 chooses a free one. */
   readonly port: number;
   /** `<key>:<scope>[+<scope>…]`; none: everything is allowed, on loopback only. */
@@ -79,7 +81,7 @@ function addCrossCutting(app: FastifyInstance, options: HttpServerOptions, metho
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(commonHeaders(request));
   });
-  guardAccess(app, { host: options.host, keys: options.keys, perSecond: options.requestsPerSecond ?? 0 });
+  guardAccess(app, { host: options.host, names: options.names ?? [], keys: options.keys, perSecond: options.requestsPerSecond ?? 0 });
   shapeAnswers(app, { freshMs: options.freshMs ?? 0 });
   app.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'none';

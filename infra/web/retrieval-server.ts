@@ -3,6 +3,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
+import { foreignRequest } from '../lifecycle/doors.ts';
 
 export interface RetrievalSource {
   /** Documents for a query, best first. */
@@ -117,6 +118,11 @@ export async function startRetrievalServer(
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<RetrievalServer> {
   const server = createServer((request, response) => {
+    const foreign = foreignRequest(request.headers, { host });
+    if (foreign !== undefined) {
+      send(response, 403, { detail: foreign.message, code: foreign.code });
+      return;
+    }
     answer(source, request, response).catch((error: unknown) => {
       if (!response.headersSent) send(response, 500, { detail: messageOf(error) });
       response.destroy();

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { factbookSource } from '../app/retrieval.ts';
+import { rawRequest } from '../testing/raw-request.ts';
 import { createRetrievalTools } from './retrieval-client.ts';
 import { startRetrievalServer, type RetrievalServer } from './retrieval-server.ts';
 
@@ -51,6 +52,15 @@ describe('the retrieval server', () => {
   ])('refuses %s %j', async (path, body, status) => {
     expect((await post(path, body)).status).toBe(status);
   });
+  it.each([{ 'sec-fetch-site': 'same-site' }, { origin: 'http://127.0.0.1:1' }, { host: 'evil.example' }])(
+    'refuses a page of another origin: %j',
+    async (headers) => {
+      const body = JSON.stringify({ queries: ['capital Vienna'] });
+      const answer = await rawRequest({ port: Number(new URL(server.url).port), path: '/retrieve', method: 'POST', headers, body });
+      expect(answer.status).toBe(403);
+      expect(answer.text).not.toContain('Austria');
+    },
+  );
 });
 
 describe('the local tools', () => {

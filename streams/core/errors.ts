@@ -122,6 +122,11 @@ export const errorCodes = {
   METHOD_NOT_ALLOWED: { retriable: false, httpStatus: 405, help: 'The route exists but not with this method.' },
   UNAUTHENTICATED: { retriable: false, httpStatus: 401, help: 'An API key is needed: Authorization: Bearer <key>.' },
   FORBIDDEN: { retriable: false, httpStatus: 403, help: 'The API key does not have the scope of this route.' },
+  FOREIGN_ORIGIN: {
+    retriable: false,
+    httpStatus: 403,
+    help: 'A web page of another origin, or under another host name, sent the request. No web page but its own may use a port of turnstream. Use a program, or open the address in the browser itself. Behind a reverse proxy set TURNSTREAM_API_NAMES to its host name.',
+  },
   BODY_TOO_LARGE: { retriable: false, httpStatus: 413, help: 'The body is over the limit of the route.' },
   MEDIA_TYPE_UNSUPPORTED: { retriable: false, httpStatus: 415, help: 'Send application/json.' },
   RATE_LIMITED: { retriable: true, httpStatus: 429, help: 'Too many requests. Wait as Retry-After says.' },
