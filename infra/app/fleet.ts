@@ -1,12 +1,13 @@
 // The services of one `up`: which there are, where they are, in what order they start.
 import type { Logger } from '../../streams/core/ports.ts';
 import type { Config } from '../config/descriptors.ts';
-import { toEnv } from '../config/load.ts';
+import type { RoleName } from '../config/secrets.ts';
 import type { Progress } from './progress.ts';
 import { freePort, rememberedPort } from './local-ports.ts';
 import { kafkaService, storeService } from './local-services.ts';
 import type { MetricsMessage } from './messages.ts';
 import { prepareLog, prepareStore } from './prepare.ts';
+import { roleEnv } from './role-env.ts';
 import { roleService, type RoleService, type RoleServiceOptions } from './role-services.ts';
 import { createServiceBoard } from './service-board.ts';
 import { writeServices, type Addresses } from './services-file.ts';
@@ -54,6 +55,8 @@ export interface Fleet {
 export function createFleet(options: FleetOptions): Fleet {
   return new LocalFleet(options);
 }
+
+type RoleParts = Pick<RoleServiceOptions, 'name' | 'tier' | 'args' | 'onSuccess'> & { readonly role: RoleName };
 
 class LocalFleet implements Fleet {
   readonly failed: Promise<never>;
@@ -141,7 +144,7 @@ class LocalFleet implements Fleet {
     const port = config.storePort === 0 ? await rememberedPort(config.dataDir, 'store') : config.storePort;
     const url = `http://127.0.0.1:${port}`;
     const env = { ...storeThreads(config.storeSessions), TURNSTREAM_STORE_PORT: String(port) };
-    const service = this.#role({ name: 'store', tier: tiers.store, args: ['store'], onSuccess: 'restart' }, env);
+    const service = this.#role({ role: 'store', name: 'store', tier: tiers.store, args: ['store'], onSuccess: 'restart' }, env);
     const launch = { start: () => service.start(), failure: () => service.failure() };
     const onSteady = (): void => {
       supervised.healthy();
@@ -154,7 +157,7 @@ class LocalFleet implements Fleet {
   #startLearning(): void {
     const { run, seed, steps, workers } = this.#options;
     const trainer = ['trainer', '--run', run, '--seed', String(seed), '--steps', String(steps)];
-    const { done } = this.#add({ name: 'trainer', tier: tiers.trainer, args: trainer, onSuccess: 'done' });
+    const { done } = this.#add({ role: 'trainer', name: 'trainer', tier: tiers.trainer, args: trainer, onSuccess: 'done' });
     void done.then(() => {
       this.#board.finished('trainer');
       this.#shareHealth();
@@ -162,7 +165,7 @@ class LocalFleet implements Fleet {
     });
     for (let number = 1; number <= workers; number += 1) {
       const name = `worker-${number}`;
-      this.#add({ name, tier: tiers.worker, args: ['worker', '--run', run, '--name', name], onSuccess: 'restart' });
+      this.#add({ role: 'worker', name, tier: tiers.worker, args: ['worker', '--run', run, '--name', name], onSuccess: 'restart' });
     }
   }
 
@@ -172,8 +175,8 @@ class LocalFleet implements Fleet {
     const host = ['0.0.0.0', '::'].includes(config.apiHost) ? '127.0.0.1' : config.apiHost;
     const apiUrl = `http://${host.includes(':') ? `[${host}]` : host}:${this.#apiPort}`;
     this.#move({ apiUrl, registryUrl: config.schemaRegistryUrl === '' ? `${apiUrl}/registry` : config.schemaRegistryUrl });
-    this.#add({ name: 'warehouse', tier: tiers.warehouse, args: ['warehouse'], onSuccess: 'restart' });
-    this.#add({ name: 'api', tier: tiers.api, args: ['api'], onSuccess: 'restart' });
+    this.#add({ role: 'warehouse', name: 'warehouse', tier: tiers.warehouse, args: ['warehouse'], onSuccess: 'restart' });
+    this.#add({ role: 'api', name: 'api', tier: tiers.api, args: ['api'], onSuccess: 'restart' });
   }
 
   /** Once, and not before the first step: the workers have enough to do until then. */
@@ -184,7 +187,7 @@ class LocalFleet implements Fleet {
   #addEvaluator(name: string, args: readonly string[]): Promise<void> {
     const { run } = this.#options;
     const all = ['evaluate', '--run', run, '--name', name, ...args];
-    const { done } = this.#add({ name, tier: tiers.evaluator, args: all, onSuccess: 'done' });
+    const { done } = this.#add({ role: 'evaluator', name, tier: tiers.evaluator, args: all, onSuccess: 'done' });
     return done.then(() => {
       this.#options.progress.finished(name);
       this.#board.finished(name);
@@ -192,20 +195,20 @@ class LocalFleet implements Fleet {
     });
   }
 
-  #add(options: Pick<RoleServiceOptions, 'name' | 'tier' | 'args' | 'onSuccess'>): Supervised {
+  #add(options: RoleParts): Supervised {
     const service = this.#role(options, {});
     const supervised = this.#supervisor.add(service);
     this.#roles.set(options.name, { service, supervised });
     return supervised;
   }
 
-  #role(options: Pick<RoleServiceOptions, 'name' | 'tier' | 'args' | 'onSuccess'>, extra: Readonly<Record<string, string>>): RoleService {
+  #role(options: RoleParts, extra: Readonly<Record<string, string>>): RoleService {
     const { program, logOf } = this.#options;
     return roleService({
       ...options,
       program,
       log: logOf(options.name),
-      env: () => ({ ...this.#env(), ...extra }),
+      env: () => ({ ...this.#env(options.role), ...extra }),
       onStatus: (status) => {
         this.#onStatus(options.name, status);
       },
@@ -233,10 +236,10 @@ class LocalFleet implements Fleet {
     if (message.role !== 'api') this.#roles.get('api')?.service.pass(message);
   }
 
-  #env(): Readonly<Record<string, string | undefined>> {
+  #env(role: RoleName): Readonly<Record<string, string | undefined>> {
     const { kafkaBrokers, clickhouseUrl } = this.#addresses;
     const port = this.#apiPort === 0 ? {} : { apiPort: this.#apiPort };
-    return { ...process.env, ...toEnv({ ...this.#options.config, kafkaBrokers, clickhouseUrl, ...port, healthPort: 0 }) };
+    return roleEnv(role, { ...this.#options.config, kafkaBrokers, clickhouseUrl, ...port, healthPort: 0 }, process.env);
   }
 
   /** A new address: written down for other programs, and roles that were started with the old one start again. */

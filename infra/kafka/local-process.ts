@@ -4,6 +4,7 @@ import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { setTimeout as delay } from 'node:timers/promises';
+import { inheritedEnv } from '../lifecycle/inherited-env.ts';
 
 const run = promisify(execFile);
 
@@ -80,7 +81,12 @@ export async function endProcess(identity: Identity, graceMs: number): Promise<v
 export function spawnDetached(command: string, args: readonly string[], options: { outputFile: string; cwd: string }): ChildProcess {
   const output = openSync(options.outputFile, 'a');
   try {
-    return spawn(command, args, { cwd: options.cwd, detached: true, stdio: ['ignore', output, output] });
+    return spawn(command, args, {
+      cwd: options.cwd,
+      env: inheritedEnv('java', process.env),
+      detached: true,
+      stdio: ['ignore', output, output],
+    });
   } finally {
     closeSync(output);
   }

@@ -1,0 +1,59 @@
+// Which role uses which secret. `up` gives a role these and no others, so that what one process leaks is only its own: the
+// store above all, whose engine runs people's SQL, gets none. A secret setting that is not in the table does not compile.
+import { descriptors, type Config, type Descriptor } from './descriptors.ts';
+import { toEnv } from './load.ts';
+
+/** Roles that `up` starts. */
+export const roleNames = ['store', 'api', 'warehouse', 'worker', 'trainer', 'evaluator'] as const;
+export type RoleName = (typeof roleNames)[number];
+
+type SecretKey = { [K in keyof typeof descriptors]: (typeof descriptors)[K] extends { readonly secret: true } ? K : never }[keyof Config];
+
+/** Settings that are no secrets but may hold one: a URL with a password, fields of a request with a key. */
+type CarrierKey = 'llmUrl' | 'llmExtra' | 'judgeUrl' | 'synthesisUrl' | 'synthesisCheckUrl' | 'retrievalUrl' | 'serperUrl' | 'jinaUrl';
+
+/** Whoever reads or writes the log. */
+const ofTheLog = ['api', 'warehouse', 'worker', 'trainer', 'evaluator'] as const;
+/** Whoever asks ClickHouse. The store reads its password from a file. */
+const ofTheStore = ['api', 'warehouse'] as const;
+/** Used by commands only. */
+const ofCommands = [] as const;
+
+/** Who uses what is secret. */
+export const usersOf: Readonly<Record<SecretKey | CarrierKey, readonly RoleName[]>> = {
+  clickhouseUrl: ofTheStore,
+  clickhousePassword: ofTheStore,
+  schemaRegistryUrl: ofTheLog,
+  kafkaSaslPassword: ofTheLog,
+  apiKeys: ['api'],
+  llmUrl: ['worker', 'evaluator'],
+  llmExtra: ['worker', 'evaluator'],
+  llmApiKey: ['worker'],
+  retrievalUrl: ['worker'],
+  serperUrl: ['worker'],
+  serperApiKey: ['worker'],
+  jinaUrl: ['worker'],
+  jinaApiKey: ['worker'],
+  judgeUrl: ofCommands,
+  judgeApiKey: ofCommands,
+  synthesisUrl: ofCommands,
+  synthesisApiKey: ofCommands,
+  synthesisCheckUrl: ofCommands,
+  synthesisCheckApiKey: ofCommands,
+};
+
+/** Settings that are refused without the one that is withheld. Whoever does not use the one does not use the other. */
+const companions: Partial<Record<keyof Config, readonly (keyof Config)[]>> = {
+  apiKeys: ['apiHost'],
+  llmUrl: ['policy'],
+  retrievalUrl: ['tools'],
+  serperApiKey: ['tools'],
+};
+
+/** The settings of a role as its environment: what is secret and not its own is left out. */
+export function settingsFor(role: RoleName, config: Config): Readonly<Record<string, string>> {
+  const withheld = (Object.keys(usersOf) as (keyof typeof usersOf)[]).filter((key) => !usersOf[key].includes(role));
+  const all: (keyof Config)[] = withheld.flatMap((key) => [key, ...(companions[key] ?? [])]);
+  const names = new Set(all.map((key) => (descriptors[key] as Descriptor).env));
+  return Object.fromEntries(Object.entries(toEnv(config)).filter(([name]) => !names.has(name)));
+}

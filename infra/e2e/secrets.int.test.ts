@@ -1,0 +1,75 @@
+// What the processes of a running `up` have in their environment, as the system tells it.
+import { readFileSync } from 'node:fs';
+import { afterEach, describe, expect, it } from 'vitest';
+import { descriptors, type Config, type Descriptor } from '../config/descriptors.ts';
+import { usersOf } from '../config/secrets.ts';
+import { startUp, testHome, type TestHome, type UpProcess } from '../testing/up.ts';
+
+/** Would point at other services than those that `up` starts. */
+const ADDRESSES: ReadonlySet<string> = new Set(['clickhouseUrl', 'schemaRegistryUrl']);
+const secretKeys = Object.keys(usersOf).filter((key) => !ADDRESSES.has(key)) as (keyof Config)[];
+const markOf = (name: string): string => `very-secret-${name}-end`;
+
+const shapes: Readonly<Record<string, (mark: string) => string>> = {
+  apiKeys: (mark) => `${mark}:admin`,
+  llmExtra: (mark) => JSON.stringify({ key: mark }),
+};
+
+function valueOf(key: keyof Config): string {
+  const descriptor: Descriptor = descriptors[key];
+  const mark = markOf(key);
+  const isUrl = 'shape' in descriptor && descriptor.shape === 'an http(s) URL';
+  return shapes[key]?.(mark) ?? (isUrl ? `http://user:${mark}@127.0.0.1:9/v1` : mark);
+}
+
+/** What a user's shell may hold. */
+const foreign = ['AWS_SECRET_ACCESS_KEY', 'OPENAI_API_KEY', 'HF_TOKEN', 'NPM_TOKEN'];
+
+const marksIn = (pid: number): string[] => {
+  const text = readFileSync(`/proc/${pid}/environ`, 'utf8');
+  return [...new Set([...text.matchAll(/very-secret-(\w+)-end/g)].map(([, name]) => name ?? ''))].sort();
+};
+
+const ofWorker = [
+  'jinaApiKey',
+  'jinaUrl',
+  'kafkaSaslPassword',
+  'llmApiKey',
+  'llmExtra',
+  'llmUrl',
+  'retrievalUrl',
+  'serperApiKey',
+  'serperUrl',
+];
+
+describe.skipIf(process.platform !== 'linux')('secrets under up (skipped where there is no /proc)', { timeout: 180_000 }, () => {
+  let home: TestHome;
+  let up: UpProcess | undefined;
+  afterEach(async () => {
+    up?.signal('SIGTERM');
+    await up?.exit;
+    await home.remove();
+  });
+
+  it('are given to who uses them and to nobody else', async () => {
+    const settings = secretKeys.map((key) => [descriptors[key].env, valueOf(key)]);
+    home = await testHome({
+      ...{ TURNSTREAM_GROUP_SIZE: '4', TURNSTREAM_BATCH_GROUPS: '2', TURNSTREAM_LOG_LEVEL: 'error' },
+      ...Object.fromEntries([...settings, ...foreign.map((name) => [name, markOf(name)])]),
+    });
+    up = startUp(home, ['--run', 'secrets']);
+    const names = ['kafka', 'store', 'trainer', 'worker-1', 'api', 'warehouse', 'evaluator-before'];
+    for (const name of names) await up.until(({ event, service }) => event === 'started' && service === name);
+    const { processes } = up.services();
+    expect(Object.fromEntries(Object.entries(processes).map(([name, pid]) => [name, marksIn(pid)]))).toEqual({
+      kafka: [],
+      store: [],
+      trainer: ['kafkaSaslPassword'],
+      'worker-1': ofWorker,
+      api: ['apiKeys', 'clickhousePassword', 'kafkaSaslPassword'],
+      warehouse: ['clickhousePassword', 'kafkaSaslPassword'],
+      'evaluator-before': ['kafkaSaslPassword', 'llmExtra', 'llmUrl'],
+    });
+    expect(marksIn(up.pid)).toEqual([...secretKeys, ...foreign].sort());
+  });
+});
