@@ -100,6 +100,7 @@ export function createRolloutFeed(deps: FeedDeps): RolloutFeed {
 
   return {
     async start() {
+      const from = rolloutPositions(state); // not moved to what is left: the log tells what is gone
       for (const { partition, first, end } of await deps.log.bounds('rollouts')) {
         const at = Math.max(first, state.rolloutPositions.get(partition) ?? first);
         state.rolloutPositions.set(partition, at);
@@ -108,7 +109,7 @@ export function createRolloutFeed(deps: FeedDeps): RolloutFeed {
       noteProgress();
       following = await deps.log.follow({
         topics: ['rollouts'],
-        from: rolloutPositions(state),
+        from,
         otherwise: 'first',
         onBatch,
         onError: deps.onError,

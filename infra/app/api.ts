@@ -15,8 +15,8 @@ const LOOK_MS = 5_000;
 
 /** Serves until it is stopped; running requests end first. */
 export const apiRole: RoleMain = async (context, signal) => {
-  const { config, logger, metrics, report } = context;
-  const log = await connectLog({ config, clientId: 'api', logger, metrics });
+  const { config, logger, metrics, report, onSkipped } = context;
+  const log = await connectLog({ config, clientId: 'api', logger, metrics, onSkipped });
   const store = connectWarehouse(config, 'api');
   const probes: readonly Probe[] = [
     { name: 'kafka', check: () => log.kafka.ping() },

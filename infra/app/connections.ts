@@ -1,6 +1,6 @@
 // A connection to the log with the codec and the registry that go with it.
 import { createCodec, type Codec, type CodecOptions } from '../../schemas/codec.ts';
-import type { EventReader, Logger, SchemaRegistry } from '../../streams/core/ports.ts';
+import type { EventReader, Logger, SchemaRegistry, SkippedRange } from '../../streams/core/ports.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
 import { connectStore, type ClickHouseStore } from '../clickhouse/client.ts';
 import { passwordForUrl } from '../clickhouse/store/password.ts';
@@ -29,11 +29,13 @@ export interface LogOptions {
   readonly clientId: string;
   readonly logger: Logger;
   readonly metrics?: Metrics;
+  /** Told of what a reader had to pass over. */
+  readonly onSkipped?: (skipped: SkippedRange) => void;
 }
 
 /** Connects to the log. With Confluent's registry the ids of schemas are asked for first; ours follow from the schemas. */
 export async function connectLog(options: LogOptions): Promise<LogConnection> {
-  const { config, clientId, logger, metrics } = options;
+  const { config, clientId, logger, metrics, onSkipped } = options;
   const confluent =
     config.schemaRegistryUrl === ''
       ? undefined
@@ -48,6 +50,7 @@ export async function connectLog(options: LogOptions): Promise<LogConnection> {
     logger,
     sessionTimeoutMs: config.kafkaSessionMs,
     ...(metrics === undefined ? {} : { metrics }),
+    ...(onSkipped === undefined ? {} : { onSkipped }),
   });
   const registry = confluent ?? createTopicRegistry({ topic: kafka.raw(SCHEMAS_TOPIC), namespace: config.namespace });
   return {

@@ -47,9 +47,9 @@ const MAX_ATTEMPTS = 3;
 /** One evaluation for each set of questions, one after the other. */
 export function evaluatorRole(options: EvaluatorArguments): RoleMain {
   return async (context, signal) => {
-    const { config, name, logger, metrics, report } = context;
+    const { config, name, logger, metrics, report, onSkipped } = context;
     report({ state: 'starting', detail: 'reading the questions', figures: {} });
-    const log = await connectLog({ config, clientId: name, logger, metrics });
+    const log = await connectLog({ config, clientId: name, logger, metrics, onSkipped });
     const judge = options.judge === true ? openJudge(config, { logger, metrics }) : undefined;
     try {
       const policyVersion = await versionOf(log, config, options);

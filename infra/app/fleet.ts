@@ -10,7 +10,8 @@ import { prepareLog, prepareStore } from './prepare.ts';
 import { roleEnv } from './role-env.ts';
 import { roleService, type RoleService, type RoleServiceOptions } from './role-services.ts';
 import { createServiceBoard } from './service-board.ts';
-import { writeServices, type Addresses } from './services-file.ts';
+import { watchOwnTrouble, type OwnTrouble } from './own-trouble.ts';
+import type { Addresses } from './services-file.ts';
 import { createSupervisor, type Supervised, type Supervisor } from './supervisor.ts';
 
 const STOP_MS = 15_000;
@@ -66,6 +67,7 @@ class LocalFleet implements Fleet {
   readonly #roles = new Map<string, { readonly service: RoleService; readonly supervised: Supervised }>();
   readonly #board = createServiceBoard(Date.now);
   readonly #startedAt = new Date().toISOString();
+  readonly #own: OwnTrouble;
   #trainerDone: () => void = () => undefined;
   #evaluator: Promise<void> | undefined;
   #addresses: Addresses = { kafkaBrokers: [], clickhouseUrl: '', apiUrl: '', registryUrl: '' };
@@ -74,6 +76,13 @@ class LocalFleet implements Fleet {
   constructor(options: FleetOptions) {
     this.#options = options;
     this.trainer = { done: new Promise((resolve) => (this.#trainerDone = resolve)) };
+    this.#own = watchOwnTrouble({
+      dataDir: options.config.dataDir,
+      onStatus: (status) => {
+        this.#onStatus('up', status);
+        options.onChange('health', { service: 'up', ...status });
+      },
+    });
     this.#supervisor = createSupervisor({
       stopMs: STOP_MS,
       onEvent: (event) => {
@@ -109,8 +118,9 @@ class LocalFleet implements Fleet {
     await this.#addEvaluator('evaluator-after', ['--policy', 'newest']);
   }
 
-  stopAll(): Promise<void> {
-    return this.#supervisor.stopAll();
+  async stopAll(): Promise<void> {
+    await this.#supervisor.stopAll();
+    this.#own.close();
   }
 
   killAll(): void {
@@ -223,7 +233,7 @@ class LocalFleet implements Fleet {
     progress.status(name, status);
     if (this.#board.status(name, status) || name === 'api') this.#shareHealth();
     onChange('status', { service: name, ...status });
-    if (status.state === 'live') this.#roles.get(name)?.supervised.healthy();
+    if (status.state === 'live' || status.state === 'incomplete') this.#roles.get(name)?.supervised.healthy();
     if (evaluate && (status.figures['step'] ?? 0) >= 1 && name === 'trainer') void this.#evaluateBefore();
   }
 
@@ -257,7 +267,7 @@ class LocalFleet implements Fleet {
       const pid = one.pid();
       return pid === undefined ? [] : [[one.name, pid] as const];
     });
-    const { config, run } = this.#options;
-    writeServices(config.dataDir, { ...this.#addresses, run, startedAt: this.#startedAt, processes: Object.fromEntries(processes) });
+    const { run } = this.#options;
+    this.#own.publish({ ...this.#addresses, run, startedAt: this.#startedAt, processes: Object.fromEntries(processes) });
   }
 }

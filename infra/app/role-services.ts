@@ -85,7 +85,11 @@ export function roleService(options: RoleServiceOptions): RoleService {
         pid: watched.pid,
         msg: `silent for ${(ticks * tickMs) / 1_000} s: killed`,
       };
-      writeSync(options.log, `${JSON.stringify(told)}\n`);
+      try {
+        writeSync(options.log, `${JSON.stringify(told)}\n`);
+      } catch {
+        // a full disk must not keep it from being killed
+      }
       watched.kill();
     }, tickMs).unref();
     void watched.exited.finally(() => {

@@ -3,7 +3,7 @@
 // what it had not committed, the log gives again. The exit code says why it ended (exit-codes.ts).
 import type { ReachPoint } from '../../streams/core/crash-points.ts';
 import { isPlatformError, messageOf } from '../../streams/core/errors.ts';
-import type { Logger } from '../../streams/core/ports.ts';
+import type { Logger, SkippedRange } from '../../streams/core/ports.ts';
 import type { ReportStatus, RoleStatus } from '../../streams/core/telemetry.ts';
 import type { Config } from '../config/descriptors.ts';
 import { reachFor } from '../lifecycle/crash-at.ts';
@@ -13,6 +13,7 @@ import { createMetrics, type MetricsSnapshot, type ProcessMetrics } from '../tel
 import { startHealthServer, type HealthServer } from '../http/health-server.ts';
 import type { ServiceHealth } from '../telemetry/health.ts';
 import { createStatusChannel } from '../telemetry/status.ts';
+import { createCompleteness } from './completeness.ts';
 import { exitCodeOf, exitCodes } from './exit-codes.ts';
 import { parseHealthMessage, parseMetricsMessage, type FromRole } from './messages.ts';
 
@@ -24,6 +25,8 @@ export interface RoleContext {
   readonly logger: Logger;
   readonly metrics: ProcessMetrics;
   readonly report: ReportStatus;
+  /** Records that the role was to read are gone: it is no longer live but incomplete, until it is started again. */
+  readonly onSkipped: (skipped: SkippedRange) => void;
   readonly status: () => RoleStatus;
   /** Newest metrics of the other roles, when the supervisor passes them on. */
   readonly metricsOfOthers: () => readonly MetricsSnapshot[];
@@ -73,9 +76,7 @@ export async function runRole({ name, config, main }: RoleProcess, host: RoleHos
   const metrics = createMetrics(name);
   const status = createStatusChannel({ role: name, logger, send: host.send && ((message) => void host.send?.(message)) });
   const others = receiveFromSupervisor(host);
-  const report: ReportStatus = (reported) => {
-    status.report(reported);
-  };
+  const { report, onSkipped } = createCompleteness(status.report);
   const timer = setInterval(() => {
     void metrics.snapshot().then((snapshot) => host.send?.({ type: 'metrics', role: name, metrics: snapshot }));
   }, METRICS_MS).unref();
@@ -84,7 +85,7 @@ export async function runRole({ name, config, main }: RoleProcess, host: RoleHos
     const reach = reachFor(config.crashAt);
     const current = (): RoleStatus => status.current();
     if (config.healthPort > 0) health = await openHealth({ name, config, status: current, sinceMs: () => status.sinceMs(), metrics });
-    const passed = { metricsOfOthers: others.metrics, services: others.services };
+    const passed = { onSkipped, metricsOfOthers: others.metrics, services: others.services };
     const end = await main({ config, name, logger, metrics, report, status: current, reach, ...passed }, stop.signal);
     return end === 'stopped' && host.send !== undefined ? exitCodes.stopped : exitCodes.ok;
   } catch (error) {

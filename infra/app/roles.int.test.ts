@@ -49,6 +49,7 @@ function start(name: string, config: Config, main: RoleMain): Started {
       for (const look of waiting) look();
     },
     status: () => current,
+    onSkipped: () => undefined,
     metricsOfOthers: () => [],
     services: () => [],
     reach: reachNothing,

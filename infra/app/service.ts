@@ -1,6 +1,7 @@
 // What the supervisor keeps running, and the lives of one such service, one after the other.
 import { isPlatformError, messageOf } from '../../streams/core/errors.ts';
 import { createBackoff, pause, type Backoff } from '../lifecycle/backoff.ts';
+import { isDiskFull } from '../lifecycle/disk-full.ts';
 import { within } from '../lifecycle/interrupts.ts';
 
 /** How a process ended. */
@@ -44,6 +45,9 @@ export interface LivesOptions {
   readonly backoff?: { readonly firstMs: number; readonly maxMs: number };
 }
 
+/** Trying again can mend it. */
+const mayPass = (error: unknown): boolean => (isPlatformError(error) ? error.retriable : isDiskFull(error));
+
 /** Starts a service again and again until it is done, stopped or cannot be started. At most one process at a time. */
 export class ServiceLives {
   readonly #service: Service;
@@ -83,7 +87,7 @@ export class ServiceLives {
         if (!(await this.#live(onStarted))) return;
       } catch (error) {
         if (this.#isStopping()) return;
-        if (!this.#wasStarted || !isPlatformError(error) || !error.retriable) throw error;
+        if (!this.#wasStarted || !mayPass(error)) throw error;
         this.#tell('exited', messageOf(error));
       }
       const wait = this.#backoff.next();

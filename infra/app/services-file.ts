@@ -1,5 +1,6 @@
 // `<data directory>/services.json`: where the services of a running `up` are. It is advice: the reader checks that the
-// process that wrote it is alive, and whoever uses an address finds out whether it answers.
+// process that wrote it is alive, and whoever uses an address finds out whether it answers. Only its owner can read it, for an
+// address may hold a password.
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { sameProcessAlive, startMarkOf } from '../lifecycle/process-alive.ts';
@@ -28,7 +29,7 @@ export function writeServices(dataDir: string, services: Omit<ServicesFile, 'pid
   const path = servicesPath(dataDir);
   mkdirSync(dirname(path), { recursive: true });
   const file: ServicesFile = { ...services, pid: process.pid, mark: startMarkOf(process.pid) };
-  writeFileSync(`${path}.new`, `${JSON.stringify(file, null, 2)}\n`);
+  writeFileSync(`${path}.new`, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
   renameSync(`${path}.new`, path);
 }
 

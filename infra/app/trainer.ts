@@ -47,11 +47,11 @@ const settingsOf = (config: Config, { seed, steps }: TrainerArguments): RunSetti
 
 /** The trainer of a run; finished when its steps are done. */
 export function trainerRole(options: TrainerArguments): RoleMain {
-  return async ({ config, logger, metrics, report, reach }, signal) => {
+  return async ({ config, logger, metrics, report, reach, onSkipped }, signal) => {
     const { run } = options;
     report({ state: 'starting', detail: 'loading the tensor backend', figures: {} });
     const { algorithm, learningRate, backend, entropyBonus, crashAt } = config;
-    const log = await connectLog({ config, clientId: 'trainer', logger, metrics });
+    const log = await connectLog({ config, clientId: 'trainer', logger, metrics, onSkipped });
     // Loaded in a thread of its own while the ledger is read.
     const learner = createLearner({ architecture, algorithm, learningRate, backend, hyper: { entropyBonus }, logger, crashAt });
     learner.catch(() => undefined);

@@ -6,6 +6,7 @@
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { PlatformError } from '../../streams/core/errors.ts';
+import { isDiskFull } from '../lifecycle/disk-full.ts';
 import { takeLock } from '../lifecycle/lock-file.ts';
 import { createFleet, type Fleet, type FleetOptions } from './fleet.ts';
 import { preflight } from './preflight.ts';
@@ -41,8 +42,15 @@ export function up(options: UpOptions, signal: AbortSignal): UpHandle {
       release();
     }
   }
-  return { ended: run(), killAll: () => fleet?.killAll() };
+  const ended = run().catch((error: unknown) => {
+    throw told(error, options.config.dataDir);
+  });
+  return { ended, killAll: () => fleet?.killAll() };
 }
+
+/** Only the first start ends this way: what has run waits for room. */
+const told = (error: unknown, dataDir: string): unknown =>
+  isDiskFull(error) ? new PlatformError('DISK_FULL', `starting turnstream in ${dataDir}: the disk is full`, { cause: error }) : error;
 
 function lockDataDir({ config, run }: UpOptions): () => void {
   const lock = takeLock(lockPath(config.dataDir), `up of ${run}`);

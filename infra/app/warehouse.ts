@@ -14,10 +14,10 @@ export const warehouseRole: RoleMain = async (context, signal) => {
   return end ?? 'stopped';
 };
 
-async function live({ config, logger, metrics, report, reach }: RoleContext, signal: AbortSignal): Promise<'stopped'> {
+async function live({ config, logger, metrics, report, reach, onSkipped }: RoleContext, signal: AbortSignal): Promise<'stopped'> {
   report({ state: 'starting', detail: 'bringing the tables up to date', figures: {} });
   await prepareStore(config);
-  const log = await connectLog({ config, clientId: 'warehouse', logger, metrics });
+  const log = await connectLog({ config, clientId: 'warehouse', logger, metrics, onSkipped });
   const store = connectWarehouse(config, 'warehouse');
   const warehouse = createWarehouse({
     group: log.kafka.group(),

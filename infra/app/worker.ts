@@ -22,8 +22,8 @@ export function workerRole({ run }: { readonly run: string }): RoleMain {
 }
 
 async function live(context: RoleContext, run: string, signal: AbortSignal): Promise<'stopped'> {
-  const { config, name, logger, metrics } = context;
-  const log = await connectLog({ config, clientId: name, logger, metrics });
+  const { config, name, logger, metrics, onSkipped } = context;
+  const log = await connectLog({ config, clientId: name, logger, metrics, onSkipped });
   try {
     await log.kafka.ping();
     return await work({ context, run, log }, signal);

@@ -1,5 +1,6 @@
 // The program: one file a command in commands/. A command answers its exit code or throws; nothing else ends the process.
 import { Command, CommanderError } from 'commander';
+import { isDiskFull } from '../lifecycle/disk-full.ts';
 import { apiCommand } from './commands/api.ts';
 import { auditCommand } from './commands/audit.ts';
 import { configCommand } from './commands/config.ts';
@@ -85,6 +86,8 @@ export async function main(argv: readonly string[], program: string): Promise<vo
     },
   };
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // what `up` prints is for information: a full disk under it must not end a run
+    if (argv[0] === 'up' && isDiskFull(error)) return;
     process.exit(error.code === 'EPIPE' ? 0 : 1);
   });
   try {

@@ -1,5 +1,6 @@
 // `turnstream up` as seen from a terminal: what it shows, how it reacts to Ctrl-C, what it prints at the end.
 import { mkdirSync, openSync } from 'node:fs';
+import { devNull } from 'node:os';
 import { join } from 'node:path';
 import { exitCodes } from '../app/exit-codes.ts';
 import { createProgress } from '../app/progress.ts';
@@ -88,7 +89,12 @@ function childLogs(dataDir: string, terminal: boolean): (child: string) => numbe
   if (!terminal) return () => 2;
   const dir = join(dataDir, 'logs');
   return (child) => {
-    mkdirSync(dir, { recursive: true });
-    return openSync(join(dir, `${child}.log`), 'a');
+    try {
+      mkdirSync(dir, { recursive: true });
+      return openSync(join(dir, `${child}.log`), 'a');
+    } catch {
+      // a full disk: a role without a log is better than none
+      return openSync(devNull, 'a');
+    }
   };
 }

@@ -37,6 +37,13 @@ describe('configuration', () => {
     expect(loadConfig(toEnv(config))).toEqual(config);
   });
 
+  it('refuses a retention of no hours, which would delete what was just written', () => {
+    expect(problemsOf({ TURNSTREAM_RETENTION_HOURS: '0' })).toContain(
+      'TURNSTREAM_RETENTION_HOURS must be a whole number in -1..876000 other than 0, got "0"',
+    );
+    for (const hours of [-1, 1, 24]) expect(loadConfig({ TURNSTREAM_RETENTION_HOURS: String(hours) }).retentionHours).toBe(hours);
+  });
+
   it('names every problem in one message', () => {
     const message = problemsOf({
       KAFKA_BROKERS: 'localhost',

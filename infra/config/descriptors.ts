@@ -16,7 +16,7 @@ interface Common<T> {
 export type Descriptor =
   | (Common<string> & { readonly kind: 'text'; readonly pattern?: RegExp; readonly shape?: string })
   | (Common<string> & { readonly kind: 'choice'; readonly choices: readonly string[] })
-  | (Common<number> & { readonly kind: 'whole'; readonly min: number; readonly max: number })
+  | (Common<number> & { readonly kind: 'whole'; readonly min: number; readonly max: number; readonly not?: number })
   | (Common<number> & { readonly kind: 'number'; readonly min: number; readonly max: number })
   | (Common<boolean> & { readonly kind: 'flag' })
   | (Common<readonly string[]> & { readonly kind: 'list'; readonly pattern?: RegExp; readonly shape?: string });
@@ -131,8 +131,9 @@ export const descriptors = {
     kind: 'whole',
     min: -1,
     max: 876_000,
+    not: 0,
     fallback: -1,
-    help: 'Retention of rollouts, tasks and dead-letters; -1 keeps them for ever. The other topics are always kept.',
+    help: 'Retention of rollouts, tasks and dead-letters, hours from 1 on; -1 keeps them for ever. What a run still needs must not be older. The other topics are always kept.',
   },
 
   clickhouseDatabase: {

@@ -74,16 +74,19 @@ function matching(descriptor: { readonly pattern?: RegExp; readonly shape?: stri
   return { problem: `must be ${descriptor.shape ?? String(pattern)}` };
 }
 
-function numeric(descriptor: { readonly kind: 'whole' | 'number'; readonly min: number; readonly max: number }, raw: string): Parsed {
+function numeric(descriptor: Extract<Descriptor, { readonly kind: 'whole' | 'number' }>, raw: string): Parsed {
   const value = Number(raw);
+  const not = 'not' in descriptor ? descriptor.not : undefined;
+  const except = not === undefined ? '' : ` other than ${not}`;
   const fits =
     Number.isFinite(value) &&
     value >= descriptor.min &&
     value <= descriptor.max &&
+    value !== not &&
     (descriptor.kind === 'number' || Number.isInteger(value));
   return fits
     ? { value }
-    : { problem: `must be a ${descriptor.kind === 'whole' ? 'whole ' : ''}number in ${descriptor.min}..${descriptor.max}` };
+    : { problem: `must be a ${descriptor.kind === 'whole' ? 'whole ' : ''}number in ${descriptor.min}..${descriptor.max}${except}` };
 }
 
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);

@@ -21,6 +21,7 @@ import { createNames } from './names.ts';
 import { createAdminClient, createClient, type KafkaSecurity } from './options.ts';
 import type { Placed } from './producer.ts';
 import { RecordWriter } from './record-writer.ts';
+import { createSkippedTeller, type OnSkipped } from './skipped.ts';
 import { createTopics, type Topics } from './topics.ts';
 import { openTransactionalWriter } from './transactional-writer.ts';
 
@@ -33,6 +34,8 @@ export interface ConnectOptions {
   readonly codec: Codec;
   readonly logger: Logger;
   readonly metrics?: Metrics;
+  /** Told of what a reader had to pass over, unless the read asks for that itself. */
+  readonly onSkipped?: OnSkipped;
   /** How long an append waits for Kafka to come back, ms; 10 minutes unless given. */
   readonly deliveryTimeoutMs?: number;
   /** Of members of groups, ms; 6 s unless given. */
@@ -81,7 +84,7 @@ export function connectKafka(options: ConnectOptions): KafkaConnection {
   const context = { codec: options.codec, namespace: options.namespace, names };
   const records = new RecordWriter({ ...options, kafka });
   const closing = new AbortController();
-  const log = createLogReader({ ...common, closing: closing.signal });
+  const log = createLogReader({ ...common, closing: closing.signal, tellSkipped: createSkippedTeller(options) });
   const offsets = createGroupOffsets({ ...common, bounds: (topic) => log.rawBounds(topic) });
   const closers = createClosers();
   const appendRaw = (topic: string, raw: readonly RawRecord[]): Promise<readonly Placed[]> =>

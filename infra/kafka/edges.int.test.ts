@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Kafka } from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createCodec } from '../../schemas/codec.ts';
-import type { GroupSession, LogBatch } from '../../streams/core/ports.ts';
+import type { GroupSession, LogBatch, SkippedRange } from '../../streams/core/ports.ts';
 import { useKafka, type TestKafka } from '../testing/kafka.ts';
 import { expired, heartbeat } from '../testing/log.contract.ts';
 import { silentLogger } from '../testing/logger.ts';
@@ -124,8 +124,15 @@ describe('records', () => {
     );
     await deleteBefore('rollouts', 3, 4);
     const batches: LogBatch[] = [];
-    await kafka.reader().readToEnd('rollouts', { from: new Map([[3, 1]]), onBatch: (batch) => void batches.push(batch) });
+    const skipped: SkippedRange[] = [];
+    const onBatch = (batch: LogBatch): void => void batches.push(batch);
+    const onSkipped = (range: SkippedRange): void => void skipped.push(range);
+    await kafka.reader().readToEnd('rollouts', { from: new Map([[3, 1]]), onBatch, onSkipped });
     expect(values(batches.filter(({ partition }) => partition === 3))).toEqual(['r4', 'r5']);
+    expect(skipped).toEqual([{ topic: 'rollouts', partition: 3, from: 1, to: 4 }]);
+    await kafka.reader().readToEnd('rollouts', { from: new Map([[3, 2]]), to: new Map([[3, 3]]), onBatch, onSkipped });
+    await kafka.reader().readToEnd('rollouts', { onBatch, onSkipped });
+    expect(skipped.slice(1)).toEqual([{ topic: 'rollouts', partition: 3, from: 2, to: 3 }]);
     expect((await kafka.reader().bounds('rollouts'))[3]).toEqual({ partition: 3, first: 4, end: 6 });
   });
 
@@ -136,11 +143,13 @@ describe('records', () => {
       { key: null, value: Buffer.from('older') },
     ]);
     const seen: string[] = [];
+    const skipped: SkippedRange[] = [];
     const following = await kafka.reader().follow({
       topics: [topic],
       from: [],
       otherwise: 'first',
       onBatch: (batch) => void seen.push(...values([batch])),
+      onSkipped: (range) => void skipped.push(range),
       onError: () => undefined,
     });
     onTestFinished(() => following.close());
@@ -154,6 +163,7 @@ describe('records', () => {
     await deleteBefore(topic, 0, 5);
     following.resume([topic]);
     await expect.poll(() => seen, { timeout: 20_000 }).toEqual(['old', 'older', 'n3']);
+    expect(skipped).toEqual([{ topic, partition: 0, from: 2, to: 5 }]);
   });
 
   it('takes large records, and refuses larger ones before anything is sent', async () => {

@@ -1,12 +1,14 @@
 // A lock that several processes of one machine can hold one after the other. It names its holder, so that the
 // lock of a killed process is taken over.
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { isAlive, ownIdentity, type Identity } from './local-process.ts';
 
 const TIMEOUT_MS = 300_000;
+/** Writing a name takes a moment. */
+const UNNAMED_MS = 5_000;
 
 /** Runs `work` while no other process holds the lock file. */
 export async function withLock<T>(file: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
@@ -34,13 +36,23 @@ async function tryLock(file: string): Promise<boolean> {
     await writeFile(file, JSON.stringify(await ownIdentity()), { flag: 'wx' });
     return true;
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) {
+      // made, but not written: the disk is full
+      await rm(file, { force: true });
+      throw error;
+    }
   }
   const text = await readFile(file, 'utf8').catch(() => '');
-  const holder = parseIdentity(text);
-  if (holder !== undefined && !(await isAlive(holder)) && (await readFile(file, 'utf8').catch(() => '')) === text)
-    await rm(file, { force: true });
+  if ((await isStale(file, text)) && (await readFile(file, 'utf8').catch(() => '')) === text) await rm(file, { force: true });
   return false;
+}
+
+/** Its holder is gone. One that names nobody is being written, or its writer was killed before it had. */
+async function isStale(file: string, text: string): Promise<boolean> {
+  const holder = parseIdentity(text);
+  if (holder !== undefined) return !(await isAlive(holder));
+  const found = await stat(file).catch(() => undefined);
+  return found !== undefined && Date.now() - found.mtimeMs > UNNAMED_MS;
 }
 
 function parseIdentity(text: string): Identity | undefined {

@@ -172,8 +172,9 @@ async function launch(paths: LocalPaths, ports: LocalPorts, options: LocalKafkaO
   const { pid } = child;
   if (pid === undefined) throw new PlatformError('TOOLCHAIN_MISSING', 'starting the local Kafka: java could not be run');
   const broker = { pid, startedAt: (await describeProcess(pid))?.startedAt ?? '' };
-  await writeRecord(paths, { ports, broker, owner: await ownIdentity() });
   try {
+    // without its record nobody would know of the broker: one that cannot be written down is ended
+    await writeRecord(paths, { ports, broker, owner: await ownIdentity() });
     await readyOrGone(brokersOf(ports), exited, options.signal);
   } catch (cause) {
     await endProcess(broker, STOP_GRACE_MS);

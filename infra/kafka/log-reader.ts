@@ -3,7 +3,7 @@
 //
 // - Only committed records are seen; a transaction that is still open holds a read back until it is decided.
 // - A batch is delivered again when its handler failed; otherwise each record is delivered once a read, in order.
-// - A position that was deleted by retention becomes the first that is there.
+// - A position that was deleted by retention becomes the first that is there, and the range between them is told (skipped.ts).
 import { randomBytes } from 'node:crypto';
 import type { EachBatchPayload, Kafka } from 'kafkajs';
 import type { EventTopic } from '../../schemas/generated/events.ts';
@@ -16,6 +16,7 @@ import type { ConsumerInstance, Ending, Joined } from './consumer-instance.ts';
 import { ConsumerLoop } from './consumer-loop.ts';
 import { kafkaError } from './kafka-error.ts';
 import type { Names } from './names.ts';
+import type { createSkippedTeller, OnSkipped } from './skipped.ts';
 
 const SESSION_MS = 30_000;
 const HEARTBEAT_MS = 3_000;
@@ -39,6 +40,7 @@ export interface LogReaderOptions {
   readonly logger: Logger;
   /** Aborted when the connection is closed. */
   readonly closing: AbortSignal;
+  readonly tellSkipped: ReturnType<typeof createSkippedTeller>;
 }
 
 export interface Bounds {
@@ -56,16 +58,20 @@ export interface RawLogReader extends LogReader {
 export function createLogReader(options: LogReaderOptions): RawLogReader {
   const bounds = (topic: string): Promise<readonly Bounds[]> => fetchBounds(options, topic);
 
-  async function readToEnd(topic: string, { from, to, signal, onBatch }: Parameters<LogReader['readToEnd']>[1]): Promise<void> {
+  async function readToEnd(topic: string, read: Parameters<LogReader['readToEnd']>[1]): Promise<void> {
+    const { from, to, signal, onBatch, onSkipped } = read;
     signal?.throwIfAborted();
     const all = await bounds(topic);
     signal?.throwIfAborted();
     const ranges = all.map(({ partition, first, end }) => {
       const until = to === undefined ? end : Math.min(end, to.get(partition) ?? first);
-      return { partition, end: until, start: Math.max(first, from?.get(partition) ?? first) };
+      const asked = from?.get(partition) ?? first;
+      const skippedTo = Math.min(first, to?.get(partition) ?? first);
+      if (asked < skippedTo) options.tellSkipped({ topic: topic as EventTopic, partition, from: asked, to: skippedTo }, onSkipped);
+      return { partition, end: until, start: Math.max(first, asked) };
     });
     if (ranges.some(({ start, end }) => start < end)) {
-      await new BoundedRead(options, { topic: topic as EventTopic, ranges, signal, onBatch }).run();
+      await new BoundedRead(options, { topic: topic as EventTopic, ranges, signal, onBatch, onSkipped }).run();
     }
   }
 
@@ -80,6 +86,7 @@ export function createLogReader(options: LogReaderOptions): RawLogReader {
         topics: follow.topics,
         start,
         onBatch: follow.onBatch,
+        onSkipped: follow.onSkipped,
         onEnded: (ending) => {
           follow.onError(endingError(ending));
         },
@@ -114,6 +121,9 @@ async function askForPositions(
   for (const topic of follow.topics) {
     for (const { partition, first, end } of await fetchBounds(options, topic)) {
       const given = follow.from.find((position) => position.topic === topic && position.partition === partition)?.offset;
+      if (given !== undefined && given < first) {
+        options.tellSkipped({ topic, partition, from: given, to: first }, follow.onSkipped);
+      }
       start.set(`${topic}/${partition}`, Math.max(first, given ?? (follow.otherwise === 'first' ? first : end)));
     }
   }
@@ -146,6 +156,7 @@ interface ReadOptions {
   /** Where each partition starts, by `<topic>/<partition>`; one that is not named starts at its first offset. */
   readonly start: ReadonlyMap<string, number>;
   readonly onBatch: (batch: LogBatch) => Promise<void> | void;
+  readonly onSkipped: OnSkipped | undefined;
   readonly onEnded: (ending: Ending) => void;
 }
 
@@ -155,6 +166,7 @@ interface ReadOptions {
  */
 class PositionedRead {
   readonly loop: ConsumerLoop;
+  readonly #reader: LogReaderOptions;
   readonly #options: ReadOptions;
   readonly #positions: Map<string, number>;
   readonly #topics: ReadonlyMap<string, EventTopic>;
@@ -166,6 +178,7 @@ class PositionedRead {
   #proven: ConsumerInstance | undefined;
 
   constructor(reader: LogReaderOptions, options: ReadOptions) {
+    this.#reader = reader;
     this.#options = options;
     this.#positions = new Map(options.start);
     this.#topics = new Map(options.topics.map((topic) => [reader.names.full(topic), topic]));
@@ -238,11 +251,24 @@ class PositionedRead {
     const at = `${batch.topic}/${batch.partition}`;
     const position = this.#positions.get(at) ?? 0;
     if (instance.isOver() || batch.nextOffset <= position) return;
+    await this.#tellIfSkipped(batch, position);
     await this.#options.onBatch(from(batch, position));
     this.#positions.set(at, batch.nextOffset);
     this.#proven = instance;
   }
+
+  /** A gap before a batch is markers and aborted records, or what retention deleted while this reader was behind: the start of the partition tells. */
+  async #tellIfSkipped(batch: LogBatch, position: number): Promise<void> {
+    if (firstOf(batch) <= position) return;
+    const { topic, partition } = batch;
+    const bounds = await fetchBounds(this.#reader, topic);
+    const to = Math.min(bounds.find((one) => one.partition === partition)?.first ?? 0, firstOf(batch));
+    if (to > position) this.#reader.tellSkipped({ topic, partition, from: position, to }, this.#options.onSkipped);
+  }
 }
+
+/** The first offset that a batch speaks of: without records only markers lie before its end. */
+const firstOf = ({ records, nextOffset }: LogBatch): number => records[0]?.offset ?? nextOffset;
 
 /** After its member joined again an instance may fetch what was handled meanwhile. */
 function from(batch: LogBatch, position: number): LogBatch {
@@ -263,6 +289,7 @@ interface BoundedOptions {
   readonly ranges: readonly Range[];
   readonly signal: AbortSignal | undefined;
   readonly onBatch: ReadOptions['onBatch'];
+  readonly onSkipped: OnSkipped | undefined;
 }
 
 /** Reads ranges of one topic and ends. An error of the handler is the error of the read. */
@@ -282,6 +309,7 @@ class BoundedRead {
       topics: [options.topic],
       start: new Map(options.ranges.map(({ partition, start }) => [`${options.topic}/${partition}`, start])),
       onBatch: (batch) => this.#take(batch),
+      onSkipped: options.onSkipped,
       onEnded: (ending) => {
         const stalled = Date.now() - this.#lastProgress > STALL_MS;
         if (ending.by === 'handler' || stalled) this.#finish(endingError(ending));

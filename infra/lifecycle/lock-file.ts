@@ -28,7 +28,11 @@ export function takeLock(path: string, purpose: string): LockResult {
         },
       };
     } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) {
+        // made, but not written: the disk is full
+        rmSync(path, { force: true });
+        throw error;
+      }
     }
     const owner = readOwner(path);
     if (owner !== undefined && sameProcessAlive(owner.pid, owner.mark)) return { taken: false, owner };

@@ -22,6 +22,7 @@ const words: Readonly<Record<ServiceState, string>> = {
   starting: 'is starting',
   catching_up: 'is catching up',
   live: 'is live',
+  incomplete: 'works, but records are missing',
   waiting: 'waits',
   stopping: 'is stopping',
   failed: 'has failed',

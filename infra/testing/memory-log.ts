@@ -129,7 +129,7 @@ export class MemoryLog {
     return {
       bounds: async (topic) =>
         this.partitionsOf(topic).map((log) => ({ partition: log.partition, first: log.first, end: log.slots.length })),
-      readToEnd: async (topic, { from, to, signal, onBatch }) => {
+      readToEnd: async (topic, { from, to, signal, onBatch, onSkipped }) => {
         const ends = this.partitionsOf(topic).map((log) =>
           Math.min(log.slots.length, to === undefined ? Infinity : (to.get(log.partition) ?? 0)),
         );
@@ -137,6 +137,7 @@ export class MemoryLog {
           let offset = from?.get(log.partition) ?? log.first;
           for (let batch = this.batchAt(log, offset, ends[index]); batch !== undefined; batch = this.batchAt(log, offset, ends[index])) {
             signal?.throwIfAborted();
+            if (offset < log.first) onSkipped?.({ topic, partition: log.partition, from: offset, to: log.first });
             await onBatch(batch);
             offset = batch.nextOffset;
           }
@@ -317,6 +318,8 @@ export class MemoryLog {
           continue;
         }
         busy = true;
+        const { topic, partition, first } = cursor.log;
+        if (cursor.offset < first) options.onSkipped?.({ topic, partition, from: cursor.offset, to: first });
         try {
           await options.onBatch(batch);
           cursor.offset = batch.nextOffset;

@@ -22,9 +22,9 @@ export interface TestHome {
   remove(): Promise<void>;
 }
 
-/** A data directory of its own, with the jars that all tests share. */
-export async function testHome(extra: Readonly<Record<string, string>> = {}): Promise<TestHome> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'turnstream-e2e-'));
+/** A data directory of its own in `parent`, with the jars that all tests share. */
+export async function testHome(extra: Readonly<Record<string, string>> = {}, parent = tmpdir()): Promise<TestHome> {
+  const dataDir = await mkdtemp(join(parent, 'turnstream-e2e-'));
   await ensureJars(localPaths(dataDir, sharedLibsDir), { toolchain: systemToolchain, logger: silentLogger });
   await mkdir(join(dataDir, 'kafka'), { recursive: true });
   await symlink(sharedLibsDir, join(dataDir, 'kafka', 'libs'));

@@ -30,7 +30,7 @@ function valuesOf(descriptor: Descriptor): string {
     case 'flag':
       return 'true, false';
     case 'whole':
-      return `whole number ${descriptor.min}..${descriptor.max}`;
+      return `whole number ${descriptor.min}..${descriptor.max}${descriptor.not === undefined ? '' : `, not ${descriptor.not}`}`;
     case 'number':
       return `number ${descriptor.min}..${descriptor.max}`;
   }

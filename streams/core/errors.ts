@@ -35,6 +35,11 @@ export const errorCodes = {
     httpStatus: 503,
     help: 'No broker answered. Roles wait with backoff; check KAFKA_BROKERS and the broker logs.',
   },
+  DISK_FULL: {
+    retriable: true,
+    httpStatus: 503,
+    help: 'The disk of TURNSTREAM_DATA_DIR is full. Nothing that was acknowledged is lost; free some space and everything goes on by itself.',
+  },
   TOPIC_MISMATCH: {
     retriable: false,
     httpStatus: 409,

@@ -79,6 +79,14 @@ export interface LogBatch {
   readonly endOffset: number;
 }
 
+/** Offsets that a reader was to read and that the log no longer has: retention deleted them. `to` is the first that is there. */
+export interface SkippedRange {
+  readonly topic: EventTopic;
+  readonly partition: number;
+  readonly from: number;
+  readonly to: number;
+}
+
 /** Reads of the log without being a lasting member of any group; only committed records are seen. */
 export interface LogReader {
   /** First and end offset of each partition. */
@@ -95,6 +103,8 @@ export interface LogReader {
       readonly to?: ReadonlyMap<number, number>;
       readonly signal?: AbortSignal;
       readonly onBatch: (batch: LogBatch) => Promise<void> | void;
+      /** Told before what lies behind the range is delivered. Without it whoever connected is told. A partition that is read from its first offset skips nothing. */
+      readonly onSkipped?: (skipped: SkippedRange) => void;
     },
   ): Promise<void>;
   /** Follows topics for ever from the given positions ('first' or 'end' where none is given). Resolves once it is reading. */
@@ -103,6 +113,8 @@ export interface LogReader {
     readonly from: readonly Position[];
     readonly otherwise: 'first' | 'end';
     readonly onBatch: (batch: LogBatch) => Promise<void> | void;
+    /** As that of readToEnd; also for what retention deletes while the reader is behind. */
+    readonly onSkipped?: (skipped: SkippedRange) => void;
     readonly onError: (error: unknown) => void;
   }): Promise<Following>;
 }

@@ -45,6 +45,11 @@ export const metricTable = {
   api_requests_total: { kind: 'counter', labels: ['route', 'status'], help: 'Requests answered.' },
   api_request_seconds: { kind: 'histogram', labels: ['route'], help: 'Duration of requests.' },
   api_live_clients: { kind: 'gauge', labels: [], help: 'Open live streams.' },
+  kafka_skipped_records_total: {
+    kind: 'counter',
+    labels: ['topic'],
+    help: 'Offsets that a reader had to pass over because retention had deleted them.',
+  },
   kafka_producer_recreated_total: { kind: 'counter', labels: [], help: 'Producers replaced after they wedged.' },
 } as const satisfies Record<
   string,
@@ -66,7 +71,15 @@ export interface Metrics {
 export const noMetrics: Metrics = { count: () => undefined, set: () => undefined, observe: () => undefined };
 
 /** Health of a role, as told to its supervisor and at /healthz. */
-export type RoleState = 'starting' | 'catching_up' | 'live' | 'waiting' | 'stopping' | 'failed';
+export type RoleState =
+  | 'starting'
+  | 'catching_up'
+  | 'live'
+  /** It works, but records are missing that it was to read. */
+  | 'incomplete'
+  | 'waiting'
+  | 'stopping'
+  | 'failed';
 
 export interface RoleStatus {
   readonly state: RoleState;

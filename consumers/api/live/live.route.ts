@@ -136,6 +136,10 @@ async function readMissed(deps: LiveDeps, client: LiveClient, topic: EventTopic)
   if (bounds.every(({ partition, end }) => (next.get(partition) ?? 0) >= end)) return;
   await deps.log.readToEnd(topic, {
     from: next,
+    // deleted between the bounds and the read: the client's gap is told by its next position
+    onSkipped: ({ partition, to: offset }) => {
+      client.skip({ topic, partition, offset });
+    },
     onBatch: async (batch) => {
       if (client.open()) await client.catchUp(await decodeBatch(deps.events, batch));
     },

@@ -1,0 +1,55 @@
+// A disk that fills up under everything that runs on one machine: nothing ends, health says why, and what was acknowledged
+// is there when there is room again.
+import { afterEach, describe, expect, it } from 'vitest';
+import { canMountDisk, smallDisk, type SmallDisk } from '../testing/small-disk.ts';
+import { command, startUp, testHome, type TestHome, type UpLine } from '../testing/up.ts';
+
+const quick = { TURNSTREAM_GROUP_SIZE: '4', TURNSTREAM_BATCH_GROUPS: '2', TURNSTREAM_LOG_LEVEL: 'error' };
+const STEPS = 10;
+
+const stepOf = ({ event, step }: UpLine): number => (event === 'progress' ? (step ?? 0) : 0);
+const isKafka = ({ service }: UpLine): boolean => service === 'kafka';
+
+describe.skipIf(!canMountDisk)('a full disk (skipped without root: it mounts a tmpfs)', { timeout: 240_000 }, () => {
+  let disk: SmallDisk;
+  let home: TestHome;
+  afterEach(async () => {
+    await disk.free();
+    await home.remove();
+    await disk.remove();
+  });
+
+  it('makes up wait, red and alive, and go on by itself when there is room', async () => {
+    disk = await smallDisk(400);
+    home = await testHome(quick, disk.dir);
+    const up = startUp(home, ['--run', 'full', '--steps', String(STEPS), '--no-eval']);
+    await up.until((line) => stepOf(line) >= 2);
+    const { apiUrl } = up.services();
+    await disk.fill();
+    await up.until((line) => line.event === 'health' && String(line['detail']).includes('is full; free some'));
+    await up.until((line) => line.event === 'exited' && isKafka(line));
+    // Kafka is tried again and again for as long as it takes
+    await expect.poll(() => up.lines.filter((line) => line.event === 'restarting' && isKafka(line)).length).toBeGreaterThan(3);
+    await disk.fill();
+    const readiness = await fetch(`${apiUrl}/readyz`);
+    expect(readiness.status).toBe(503);
+    expect(await readiness.text()).toMatch(/kafka is being started again: .*up waits: for space: the disk of .* is full/);
+    const before = up.lines.length;
+    await disk.free();
+    expect(await up.exit, up.stderr()).toBe(0);
+    const after = up.lines.slice(before);
+    expect(after.find((line) => line.event === 'health')).toMatchObject({ service: 'up', state: 'live' });
+    expect(after.at(-1)).toMatchObject({ event: 'summary', run_id: 'full', state: 'finished', steps: STEPS });
+    expect(await command(home.env, 'audit')).toMatchObject({ code: 0 });
+    expect(await command(home.env, 'ledger', 'verify', '--run', 'full')).toMatchObject({ code: 0 });
+  });
+
+  it('is named when it is full from the start', async () => {
+    disk = await smallDisk(50);
+    home = await testHome(quick, disk.dir);
+    await disk.fill();
+    const up = startUp(home, ['--steps', '1']);
+    expect(await up.exit).toBe(2);
+    expect(up.stderr()).toContain('DISK_FULL');
+  });
+});

@@ -1,0 +1,49 @@
+import type { write } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { logLinesTo } from './log-lines.ts';
+
+type Callback = (error: NodeJS.ErrnoException | null, written: number) => void;
+
+/** A descriptor that answers when it is told to. */
+function descriptor() {
+  const asked: { readonly text: string; readonly answer: Callback }[] = [];
+  const writeTo = (_fd: number, bytes: Buffer, answer: Callback): void => void asked.push({ text: bytes.toString(), answer });
+  return { asked, writeTo: { write: writeTo as unknown as typeof write } };
+}
+
+const full = Object.assign(new Error('no space'), { code: 'ENOSPC' });
+
+describe('log lines', () => {
+  it('go out in order, also those of which only a part was taken', () => {
+    const { asked, writeTo } = descriptor();
+    const lines = logLinesTo(2, writeTo);
+    for (const line of ['one\n', 'two\n', 'three\n']) lines.write(line);
+    expect(asked.map(({ text }) => text)).toEqual(['one\n']);
+    asked[0]?.answer(null, 2);
+    asked[1]?.answer(null, 2);
+    asked[2]?.answer(null, 10);
+    expect(asked.map(({ text }) => text)).toEqual(['one\n', 'e\n', 'two\nthree\n']);
+    lines.write('four\n');
+    expect(asked.at(-1)?.text).toBe('four\n');
+  });
+
+  it('that a full disk refuses are dropped and counted, and the next ones are tried', () => {
+    const { asked, writeTo } = descriptor();
+    const lines = logLinesTo(2, writeTo);
+    for (const line of ['one\n', 'two\n', 'three\n']) lines.write(line);
+    asked[0]?.answer(full, 0);
+    asked[1]?.answer(full, 0);
+    expect(asked).toHaveLength(2);
+    lines.write('four\n');
+    expect(asked[2]?.text).toMatch(/"dropped":3,"msg":"log lines were dropped"\}\nfour\n$/);
+  });
+
+  it('are bounded while nobody takes them', () => {
+    const { asked, writeTo } = descriptor();
+    const lines = logLinesTo(2, writeTo);
+    for (let count = 0; count < 100; count += 1) lines.write(`${'x'.repeat(99_999)}\n`);
+    asked[0]?.answer(null, 100_000);
+    expect(asked[1]?.text.length).toBeLessThan(4_300_000);
+    expect(asked[1]?.text.startsWith('{"level":40,')).toBe(true);
+  });
+});
