@@ -2,6 +2,7 @@
 // that the registry knows. Resolvers are made once per (writer id, reader), never per message.
 import avro from 'avsc';
 import { publishedSchemas, type EventByType, type EventType } from './generated/events.ts';
+import { countCheckOf } from './counts.ts';
 import { frame, FRAME_BYTES, schemaIdOf } from './framing.ts';
 import { layoutOf, type Layout } from './layout.ts';
 import { contentId, fullNameOf, latestSchema } from './subjects.ts';
@@ -160,10 +161,14 @@ function viewOf(schema: string, fields: readonly string[]): avro.Type {
 function makeWriter(parts: { type: EventType; writerType: avro.Type; reader: Reader }): Writer | 'incompatible' {
   const { type, writerType, reader } = parts;
   const { decoded, layout } = reader;
-  if (writerType.equals(decoded)) return { type, read: (value) => readBody(value, decoded), ...(layout === undefined ? {} : { layout }) };
+  const check = countCheckOf(decoded instanceof avro.types.RecordType ? decoded.fields.map(({ name }) => name) : []);
+  const checked = (event: unknown): unknown => (check(event), event);
+  if (writerType.equals(decoded)) {
+    return { type, read: (value) => checked(readBody(value, decoded)), ...(layout === undefined ? {} : { layout }) };
+  }
   try {
     const resolver = decoded.createResolver(writerType);
-    return { type, read: (value) => readBody(value, decoded, resolver) };
+    return { type, read: (value) => checked(readBody(value, decoded, resolver)) };
   } catch {
     return 'incompatible';
   }

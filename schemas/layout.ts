@@ -1,6 +1,7 @@
 // Where the fields of an Avro record lie in its bytes, found without making a value of any of them: a reader that only
 // moves texts from one place to another never turns them into strings.
 import { isUtf8 } from 'node:buffer';
+import { COUNTS } from './counts.ts';
 import { Cursor } from './cursor.ts';
 
 export interface Layout {
@@ -8,7 +9,7 @@ export interface Layout {
   readonly fields: readonly string[];
   /**
    * True when the bytes from `start` to the end are one record in plain form: whole numbers within their type, texts in
-   * UTF-8, no block of an array with a negative count. Such a record decodes without an error; of any other nothing is
+   * UTF-8, no block of an array with a negative count, no negative count of anything. Such a record decodes without an error; of any other nothing is
    * said.
    */
   fits(bytes: Buffer, start: number): boolean;
@@ -18,11 +19,16 @@ export interface Layout {
 
 type Schema = string | readonly Schema[] | Complex;
 
+interface Field {
+  readonly name: string;
+  readonly type: Schema;
+}
+
 interface Complex {
   readonly type: Schema;
   readonly name?: string;
   readonly items?: Schema;
-  readonly fields?: readonly { readonly name: string; readonly type: Schema }[];
+  readonly fields?: readonly Field[];
 }
 
 /** Passes over one value. Answers false when it is not in plain form; what runs past the end is found at the end. */
@@ -33,7 +39,7 @@ export function layoutOf(schema: string): Layout {
   const { fields = [] } = JSON.parse(schema) as Complex;
   const passesOf = (text: Pass): readonly Pass[] => {
     const passes = new Passes(text);
-    return fields.map(({ type }) => passes.of(type));
+    return fields.map((field) => passes.ofField(field));
   };
   const [checks, skips] = [passesOf(checkText), passesOf(skipBytes)];
   const cursor = new Cursor(Buffer.alloc(0));
@@ -120,6 +126,12 @@ class Passes {
     this.#text = text;
   }
 
+  ofField({ name, type }: Field): Pass {
+    const pass = this.of(type);
+    const isCount = COUNTS.has(name) && (type === 'int' || type === 'long');
+    return isCount ? (cursor) => isNotNegative(cursor) && pass(cursor) : pass;
+  }
+
   of(type: Schema): Pass {
     if (typeof type === 'string') return this.#ofName(type);
     if (isUnion(type)) return passUnion(type.map((branch) => this.of(branch)));
@@ -134,11 +146,14 @@ class Passes {
   }
 
   #ofRecord({ name = '', fields = [] }: Complex): Pass {
-    const pass = passAll(fields.map((field) => this.of(field.type)));
+    const pass = passAll(fields.map((field) => this.ofField(field)));
     this.#named.set(name, pass);
     return pass;
   }
 }
+
+/** Avro keeps the sign in the lowest bit. */
+const isNotNegative = ({ bytes, at }: Cursor): boolean => ((bytes[at] ?? 0) & 1) === 0;
 
 const isUnion = (type: readonly Schema[] | Complex): type is readonly Schema[] => Array.isArray(type);
 

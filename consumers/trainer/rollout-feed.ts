@@ -107,13 +107,7 @@ export function createRolloutFeed(deps: FeedDeps): RolloutFeed {
         if (end > at) targets.set(partition, end);
       }
       noteProgress();
-      following = await deps.log.follow({
-        topics: ['rollouts'],
-        from,
-        otherwise: 'first',
-        onBatch,
-        onError: deps.onError,
-      });
+      following = await deps.log.follow({ topics: ['rollouts'], from, otherwise: 'first', onBatch, onError: deps.onError });
     },
     async exclusively(work) {
       const turn = gate.then(work);

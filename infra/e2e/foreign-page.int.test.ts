@@ -1,0 +1,169 @@
+// No request of a web page of another origin reaches data or a statement on any port that `up` opens, or on those of a role
+// and of `turnstream retrieval`: a real Chromium, in every way that a page has to send one.
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { withKnownAddresses } from '../app/addresses.ts';
+import { connectWarehouse } from '../app/connections.ts';
+import { loadConfig } from '../config/load.ts';
+import type { RoleStatus } from '../../streams/core/telemetry.ts';
+import { startHealthServer, type HealthServer } from '../http/health-server.ts';
+import { startUp, testHome, type TestHome, type UpProcess } from '../testing/up.ts';
+import { startRetrievalServer, type RetrievalServer } from '../web/retrieval-server.ts';
+import {
+  chromium,
+  FOREIGN_NAME,
+  listeningPorts,
+  startForeignSite,
+  startOpenPort,
+  typed,
+  type ForeignSite,
+  type OpenPort,
+  type Plan,
+} from './foreign-page.ts';
+
+const quick = { TURNSTREAM_GROUP_SIZE: '4', TURNSTREAM_BATCH_GROUPS: '2', TURNSTREAM_LOG_LEVEL: 'error' };
+const evil = 'CREATE TABLE default.evil (x UInt8) ENGINE = Memory';
+const subject = 'evil-value';
+
+const json = JSON.stringify({ query: 'SELECT 1', schema: '"string"', queries: ['capital'], urls: ['factbook://europe/austria'] });
+
+/** Requests by route and status, as the API counts them; those of this test are of /metrics, /readyz and of what it asks below. */
+async function requestsOf(apiUrl: string): Promise<ReadonlyMap<string, number>> {
+  const text = await (await fetch(`${apiUrl}/metrics`)).text();
+  const lines = [...text.matchAll(/^turnstream_api_requests_total\{([^}]*)\} (\d+)/gm)];
+  return new Map(lines.map(([, labels = '', count]) => [labels, Number(count)]));
+}
+
+const linux = process.platform === 'linux';
+
+describe.skipIf(chromium === undefined || !linux)('a page of another origin (skipped without Chromium)', { timeout: 300_000 }, () => {
+  let home: TestHome;
+  let up: UpProcess;
+  let site: ForeignSite;
+  let open: OpenPort;
+  let health: HealthServer;
+  let retrieval: RetrievalServer;
+  let apiUrl = '';
+  let ports: readonly number[] = [];
+  const calls: string[] = [];
+
+  const planFor = (some: readonly number[], canary: number): Plan => {
+    const statement = `SELECT * FROM url('http://127.0.0.1:${canary}/stolen', LineAsString)`;
+    const paths = [
+      ...['/v1/runs', '/v1/live', '/v1/sql', '/metrics', `/registry/subjects/${subject}/versions`, '/retrieve'],
+      ...[evil, statement].map((text) => `/?query=${encodeURIComponent(text)}`),
+    ];
+    return { urls: some.flatMap((port) => paths.map((path) => `http://127.0.0.1:${port}${path}`)), statement: evil, json };
+  };
+
+  beforeAll(async () => {
+    home = await testHome(quick);
+    up = startUp(home, ['--run', 'doors', '--no-eval']);
+    await up.until(({ event, step }) => event === 'progress' && (step ?? 0) >= 1);
+    await vi.waitFor(
+      async () => {
+        expect((await fetch(`${up.services().apiUrl}/readyz`)).status).toBe(200);
+      },
+      { timeout: 60_000, interval: 200 },
+    );
+    ({ apiUrl } = up.services());
+    [site, open] = await Promise.all([startForeignSite(), startOpenPort()]);
+    const status = (): RoleStatus => {
+      calls.push('status');
+      return { state: 'live', detail: '', figures: {} };
+    };
+    const metricsText = (): Promise<string> => Promise.resolve(String(calls.push('metrics')));
+    health = await startHealthServer({ host: '127.0.0.1', port: 0, role: 'worker', status, sinceMs: () => 0, metricsText });
+    const retrieve = (): Promise<[]> => Promise.resolve(calls.push('retrieve')).then(() => []);
+    const access = (): Promise<undefined> => Promise.resolve(calls.push('access')).then(() => undefined);
+    retrieval = await startRetrievalServer({ retrieve, access }, { host: '127.0.0.1', port: 0 });
+    const pids = [up.pid, ...Object.values(up.services().processes)];
+    ports = [...new Set([...pids.flatMap(listeningPorts), health.port, Number(new URL(retrieval.url).port)])];
+  }, 180_000);
+
+  afterAll(async () => {
+    await Promise.all([site.close(), open.close(), health.close(), retrieval.close()]);
+    up.signal('SIGTERM');
+    await up.exit;
+    await home.remove();
+  });
+
+  it('sees a user who types the address let in', async () => {
+    expect(await typed(`${apiUrl}/v1/runs`)).toContain('doors');
+    expect(await typed(apiUrl.replace('127.0.0.1', 'localhost') + '/healthz')).toContain('alive');
+  });
+
+  it('sees a name that was pointed at this machine refused', async () => {
+    const text = await typed(`${apiUrl.replace('127.0.0.1', FOREIGN_NAME)}/v1/runs`);
+    expect(text).toContain('FOREIGN_ORIGIN');
+    expect(text).not.toContain('doors');
+  });
+
+  it('can reach a port that has no door, in many ways', async () => {
+    const { read } = await site.attack('127.0.0.1', planFor([open.port], open.port));
+    const expected = [
+      'GET iframe',
+      'GET image',
+      'GET script',
+      'GET empty',
+      'POST empty',
+      'HEAD empty',
+      'POST iframe',
+      'PUT empty',
+      'QUERY empty',
+    ];
+    expect([...open.seen]).toEqual(
+      expect.arrayContaining([...expected, 'GET style', 'upgrade', 'DELETE empty', 'GET object', 'GET video']),
+    );
+    expect(read.length).toBeGreaterThan(5);
+  });
+
+  it.each(['127.0.0.1', 'localhost', FOREIGN_NAME])('reads nothing and does nothing from http://%s', async (host) => {
+    const urlsOfUp = [apiUrl, up.services().clickhouseUrl, ...up.services().kafkaBrokers.map((broker) => `tcp://${broker}`)];
+    for (const url of urlsOfUp) expect(ports).toContain(Number(new URL(url).port));
+    const canary = await startOpenPort();
+    const before = await requestsOf(apiUrl);
+    const { read, ways } = await site.attack(host, planFor(ports, canary.port));
+    expect(ways.length).toBeGreaterThan(40);
+    expect(read).toEqual([]);
+    expect(calls).toEqual([]);
+    expect([...canary.seen]).toEqual([]);
+    const after = [...(await requestsOf(apiUrl))].filter(([labels, count]) => count > (before.get(labels) ?? 0)).map(([labels]) => labels);
+    const mine = /route="\/(metrics|readyz)",status="200"/;
+    expect(after.filter((labels) => !labels.includes('status="403"') && !mine.test(labels))).toEqual([]);
+    expect(after.some((labels) => labels.includes('status="403"'))).toBe(true);
+    expect(await (await fetch(`${apiUrl}/registry/subjects`)).json()).not.toContain(subject);
+    await canary.close();
+  });
+
+  it('leaves no table and takes no broker down', async () => {
+    const store = connectWarehouse(withKnownAddresses(loadConfig(home.env)));
+    expect(await store.query("SELECT name FROM system.tables WHERE name = 'evil'")).toEqual([]);
+    await store.close();
+    expect((await fetch(`${apiUrl}/readyz`)).status).toBe(200);
+  });
+
+  it('finds ports of Kafka that take HTTP for a request of over 100 MB, and hang up', async () => {
+    for (const method of ['GET', 'POST', 'PUT', 'OPTIONS']) {
+      for (const broker of up.services().kafkaBrokers) {
+        expect(await answerTo(Number(broker.split(':')[1]), `${method} / HTTP/1.1\r\nHost: x\r\n\r\n\0\0\0\x14`)).toBe('');
+      }
+    }
+  });
+});
+
+/** What a port says before it hangs up. */
+function answerTo(port: number, bytes: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
+    let text = '';
+    socket.setTimeout(10_000, () => {
+      reject(new Error('it does not hang up'));
+    });
+    socket.on('data', (part: Buffer) => (text += part.toString()));
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      resolve(text);
+    });
+  });
+}

@@ -1,0 +1,32 @@
+// Counts in events: a number of tokens, turns or calls is never negative. Schemas cannot say so, and one event that lies
+// would spoil every sum that it is in, so such an event is read as one that cannot be decoded.
+
+/** Fields that count something, by name, in every event and in the records inside of it. */
+export const COUNTS: ReadonlySet<string> = new Set([
+  'prompt_tokens',
+  'completion_tokens',
+  'tokens',
+  'turns',
+  'tool_calls',
+  'tool_errors',
+  'result_chars',
+]);
+
+interface Spans {
+  readonly policy_spans?: readonly { readonly tokens: number }[];
+}
+
+/** Checks the counts of decoded events of one schema or view; throws RangeError for a negative one. */
+export function countCheckOf(fields: readonly string[]): (event: unknown) => void {
+  const counts = fields.filter((name) => COUNTS.has(name));
+  const hasSpans = fields.includes('policy_spans');
+  return (event) => {
+    const values = event as Readonly<Record<string, number>>;
+    for (const name of counts)
+      if ((values[name] ?? 0) < 0) throw new RangeError(`${name} is ${values[name] ?? 0}, and counts are not negative`);
+    if (!hasSpans) return;
+    for (const { tokens } of (event as Spans).policy_spans ?? []) {
+      if (tokens < 0) throw new RangeError(`a policy span has ${tokens} tokens, and counts are not negative`);
+    }
+  };
+}
