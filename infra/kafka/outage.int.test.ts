@@ -1,4 +1,5 @@
 // The broker is killed and comes back: everything heals by itself, nothing is lost.
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createCodec } from '../../schemas/codec.ts';
 import { isPlatformError } from '../../streams/core/errors.ts';
@@ -81,6 +82,36 @@ describe('an outage of the broker', () => {
     expect(followed.length).toBe(new Set(followed).size);
     await kafka.ping();
     await expect.poll(async () => (await kafka.lag('own.takers', 'rollouts')).map(({ lag }) => lag)).toEqual([0, 0]);
+  });
+
+  it('may be a broker that is frozen for a minute: nothing is lost, doubled or given up', { timeout: 240_000 }, async () => {
+    const { broker, kafka } = await connectOwn();
+    onTestFinished(() => void process.kill(broker.pid, 'SIGCONT'));
+    const [writer, followed, taken] = [await kafka.writer(), [] as string[], [] as string[]];
+    const onBatch = (batch: LogBatch): void => void followed.push(...idsOf(batch));
+    await kafka.reader().follow({ topics: ['rollouts'], from: [], otherwise: 'first', onBatch, onError: () => undefined });
+    await kafka.group().start({
+      group: 'own.frozen',
+      topics: ['rollouts'],
+      onBatch: async (batch, session) => {
+        await session.commit([{ topic: 'rollouts', partition: batch.partition, offset: batch.nextOffset }]);
+        taken.push(...idsOf(batch));
+      },
+      onError: () => undefined,
+    });
+    await writer.append([heartbeat('before')]);
+    await expect.poll(() => [followed.length, taken.length], { timeout: 30_000 }).toEqual([1, 1]);
+    process.kill(broker.pid, 'SIGSTOP');
+    const heap = process.memoryUsage().heapUsed;
+    const ids = Array.from({ length: 1_000 }, (_, index) => `during-${index}`);
+    const appending = Promise.all(ids.map((id) => writer.append([heartbeat(id)])));
+    await delay(60_000);
+    expect(process.memoryUsage().heapUsed - heap).toBeLessThan(100_000_000);
+    process.kill(broker.pid, 'SIGCONT');
+    await appending;
+    const all = ['before', ...ids].sort();
+    await expect.poll(() => [...followed].sort(), { timeout: 60_000 }).toEqual(all);
+    await expect.poll(() => [...new Set(taken)].sort(), { timeout: 60_000 }).toEqual(all);
   });
 
   it('leaves a transaction undecided, and the writer of it only goes on after another look at the log', { timeout: 120_000 }, async () => {

@@ -16,7 +16,8 @@ const textBytes = (text: string): number => Buffer.byteLength(text) + 5;
 export function cutUtf8(text: string, maxBytes: number): string {
   if (Buffer.byteLength(text) <= maxBytes) return text;
   let end = Math.max(0, Math.floor(maxBytes));
-  const bytes = Buffer.from(text);
+  // a character takes a byte at least: what is beyond need not be encoded, however long the text is
+  const bytes = Buffer.from(text.slice(0, end + 1));
   while (end > 0 && isContinuation(bytes[end])) end -= 1;
   return bytes.toString('utf8', 0, end);
 }

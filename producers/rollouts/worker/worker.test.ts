@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { PolicyTurn } from '../../../streams/core/agents.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
@@ -32,6 +33,23 @@ const eventually = (check: () => void): Promise<void> => vi.waitFor(check, { tim
 const tasks = (count: number, fields = {}) => Array.from({ length: count }, (_, index) => requested({ trajectory: `g${index}.0` }, fields));
 
 describe('a worker', () => {
+  it('records a tool result of 100 MB with its length and hash, cut to what a record takes, and keeps nothing of it', async () => {
+    const text = 'Vienna. '.repeat(12_500_000);
+    const log = new MemoryLog();
+    await run(log, { policy: searchThenAnswer(1), tools: toolsOf(() => toolResult({ text })) });
+    await request(log.writer(), tasks(1));
+    await vi.waitFor(
+      () => {
+        expect(endOf(rolloutsOf(log).attempts.get('g0.0/0'))).toMatchObject({ status: 'answered', turns: 2 });
+      },
+      { timeout: 20_000, interval: 20 },
+    );
+    const turn = rolloutsOf(log).attempts.get('g0.0/0')?.[1];
+    const result_sha256 = createHash('sha256').update(text).digest('hex');
+    expect(turn?.event).toMatchObject({ tool: 'search', status: 'ok', truncated: true, result_chars: text.length, result_sha256 });
+    for (const { value } of log.records('rollouts')) expect(value?.length ?? 0).toBeLessThan(900_000);
+  });
+
   it('claims, starts, goes on and finishes in named steps', async () => {
     const log = new MemoryLog({ partitions: { tasks: 1 } });
     const { points, effects, reach, effect } = watchPoints();
