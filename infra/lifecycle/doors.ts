@@ -13,7 +13,7 @@ export interface Door {
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
 
 /** True when only programs on this machine can connect to the address. */
-export const isLoopback = (host: string): boolean => LOOPBACK.has(host);
+const isLoopback = (host: string): boolean => LOOPBACK.has(host);
 
 /** The host name of a Host header in lower case, without port and brackets; undefined when it is none. */
 function nameIn(host: string | undefined): string | undefined {
