@@ -62,8 +62,12 @@ export async function startForeignSite(): Promise<ForeignSite> {
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '', 'http://any');
     if (url.pathname === '/redirect') response.writeHead(307, { location: url.searchParams.get('to') ?? '' }).end();
-    else if (url.pathname === '/report') void bodyOf(request).then((text) => (response.end(), report(text)));
-    else response.writeHead(200, { 'content-type': 'text/html' }).end(page);
+    else if (url.pathname === '/report') {
+      void bodyOf(request).then((text) => {
+        response.end();
+        report(text);
+      });
+    } else response.writeHead(200, { 'content-type': 'text/html' }).end(page);
   });
   const port = await listen(server);
   return {
@@ -100,7 +104,7 @@ export interface OpenPort {
 export async function startOpenPort(): Promise<OpenPort> {
   const seen = new Set<string>();
   const server = createServer((request, response) => {
-    seen.add(`${request.method ?? ''} ${String(request.headers['sec-fetch-dest'] ?? '')}`);
+    seen.add(`${request.method ?? ''} ${request.headers['sec-fetch-dest'] ?? ''}`);
     if (request.headers['upgrade'] !== undefined) seen.add('upgrade');
     response.writeHead(200, {
       'access-control-allow-origin': request.headers.origin ?? '*',

@@ -52,10 +52,10 @@ describe.skipIf(process.platform !== 'linux')('secrets under up (skipped where t
   });
 
   it('are given to who uses them and to nobody else', async () => {
-    const settings = secretKeys.map((key) => [descriptors[key].env, valueOf(key)]);
+    const settings = secretKeys.map((key): [string, string] => [descriptors[key].env, valueOf(key)]);
     home = await testHome({
       ...{ TURNSTREAM_GROUP_SIZE: '4', TURNSTREAM_BATCH_GROUPS: '2', TURNSTREAM_LOG_LEVEL: 'error' },
-      ...Object.fromEntries([...settings, ...foreign.map((name) => [name, markOf(name)])]),
+      ...Object.fromEntries([...settings, ...foreign.map((name): [string, string] => [name, markOf(name)])]),
     });
     up = startUp(home, ['--run', 'secrets']);
     const names = ['kafka', 'store', 'trainer', 'worker-1', 'api', 'warehouse', 'evaluator-before'];

@@ -83,7 +83,7 @@ export function spawnDetached(command: string, args: readonly string[], options:
   try {
     return spawn(command, args, {
       cwd: options.cwd,
-      env: inheritedEnv('java', process.env),
+      env: inheritedEnv('java'),
       detached: true,
       stdio: ['ignore', output, output],
     });

@@ -26,6 +26,7 @@ const kinds = {
   connected: [...SYSTEM, ...RUNTIME, ...PROXIES, ...TENSORS],
 } as const;
 
-/** The part of `parent` that a child of this kind inherits. */
-export const inheritedEnv = (kind: keyof typeof kinds, parent: Env): Env =>
+/** The part of `parent` that a child of this kind inherits; of the environment of this process unless given. */
+// eslint-disable-next-line no-restricted-properties -- it is handed on, not read
+export const inheritedEnv = (kind: keyof typeof kinds, parent: Env = process.env): Env =>
   Object.fromEntries(Object.entries(parent).filter(([name]) => kinds[kind].some((pattern) => pattern.test(name))));
