@@ -6,7 +6,7 @@ import { PlatformError } from '../../streams/core/errors.ts';
 import type { Architecture, Checkpoint } from '../../streams/core/learning.ts';
 import type { EventReader, LogReader } from '../../streams/core/ports.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
-import { ofRun } from './recover.ts';
+import { ofRun } from './find-ledger.ts';
 import type { TrainedBatch } from './committer.ts';
 
 /** Where weights live that do not fit into a record. */
@@ -54,9 +54,9 @@ export interface CheckpointDeps {
 /** A version and the hashes that the ledger names for it. */
 export type NamedVersion = Pick<RunState, 'runId' | 'version' | 'weightsSha256' | 'optimizerSha256'>;
 
-/** The checkpoint of a version, the newest of a run. Throws WEIGHTS_MISMATCH when it is missing or does not hash to what the ledger says. */
-export async function restoreCheckpoint(deps: CheckpointDeps, state: NamedVersion): Promise<Checkpoint> {
-  return checkpointOf(await findPolicy(deps, state), state, deps.weights);
+/** The checkpoint of a version, the newest of a run, which published nothing before the offset `from`. Throws WEIGHTS_MISMATCH when it is missing or does not hash to what the ledger says. */
+export async function restoreCheckpoint(deps: CheckpointDeps, state: NamedVersion, from = 0): Promise<Checkpoint> {
+  return checkpointOf(await findPolicy(deps, state, from), state, deps.weights);
 }
 
 /** The checkpoint that a policy published, checked against what the ledger names of its version. */
@@ -77,10 +77,10 @@ export async function checkpointOf(event: PolicyPublished | undefined, state: Na
   return { weights: Buffer.from(weights), optimizer: Buffer.from(optimizer) };
 }
 
-async function findPolicy(deps: CheckpointDeps, state: NamedVersion): Promise<PolicyPublished | undefined> {
+async function findPolicy(deps: CheckpointDeps, state: NamedVersion, start: number): Promise<PolicyPublished | undefined> {
   const bounds = await deps.log.bounds('policies');
-  const tail = new Map(bounds.map(({ partition, first, end }) => [partition, Math.max(first, end - TAIL_RECORDS)]));
-  return (await scan(deps, state, tail)) ?? (await scan(deps, state, new Map()));
+  const tail = new Map(bounds.map(({ partition, first, end }) => [partition, Math.max(first, start, end - TAIL_RECORDS)]));
+  return (await scan(deps, state, tail)) ?? (await scan(deps, state, new Map([[0, start]])));
 }
 
 async function scan(deps: CheckpointDeps, state: NamedVersion, from: ReadonlyMap<number, number>): Promise<PolicyPublished | undefined> {

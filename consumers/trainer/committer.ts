@@ -1,7 +1,7 @@
 // Turns decisions into one transaction each and folds them back into the state, exactly as a restart would. When a
 // commit fails nobody knows whether it happened: the error ends this trainer, and the next one reads the log.
 import { inStep, reachNothing, type ReachPoint } from '../../streams/core/crash-points.ts';
-import type { OutgoingEvent, Position, TransactionalWriter, Appended } from '../../streams/core/ports.ts';
+import type { Appended, OutgoingEvent, Position, RunStart, TransactionalWriter } from '../../streams/core/ports.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
 import type { AccountedTrajectory } from '../../streams/batch/batch.ts';
 import { discardsOf, type Discard } from '../../streams/batch/discards.ts';
@@ -27,6 +27,8 @@ export interface CommitDeps {
   readonly writer: TransactionalWriter;
   /** Group that the input offsets are committed to. */
   readonly offsetsGroup: string;
+  /** Where the run begins in what it writes: committed too, so that the next start knows. */
+  readonly start: RunStart;
   readonly metrics: Metrics;
   readonly nowMs: () => number;
   readonly reach?: ReachPoint;
@@ -68,7 +70,7 @@ export function createCommitter(deps: CommitDeps): Committer {
     const from = deps.nowMs();
     const appended = await deps.writer.commit({
       events: [...entries, ...others],
-      ...(resume === undefined ? {} : { offsets: { group: deps.offsetsGroup, positions: positionsOf(resume) } }),
+      ...(resume === undefined ? {} : { offsets: { group: deps.offsetsGroup, positions: positionsOf(resume, deps.start) } }),
     });
     const tookMs = deps.nowMs() - from;
     metrics.observe('trainer_transaction_seconds', {}, tookMs / 1000);
@@ -128,11 +130,12 @@ const publishedBy = (author: Author, policy: TrainedBatch['policy']): OutgoingEv
   },
 });
 
-function positionsOf(resume: Resume): readonly Position[] {
+function positionsOf(resume: Resume, start: RunStart): readonly Position[] {
   return [
     ...resume.rollouts.map((position) => ({ topic: 'rollouts' as const, ...position })),
     ...resume.tasks.map((position) => ({ topic: 'tasks' as const, ...position })),
-    { topic: 'training', partition: 0, offset: resume.ledger_offset },
+    { topic: 'training', partition: 0, offset: start.training },
+    { topic: 'policies', partition: 0, offset: start.policies },
   ];
 }
 
@@ -190,7 +193,8 @@ function addPlan(deps: CommitDeps, ledger: LedgerWriter, plan: Plan): readonly O
 }
 
 function addExpiry(deps: CommitDeps, ledger: LedgerWriter, { trajectory, attempt, reason }: Expiry): readonly TrajectoryRequested[] {
-  const next = attempt + 1 < deps.settings.maxAttempts ? attempt + 1 : -1;
+  const isLast = reason === 'question_gone' || attempt + 1 >= deps.settings.maxAttempts;
+  const next = isLast ? -1 : attempt + 1;
   ledger.add('TrajectoryExpired', {
     group_id: trajectory.request.group_id,
     trajectory_id: trajectory.id,

@@ -1,18 +1,20 @@
 import type { Codec } from '../../schemas/codec.ts';
 import type { ReachPoint } from '../../streams/core/crash-points.ts';
 import type { Architecture, Learner } from '../../streams/core/learning.ts';
-import type { EventReader, GroupOffsets, Logger, LogReader, TransactionalWriter } from '../../streams/core/ports.ts';
+import type { EventReader, GroupOffsets, Logger, LogReader, RunIndex, TransactionalWriter } from '../../streams/core/ports.ts';
 import type { Metrics, ReportStatus } from '../../streams/core/telemetry.ts';
 import type { SnapshotStore } from './snapshot.ts';
 import type { WeightsStore } from './checkpoints.ts';
 import type { TrainingQuestions } from './questions.ts';
-import type { RunSettings } from './settings.ts';
+import type { RunSettings, WorkerSettings } from './settings.ts';
 
 /** What a trainer needs of the world. */
 export interface TrainerDeps {
   readonly runId: string;
   readonly producer: string;
   readonly settings: RunSettings;
+  /** Settings of the workers that change what is learned, by name; a run goes on with no others. Not compared unless given. */
+  readonly workerSettings?: WorkerSettings;
   readonly architecture: Architecture;
   readonly log: LogReader;
   readonly events: EventReader;
@@ -23,6 +25,8 @@ export interface TrainerDeps {
   readonly openWriter: () => Promise<TransactionalWriter>;
   readonly offsets: GroupOffsets;
   /** Consumer groups: this trainer's committed offsets, and the workers of the run. */
+  /** Where runs begin; the whole of `training` is looked through unless given. */
+  readonly index?: RunIndex;
   readonly groups: { readonly trainer: string; readonly workers: string };
   readonly learner: Learner;
   readonly weights: WeightsStore;

@@ -108,7 +108,11 @@ async function play(script: Script, own: Partial<RunSettings>, over: (play: Omit
         close: async () => undefined,
       },
       weights: { put: async (sha256) => `memory:${sha256}`, get: async () => Buffer.alloc(0) },
-      questions: async () => ({ count: 1, at: () => ({ question_id: 'q-0', question: 'Which?', answers: ['a'], aug_answers: [] }) }),
+      questions: async () => ({
+        count: 1,
+        find: () => undefined,
+        at: () => ({ question_id: 'q-0', question: 'Which?', answers: ['a'], aug_answers: [] }),
+      }),
       // passes quickly, so that deadlines come without waiting for them
       nowMs: () => (now += 150),
       logger: silentLogger,

@@ -8,7 +8,7 @@ import { spansOf, type Attempt } from '../../streams/trajectory/attempt.ts';
 import type { AccountedTrajectory } from '../../streams/batch/batch.ts';
 import type { Discard } from '../../streams/batch/discards.ts';
 import type { RunSettings } from './settings.ts';
-import type { TrainingQuestions } from './questions.ts';
+import type { AskedQuestion, TrainingQuestions } from './questions.ts';
 import type { Unchained } from './ledger-writer.ts';
 
 const stalenessFields = (staleness: Staleness) => ({
@@ -73,8 +73,12 @@ export function discardFields(
   };
 }
 
-const mean = (values: readonly number[]): number =>
-  values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
+/** Finite for any finite values: where their sum is not, each is divided first. */
+function mean(values: readonly number[]): number {
+  if (values.length === 0) return 0;
+  const sum = values.reduce((total, value) => total + value, 0);
+  return Number.isFinite(sum) ? sum / values.length : values.reduce((total, value) => total + value / values.length, 0);
+}
 
 /** Metrics of a step: of its batch, its token ages and its update. */
 export function stepMetrics(batch: readonly AccountedTrajectory[], ages: TokenAges, update: UpdateMetrics): StepMetrics {
@@ -108,13 +112,16 @@ interface RequestContext {
   readonly now: number;
 }
 
-const requestEventId = (id: string, attempt: number): string => `${id}/${attempt}/request`;
+export const requestEventId = (id: string, attempt: number): string => `${id}/${attempt}/request`;
 
 /** The requests of a newly admitted group. */
-export function groupRequests(context: RequestContext, index: number): readonly TrajectoryRequested[] {
+export function groupRequests(
+  context: RequestContext,
+  index: number,
+  question: AskedQuestion = context.questions.at(index),
+): readonly TrajectoryRequested[] {
   const { runId, settings } = context;
   const groupId = groupIdFor(runId, index);
-  const question = context.questions.at(index);
   return Array.from({ length: settings.groupSize }, (_, sample) => ({
     event_id: requestEventId(trajectoryId(groupId, sample), 0),
     run_id: runId,

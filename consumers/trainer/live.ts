@@ -11,7 +11,7 @@ import { placeWorkers } from './task-start.ts';
 import type { TrainerDeps, TrainerEnd } from './deps.ts';
 import { summariseAges } from '../../streams/staleness/staleness.ts';
 import { messageOf } from '../../streams/core/errors.ts';
-import type { TransactionalWriter } from '../../streams/core/ports.ts';
+import type { GroupOffsets, TransactionalWriter } from '../../streams/core/ports.ts';
 import { packSnapshot, type SnapshotStore } from './snapshot.ts';
 import type { Wake } from './wake.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
@@ -34,6 +34,8 @@ export interface Life extends TrainerDeps {
   readonly feed: RolloutFeed;
   readonly liveness: Liveness;
   readonly wake: Wake;
+  /** What the log no longer held when this trainer started; empty when all was there. */
+  readonly notice: string;
 }
 
 interface Training {
@@ -138,7 +140,13 @@ async function lookAtClaims(life: Life, loop: Loop): Promise<void> {
   const committed = await life.offsets.fetch(life.groups.workers, 'tasks');
   loop.placed ??= new Set();
   await placeWorkers(life, committed, loop.placed);
-  life.liveness.claimed(new Map(committed.map(({ partition, offset }) => [partition, offset])));
+  life.liveness.claimed(await passed(life, committed));
+}
+
+/** Tasks before these offsets were claimed, or deleted before anybody claimed them. */
+async function passed({ log }: Life, committed: Awaited<ReturnType<GroupOffsets['fetch']>>): Promise<ReadonlyMap<number, number>> {
+  const firsts = new Map((await log.bounds('tasks')).map(({ partition, first }) => [partition, first]));
+  return new Map(committed.map(({ partition, offset }) => [partition, Math.max(offset, firsts.get(partition) ?? 0)]));
 }
 
 function beginTraining(life: Life, loop: Loop, plan: Plan): void {
@@ -164,8 +172,8 @@ async function train(life: Life, batch: PreparedBatch): Promise<TrainedBatch> {
 
 async function finishRun(life: Life): Promise<TrainerEnd> {
   const { version, counters } = life.state;
-  const { groupSize } = life.used;
-  const totals = { trained: counters.trainedGroups * groupSize, discarded: counters.discardedGroups * groupSize };
+  const { admittedTrajectories: admitted, trainedTrajectories: trained, closedTrajectories: closed } = counters;
+  const totals = { admitted, trained, discarded: closed - trained, open: admitted - closed };
   await life.feed.exclusively(() => life.committer.finish({ steps: version, version, reason: 'steps_reached', ...totals }));
   await life.snapshots?.remove();
   return { kind: 'finished', version };
@@ -184,7 +192,7 @@ function reportStep(life: Life, trained: TrainedBatch, commitMs: number): void {
   );
   life.report({
     state: 'live',
-    detail: '',
+    detail: life.notice,
     figures: {
       step: life.state.version,
       steps: life.used.steps,
@@ -203,5 +211,5 @@ function reportState(life: Life): void {
   life.metrics.set('trainer_open_groups', { state: 'running' }, state.groups.size - state.decided.size);
   life.metrics.set('trainer_open_groups', { state: 'ready' }, state.decided.size);
   const figures = { step: state.version, running: state.groups.size - state.decided.size, ready: state.decided.size, lag: feed.lag };
-  life.report({ state: feed.caughtUp ? 'live' : 'catching_up', detail: feed.caughtUp ? '' : 'refolding rollouts', figures });
+  life.report({ state: feed.caughtUp ? 'live' : 'catching_up', detail: feed.caughtUp ? life.notice : 'refolding rollouts', figures });
 }

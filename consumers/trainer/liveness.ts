@@ -1,10 +1,10 @@
 // Which attempts are to be given up. Heard-of times are those of this process (a restart gives everybody a new
 // deadline); the decision itself is recorded as TrajectoryExpired and never made a second time.
 import type { RunState } from '../../streams/run/run-state.ts';
-import type { Trajectory } from '../../streams/group/group.ts';
+import { isRequestLost, type Trajectory } from '../../streams/group/group.ts';
 import { statusOf, type Attempt } from '../../streams/trajectory/attempt.ts';
 
-export type ExpiryReason = 'silent' | 'wall_clock' | 'lost_claim' | 'unusable';
+export type ExpiryReason = 'silent' | 'wall_clock' | 'lost_claim' | 'lost_request' | 'question_gone' | 'unusable';
 
 export interface Expiry {
   readonly trajectory: Trajectory;
@@ -36,6 +36,7 @@ export function createLiveness(options: { readonly silenceMs: number }): Livenes
 
   /** Asked twice at one time it says the same twice: a plan may be made again before it is carried out. */
   function ofUnstarted(trajectory: Trajectory, nowMs: number, seen: Map<string, number>): ExpiryReason | undefined {
+    if (isRequestLost(trajectory)) return trajectory.request.question === '' ? 'question_gone' : 'lost_request';
     waiting = true;
     const taken = (claims.get(trajectory.requestPartition) ?? 0) > trajectory.requestOffset;
     if (!taken) return undefined;
@@ -53,8 +54,9 @@ export function createLiveness(options: { readonly silenceMs: number }): Livenes
 
   function reasonFor(trajectory: Trajectory, nowMs: number, seen: Map<string, number>): ExpiryReason | undefined {
     const attempt = trajectory.attempts.get(trajectory.request.attempt);
+    if (attempt !== undefined && statusOf(attempt) === 'unusable') return 'unusable';
     if (attempt === undefined || attempt.workerId === '') return ofUnstarted(trajectory, nowMs, seen);
-    return statusOf(attempt) === 'unusable' ? 'unusable' : ofRunning(trajectory, attempt, nowMs);
+    return ofRunning(trajectory, attempt, nowMs);
   }
 
   return {

@@ -11,6 +11,8 @@ export interface TrainingQuestions {
   readonly count: number;
   /** The question of the group that is admitted as number `index`; the same for ever. */
   at(index: number): AskedQuestion;
+  /** Undefined when the dataset has no such question. */
+  find(questionId: string): AskedQuestion | undefined;
 }
 
 export interface QuestionDeps {
@@ -35,6 +37,7 @@ export async function loadTrainingQuestions(deps: QuestionDeps, dataset: string,
   const questions = [...byId.values()].sort((a, b) => (a.question_id < b.question_id ? -1 : 1));
   return {
     count: questions.length,
+    find: (questionId) => byId.get(questionId),
     at(index) {
       const question = questions[questions.length === 0 ? -1 : questionAt(seed, index, questions.length)];
       if (question !== undefined) return question;

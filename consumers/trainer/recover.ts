@@ -1,128 +1,84 @@
 // Rebuilds the state of a run from the log after this process became its only writer: nothing that it reads of the
 // ledger and the tasks can change any more.
-import { bodyOf } from '../../schemas/framing.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
-import type { EventReader, LogReader, LogRecord, Position } from '../../streams/core/ports.ts';
-import { entryHash, isLedgerType, type LedgerEntry } from '../../streams/ledger/chain.ts';
-import { foldLedger, foldTask, raise } from '../../streams/run/fold.ts';
+import type { LogReader, Position, RunStart } from '../../streams/core/ports.ts';
+import { foldTask, raise } from '../../streams/run/fold.ts';
 import { newRunState, type RunState } from '../../streams/run/run-state.ts';
-import type { Resume } from '../../schemas/generated/events.ts';
-import { unpackSnapshot, type SnapshotStore } from './snapshot.ts';
+import { findLedger, ofRun, type FoldedLedger, type LedgerSource } from './find-ledger.ts';
 
-export interface RecoverDeps {
-  readonly runId: string;
-  readonly log: LogReader;
-  readonly events: EventReader;
-  /** Saves refolding what is in it; nothing else depends on it. */
-  readonly snapshots?: Pick<SnapshotStore, 'read'>;
+/** Records that a restart would have read and the log no longer holds. */
+export interface SkippedRange {
+  readonly topic: 'tasks' | 'rollouts';
+  readonly partition: number;
+  /** The offset to go on from, and the first that is there. */
+  readonly from: number;
+  readonly to: number;
 }
 
-interface StoredEntry {
-  readonly entry: LedgerEntry;
-  readonly body: Buffer;
-  readonly offset: number;
+export interface Recovered {
+  /** Folded up to the ends of the ledger and the tasks, with the positions to go on reading rollouts from. */
+  readonly state: RunState;
+  readonly skipped: readonly SkippedRange[];
+  /** Nothing of the run lies before it. */
+  readonly start: RunStart;
 }
 
-/** True for records of this run; decided by the header, so that others are not decoded. */
-export function ofRun(record: LogRecord, runId: string): boolean {
-  const header = record.headers['run-id'];
-  return header?.toString() === runId;
+export async function recoverRun(source: LedgerSource): Promise<Recovered> {
+  // Before it is asked whether the run exists: whoever begins it later writes behind them.
+  const ends = await endsOfLog(source.log);
+  const ledger = await findLedger(source, ends);
+  if (ledger === undefined) return { state: newRunState(source.runId), skipped: [], start: ends };
+  const state = (await keptState(source.log, ledger)) ?? atResumePoint(ledger);
+  const skipped = [
+    ...(await skippedOf(source.log, 'tasks', state.taskPositions)),
+    ...(await skippedOf(source.log, 'rollouts', state.rolloutPositions)),
+  ];
+  await readTasks(source, state);
+  return { state, skipped, start: ledger.start };
 }
 
-/** The folded state up to the ends of the ledger and the tasks, and where to go on reading rollouts. */
-export async function recoverRun(deps: RecoverDeps): Promise<RunState> {
-  const entries = await readLedger(deps);
-  checkChain(entries);
-  const resume = lastResume(entries);
-  if (resume === undefined) return newRunState(deps.runId);
-  const kept = await fromSnapshot(deps, entries, resume.at);
-  if (kept === undefined) return fromResume(deps, entries, resume);
-  for (const { entry, body, offset } of entries) if (offset >= kept.ledgerPosition) foldLedger(kept, entry, { body, offset });
-  await readTasks(deps, kept);
-  return kept;
-}
-
-async function fromResume(
-  deps: RecoverDeps,
-  entries: readonly StoredEntry[],
-  resume: { readonly at: Resume; readonly sequence: number },
-): Promise<RunState> {
-  const state = newRunState(deps.runId);
-  state.counters.admittedGroups = resume.at.admitted_groups;
-  state.counters.trainedGroups = resume.at.trained_groups;
-  state.counters.discardedGroups = resume.at.discarded_groups;
-  state.countedSequence = resume.sequence;
-  for (const { entry, body, offset } of entries) {
-    if (offset >= resume.at.ledger_offset || entry.type === 'RunStarted') foldLedger(state, entry, { body, offset });
+async function endsOfLog(log: LogReader): Promise<RunStart> {
+  const [training, policies] = await Promise.all([log.bounds('training'), log.bounds('policies')]);
+  if (training.length !== 1) {
+    throw new PlatformError(
+      'TOPIC_MISMATCH',
+      `starting a trainer: training has ${training.length} partitions and must have exactly 1, for a ledger has one order; use another namespace`,
+    );
   }
-  for (const { partition, offset } of resume.at.tasks) state.taskPositions.set(partition, offset);
-  await readTasks(deps, state);
-  for (const { partition, offset } of resume.at.rollouts) state.rolloutPositions.set(partition, offset);
+  return { training: training[0]?.end ?? 0, policies: policies[0]?.end ?? 0 };
+}
+
+function atResumePoint({ state, resume }: FoldedLedger): RunState {
+  for (const { partition, offset } of resume.tasks) state.taskPositions.set(partition, offset);
+  for (const { partition, offset } of resume.rollouts) state.rolloutPositions.set(partition, offset);
   return state;
 }
 
-/** The state of a snapshot, if it is of this ledger and of this log, and saves anything. */
-async function fromSnapshot(deps: RecoverDeps, entries: readonly StoredEntry[], resume: Resume): Promise<RunState | undefined> {
-  const bytes = await deps.snapshots?.read();
-  const state = bytes === undefined ? undefined : unpackSnapshot(bytes, deps.runId);
-  if (state === undefined) return undefined;
-  const last = entries[state.chain.sequence - 1];
-  if (last === undefined || entryHash(last.body) !== state.chain.previousSha256 || last.offset + 1 !== state.ledgerPosition)
-    return undefined;
-  const saved = [...state.rolloutPositions.values()].reduce((sum, offset) => sum + offset, 0);
+/** The state of the snapshot, if it is of this log and saves anything. */
+async function keptState(log: LogReader, { kept, resume }: FoldedLedger): Promise<RunState | undefined> {
+  if (kept === undefined) return undefined;
+  const saved = [...kept.rolloutPositions.values()].reduce((sum, offset) => sum + offset, 0);
   if (saved < resume.rollouts.reduce((sum, { offset }) => sum + offset, 0)) return undefined;
   const within = async (topic: 'tasks' | 'rollouts', positions: ReadonlyMap<number, number>): Promise<boolean> =>
-    (await deps.log.bounds(topic)).every(({ partition, end }) => (positions.get(partition) ?? 0) <= end);
-  return (await within('tasks', state.taskPositions)) && (await within('rollouts', state.rolloutPositions)) ? state : undefined;
+    (await log.bounds(topic)).every(({ partition, end }) => (positions.get(partition) ?? 0) <= end);
+  return (await within('tasks', kept.taskPositions)) && (await within('rollouts', kept.rolloutPositions)) ? kept : undefined;
 }
 
-async function readLedger(deps: RecoverDeps): Promise<readonly StoredEntry[]> {
-  const entries: StoredEntry[] = [];
-  await deps.log.readToEnd('training', {
-    onBatch: async (batch) => {
-      for (const record of batch.records) {
-        if (!ofRun(record, deps.runId) || record.value === null) continue;
-        const read = await deps.events.read(record);
-        if (read.ok && isLedgerType(read.value.type)) {
-          entries.push({ entry: read.value as LedgerEntry, body: bodyOf(record.value), offset: record.offset });
-        }
-      }
-    },
+async function skippedOf(log: LogReader, topic: SkippedRange['topic'], positions: ReadonlyMap<number, number>): Promise<readonly SkippedRange[]> {
+  return (await log.bounds(topic)).flatMap(({ partition, first }) => {
+    const from = positions.get(partition) ?? first;
+    return from < first ? [{ topic, partition, from, to: first }] : [];
   });
-  return entries;
-}
-
-function checkChain(entries: readonly StoredEntry[]): void {
-  let [sequence, previous] = [0, ''];
-  for (const { entry, body, offset } of entries) {
-    const { event } = entry;
-    if (event.sequence !== sequence || (sequence > 0 && event.previous_sha256 !== previous)) {
-      throw new PlatformError(
-        'LEDGER_BROKEN',
-        `resuming run ${event.run_id}: entry ${event.sequence} at offset ${offset} of training does not follow entry ${sequence - 1}; run turnstream ledger verify`,
-      );
-    }
-    sequence += 1;
-    previous = entryHash(body);
-  }
-}
-
-function lastResume(entries: readonly StoredEntry[]): { readonly at: Resume; readonly sequence: number } | undefined {
-  for (let i = entries.length - 1; i >= 0; i -= 1) {
-    const entry = entries[i]?.entry;
-    if (entry?.type === 'StepCompleted' || entry?.type === 'RunStarted') return { at: entry.event.resume, sequence: entry.event.sequence };
-  }
-  return undefined;
 }
 
 /** From the positions of the state on. */
-async function readTasks(deps: RecoverDeps, state: RunState): Promise<void> {
-  await deps.log.readToEnd('tasks', {
+async function readTasks({ log, events, runId }: LedgerSource, state: RunState): Promise<void> {
+  await log.readToEnd('tasks', {
     from: new Map(state.taskPositions),
     onBatch: async (batch) => {
       for (const record of batch.records) {
-        if (!ofRun(record, deps.runId)) continue;
-        const read = await deps.events.read(record);
+        if (!ofRun(record, runId)) continue;
+        const read = await events.read(record);
         if (read.ok && read.value.type === 'TrajectoryRequested') {
           foldTask(state, read.value.event, { partition: record.partition, offset: record.offset });
         }

@@ -1,6 +1,7 @@
 // Model test of the trainer's state: a random history of admissions, records (repeated, with holes, late, of unknown
 // and future versions, of attempts that end after another or with other tokens), expiries, discards and steps; at any moment a restart at the resume point, and a fold of the
-// whole log, give the same state as the one that lived through it.
+// whole log, give the same state as the one that lived through it, also when retention deleted tasks meanwhile; and when it
+// deleted rollouts as well, every trajectory that was admitted still gets an outcome.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
@@ -14,7 +15,7 @@ import { noMetrics } from '../../streams/core/telemetry.ts';
 import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
 import { foldRequest, newGroup, type Group, type Trajectory } from '../../streams/group/group.ts';
 import type { LedgerEntry } from '../../streams/ledger/chain.ts';
-import { createLedgerVerifier } from '../../streams/ledger/verify.ts';
+import { createLedgerVerifier, type LedgerReport } from '../../streams/ledger/verify.ts';
 import { foldLedger, foldRollout, foldTask } from '../../streams/run/fold.ts';
 import { rolloutView, type RolloutEvent } from '../../streams/run/rollout-view.ts';
 import { resumeOf } from '../../streams/run/resume.ts';
@@ -23,9 +24,10 @@ import { newAttempt, statusOf, spansOf } from '../../streams/trajectory/attempt.
 import { prepareBatch } from './batches.ts';
 import { sha256Of } from './checkpoints.ts';
 import { createCommitter, type Committer } from './committer.ts';
-import type { Expiry } from './liveness.ts';
+import { createLiveness, type Expiry } from './liveness.ts';
 import { planNow, type PlanInputs } from './plan.ts';
 import { recoverRun } from './recover.ts';
+import { restoreRequests } from './restore-requests.ts';
 import { packSnapshot, unpackSnapshot } from './snapshot.ts';
 import type { RunSettings } from './settings.ts';
 
@@ -77,30 +79,43 @@ const policyOf = (version: number) => {
   };
 };
 
+const questions = { count: 1, at: () => question, find: () => question };
+
+async function committerOf(log: MemoryLog, state: RunState): Promise<Committer> {
+  const author = { runId, producer: 'trainer/t-0', codec: log.codec, now: () => 1_000 };
+  const writer = await log.transactional('t');
+  const start = { training: 0, policies: 0 };
+  return createCommitter({ author, state, settings, questions, writer, start, offsetsGroup: 'trainer', metrics: noMetrics, nowMs: () => 1 });
+}
+
+/** The state of a trainer that was started anew, and has read all that there is. */
+async function restart(world: Pick<World, 'log' | 'events'>, snapshot?: Buffer): Promise<{ state: RunState; skipped: number }> {
+  const snapshots = snapshot === undefined ? {} : { snapshots: { read: async () => snapshot } };
+  const { state, skipped } = await recoverRun({ runId, log: world.log.reader(), events: world.events, ...snapshots });
+  restoreRequests(state, { producer: 'trainer/t-1', settings, questions });
+  await foldRollouts(world, state);
+  return { state, skipped: skipped.length };
+}
+
+/** Deletes some of the oldest records of every partition, as retention does. */
+async function deleteSome(log: MemoryLog, topic: 'tasks' | 'rollouts', random: () => number): Promise<void> {
+  for (const { partition, first, end } of await log.reader().bounds(topic)) {
+    if (random() < 0.7) log.deleteBefore(topic, partition, first + Math.floor(random() * (end - first + 1)));
+  }
+}
+
 async function newWorld(): Promise<World> {
   const log = new MemoryLog({ partitions: { tasks: 2, rollouts: 2 } });
   // another run shares the topics, so that positions do not begin at 0
   await log.writer().append([{ type: 'WorkerHeartbeat', key: 'other', event: { ...heartbeatOfOther } }]);
   const state = newRunState(runId);
-  const author = { runId, producer: 'trainer/t-0', codec: log.codec, now: () => 1_000 };
-  const writer = await log.transactional('t');
-  const questions = { count: 1, at: () => question };
-  const committer = createCommitter({
-    author,
-    state,
-    settings,
-    questions,
-    writer,
-    offsetsGroup: 'trainer',
-    metrics: noMetrics,
-    nowMs: () => 1,
-  });
+  const committer = await committerOf(log, state);
   for (const { partition, end } of await log.reader().bounds('rollouts')) state.rolloutPositions.set(partition, end);
   for (const { partition, end } of await log.reader().bounds('tasks')) state.taskPositions.set(partition, end);
   const weights = policyOf(0);
   const run = { seed: 1, algorithm: 'grpo', backend: 'cpu', learner: '{}', steps: 0, dataset: 'factbook', weights_sha256: weights.sha256 };
   const limits = { group_size: 2, batch_groups: 2, max_staleness: 1, max_concurrent: 4, max_attempts: 2, stale_policy: 'discard' };
-  await committer.begin({ ...run, ...limits, resume: resumeOf(state) }, weights);
+  await committer.begin({ ...run, ...limits, resume: resumeOf(state), settings: '' }, weights);
   return { log, events: codecReader(log.codec), state, committer, closedIds: [], ended: [], violations: [] };
 }
 
@@ -307,7 +322,7 @@ async function foldFromZero(world: World): Promise<RunState> {
   return state;
 }
 
-async function ledgerProblems(world: World): Promise<readonly unknown[]> {
+async function ledgerOf(world: World): Promise<LedgerReport> {
   const verifier = createLedgerVerifier();
   await world.log.reader().readToEnd('training', {
     onBatch: async (batch) => {
@@ -321,7 +336,25 @@ async function ledgerProblems(world: World): Promise<readonly unknown[]> {
     const policy = { ...policyOf(version), event_id: '', run_id: runId, occurred_at: 1, producer: '' };
     verifier.policy(policy, policy.sha256);
   }
-  return verifier.report().problems;
+  return verifier.report();
+}
+
+const openTrajectories = (state: RunState): number => [...state.groups.values()].reduce((sum, { size }) => sum + size, 0);
+
+/** Gives up what nobody answers any more, until every group has an outcome. */
+async function giveUp(world: World): Promise<readonly string[]> {
+  const reasons: string[] = [];
+  for (let round = 0; round <= settings.maxAttempts; round += 1) {
+    const liveness = createLiveness({ silenceMs: 0 });
+    liveness.live(0);
+    liveness.claimed(new Map([0, 1].map((partition) => [partition, Infinity])));
+    liveness.expired(world.state, 1);
+    const expiries = liveness.expired(world.state, Number.MAX_SAFE_INTEGER);
+    reasons.push(...expiries.map(({ reason }) => reason));
+    const plan = planOf(world.state, { expiries, admitting: false });
+    if (plan.any) await world.committer.carryOut(plan);
+  }
+  return reasons;
 }
 
 async function live(seed: number, moves: number, each: (move: number, world: World) => void = () => undefined): Promise<World> {
@@ -357,11 +390,11 @@ describe('the state of a run', () => {
       fc.asyncProperty(fc.nat(1_000_000), fc.integer({ min: 0, max: 250 }), async (seed, moves) => {
         const world = await live(seed, moves);
         const lived = summary(world.state);
-        const resumed = await recoverRun({ runId, log: world.log.reader(), events: world.events });
-        await foldRollouts(world, resumed);
+        const { state: resumed, skipped } = await restart(world);
+        expect(skipped).toBe(0);
         expect(summary(resumed)).toEqual(lived);
         expect(summary(await foldFromZero(world))).toEqual(lived);
-        expect(await ledgerProblems(world)).toEqual([]);
+        expect(await ledgerOf(world)).toMatchObject({ problems: [], open: openTrajectories(world.state) });
         expect(world.violations).toEqual([]);
         const outcomes = await outcomesOf(world);
         const ended = new Set(world.ended);
@@ -374,11 +407,52 @@ describe('the state of a run', () => {
     );
   });
 
+  it('is the same after a restart and after a fold of the whole log when tasks were deleted', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(1_000_000), fc.integer({ min: 0, max: 150 }), async (seed, moves) => {
+        const world = await live(seed, moves);
+        await deleteSome(world.log, 'tasks', seeded(seed + 2));
+        const lived = summary(world.state);
+        const { state } = await restart(world);
+        expect(summary(state)).toEqual(lived);
+        const refolded = await foldFromZero(world);
+        restoreRequests(refolded, { producer: 'trainer/t-1', settings, questions });
+        await foldRollouts(world, { ...refolded, rolloutPositions: new Map() });
+        expect(summary(refolded).groups.map(({ id }) => id)).toEqual(lived.groups.map(({ id }) => id));
+        expect({ ...refolded.counters }).toEqual(lived.counters);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('gives every trajectory an outcome, whatever retention deleted and however often the trainer restarts', async () => {
+    let lost = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.nat(1_000_000), fc.integer({ min: 0, max: 150 }), async (seed, moves) => {
+        const random = seeded(seed + 3);
+        const first = await live(seed, moves);
+        await deleteSome(first.log, 'tasks', random);
+        await deleteSome(first.log, 'rollouts', random);
+        const { state, skipped } = await restart(first);
+        expect([...state.groups.keys()].sort(), 'no group is forgotten').toEqual([...first.state.groups.keys()].sort());
+        const world: World = { ...first, state, committer: await committerOf(first.log, state) };
+        const reasons = await giveUp(world);
+        lost += reasons.filter((reason) => reason === 'lost_request').length;
+        expect(reasons.includes('lost_request') ? skipped : 1, 'what is missing is told').toBeGreaterThan(0);
+        expect(state.decided.size, 'every open group has an outcome').toBe(state.groups.size);
+        expect(await ledgerOf(world)).toMatchObject({ problems: [], open: openTrajectories(state) });
+        expect(summary((await restart(world)).state)).toEqual(summary(state));
+      }),
+      { numRuns: 100 },
+    );
+    expect(lost).toBeGreaterThan(100);
+  });
+
   it('is the same after a restart from a snapshot of any moment, which is used', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(1_000_000), fc.integer({ min: 0, max: 250 }), async (seed, moves) => {
         const { world, snapshot } = await liveWithSnapshot(seed, moves);
-        const resumed = await recoverRun({
+        const { state: resumed } = await recoverRun({
           runId,
           log: world.log.reader(),
           events: world.events,
@@ -403,9 +477,7 @@ describe('the state of a run', () => {
     const ofAnotherRun = packSnapshot({ ...world.state, runId: 'run-b' });
     const beyond = packSnapshot({ ...world.state, rolloutPositions: new Map([[0, 1_000_000]]) });
     for (const bytes of [damaged, snapshot.subarray(0, 100), Buffer.alloc(0), ofAnotherRun, packSnapshot(other.state), beyond]) {
-      const resumed = await recoverRun({ runId, log: world.log.reader(), events: world.events, snapshots: { read: async () => bytes } });
-      await foldRollouts(world, resumed);
-      expect(summary(resumed)).toEqual(summary(world.state));
+      expect(summary((await restart(world, bytes)).state)).toEqual(summary(world.state));
     }
   });
 
@@ -416,7 +488,7 @@ describe('the state of a run', () => {
     const [trajectory] = group.trajectories.values();
     const names = (value: object = {}): string => Object.keys(value).sort().join(' ');
     expect([state, state.chain, group, trajectory, newAttempt(0)].map(names), 'raise FORMAT in snapshot.ts').toEqual([
-      'chain countedSequence counters decided exhausted finished groups lateRecords ledgerPosition optimizerSha256 rolloutPositions runId settled started taskPositions version weightsSha256',
+      'admitted chain counters decided exhausted finished groups lateRecords ledgerPosition optimizerSha256 rolloutPositions runId settled started taskPositions version weightsSha256',
       'previousSha256 sequence',
       'firstOffsets id lastFirst lastPartition order questionId settled size tasks trajectories',
       'attempts exhausted id latest request requestOffset requestPartition sample winner',

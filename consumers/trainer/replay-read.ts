@@ -3,7 +3,7 @@
 import type { DecodedEvent } from '../../schemas/codec.ts';
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { EventReader, LogReader, LogRecord } from '../../streams/core/ports.ts';
-import { ofRun } from './recover.ts';
+import { ofRun } from './find-ledger.ts';
 
 export interface ReplaySource {
   readonly runId: string;

@@ -1,6 +1,10 @@
+// What a run is started with, and what becomes of it when the run is resumed with other settings.
+//
+// Settings of the trainer are recorded in RunStarted; a resumed run goes on with what was recorded, and says so. They
+// reach the workers in each request. Settings of the workers cannot be handed to them: a run is not resumed with others.
 import type { RunStarted } from '../../schemas/generated/events.ts';
+import { PlatformError } from '../../streams/core/errors.ts';
 
-/** What a run is started with. Most of it is recorded in RunStarted; a resumed run goes on with what was recorded. */
 export interface RunSettings {
   readonly seed: number;
   readonly algorithm: string;
@@ -21,6 +25,21 @@ export interface RunSettings {
   readonly silenceMs: number;
 }
 
+/** Settings of the workers that change what is learned, by their names. */
+export type WorkerSettings = Readonly<Record<string, string | number | boolean | readonly string[]>>;
+
+/** Those that RunStarted has no field for. */
+const REQUESTED = ['reward', 'maxTurns', 'maxTokens', 'maxWallMs'] as const;
+
+const SHARED = [
+  ...(['seed', 'algorithm', 'dataset', 'groupSize', 'batchGroups', 'maxStaleness', 'maxConcurrent', 'maxAttempts', 'stalePolicy'] as const),
+  ...REQUESTED,
+] as const;
+
+/** The text of RunStarted's `settings`. */
+export const settingsRecord = (settings: RunSettings, workers: WorkerSettings | undefined): string =>
+  JSON.stringify({ requests: Object.fromEntries(REQUESTED.map((name) => [name, settings[name]])), workers });
+
 /** Recorded settings win over those of this process, except how long to go on. */
 export function settingsOf(own: RunSettings, recorded: RunStarted): RunSettings {
   return {
@@ -35,20 +54,42 @@ export function settingsOf(own: RunSettings, recorded: RunStarted): RunSettings 
     maxAttempts: recorded.max_attempts,
     stalePolicy: recorded.stale_policy,
     steps: own.steps > 0 ? own.steps : recorded.steps,
+    ...requestedOf(own, recorded),
   };
 }
 
-const SHARED = [
-  'seed',
-  'algorithm',
-  'dataset',
-  'groupSize',
-  'batchGroups',
-  'maxStaleness',
-  'maxConcurrent',
-  'maxAttempts',
-  'stalePolicy',
-] as const;
-
 /** Names of settings in which this process differs from what the run was started with. */
 export const differences = (own: RunSettings, used: RunSettings): readonly string[] => SHARED.filter((name) => own[name] !== used[name]);
+
+/** Throws RUN_CONFLICT when workers with these settings are not those that the run was started with. */
+export function assertWorkerSettings(own: WorkerSettings | undefined, recorded: Pick<RunStarted, 'run_id' | 'settings'>): void {
+  const started = recordOf(recorded)['workers'];
+  if (own === undefined || !isObject(started)) return;
+  const text = (value: unknown): string => JSON.stringify(value) ?? 'unset';
+  const differing = [...new Set([...Object.keys(started), ...Object.keys(own)])]
+    .filter((name) => text(own[name]) !== text(started[name]))
+    .map((name) => `${name} is ${text(own[name])}, the run was started with ${text(started[name])}`);
+  if (differing.length === 0) return;
+  throw new PlatformError('RUN_CONFLICT', `resuming run ${recorded.run_id}: ${differing.join('; ')}`);
+}
+
+/** Those of them that were recorded. */
+function requestedOf(own: RunSettings, recorded: RunStarted): Partial<RunSettings> {
+  const { requests } = recordOf(recorded);
+  if (!isObject(requests)) return {};
+  const known = REQUESTED.filter((name) => typeof requests[name] === typeof own[name]);
+  return Object.fromEntries(known.map((name) => [name, requests[name]]));
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Nothing for entries of versions that recorded none. */
+function recordOf({ settings }: Pick<RunStarted, 'settings'>): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(settings);
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}

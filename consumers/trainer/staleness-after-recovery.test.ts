@@ -76,13 +76,13 @@ class World {
       max_attempts: 1,
       stale_policy: 'train',
     };
-    await life.committer.begin({ ...learner, ...limits, resume: resumeOf(life.state) }, policyOf(0));
+    await life.committer.begin({ ...learner, ...limits, resume: resumeOf(life.state), settings: '' }, policyOf(0));
     return life;
   }
 
   /** All that a new process knows is what it reads. */
   async recover(accounting: Accounting): Promise<Life> {
-    const life = await this.#lifeOf(await recoverRun({ runId, log: this.log.reader(), events: this.#events }), accounting);
+    const life = await this.#lifeOf((await recoverRun({ runId, log: this.log.reader(), events: this.#events })).state, accounting);
     await this.#foldRollouts(life.state);
     return life;
   }
@@ -101,9 +101,9 @@ class World {
 
   async #lifeOf(state: RunState, accounting: Accounting): Promise<Life> {
     const author = { runId, producer: 'trainer', codec: this.log.codec, now: () => 1_000 };
-    const questions = { count: 1, at: () => ({ question_id: 'q-0', question: 'Which?', answers: ['a'], aug_answers: [] }) };
+    const questions = { count: 1, find: () => undefined, at: () => ({ question_id: 'q-0', question: 'Which?', answers: ['a'], aug_answers: [] }) };
     const writer = await this.log.transactional('t');
-    const deps = { author, state, settings, questions, writer, offsetsGroup: 'trainer', metrics: noMetrics, nowMs: () => 1 };
+    const deps = { author, state, settings, questions, writer, offsetsGroup: 'trainer', start: { training: 0, policies: 0 }, metrics: noMetrics, nowMs: () => 1 };
     return { state, committer: createCommitter(deps), accounting };
   }
 

@@ -11,7 +11,7 @@ import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
 import type { EventReader, GroupOffsets, LogReader, Position, TransactionalWriter } from '../../streams/core/ports.ts';
 import { resumeOf } from '../../streams/run/resume.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
-import { ofRun } from './recover.ts';
+import { ofRun } from './find-ledger.ts';
 
 export interface TaskStartDeps {
   readonly state: RunState;

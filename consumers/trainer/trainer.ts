@@ -6,8 +6,7 @@
 // its own thread; only a commit holds it up, for as long as the transaction takes.
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { Learner } from '../../streams/core/learning.ts';
-import type { TransactionalWriter } from '../../streams/core/ports.ts';
-import type { RunState } from '../../streams/run/run-state.ts';
+import type { RunStart, TransactionalWriter } from '../../streams/core/ports.ts';
 import { resumeOf } from '../../streams/run/resume.ts';
 import { policyFields, restoreCheckpoint } from './checkpoints.ts';
 import { createCommitter, type Committer } from './committer.ts';
@@ -15,9 +14,10 @@ import type { TrainerDeps, TrainerEnd } from './deps.ts';
 import { learnerRecord, parameterDifferences, recordedLearner } from './learner-record.ts';
 import { createLiveness } from './liveness.ts';
 import { live, type Life } from './live.ts';
-import { recoverRun } from './recover.ts';
+import { recoverRun, type Recovered } from './recover.ts';
+import { restoreRequests } from './restore-requests.ts';
 import { createRolloutFeed, type RolloutFeed } from './rollout-feed.ts';
-import { differences, settingsOf } from './settings.ts';
+import { assertWorkerSettings, differences, settingsOf, settingsRecord } from './settings.ts';
 import { createWake, type Wake } from './wake.ts';
 
 /** What a trainer is given. Its learner may still be loading while the ledger is read. */
@@ -45,7 +45,8 @@ export async function runTrainer(deps: TrainerOptions, signal: AbortSignal): Pro
 }
 
 async function bringUp(options: TrainerOptions, writer: TransactionalWriter, wake: Wake): Promise<Life> {
-  const state = await recoverRun(options);
+  const recovered = await recoverRun({ ...options, ...startsOf(options) });
+  const { state } = recovered;
   const deps: TrainerDeps = { ...options, learner: await options.learner };
   if (state.finished !== undefined) {
     throw new PlatformError(
@@ -53,23 +54,50 @@ async function bringUp(options: TrainerOptions, writer: TransactionalWriter, wak
       `resuming run ${deps.runId}: it finished after step ${state.finished.steps}; choose another --run`,
     );
   }
+  if (state.started !== undefined) assertWorkerSettings(deps.workerSettings, state.started);
   const used = state.started === undefined ? deps.settings : settingsOf(deps.settings, state.started);
   const recorded = state.started === undefined ? undefined : recordedLearner(state.started).parameters;
   const differing = [...differences(deps.settings, used), ...parameterDifferences(deps.learner.parameters, recorded)];
   if (differing.length > 0) deps.logger.warn({ differing }, 'the run was started with other settings; it goes on with those');
   const questions = await deps.questions(used.dataset, used.seed);
   const author = { runId: deps.runId, producer: deps.producer, codec: deps.codec, now: () => Math.round(deps.nowMs() * 1000) };
-  const committer = createCommitter({ ...deps, author, state, settings: used, questions, writer, offsetsGroup: deps.groups.trainer });
-  if (state.started === undefined) await beginRun({ ...deps, settings: used }, state, committer);
-  else await deps.learner.restore(await restoreCheckpoint(deps, state), recorded);
+  const committer = createCommitter({ ...deps, author, state, settings: used, questions, writer, offsetsGroup: deps.groups.trainer, start: recovered.start });
+  if (state.started === undefined) await beginRun({ ...deps, settings: used }, recovered, committer);
+  else await deps.learner.restore(await restoreCheckpoint(deps, state, recovered.start.policies), recorded);
+  const notice = tellMissing(deps, recovered, restoreRequests(state, { producer: deps.producer, settings: used, questions }));
   const liveness = createLiveness({ silenceMs: used.silenceMs });
   const feed = createRolloutFeed({ ...deps, state, liveness, now: deps.nowMs, onFolded: wake.now, onError: wake.fail });
   await feed.start();
-  return { ...deps, state, used, committer, writer, feed, liveness, wake };
+  return { ...deps, state, used, notice, committer, writer, feed, liveness, wake };
 }
 
-async function beginRun(deps: TrainerDeps, state: RunState, committer: Committer): Promise<void> {
+const startsOf = ({ index, offsets, groups }: TrainerOptions) =>
+  index === undefined ? {} : { starts: { index, committed: () => committedStart(offsets, groups.trainer) } };
+
+/** The trainer's group has the place where the run begins as its offsets. */
+async function committedStart(offsets: TrainerDeps['offsets'], group: string): Promise<RunStart | undefined> {
+  const of = async (topic: keyof RunStart): Promise<number> => (await offsets.fetch(group, topic))[0]?.offset ?? -1;
+  const [training, policies] = await Promise.all([of('training'), of('policies')]);
+  return training < 0 ? undefined : { training, policies: Math.max(0, policies) };
+}
+
+/** Says what the log no longer holds, once; answers it as the detail of the role's health, empty when all is there. */
+function tellMissing({ logger, metrics }: TrainerDeps, { skipped }: Recovered, restored: number): string {
+  for (const { topic, from, to } of skipped) metrics.count('trainer_skipped_records_total', { topic }, to - from);
+  metrics.count('trainer_restored_requests_total', {}, restored);
+  if (skipped.length === 0 && restored === 0) return '';
+  const ranges = skipped.map(({ topic, partition, from, to }) => `${topic}/${partition} ${from}-${to - 1}`);
+  const parts = [...(ranges.length > 0 ? [`records deleted before they were read: ${ranges.join(', ')}`] : [])];
+  if (restored > 0) parts.push(`${restored} requests were no longer in tasks and are asked for again`);
+  const notice = parts.join('; ');
+  logger.warn({ skipped, restored }, `the log no longer holds all that this run needs: ${notice}`);
+  return notice;
+}
+
+async function beginRun(deps: TrainerDeps, { state, start }: Recovered, committer: Committer): Promise<void> {
   const { settings, learner } = deps;
+  await deps.index?.note(deps.runId, start);
+  state.ledgerPosition = start.training;
   const checkpoint = await learner.initial(settings.seed);
   await learner.restore(checkpoint);
   for (const { partition, end } of await deps.log.bounds('rollouts')) state.rolloutPositions.set(partition, end);
@@ -90,6 +118,7 @@ async function beginRun(deps: TrainerDeps, state: RunState, committer: Committer
     weights_sha256: policy.sha256,
     dataset: settings.dataset,
     resume: resumeOf(state),
+    settings: settingsRecord(settings, deps.workerSettings),
   };
   await committer.begin(started, policy);
 }

@@ -105,15 +105,19 @@ async function listTopics(client: Admin, names: Names): Promise<readonly Existin
     .sort((a, b) => (a.topic < b.topic ? -1 : 1));
 }
 
+/** Topics whose partitions can be configured; every other one has exactly one. */
+const SCALABLE: ReadonlySet<string> = new Set(['tasks', 'rollouts']);
+
 function assertNoShrink(plan: TopicPlan, existing: readonly ExistingTopic[]): void {
   const larger = plan.flatMap(({ topic, partitions }) => {
     const found = existing.find((candidate) => candidate.topic === topic);
-    return found !== undefined && found.partitions > partitions
-      ? [`${topic} has ${found.partitions} partitions, ${partitions} are configured`]
-      : [];
+    if (found === undefined || found.partitions <= partitions) return [];
+    return SCALABLE.has(topic)
+      ? [`${topic} has ${found.partitions} partitions, ${partitions} are configured: configure at least ${found.partitions}`]
+      : [`${topic} has ${found.partitions} partitions and must have exactly ${partitions}: its order is one order. Use another namespace`];
   });
   if (larger.length > 0) {
-    throw new PlatformError('TOPIC_MISMATCH', `applying topics: ${larger.join('; ')}. Topics are never shrunk: configure at least as many`);
+    throw new PlatformError('TOPIC_MISMATCH', `applying topics: ${larger.join('; ')}. Topics are never shrunk`);
   }
 }
 

@@ -5,7 +5,7 @@ import { finishedOf, isSettled, type Finished, type Group } from '../group/group
 import { stalenessOf, type Staleness, type TokenAges } from '../staleness/staleness.ts';
 import { decisionsOf, spansOf, type Attempt, type Ending } from '../trajectory/attempt.ts';
 
-export type DiscardReason = 'uniform_group' | 'stale' | 'incomplete' | 'expired' | 'superseded' | 'invalid';
+export type DiscardReason = 'uniform_group' | 'stale' | 'incomplete' | 'expired' | 'lost' | 'superseded' | 'invalid';
 
 export interface BatchRules {
   /** grpo or reinforce. */

@@ -1,10 +1,11 @@
 // What a group that closes leaves behind, so that every token that was made and not trained on is accounted for, once.
 //
 // A trajectory that is not trained on has one discard that says why: the reason of its group when an attempt of it
-// counts, `expired` when it was given up before its newest attempt ended. Beside that, every other attempt that ended
+// counts, `expired` when it was given up before its newest attempt ended, `lost` when its request is no longer in the log
+// and it could not be asked for again. Beside that, every other attempt that ended
 // is a discard of its own: `superseded` when it could have been used and was not the first, `invalid` when it could not.
 // Attempts that never ended are in TrajectoryExpired alone; one that ends after its group closed changes nothing.
-import type { Group, Trajectory } from '../group/group.ts';
+import { isRequestLost, type Group, type Trajectory } from '../group/group.ts';
 import { statusOf, type Attempt } from '../trajectory/attempt.ts';
 import type { DiscardReason } from './batch.ts';
 
@@ -38,7 +39,8 @@ function outcomeOf(trajectory: Trajectory, { trained, reason }: Closing): readon
   const attempt = trajectory.attempts.get(number);
   if (trajectory.winner !== undefined) return [{ trajectory, number, attempt, reason }];
   // an attempt that ended and does not count is among the others
-  return attempt?.ending === undefined ? [{ trajectory, number, attempt, reason: 'expired' }] : [];
+  if (attempt?.ending !== undefined) return [];
+  return [{ trajectory, number, attempt, reason: isRequestLost(trajectory) ? 'lost' : 'expired' }];
 }
 
 function othersOf(trajectory: Trajectory): readonly Discard[] {

@@ -43,7 +43,7 @@ export const errorCodes = {
   TOPIC_MISMATCH: {
     retriable: false,
     httpStatus: 409,
-    help: 'A topic exists with more partitions than configured. turnstream never shrinks a topic; correct the configuration.',
+    help: 'A topic has more partitions than it may have, and turnstream never shrinks a topic. For tasks and rollouts configure at least as many; the others, training above all, have exactly one: use another namespace.',
   },
   PRODUCER_FENCED: {
     retriable: false,

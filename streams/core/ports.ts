@@ -166,6 +166,20 @@ export interface GroupOffsets {
   ): Promise<readonly { readonly partition: number; readonly offset: number; readonly metadata: string }[]>;
 }
 
+/** Offsets that no record of a run lies before. */
+export interface RunStart {
+  readonly training: number;
+  readonly policies: number;
+}
+
+/** Where each run begins, so that whoever starts reads nothing of what other runs wrote. */
+export interface RunIndex {
+  /** Undefined for a run that has not begun. */
+  startOf(runId: string): Promise<RunStart | undefined>;
+  /** To be called before the first entry of a run is written, with ends of the log from before startOf was asked. */
+  note(runId: string, start: RunStart): Promise<void>;
+}
+
 /** Turns records into events, asking the registry about schema ids that it does not know yet. */
 export interface EventReader {
   read(record: LogRecord): EventRead | Promise<EventRead>;

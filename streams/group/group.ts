@@ -25,6 +25,12 @@ export interface TaskPlace {
   readonly offset: number;
 }
 
+/** Place of a request that the ledger tells of and `tasks` no longer holds. */
+export const LOST: TaskPlace = { partition: -1, offset: -1 };
+
+/** The newest request of the trajectory is no longer in the log: nobody can take it. */
+export const isRequestLost = ({ requestPartition }: Pick<Trajectory, 'requestPartition'>): boolean => requestPartition === LOST.partition;
+
 export interface Group {
   readonly id: string;
   readonly questionId: string;
@@ -80,7 +86,7 @@ export function foldRequest(group: Group, request: TrajectoryRequested, place: T
   } else {
     return;
   }
-  group.tasks.push(place);
+  if (place.partition !== LOST.partition) group.tasks.push(place);
 }
 
 /**

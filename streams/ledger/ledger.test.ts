@@ -28,7 +28,8 @@ function chainOf(entries: readonly { readonly type: LedgerType; readonly fields:
   });
 }
 
-const step = (version: number, trajectories: readonly string[]) => {
+const step = (version: number, trajectories: readonly string[], openGroups = -1) => {
+  const { resume } = randomEvent('StepCompleted', seeded(78));
   const row = (randomEvent('StepCompleted', seeded(77)).trajectories[0] ?? {}) as object;
   return {
     type: 'StepCompleted' as const,
@@ -37,6 +38,7 @@ const step = (version: number, trajectories: readonly string[]) => {
       version_before: version - 1,
       version_after: version,
       weights_sha256: sha(`weights ${version}`),
+      resume: { ...resume, open_groups: openGroups },
       trajectories: trajectories.map((id) => ({ ...row, trajectory_id: id })),
     },
   };
@@ -47,7 +49,13 @@ const discard = (id: string, over: { attempt?: number; reason?: string } = {}) =
   type: 'TrajectoryDiscarded' as const,
   fields: { trajectory_id: id, reason: 'stale', ...over },
 });
-const whole = [started, { type: 'GroupsAdmitted' as const, fields: {} }, step(1, ['g1.0', 'g1.1']), discard('g2.0'), step(2, ['g3.0'])];
+/** Groups by their size. */
+const admit = (groups: Readonly<Record<string, number>>) => ({
+  type: 'GroupsAdmitted' as const,
+  fields: { groups: Object.entries(groups).map(([id, samples]) => ({ group_id: id, question_id: 'q', samples })) },
+});
+const end = (fields: object = { open: -1 }) => ({ type: 'RunFinished' as const, fields });
+const whole = [started, admit({ g1: 2, g2: 1, g3: 1 }), step(1, ['g1.0', 'g1.1'], 2), discard('g2.0'), step(2, ['g3.0'], 0)];
 
 function verify(written: readonly Written[], versions: readonly number[] = [0, 1, 2]): LedgerReport {
   const verifier = createLedgerVerifier();
@@ -75,7 +83,7 @@ describe('the ledger', () => {
 
   it('verifies when whole', () => {
     const report = verify(chainOf(whole));
-    expect(report).toMatchObject({ ok: true, entries: 5, steps: 2, version: 2, trained: 3, discarded: 1, finished: false, problems: [] });
+    expect(report).toMatchObject({ ok: true, entries: 5, steps: 2, version: 2, trained: 3, discarded: 1, open: 0, finished: false, problems: [] });
     expect(verify([], [])).toMatchObject({ ok: true, entries: 0 });
   });
 
@@ -116,7 +124,7 @@ describe('the ledger', () => {
 
   it('takes a discard of an attempt beside the one that decided, once', () => {
     const problemsOf = (...entries: Parameters<typeof chainOf>[0]) =>
-      verify(chainOf([started, ...entries, step(2, [])])).problems.map(({ problem }) => problem);
+      verify(chainOf([started, admit({ a: 1 }), ...entries, step(2, [])])).problems.map(({ problem }) => problem);
     const late = discard('a.0', { attempt: 1_000, reason: 'superseded' });
     const broken = discard('a.0', { attempt: 1_001, reason: 'invalid' });
     expect(problemsOf(step(1, ['a.0']), late, broken)).toEqual([]);
@@ -127,8 +135,35 @@ describe('the ledger', () => {
       'attempt 1001 of trajectory a.0 has a second outcome',
     ]);
     expect(problemsOf(step(1, []), late)).toEqual(['an attempt of trajectory a.0 is superseded, and none is what superseded it']);
-    const report = verify(chainOf([started, step(1, ['a.0']), late, broken, discard('b.0', { reason: 'invalid' }), step(2, ['c.0'])]));
+    const report = verify(
+      chainOf([started, admit({ a: 1, b: 1, c: 1 }), step(1, ['a.0']), late, broken, discard('b.0', { reason: 'invalid' }), step(2, ['c.0'])]),
+    );
     expect(report).toMatchObject({ ok: true, trained: 2, discarded: 1 });
+  });
+
+  it('accounts for every trajectory that was admitted', () => {
+    const told = (...entries: Parameters<typeof chainOf>[0]) => verify(chainOf([started, ...entries]), [0, 1]);
+    expect(told(admit({ a: 2, b: 2, c: 1 }), step(1, ['a.0', 'a.1'], 2), discard('c.0'))).toMatchObject({
+      ...{ ok: true, admitted: 5, trained: 2, discarded: 1, open: 2, notes: [] },
+    });
+    const problemsOf = (...entries: Parameters<typeof chainOf>[0]) => told(...entries).problems.map(({ problem }) => problem);
+    expect(problemsOf(admit({ a: 2 }), step(1, ['a.0']))).toEqual(['group a was admitted with 2 trajectories, and 1 were trained or discarded']);
+    expect(problemsOf(admit({ a: 1 }), step(1, ['a.0', 'z.0']))).toEqual(['group z was trained or discarded and never admitted']);
+    expect(problemsOf(admit({ a: 1 }), admit({ a: 1 }), step(1, ['a.0']))).toEqual(['group a is admitted a second time']);
+    expect(problemsOf(admit({ a: 1, b: 4 }), step(1, ['a.0'], 0)), 'a group that the trainer forgot').toEqual([
+      'the trainer held 0 open groups after step 1, the ledger has 1 that are neither trained nor discarded',
+    ]);
+  });
+
+  it('accounts for what was open when the run ended, as far as the end says so', () => {
+    const begun = [started, admit({ a: 2, b: 3 }), step(1, ['a.0', 'a.1'], 1)];
+    const totals = { admitted: 5, trained: 2, discarded: 0, open: 3 };
+    expect(verify(chainOf([...begun, end(totals)]), [0, 1])).toMatchObject({ ok: true, ...totals, finished: true, notes: [] });
+    expect(verify(chainOf([...begun, end({ ...totals, open: 0 })]), [0, 1]).problems.map(({ problem }) => problem)).toEqual([
+      'the end of the run tells of 0 open trajectories, its entries of 3',
+    ]);
+    const older = verify(chainOf([...begun, end()]), [0, 1]);
+    expect(older).toMatchObject({ ok: true, open: 3, notes: [expect.stringContaining('3 trajectories were admitted and neither') as string] });
   });
 
   it('fails when versions have a gap, weights differ or were never published', () => {
@@ -141,7 +176,7 @@ describe('the ledger', () => {
   });
 
   it('fails when something comes after the end of the run, or the run begins twice', () => {
-    const ended = chainOf([started, { type: 'RunFinished', fields: {} }, { type: 'GroupsAdmitted', fields: {} }]);
+    const ended = chainOf([started, end(), { type: 'GroupsAdmitted', fields: {} }]);
     expect(verify(ended, [0]).problems[0]?.problem).toContain('after the end');
     expect(verify(ended.slice(0, 2), [0])).toMatchObject({ ok: true, finished: true });
     expect(verify(chainOf([started, started]), [0]).problems[0]?.problem).toContain('RunStarted is the first');

@@ -1,17 +1,42 @@
-// What the ledger says became of each trajectory, and whether that can be. A trajectory is trained on or discarded,
-// once. An attempt beside the one that decided that may have a discard of its own, `superseded` or `invalid`, once; it
+// What the ledger says became of each trajectory, and whether that can be. A trajectory is admitted with its group, once, and
+// trained on or discarded, once; a group closes as a whole. An attempt beside the one that decided that may have a discard of its own, `superseded` or `invalid`, once; it
 // is of a trajectory that another attempt decided, except that a trajectory of nothing but invalid ones is discarded.
 import type { EventByType } from '../../schemas/generated/events.ts';
+import { groupIdOf } from '../core/ids.ts';
 
 type Discarded = Pick<EventByType['TrajectoryDiscarded'], 'trajectory_id' | 'attempt' | 'reason'>;
 
-interface Outcomes {
+export interface Outcomes {
+  /** Notes an admission; answers what is wrong with it. */
+  admitted(groups: readonly { readonly group_id: string; readonly samples: number }[]): readonly string[];
   /** Notes that an attempt was trained on; answers what is wrong with that. */
   trained(id: string, attempt: number): readonly string[];
   /** Notes a discard; answers what is wrong with it. */
   discarded(event: Discarded): readonly string[];
   /** Trajectories by their outcome, and what is wrong with the whole. */
-  report(): { readonly trained: number; readonly discarded: number; readonly problems: readonly string[] };
+  report(): Totals & { readonly problems: readonly string[] };
+  /** Groups so far. */
+  groups(): GroupTotals;
+}
+
+/** Trajectories. */
+interface Totals {
+  readonly admitted: number;
+  readonly trained: number;
+  readonly discarded: number;
+  /** Of groups of which nothing was trained or discarded. */
+  readonly open: number;
+}
+
+interface GroupTotals {
+  readonly admitted: number;
+  readonly open: number;
+}
+
+interface GroupOutcome {
+  readonly samples: number;
+  /** Trajectories that were trained or discarded. */
+  closed: number;
 }
 
 interface Outcome {
@@ -25,10 +50,19 @@ const isOfAttempt = (reason: string): boolean => reason === 'superseded' || reas
 
 export function createOutcomes(): Outcomes {
   const outcomes = new Map<string, Outcome>();
+  const groups = new Map<string, GroupOutcome>();
+  let openGroups = 0;
 
   function outcomeOf(id: string): Outcome {
-    const outcome = outcomes.get(id) ?? { decided: undefined, superseded: false, attempts: [] };
+    const known = outcomes.get(id);
+    if (known !== undefined) return known;
+    const outcome: Outcome = { decided: undefined, superseded: false, attempts: [] };
     outcomes.set(id, outcome);
+    const group = groups.get(groupIdOf(id));
+    if (group !== undefined) {
+      if (group.closed === 0) openGroups -= 1;
+      group.closed += 1;
+    }
     return outcome;
   }
 
@@ -48,6 +82,16 @@ export function createOutcomes(): Outcomes {
   }
 
   return {
+    admitted(admitted) {
+      const again = admitted.filter(({ group_id: id }) => groups.has(id));
+      for (const { group_id: id, samples } of admitted) {
+        if (groups.has(id)) continue;
+        groups.set(id, { samples, closed: 0 });
+        openGroups += 1;
+      }
+      return again.map(({ group_id: id }) => `group ${id} is admitted a second time`);
+    },
+    groups: () => ({ admitted: groups.size, open: openGroups }),
     trained(id, attempt) {
       const outcome = outcomeOf(id);
       const problems = decide(id, outcome, 'trained');
@@ -63,10 +107,18 @@ export function createOutcomes(): Outcomes {
       const all = [...outcomes];
       const trained = all.filter(([, { decided }]) => decided === 'trained').length;
       const alone = all.filter(([, { decided, superseded }]) => superseded && decided === undefined);
+      const strangers = [...new Set(all.map(([id]) => groupIdOf(id)))].filter((id) => !groups.has(id));
+      const partly = [...groups].filter(([, { closed, samples }]) => closed > 0 && closed !== samples);
       return {
+        admitted: [...groups.values()].reduce((sum, { samples }) => sum + samples, 0),
         trained,
         discarded: all.length - trained,
-        problems: alone.map(([id]) => `an attempt of trajectory ${id} is superseded, and none is what superseded it`),
+        open: [...groups.values()].reduce((sum, { samples, closed }) => sum + (closed === 0 ? samples : 0), 0),
+        problems: [
+          ...alone.map(([id]) => `an attempt of trajectory ${id} is superseded, and none is what superseded it`),
+          ...strangers.map((id) => `group ${id} was trained or discarded and never admitted`),
+          ...partly.map(([id, { samples, closed }]) => `group ${id} was admitted with ${samples} trajectories, and ${closed} were trained or discarded`),
+        ],
       };
     },
   };

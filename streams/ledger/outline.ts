@@ -149,9 +149,9 @@ function digestsOf(values: readonly StepValue[]): Readonly<Record<StepField, str
   return Object.fromEntries([...hashes].map(([field, hash]) => [field, hash.digest('base64').slice(0, 24)])) as Record<StepField, string>;
 }
 
-function settingsOf({ learner, ...rest }: RunStarted): Readonly<Record<string, string>> {
+function settingsOf({ learner, settings, ...rest }: RunStarted): Readonly<Record<string, string>> {
   const own = Object.entries(rest).filter(([name]) => !OWN.has(name));
-  return Object.fromEntries([...own.map(([name, value]) => [name, textOf(value)] as const), ...flat('learner', parse(learner))]);
+  return Object.fromEntries([...own.map(([name, value]) => [name, textOf(value)] as const), ...flat('learner', parse(learner)), ...flat('settings', parse(settings))]);
 }
 
 function parse(text: string): unknown {

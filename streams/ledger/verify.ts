@@ -1,7 +1,8 @@
-// Verifies the ledger of one run from its first entry: the chain, the versions, that no trajectory is trained or
-// discarded twice, and that every step's weights were published with the hash that the step names.
+// Verifies the ledger of one run from its first entry: the chain, the versions, that every trajectory that was admitted is
+// trained, discarded or still open, and none twice, and that every step's weights were published with the hash that the
+// step names.
 import type { EventByType } from '../../schemas/generated/events.ts';
-import { createOutcomes } from './outcomes.ts';
+import { createOutcomes, type Outcomes } from './outcomes.ts';
 import { advance, emptyChain, type ChainHead, type LedgerEntry } from './chain.ts';
 
 export interface LedgerProblem {
@@ -15,11 +16,16 @@ export interface LedgerReport {
   readonly entries: number;
   readonly steps: number;
   readonly version: number;
-  /** Trajectories. */
+  /** Trajectories: admitted = trained + discarded + open. */
+  readonly admitted: number;
   readonly trained: number;
   /** Trajectories that were discarded; discards of other attempts of a trained trajectory are none. */
   readonly discarded: number;
+  /** Trajectories of groups of which nothing was trained or discarded. */
+  readonly open: number;
   readonly finished: boolean;
+  /** What the ledger does not say, because an older version wrote it. */
+  readonly notes: readonly string[];
   readonly headSha256: string;
   readonly problems: readonly LedgerProblem[];
 }
@@ -42,7 +48,8 @@ export function createLedgerVerifier(): LedgerVerifier {
   const policies = new Map<number, string>();
   const mayBeNewer = new Set<number>();
   let head: ChainHead = emptyChain;
-  let [step, finished] = [0, false];
+  let step = 0;
+  let finished: EventByType['RunFinished'] | undefined;
 
   const blame = (offset: number, problem: string): void => void problems.push({ offset, problem });
 
@@ -54,7 +61,7 @@ export function createLedgerVerifier(): LedgerVerifier {
       blame(offset, `entry ${sequence} names ${previous.slice(0, 12)}… before it, the log has ${head.previousSha256.slice(0, 12)}…`);
     if ((entry.type === 'RunStarted') !== (sequence === 0))
       blame(offset, `entry ${sequence} is ${entry.type}; RunStarted is the first entry and no other`);
-    if (finished) blame(offset, `entry ${sequence} comes after the end of the run`);
+    if (finished !== undefined) blame(offset, `entry ${sequence} comes after the end of the run`);
   }
 
   function checkStep(event: EventByType['StepCompleted'], offset: number): void {
@@ -67,6 +74,10 @@ export function createLedgerVerifier(): LedgerVerifier {
     for (const { trajectory_id: id, attempt } of event.trajectories) {
       for (const problem of outcomes.trained(id, attempt)) blame(offset, `${problem} in step ${event.step}`);
     }
+    const { open_groups: held } = event.resume;
+    const { open } = outcomes.groups();
+    if (held >= 0 && held !== open)
+      blame(offset, `the trainer held ${held} open groups after step ${event.step}, the ledger has ${open} that are neither trained nor discarded`);
   }
 
   return {
@@ -76,7 +87,8 @@ export function createLedgerVerifier(): LedgerVerifier {
       if (entry.type === 'RunStarted') stepWeights.set(0, entry.event.weights_sha256);
       if (entry.type === 'StepCompleted') checkStep(entry.event, offset);
       if (entry.type === 'TrajectoryDiscarded') for (const problem of outcomes.discarded(entry.event)) blame(offset, problem);
-      if (entry.type === 'RunFinished') finished = true;
+      if (entry.type === 'GroupsAdmitted') for (const problem of outcomes.admitted(entry.event.groups)) blame(offset, problem);
+      if (entry.type === 'RunFinished') finished = entry.event;
     },
     policy(event, sha256, found = 'before entries') {
       if (event.sha256 !== sha256)
@@ -85,16 +97,29 @@ export function createLedgerVerifier(): LedgerVerifier {
       if (found === 'after entries') mayBeNewer.add(event.version);
     },
     report() {
-      const { trained, discarded, problems: left } = outcomes.report();
+      const { problems: left, ...totals } = outcomes.report();
       const all = [
         ...problems,
-        ...left.map((problem) => ({ offset: -1, problem })),
+        ...[...left, ...(finished === undefined ? [] : compareTotals(finished, totals))].map((problem) => ({ offset: -1, problem })),
         ...comparePolicies({ made: stepWeights, published: policies, mayBeNewer }),
       ];
-      const counts = { entries: head.sequence, steps: step, version: step, trained, discarded };
-      return { ok: all.length === 0, ...counts, finished, headSha256: head.previousSha256, problems: all };
+      const counts = { entries: head.sequence, steps: step, version: step, ...totals };
+      const notes = finished?.open === NOT_TOLD && totals.open > 0 ? [`${totals.open} ${UNEXPLAINED}`] : [];
+      return { ok: all.length === 0, ...counts, finished: finished !== undefined, headSha256: head.previousSha256, problems: all, notes };
     },
   };
+}
+
+const NOT_TOLD = -1;
+const UNEXPLAINED =
+  'trajectories were admitted and neither trained nor discarded when the run ended; the version that wrote its end did not say whether they were still open or lost';
+
+/** What the end of the run says of it, as far as its version says so. */
+function compareTotals(end: EventByType['RunFinished'], found: Omit<ReturnType<Outcomes['report']>, 'problems'>): readonly string[] {
+  if (end.open === NOT_TOLD) return [];
+  return (['admitted', 'trained', 'discarded', 'open'] as const)
+    .filter((name) => end[name] !== found[name])
+    .map((name) => `the end of the run tells of ${end[name]} ${name} trajectories, its entries of ${found[name]}`);
 }
 
 interface Versions {

@@ -1,4 +1,4 @@
-import type { StepCompleted, TrajectoryRequested } from '../../schemas/generated/events.ts';
+import type { GroupsAdmitted, StepCompleted, TrajectoryExpired, TrajectoryRequested } from '../../schemas/generated/events.ts';
 import {
   attemptOf,
   foldRequest,
@@ -21,23 +21,22 @@ import type { RunState } from './run-state.ts';
 export function foldLedger(state: RunState, entry: LedgerEntry, at: { readonly body: Buffer; readonly offset: number }): void {
   state.chain = { ...advance(state.chain, at.body), sequence: entry.event.sequence + 1 };
   state.ledgerPosition = at.offset + 1;
-  const counted = entry.event.sequence <= state.countedSequence;
   switch (entry.type) {
     case 'RunStarted':
       state.started = entry.event;
       state.weightsSha256 = entry.event.weights_sha256;
       break;
     case 'GroupsAdmitted':
-      if (!counted) state.counters.admittedGroups += entry.event.groups.length;
+      foldAdmission(state, entry.event);
       break;
     case 'StepCompleted':
-      foldStep(state, entry.event, { offset: at.offset, counted });
+      foldStep(state, entry.event, at.offset);
       break;
     case 'TrajectoryDiscarded':
-      foldDiscard(state, entry.event.group_id, { offset: at.offset, counted });
+      if (settle(state, entry.event.group_id, at.offset)) state.counters.discardedGroups += 1;
       break;
     case 'TrajectoryExpired':
-      if (entry.event.next_attempt < 0) exhaust(state, entry.event.trajectory_id, at.offset);
+      foldExpiry(state, entry.event, at.offset);
       break;
     case 'RunFinished':
       state.finished = entry.event;
@@ -45,19 +44,28 @@ export function foldLedger(state: RunState, entry: LedgerEntry, at: { readonly b
   }
 }
 
-function foldStep(state: RunState, step: StepCompleted, at: { readonly offset: number; readonly counted: boolean }): void {
-  state.version = step.version_after;
-  state.weightsSha256 = step.weights_sha256;
-  state.optimizerSha256 = step.optimizer_sha256;
-  for (const { group_id: id } of step.trajectories) {
-    const closed = settle(state, id, at.offset);
-    state.counters.trainedGroups += closed && !at.counted ? 1 : 0;
+function foldAdmission(state: RunState, { groups, version }: GroupsAdmitted): void {
+  const { counters } = state;
+  for (const { group_id: id, question_id: questionId, samples } of groups) {
+    state.admitted.set(id, { order: counters.admittedGroups, questionId, samples, version, attempts: new Map() });
+    counters.admittedGroups += 1;
+    counters.admittedTrajectories += samples;
   }
 }
 
-function foldDiscard(state: RunState, groupId: string, at: { readonly offset: number; readonly counted: boolean }): void {
-  const closed = settle(state, groupId, at.offset);
-  state.counters.discardedGroups += closed && !at.counted ? 1 : 0;
+function foldExpiry(state: RunState, { trajectory_id: id, next_attempt: next }: TrajectoryExpired, ledgerOffset: number): void {
+  if (next < 0) exhaust(state, id, ledgerOffset);
+  else state.admitted.get(groupIdOf(id))?.attempts.set(id, next);
+}
+
+function foldStep(state: RunState, step: StepCompleted, ledgerOffset: number): void {
+  state.version = step.version_after;
+  state.weightsSha256 = step.weights_sha256;
+  state.optimizerSha256 = step.optimizer_sha256;
+  state.counters.trainedTrajectories += step.trajectories.length;
+  for (const { group_id: id } of step.trajectories) {
+    if (settle(state, id, ledgerOffset)) state.counters.trainedGroups += 1;
+  }
 }
 
 /** Closes a group; false when it was closed before. */
@@ -65,6 +73,8 @@ function settle(state: RunState, groupId: string, ledgerOffset: number): boolean
   if (state.settled.has(groupId)) return false;
   const group = state.groups.get(groupId);
   state.settled.set(groupId, { ledgerOffset, tasks: group?.tasks ?? [] });
+  state.counters.closedTrajectories += state.admitted.get(groupId)?.samples ?? 0;
+  state.admitted.delete(groupId);
   state.groups.delete(groupId);
   state.decided.delete(groupId);
   for (const id of state.exhausted.keys()) if (groupIdOf(id) === groupId) state.exhausted.delete(id);

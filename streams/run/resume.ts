@@ -22,6 +22,7 @@ export function resumeOf(state: RunState, closing: ReadonlySet<string> = new Set
     admitted_groups: state.counters.admittedGroups,
     trained_groups: state.counters.trainedGroups + closing.size,
     discarded_groups: state.counters.discardedGroups,
+    open_groups: state.groups.size - closing.size,
   };
 }
 
@@ -41,6 +42,14 @@ export function forgetSettled(state: RunState, resume: Resume): void {
   for (const [id, { tasks: places }] of state.settled) {
     if (places.every((place) => place.offset < (tasks.get(place.partition) ?? 0))) state.settled.delete(id);
   }
+}
+
+/**
+ * Forgets what a fold of the ledger alone has settled, up to where the resume point says that the ledger is needed: no
+ * task of those groups is read again.
+ */
+export function forgetBehind(state: RunState, { ledger_offset: needed }: Resume): void {
+  for (const [id, { ledgerOffset }] of state.settled) if (ledgerOffset < needed) state.settled.delete(id);
 }
 
 function lower(positions: Map<number, number>, partition: number, offset: number): void {

@@ -1,8 +1,8 @@
 // The whole state of one run as the trainer knows it: a fold of the ledger, the tasks and the rollouts. Nothing in it
 // comes from anywhere else, so that a restart at the resume point of the last step rebuilds it.
 //
-// Order of a restart: the ledger from `resume.ledger_offset` to its end, then the tasks from `resume.tasks` to their
-// end, then the rollouts from `resume.rollouts` for ever. The trainer is the only writer of the first two, so a rollout
+// Order of a restart: the ledger from the first entry of the run to its end, then the tasks from `resume.tasks` to their
+// end, then the requests that `tasks` no longer holds, then the rollouts from `resume.rollouts` for ever. The trainer is the only writer of the first two, so a rollout
 // record whose group is not open by then belongs to a group that is settled: it is late, and changes nothing.
 import type { RunFinished, RunStarted } from '../../schemas/generated/events.ts';
 import type { Group, TaskPlace } from '../group/group.ts';
@@ -14,10 +14,26 @@ export interface SettledGroup {
   readonly tasks: TaskPlace[];
 }
 
+/** A group that the ledger admitted and has not settled: enough to ask for it again. */
+export interface AdmittedGroup {
+  /** Order of admission within the run. */
+  readonly order: number;
+  readonly questionId: string;
+  readonly samples: number;
+  /** Policy version when it was admitted. */
+  readonly version: number;
+  /** The newest attempt that was asked for, by trajectory; 0 for those that are not named. */
+  readonly attempts: Map<string, number>;
+}
+
 export interface Counters {
   admittedGroups: number;
   trainedGroups: number;
   discardedGroups: number;
+  admittedTrajectories: number;
+  trainedTrajectories: number;
+  /** Trajectories of groups that were trained or discarded. */
+  closedTrajectories: number;
 }
 
 export interface RunState {
@@ -31,9 +47,9 @@ export interface RunState {
   /** Offset after the newest own entry of the training topic. */
   ledgerPosition: number;
   readonly counters: Counters;
-  /** Entries up to this sequence are in the counters already (a restart sets it from `resume`). */
-  countedSequence: number;
-  /** Groups that are neither trained nor discarded, by id. */
+  /** Groups that the ledger admitted and has neither trained nor discarded, by id. */
+  readonly admitted: Map<string, AdmittedGroup>;
+  /** The same groups with what is known of their trajectories, by id. */
   readonly groups: Map<string, Group>;
   /** Open groups in which every trajectory has an outcome, by id. */
   readonly decided: Set<string>;
@@ -56,8 +72,15 @@ export const newRunState = (runId: string): RunState => ({
   optimizerSha256: '',
   chain: emptyChain,
   ledgerPosition: 0,
-  counters: { admittedGroups: 0, trainedGroups: 0, discardedGroups: 0 },
-  countedSequence: -1,
+  counters: {
+    admittedGroups: 0,
+    trainedGroups: 0,
+    discardedGroups: 0,
+    admittedTrajectories: 0,
+    trainedTrajectories: 0,
+    closedTrajectories: 0,
+  },
+  admitted: new Map(),
   groups: new Map(),
   decided: new Set(),
   settled: new Map(),

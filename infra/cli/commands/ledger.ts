@@ -11,7 +11,7 @@ export function ledgerCommand(context: CommandContext): Command {
   const command = new Command('ledger').description('verify, show and compare the ledgers of runs');
   command
     .command('verify')
-    .description('check the chain of hashes from the first entry, that nothing was trained twice, and the weights of every version')
+    .description('check the chain of hashes from the first entry, what became of every trajectory, and the weights of every version')
     .option('--run <run>', 'one run (default: every run)', runSlug)
     .option('--json', 'as JSON lines', false)
     .addHelpText('after', examples('turnstream ledger verify', 'turnstream ledger verify --run my-run'))
@@ -62,8 +62,8 @@ function diffCommand(context: CommandContext): Command {
 }
 
 function verdict({ run, report }: RunLedger): string {
-  const { ok, entries, steps, trained, discarded, finished, problems } = report;
-  const line = `${ok ? 'ok    ' : 'BROKEN'} ${run}: ${entries} entries, ${steps} steps, ${trained} trained, ${discarded} discarded${finished ? ', finished' : ''}\n`;
+  const { ok, entries, steps, admitted, trained, discarded, open, finished, problems, notes } = report;
+  const line = `${ok ? 'ok    ' : 'BROKEN'} ${run}: ${entries} entries, ${steps} steps, ${admitted} admitted = ${trained} trained + ${discarded} discarded + ${open} open${finished ? ', finished' : ''}\n`;
   const details = problems.map(({ offset, problem }) => `       ${offset < 0 ? '' : `offset ${offset}: `}${problem}\n`);
-  return line + details.join('');
+  return line + [...details, ...notes.map((note) => `       note: ${note}\n`)].join('');
 }
