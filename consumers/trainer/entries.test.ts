@@ -20,7 +20,12 @@ it.each([
   [4, -1],
   [0, 7],
 ])('with max. staleness %i asks for version %i (-1: the newest): on-policy nobody takes the version before', (maxStaleness, asked) => {
-  const context = { runId: 'r', producer: 't', settings: { ...settings, maxStaleness }, questions: { count: 1, at: () => question, find: () => question } };
+  const context = {
+    runId: 'r',
+    producer: 't',
+    settings: { ...settings, maxStaleness },
+    questions: { count: 1, at: () => question, find: () => question },
+  };
   const requests = groupRequests({ ...context, version: 7, now: 1 }, 3);
   expect(requests.map(({ sample, policy_version: version, admitted_version: admitted }) => [sample, version, admitted])).toEqual([
     [0, asked, 7],

@@ -45,25 +45,27 @@ export function ofRun(record: LogRecord, runId: string): boolean {
  * else from the beginning of the topic. Undefined for a run that is new. `ends` are those of the log before this call.
  */
 export async function findLedger(source: LedgerSource, ends: RunStart): Promise<FoldedLedger | undefined> {
-  const { starts } = source;
-  if (starts !== undefined) {
-    const committed = await starts.committed();
-    const own = committed === undefined ? 'none' : await readFrom(source, committed);
-    if (typeof own !== 'string') return own;
-    const indexed = await starts.index.startOf(source.runId);
-    if (indexed === undefined && committed === undefined) return undefined;
-    // An index of a topic that was made anew since says nothing.
-    const found = indexed === undefined || indexed.training > ends.training ? 'elsewhere' : await readFrom(source, indexed);
-    if (typeof found !== 'string') return found;
-    if (found === 'none' && committed === undefined) return undefined;
-  }
-  const found = await readFrom(source, { training: 0, policies: 0 });
-  if (typeof found !== 'string') return found;
+  const known = source.starts === undefined ? 'elsewhere' : await readKnown(source, source.starts, ends);
+  const found = known === 'elsewhere' ? await readFrom(source, { training: 0, policies: 0 }) : known;
   if (found === 'none') return undefined;
+  if (found !== 'elsewhere') return found;
   throw new PlatformError(
     'LEDGER_BROKEN',
     `resuming run ${source.runId}: the first entry of its ledger is missing; run turnstream ledger verify`,
   );
+}
+
+type Found = FoldedLedger | 'none' | 'elsewhere';
+
+async function readKnown(source: LedgerSource, { committed, index }: NonNullable<LedgerSource['starts']>, ends: RunStart): Promise<Found> {
+  const own = await committed();
+  const found = own === undefined ? 'none' : await readFrom(source, own);
+  if (typeof found !== 'string') return found;
+  const start = await index.startOf(source.runId);
+  // An index of a topic that was made anew since says nothing; nor does it of a run whose group Kafka knows.
+  if (start === undefined) return own === undefined ? 'none' : 'elsewhere';
+  const indexed = start.training > ends.training ? 'elsewhere' : await readFrom(source, start);
+  return indexed === 'none' && own !== undefined ? 'elsewhere' : indexed;
 }
 
 /** Thrown out of a handler to end a read early. */
@@ -72,7 +74,7 @@ class NotTheFirst extends Error {
 }
 
 /** 'none' when the run has no entry from there on, 'elsewhere' when its first one lies before. */
-async function readFrom(source: LedgerSource, start: RunStart): Promise<FoldedLedger | 'none' | 'elsewhere'> {
+async function readFrom(source: LedgerSource, start: RunStart): Promise<Found> {
   const snapshot = await source.snapshots?.read();
   const fold = new LedgerFold(source.runId, snapshot === undefined ? undefined : unpackSnapshot(snapshot, source.runId));
   try {

@@ -64,7 +64,11 @@ async function keptState(log: LogReader, { kept, resume }: FoldedLedger): Promis
   return (await within('tasks', kept.taskPositions)) && (await within('rollouts', kept.rolloutPositions)) ? kept : undefined;
 }
 
-async function skippedOf(log: LogReader, topic: SkippedRange['topic'], positions: ReadonlyMap<number, number>): Promise<readonly SkippedRange[]> {
+async function skippedOf(
+  log: LogReader,
+  topic: SkippedRange['topic'],
+  positions: ReadonlyMap<number, number>,
+): Promise<readonly SkippedRange[]> {
   return (await log.bounds(topic)).flatMap(({ partition, first }) => {
     const from = positions.get(partition) ?? first;
     return from < first ? [{ topic, partition, from, to: first }] : [];

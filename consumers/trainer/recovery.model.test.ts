@@ -85,7 +85,17 @@ async function committerOf(log: MemoryLog, state: RunState): Promise<Committer> 
   const author = { runId, producer: 'trainer/t-0', codec: log.codec, now: () => 1_000 };
   const writer = await log.transactional('t');
   const start = { training: 0, policies: 0 };
-  return createCommitter({ author, state, settings, questions, writer, start, offsetsGroup: 'trainer', metrics: noMetrics, nowMs: () => 1 });
+  return createCommitter({
+    author,
+    state,
+    settings,
+    questions,
+    writer,
+    start,
+    offsetsGroup: 'trainer',
+    metrics: noMetrics,
+    nowMs: () => 1,
+  });
 }
 
 /** The state of a trainer that was started anew, and has read all that there is. */

@@ -105,7 +105,7 @@ function depsOf(log: MemoryLog, overrides: Partial<TrainerDeps>): TrainerDeps {
     learner: hashLearner({ algorithm: 'grpo', learningRate: 0.1 }),
     questions: async () => ({
       count: 10,
-        find: (id) => ({ question_id: id, question: 'Which?', answers: ['a'], aug_answers: [] }),
+      find: (id) => ({ question_id: id, question: 'Which?', answers: ['a'], aug_answers: [] }),
       at: (index) => ({ question_id: `q-${index % 10}`, question: 'Which?', answers: ['a'], aug_answers: [] }),
     }),
     nowMs: () => (now += 500),

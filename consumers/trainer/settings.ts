@@ -65,7 +65,7 @@ export const differences = (own: RunSettings, used: RunSettings): readonly strin
 export function assertWorkerSettings(own: WorkerSettings | undefined, recorded: Pick<RunStarted, 'run_id' | 'settings'>): void {
   const started = recordOf(recorded)['workers'];
   if (own === undefined || !isObject(started)) return;
-  const text = (value: unknown): string => JSON.stringify(value) ?? 'unset';
+  const text = (value: unknown): string => (value === undefined ? 'unset' : JSON.stringify(value));
   const differing = [...new Set([...Object.keys(started), ...Object.keys(own)])]
     .filter((name) => text(own[name]) !== text(started[name]))
     .map((name) => `${name} is ${text(own[name])}, the run was started with ${text(started[name])}`);

@@ -101,9 +101,23 @@ class World {
 
   async #lifeOf(state: RunState, accounting: Accounting): Promise<Life> {
     const author = { runId, producer: 'trainer', codec: this.log.codec, now: () => 1_000 };
-    const questions = { count: 1, find: () => undefined, at: () => ({ question_id: 'q-0', question: 'Which?', answers: ['a'], aug_answers: [] }) };
+    const questions = {
+      count: 1,
+      find: () => undefined,
+      at: () => ({ question_id: 'q-0', question: 'Which?', answers: ['a'], aug_answers: [] }),
+    };
     const writer = await this.log.transactional('t');
-    const deps = { author, state, settings, questions, writer, offsetsGroup: 'trainer', start: { training: 0, policies: 0 }, metrics: noMetrics, nowMs: () => 1 };
+    const deps = {
+      author,
+      state,
+      settings,
+      questions,
+      writer,
+      offsetsGroup: 'trainer',
+      start: { training: 0, policies: 0 },
+      metrics: noMetrics,
+      nowMs: () => 1,
+    };
     return { state, committer: createCommitter(deps), accounting };
   }
 

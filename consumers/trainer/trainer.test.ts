@@ -11,13 +11,13 @@ import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
 import { createCodec, type DecodedEvent } from '../../schemas/codec.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { Learner } from '../../streams/core/learning.ts';
-import type { EventReader, Following } from '../../streams/core/ports.ts';
+import type { EventReader, Following, LogReader, RunIndex } from '../../streams/core/ports.ts';
 import { noMetrics, type RoleStatus } from '../../streams/core/telemetry.ts';
 import { isLedgerType, type LedgerEntry } from '../../streams/ledger/chain.ts';
 import { rolloutView } from '../../streams/run/rollout-view.ts';
 import { createLedgerVerifier } from '../../streams/ledger/verify.ts';
 import type { TrainerDeps } from './deps.ts';
-import type { RunSettings } from './settings.ts';
+import { assertWorkerSettings, type RunSettings } from './settings.ts';
 import { runTrainer } from './trainer.ts';
 
 const settings: RunSettings = {
@@ -288,6 +288,181 @@ describe('the trainer', () => {
     expect(new Set(discards.map(({ reason }) => reason))).toEqual(new Set(['uniform_group']));
     expect(discards[0]).toMatchObject({ reward: 0.5, tokens: 10, turns: 1, staleness_total: 0, version: 0 });
     expect(await verified(rig)).toMatchObject({ ok: true, trained: 40 });
+  });
+});
+
+describe('a run whose requests retention deleted', () => {
+  /** Stops when it has admitted groups that nobody has answered. */
+  async function admitted(rig: Rig): Promise<void> {
+    const stop = new AbortController();
+    const running = runTrainer(rig.deps(), stop.signal);
+    await vi.waitFor(async () => {
+      expect((await rig.all('training')).some(({ type }) => type === 'GroupsAdmitted')).toBe(true);
+    }, WAIT);
+    stop.abort();
+    await running;
+  }
+  const cut = async (rig: Rig, partitions: readonly number[]): Promise<void> => {
+    for (const { partition, end } of await rig.log.reader().bounds('tasks'))
+      if (partitions.includes(partition)) rig.log.deleteBefore('tasks', partition, end);
+  };
+  const of = async <T extends DecodedEvent['type']>(rig: Rig, type: T) =>
+    (await rig.all('training')).flatMap((read) => (read.type === type ? [read.event as Extract<DecodedEvent, { type: T }>['event']] : []));
+
+  it.each([[[0]], [[1]], [[0, 1]]])('asks again for those of partitions %j, with events, says so, and finishes', async (partitions) => {
+    const rig = newRig();
+    await admitted(rig);
+    await cut(rig, partitions);
+    await scriptedWorker(rig);
+    expect(await runTrainer(rig.deps(), never)).toEqual({ kind: 'finished', version: 5 });
+    const lost = (await of(rig, 'TrajectoryExpired')).filter(({ reason }) => reason === 'lost_request');
+    expect(lost.length).toBeGreaterThan(0);
+    expect(new Set(lost.map(({ attempt, next_attempt: next }) => [attempt, next].join()))).toEqual(new Set(['0,1']));
+    expect(rig.statuses.some(({ state, detail }) => state === 'live' && detail.includes('are asked for again'))).toBe(true);
+    const report = await verified(rig);
+    expect(report).toMatchObject({ ok: true, steps: 5, problems: [] });
+    expect(report.admitted).toBe(report.trained + report.discarded + report.open);
+  });
+
+  it('discards them with a reason of their own when their questions are gone', async () => {
+    const rig = newRig();
+    await admitted(rig);
+    await cut(rig, [0, 1]);
+    await scriptedWorker(rig);
+    const questions = async () => ({ ...(await rig.deps().questions('', 0)), find: () => undefined });
+    await runTrainer(rig.deps({ questions }), never);
+    expect(new Set((await of(rig, 'TrajectoryExpired')).map(({ reason }) => reason))).toEqual(new Set(['question_gone']));
+    expect((await of(rig, 'TrajectoryDiscarded')).map(({ reason }) => reason)).toContain('lost');
+    expect(await verified(rig)).toMatchObject({ ok: true, problems: [] });
+  });
+
+  it('notices when they are deleted under a live trainer before anybody took them', async () => {
+    const rig = newRig();
+    const stop = new AbortController();
+    const running = runTrainer(rig.deps({ ...jumpingClock(rig), settings: { ...settings, steps: 0 } }), stop.signal);
+    await vi.waitFor(async () => {
+      expect((await rig.all('training')).some(({ type }) => type === 'GroupsAdmitted')).toBe(true);
+    }, WAIT);
+    await cut(rig, [0, 1]);
+    await vi.waitFor(async () => {
+      expect((await of(rig, 'TrajectoryExpired')).map(({ reason }) => reason)).toContain('lost_claim');
+    }, WAIT);
+    stop.abort();
+    await running;
+  });
+});
+
+describe('the end of a run', () => {
+  it('counts trajectories, of smaller groups as well, and those that were still open', async () => {
+    const rig = newRig();
+    await scriptedWorker(rig, ({ sample }) => (sample === 0 ? 'start' : 'answer'));
+    await runTrainer(rig.deps({ ...jumpingClock(rig), settings: { ...settings, steps: 2, maxAttempts: 1 } }), never);
+    const end = (await rig.all('training')).flatMap((read) => (read.type === 'RunFinished' ? [read.event] : []))[0];
+    const steps = (await rig.all('training')).flatMap((read) => (read.type === 'StepCompleted' ? read.event.trajectories : []));
+    expect(end?.trained).toBe(steps.length);
+    expect(steps.length, 'every group was smaller').toBe(2 * 2 * 3);
+    expect(await verified(rig)).toMatchObject({
+      ok: true,
+      problems: [],
+      trained: end?.trained,
+      discarded: end?.discarded,
+      open: end?.open,
+    });
+  });
+});
+
+describe('where a run begins', () => {
+  const nowhere: RunIndex = { startOf: async () => undefined, note: async () => undefined };
+  const at = (training: number): RunIndex => ({ ...nowhere, startOf: async () => ({ training, policies: 0 }) });
+  const forgotten = { fetch: async () => [] };
+
+  it('is found by its offsets, by the index, or in the whole ledger, whichever there is', async () => {
+    const rig = newRig();
+    await scriptedWorker(rig);
+    await runTrainer(rig.deps({ settings: { ...settings, steps: 1 } }), never);
+    const unplaced = { fetch: async () => [{ partition: 0, offset: 3, metadata: '' }] };
+    const ways: readonly Partial<TrainerDeps>[] = [
+      ...[{}, { index: nowhere }, { index: at(0) }, { index: at(0), offsets: forgotten }],
+      // offsets of a version that committed other ones; an index of a topic that was made anew since, or that is wrong
+      ...[
+        { index: nowhere, offsets: unplaced },
+        { index: at(1_000_000), offsets: forgotten },
+        { index: at(2), offsets: forgotten },
+      ],
+    ];
+    for (const way of ways) await expect(runTrainer(rig.deps(way), never)).rejects.toMatchObject({ code: 'RUN_FINISHED' });
+  });
+
+  it('is noted before its first entry, and nothing of other runs is read for a new one', async () => {
+    const rig = newRig();
+    await scriptedWorker(rig);
+    const noted: unknown[] = [];
+    const index: RunIndex = {
+      startOf: async () => undefined,
+      note: async (run, start) => void noted.push({ run, ...start, entries: (await rig.all('training')).length }),
+    };
+    const inner = rig.log.reader();
+    const read: string[] = [];
+    const log: LogReader = {
+      ...inner,
+      readToEnd: async (topic, options) => {
+        read.push(topic);
+        await inner.readToEnd(topic, options);
+      },
+    };
+    await runTrainer(rig.deps({ index, log, settings: { ...settings, steps: 1 } }), never);
+    expect(noted).toEqual([{ run: 'run-a', training: 0, policies: 0, entries: 0 }]);
+    expect(read).not.toContain('training');
+    expect(read).not.toContain('policies');
+  });
+
+  it('is no place in a topic with two orders', async () => {
+    const rig = newRig();
+    const log = new MemoryLog({ partitions: { training: 2 } });
+    await expect(runTrainer(rig.deps({ log: log.reader() }), never)).rejects.toMatchObject({
+      code: 'TOPIC_MISMATCH',
+      message: expect.stringContaining('training has 2 partitions') as string,
+    });
+  });
+});
+
+describe('the settings of a run that is resumed', () => {
+  const workerSettings = { policy: 'llm', llmModel: 'a', answersToEnd: 1 };
+  const begun = async (): Promise<Rig> => {
+    const rig = newRig();
+    const stop = new AbortController();
+    const running = runTrainer(rig.deps({ workerSettings }), stop.signal);
+    await vi.waitFor(async () => {
+      expect((await rig.all('tasks')).length).toBeGreaterThan(0);
+    }, WAIT);
+    stop.abort();
+    await running;
+    return rig;
+  };
+
+  it('are those that it was started with, in every request', async () => {
+    const rig = await begun();
+    await scriptedWorker(rig);
+    const other = { ...settings, reward: 'em', maxTurns: 99, maxTokens: 1, maxWallMs: 1_000_000 };
+    await runTrainer(rig.deps({ workerSettings, settings: other }), never);
+    const requests = (await rig.all('tasks')).flatMap((read) => (read.type === 'TrajectoryRequested' ? [read.event] : []));
+    const told = requests.map(({ reward, max_turns: turns, max_tokens: tokens, max_wall_ms: ms }) => [reward, turns, tokens, ms].join());
+    expect(requests.length).toBeGreaterThan(16);
+    expect(new Set(told)).toEqual(new Set(['f1,8,1000,60000']));
+  });
+
+  it('are refused, by name, when they are settings of the workers and others', async () => {
+    const rig = await begun();
+    await expect(runTrainer(rig.deps({ workerSettings: { ...workerSettings, llmModel: 'b' } }), never)).rejects.toMatchObject({
+      code: 'RUN_CONFLICT',
+      message: 'resuming run run-a: llmModel is "b", the run was started with "a"',
+    });
+    const { answersToEnd: _, ...fewer } = workerSettings;
+    await expect(runTrainer(rig.deps({ workerSettings: fewer }), never)).rejects.toMatchObject({ code: 'RUN_CONFLICT' });
+  });
+
+  it('are not compared where an older version recorded none', () => {
+    for (const text of ['', '{}', '[]', 'null']) assertWorkerSettings(workerSettings, { run_id: 'r', settings: text });
   });
 });
 

@@ -61,7 +61,16 @@ async function bringUp(options: TrainerOptions, writer: TransactionalWriter, wak
   if (differing.length > 0) deps.logger.warn({ differing }, 'the run was started with other settings; it goes on with those');
   const questions = await deps.questions(used.dataset, used.seed);
   const author = { runId: deps.runId, producer: deps.producer, codec: deps.codec, now: () => Math.round(deps.nowMs() * 1000) };
-  const committer = createCommitter({ ...deps, author, state, settings: used, questions, writer, offsetsGroup: deps.groups.trainer, start: recovered.start });
+  const committer = createCommitter({
+    ...deps,
+    author,
+    state,
+    settings: used,
+    questions,
+    writer,
+    offsetsGroup: deps.groups.trainer,
+    start: recovered.start,
+  });
   if (state.started === undefined) await beginRun({ ...deps, settings: used }, recovered, committer);
   else await deps.learner.restore(await restoreCheckpoint(deps, state, recovered.start.policies), recorded);
   const notice = tellMissing(deps, recovered, restoreRequests(state, { producer: deps.producer, settings: used, questions }));

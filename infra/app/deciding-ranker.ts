@@ -22,7 +22,16 @@ export async function rankerDeciding({ context, run, log, onFailure }: RankerPar
   report({ state: 'starting', detail: 'loading the tensor backend', figures: {} });
   const factory = createScorerFactory(await loadBackend(config.backend, logger));
   const versions = createPolicyVersions({
-    ...{ runId: run, log: log.kafka.reader(), reader: log.events, factory, logger, fetchWeights: readWeights, onFailure },
+    ...{
+      runId: run,
+      log: log.kafka.reader(),
+      index: log.kafka.runs,
+      reader: log.events,
+      factory,
+      logger,
+      fetchWeights: readWeights,
+      onFailure,
+    },
   });
   return {
     policy: createRankerPolicy(versions),

@@ -4,7 +4,6 @@
 import { createHash } from 'node:crypto';
 import { parse } from 'node:path';
 import { hostname } from 'node:os';
-import type { DecodedEvent } from '../../schemas/codec.ts';
 import type { EvaluationCompleted } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { evaluate } from '../../producers/evaluations/evaluate.ts';
@@ -17,6 +16,7 @@ import { dataOfSet, type EvaluationData } from './evaluation-data.ts';
 import { openJudge } from './judge.ts';
 import type { RoleContext, RoleMain } from './role.ts';
 import { warehouseRole } from './warehouse.ts';
+import { runStartedOf } from './run-started.ts';
 import { workerRole } from './worker.ts';
 
 export interface EvaluatorArguments {
@@ -118,7 +118,7 @@ async function helpers(log: LogConnection, context: RoleContext, { run, concurre
   await log.registry.ensurePublished();
   await beginGroup(log, groupsOf(context.config.namespace).workers(run));
   const own = { ...context, report: () => undefined, config: { ...context.config, workerConcurrency: concurrency } };
-  const worker = (signal: AbortSignal) => workerRole({ run })(own, signal);
+  const worker = (signal: AbortSignal) => workerRole({ run, anySettings: true })(own, signal);
   return startBeside(stores ? [worker, (signal) => warehouseRole(own, signal)] : [worker]);
 }
 
@@ -133,43 +133,33 @@ async function beginGroup({ kafka }: LogConnection, group: string): Promise<void
   );
 }
 
-/** Reads a topic to its end and shows the events of the run, as long as `look` asks for more. */
-async function lookThrough(
-  { kafka, events }: LogConnection,
-  { topic, run }: { readonly topic: 'training' | 'policies'; readonly run: string },
-  look: (event: DecodedEvent) => boolean,
-): Promise<void> {
-  let more = true;
-  await kafka.reader().readToEnd(topic, {
+/** Versions that a run has published. */
+async function publishedBy({ kafka, events }: LogConnection, run: string): Promise<ReadonlySet<number>> {
+  const published = new Set<number>();
+  const start = await kafka.runs.startOf(run);
+  await kafka.reader().readToEnd('policies', {
+    from: new Map([[0, start?.policies ?? 0]]),
     onBatch: async ({ records }) => {
       for (const record of records) {
-        if (!more || record.headers['run-id']?.toString() !== run) continue;
+        if (record.headers['run-id']?.toString() !== run) continue;
         const read = await events.read(record);
-        if (read.ok) more = look(read.value);
+        if (read.ok && read.value.type === 'PolicyPublished') published.add(read.value.event.version);
       }
     },
   });
+  return published;
 }
 
 /** The set that was asked for, or that the run learns from; without such a run that of the configuration. */
 async function datasetOf(log: LogConnection, config: Config, { dataset, run }: EvaluatorArguments): Promise<string> {
   if (dataset !== undefined) return dataset;
-  const found: string[] = [];
-  await lookThrough(log, { topic: 'training', run }, (event) => {
-    if (event.type === 'RunStarted') found.push(event.event.dataset);
-    return found.length === 0;
-  });
-  return found[0] ?? config.dataset;
+  return (await runStartedOf(log, run))?.dataset ?? config.dataset;
 }
 
 /** The version that answers; only the ranker has those of a run. */
 async function versionOf(log: LogConnection, config: Config, { run, policy }: EvaluatorArguments): Promise<number> {
   if (config.policy !== 'ranker') return -1;
-  const published = new Set<number>();
-  await lookThrough(log, { topic: 'policies', run }, (event) => {
-    if (event.type === 'PolicyPublished') published.add(event.event.version);
-    return true;
-  });
+  const published = await publishedBy(log, run);
   if (published.size === 0) {
     throw new PlatformError('NOT_FOUND', `evaluating run ${run}: it has published no policy; start it with \`turnstream up --run ${run}\``);
   }

@@ -41,8 +41,11 @@ export const runLoad = ({ config, logger, load, rate, signal, onProgress }: Load
   });
 
 async function assertNoLedger({ kafka }: LogConnection, run: string): Promise<void> {
+  const start = await kafka.runs.startOf(run);
+  if (start === undefined) return;
   const id = Buffer.from(run);
   await kafka.reader().readToEnd('training', {
+    from: new Map([[0, start.training]]),
     onBatch: ({ records }) => {
       if (!records.some(({ headers }) => headers['run-id']?.equals(id) === true)) return;
       throw new PlatformError('RUN_CONFLICT', `writing load as run ${run}: a trainer has a ledger of that name; choose another --run`);

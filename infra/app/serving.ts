@@ -3,7 +3,7 @@
 import { isPlatformError } from '../../streams/core/errors.ts';
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import { pause } from '../lifecycle/backoff.ts';
-import { SCHEMAS_TOPIC } from '../kafka/topics.ts';
+import { RUNS_TOPIC, SCHEMAS_TOPIC } from '../kafka/topics.ts';
 import { groupsOf, type LogConnection } from './connections.ts';
 
 const PATIENCE_MS = 30_000;
@@ -24,7 +24,8 @@ export async function untilServing(log: LogConnection, namespace: string, signal
 }
 
 async function probe({ kafka }: LogConnection, namespace: string): Promise<void> {
-  const topics = (await kafka.topics.list()).map(({ topic }) => topic).filter((topic) => topic !== SCHEMAS_TOPIC) as EventTopic[];
+  const all = (await kafka.topics.list()).map(({ topic }) => topic);
+  const topics = all.filter((topic) => topic !== SCHEMAS_TOPIC && topic !== RUNS_TOPIC) as EventTopic[];
   const reader = kafka.reader();
   await Promise.all(topics.map((topic) => reader.bounds(topic)));
   const [first] = topics;

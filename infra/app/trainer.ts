@@ -8,6 +8,7 @@ import type { RunSettings } from '../../consumers/trainer/settings.ts';
 import { runTrainer } from '../../consumers/trainer/trainer.ts';
 import { RANKER_WIDTH } from '../../producers/rollouts/policies/ranker/features.ts';
 import type { Config } from '../config/descriptors.ts';
+import { workerSettingsOf } from '../config/learning.ts';
 import { createLearner } from '../tfjs/learner.ts';
 import { connectLog, groupsOf } from './connections.ts';
 import { throughOutages } from './outages.ts';
@@ -68,6 +69,8 @@ export function trainerRole(options: TrainerArguments): RoleMain {
         codec: log.codec,
         openWriter: () => log.kafka.transactional(groups.trainer(run), reach),
         offsets: log.kafka.offsets,
+        index: log.kafka.runs,
+        workerSettings: workerSettingsOf(config),
         groups: { trainer: groups.trainer(run), workers: groups.workers(run) },
         weights: fileWeights(config.dataDir),
         snapshots: fileSnapshots(config.dataDir, run),

@@ -9,24 +9,33 @@ import { actingAs } from './latency.ts';
 import { throughOutages } from './outages.ts';
 import { ownDeciding } from './own-module.ts';
 import type { RoleContext, RoleMain } from './role.ts';
+import { assertFitting } from './run-started.ts';
 import { toolsOf } from './tools-of.ts';
 import { untilAborted } from './until-aborted.ts';
 
+export interface WorkerArguments {
+  readonly run: string;
+  /** Whatever the run was started with: for evaluations. */
+  readonly anySettings?: boolean;
+}
+
 /** A worker of one run. What it was running when an outage ended it, is lost to that attempt. */
-export function workerRole({ run }: { readonly run: string }): RoleMain {
+export function workerRole({ run, anySettings = false }: WorkerArguments): RoleMain {
   return async (context, signal) => {
     const { report, logger } = context;
-    const end = await throughOutages({ report, logger, signal }, (during) => live({ ...context, report: during }, run, signal));
+    const end = await throughOutages({ report, logger, signal }, (during) =>
+      live({ context: { ...context, report: during }, run, anySettings }, signal),
+    );
     return end ?? 'stopped';
   };
 }
 
-async function live(context: RoleContext, run: string, signal: AbortSignal): Promise<'stopped'> {
-  const { config, name, logger, metrics, onSkipped } = context;
+async function live(parts: Omit<Parts, 'log'>, signal: AbortSignal): Promise<'stopped'> {
+  const { config, name, logger, metrics, onSkipped } = parts.context;
   const log = await connectLog({ config, clientId: name, logger, metrics, onSkipped });
   try {
     await log.kafka.ping();
-    return await work({ context, run, log }, signal);
+    return await work({ ...parts, log }, signal);
   } catch (error) {
     // asked to stop before it had begun
     if (signal.aborted && error === signal.reason) return 'stopped';
@@ -39,6 +48,7 @@ async function live(context: RoleContext, run: string, signal: AbortSignal): Pro
 interface Parts {
   readonly context: RoleContext;
   readonly run: string;
+  readonly anySettings: boolean;
   readonly log: LogConnection;
 }
 
@@ -53,16 +63,18 @@ async function decidingOf(parts: Parts, onFailure: (error: unknown) => void): Pr
   return rankerDeciding({ ...parts, onFailure });
 }
 
-async function work({ context, run, log }: Parts, signal: AbortSignal): Promise<'stopped'> {
+async function work(parts: Parts, signal: AbortSignal): Promise<'stopped'> {
+  const { context, run, log } = parts;
   const { config, name, logger, metrics, report, reach } = context;
   const failure = new AbortController();
-  const deciding = await decidingOf({ context, run, log }, (error) => {
+  const deciding = await decidingOf(parts, (error) => {
     failure.abort(error);
   });
   // Reading the profiles takes a while, which is the trainer's chance to publish the first policy.
   const toolSet = await toolsOf(config);
   const { policy, tools, mark } = actingAs(context, deciding.policy, toolSet.tools);
   await deciding.start(signal);
+  await fit(parts, failure, signal);
   const worker = createWorker({
     runId: run,
     workerId: `${name}-${hostname()}-${randomBytes(4).toString('hex')}${mark}`,
@@ -72,6 +84,7 @@ async function work({ context, run, log }: Parts, signal: AbortSignal): Promise<
     reader: log.events,
     offsets: log.kafka.offsets,
     log: log.kafka.reader(),
+    index: log.kafka.runs,
     newestVersion: () => deciding.newestVersion(),
     policy,
     ...(deciding.memory === undefined ? {} : { memory: deciding.memory }),
@@ -91,4 +104,13 @@ async function work({ context, run, log }: Parts, signal: AbortSignal): Promise<
     await toolSet.close();
   }
   return 'stopped';
+}
+
+/** Rejects, or aborts `failure` once the run has begun, when it was started with other settings of its workers. */
+async function fit({ context, run, log, anySettings }: Parts, failure: AbortController, signal: AbortSignal): Promise<void> {
+  if (anySettings) return;
+  const { begun } = await assertFitting({ log, run, config: context.config, signal });
+  begun.catch((error: unknown) => {
+    if (!signal.aborted) failure.abort(error);
+  });
 }

@@ -1,7 +1,7 @@
 // Kafka as the ports of the log. Topics have their short names here and the namespace before them on the wire; groups and
 // transactional ids are passed as they are. Every client is made when it is first needed, and close() ends those that are open.
 import type { Codec } from '../../schemas/codec.ts';
-import type { Appended, EventWriter, GroupConsumer, Logger, LogReader, TransactionalWriter } from '../../streams/core/ports.ts';
+import type { Appended, EventWriter, GroupConsumer, Logger, LogReader, RunIndex, TransactionalWriter } from '../../streams/core/ports.ts';
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { ReachPoint } from '../../streams/core/crash-points.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
@@ -21,8 +21,9 @@ import { createNames } from './names.ts';
 import { createAdminClient, createClient, type KafkaSecurity } from './options.ts';
 import type { Placed } from './producer.ts';
 import { RecordWriter } from './record-writer.ts';
+import { COMPLETE_RECORD, createRunIndex } from './run-index.ts';
 import { createSkippedTeller, type OnSkipped } from './skipped.ts';
-import { createTopics, type Topics } from './topics.ts';
+import { createTopics, RUNS_TOPIC, type Topics } from './topics.ts';
 import { openTransactionalWriter } from './transactional-writer.ts';
 
 export interface ConnectOptions {
@@ -62,6 +63,8 @@ export interface KafkaConnection {
   group(): GroupConsumer;
   readonly offsets: KafkaGroupOffsets;
   readonly topics: Topics;
+  /** Where each run begins. */
+  readonly runs: RunIndex;
   /** Appends exactly these bytes. */
   appendRaw(topic: EventTopic, records: readonly RawRecord[]): Promise<readonly Appended[]>;
   raw(topic: string): RawTopic;
@@ -89,6 +92,12 @@ export function connectKafka(options: ConnectOptions): KafkaConnection {
   const closers = createClosers();
   const appendRaw = (topic: string, raw: readonly RawRecord[]): Promise<readonly Placed[]> =>
     records.append(raw.map((record) => outgoingRaw(names.full(topic), record)));
+  const raw = (topic: string): RawTopic => ({
+    append: (records) => appendRaw(topic, records),
+    bounds: () => log.rawBounds(topic),
+    readToEnd: (read) => log.readRawToEnd(topic, read),
+  });
+  const runs = createRunIndex({ topic: raw(RUNS_TOPIC), log });
 
   return {
     writer: async () => createEventWriter(records, context),
@@ -107,13 +116,10 @@ export function connectKafka(options: ConnectOptions): KafkaConnection {
     }),
     group: () => closers.track(createGroupConsumer({ ...options, ...common })),
     offsets,
-    topics: createTopics(admin, names),
+    runs,
+    topics: withIndex(createTopics(admin, names), raw(RUNS_TOPIC)),
     appendRaw: async (topic, raw) => (await appendRaw(topic, raw)).map((place) => ({ topic, ...place })),
-    raw: (topic) => ({
-      append: (raw) => appendRaw(topic, raw),
-      bounds: () => log.rawBounds(topic),
-      readToEnd: (read) => log.readRawToEnd(topic, read),
-    }),
+    raw,
     lag: (group, topic) => offsets.lag(group, topic),
     setOffsets: (group, positions) => offsets.set(group, positions),
     async ping() {
@@ -128,6 +134,16 @@ export function connectKafka(options: ConnectOptions): KafkaConnection {
     },
   };
 }
+
+/** An index of runs that is made together with their ledger is complete. */
+const withIndex = (topics: Topics, index: RawTopic): Topics => ({
+  ...topics,
+  async apply(plan) {
+    const report = await topics.apply(plan);
+    if (report.created.includes('training') && report.created.includes(RUNS_TOPIC)) await index.append([COMPLETE_RECORD]);
+    return report;
+  },
+});
 
 /** Remembers what is open, until it was closed. */
 function createClosers() {

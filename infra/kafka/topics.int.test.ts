@@ -7,7 +7,7 @@ import { kafkajs } from './kafkajs.ts';
 import { topicPlanOf } from './topics.ts';
 
 const settings = { replication: 1, partitionsRollouts: 4, partitionsTasks: 8, retentionHours: -1 };
-const all = ['questions', 'tasks', 'rollouts', 'training', 'policies', 'evaluations', 'dead-letters', 'schemas'];
+const all = ['questions', 'tasks', 'rollouts', 'training', 'policies', 'evaluations', 'dead-letters', 'schemas', 'runs'];
 let brokers: string[];
 
 beforeAll(async () => {
@@ -45,6 +45,21 @@ describe('topics', () => {
     await expect(kafka.topics.apply(topicPlanOf({ ...settings, partitionsTasks: 2 }))).rejects.toMatchObject({
       code: 'TOPIC_MISMATCH',
       message: expect.stringMatching(/rollouts has 6 partitions, 4 are configured; tasks has 8|tasks has 8.*; rollouts has 6/) as string,
+    });
+  });
+
+  it('refuse more partitions of a topic whose order is one order, by its name', async () => {
+    const namespace = randomNamespace();
+    const admin = new kafkajs.Kafka({ brokers, logLevel: kafkajs.logLevel.NOTHING }).admin();
+    await admin.connect();
+    onTestFinished(() => admin.disconnect());
+    await admin.createTopics({
+      waitForLeaders: true,
+      topics: [{ topic: `${namespace}.training`, numPartitions: 2, replicationFactor: 1 }],
+    });
+    await expect(connect(namespace).topics.apply(topicPlanOf(settings))).rejects.toMatchObject({
+      code: 'TOPIC_MISMATCH',
+      message: expect.stringContaining('training has 2 partitions and must have exactly 1') as string,
     });
   });
 

@@ -13,9 +13,12 @@ import type { Names } from './names.ts';
 /** Topic of the schemas, compacted; it carries no events. */
 export const SCHEMAS_TOPIC = 'schemas';
 
+/** Topic of where each run begins (run-index.ts), compacted; it carries no events. */
+export const RUNS_TOPIC = 'runs';
+
 export interface TopicSpec {
   /** Without the namespace. */
-  readonly topic: EventTopic | typeof SCHEMAS_TOPIC;
+  readonly topic: EventTopic | typeof SCHEMAS_TOPIC | typeof RUNS_TOPIC;
   readonly partitions: number;
   readonly replication: number;
   /** Topic configuration of Kafka, e.g. `retention.ms`. */
@@ -70,6 +73,7 @@ export function topicPlanOf(config: PlanSettings): TopicPlan {
     spec('evaluations', 1, kept),
     spec('dead-letters', 1, expiring),
     spec(SCHEMAS_TOPIC, 1, { ...common, 'cleanup.policy': 'compact' }),
+    spec(RUNS_TOPIC, 1, { ...common, 'cleanup.policy': 'compact' }),
   ];
 }
 

@@ -25,7 +25,11 @@ export const metricTable = {
     labels: ['topic'],
     help: 'Records that a restart would have read and the log no longer held.',
   },
-  trainer_restored_requests_total: { kind: 'counter', labels: [], help: 'Requests of the ledger that were no longer in tasks at a restart.' },
+  trainer_restored_requests_total: {
+    kind: 'counter',
+    labels: [],
+    help: 'Requests of the ledger that were no longer in tasks at a restart.',
+  },
   trainer_transaction_seconds: { kind: 'histogram', labels: [], help: 'Duration of the transactional commit.' },
   trainer_update_seconds: { kind: 'histogram', labels: [], help: 'Duration of an update of the policy.' },
   trainer_open_groups: { kind: 'gauge', labels: ['state'], help: 'Groups running and ready.' },

@@ -83,7 +83,17 @@ describe('the ledger', () => {
 
   it('verifies when whole', () => {
     const report = verify(chainOf(whole));
-    expect(report).toMatchObject({ ok: true, entries: 5, steps: 2, version: 2, trained: 3, discarded: 1, open: 0, finished: false, problems: [] });
+    expect(report).toMatchObject({
+      ok: true,
+      entries: 5,
+      steps: 2,
+      version: 2,
+      trained: 3,
+      discarded: 1,
+      open: 0,
+      finished: false,
+      problems: [],
+    });
     expect(verify([], [])).toMatchObject({ ok: true, entries: 0 });
   });
 
@@ -136,7 +146,15 @@ describe('the ledger', () => {
     ]);
     expect(problemsOf(step(1, []), late)).toEqual(['an attempt of trajectory a.0 is superseded, and none is what superseded it']);
     const report = verify(
-      chainOf([started, admit({ a: 1, b: 1, c: 1 }), step(1, ['a.0']), late, broken, discard('b.0', { reason: 'invalid' }), step(2, ['c.0'])]),
+      chainOf([
+        started,
+        admit({ a: 1, b: 1, c: 1 }),
+        step(1, ['a.0']),
+        late,
+        broken,
+        discard('b.0', { reason: 'invalid' }),
+        step(2, ['c.0']),
+      ]),
     );
     expect(report).toMatchObject({ ok: true, trained: 2, discarded: 1 });
   });
@@ -147,7 +165,9 @@ describe('the ledger', () => {
       ...{ ok: true, admitted: 5, trained: 2, discarded: 1, open: 2, notes: [] },
     });
     const problemsOf = (...entries: Parameters<typeof chainOf>[0]) => told(...entries).problems.map(({ problem }) => problem);
-    expect(problemsOf(admit({ a: 2 }), step(1, ['a.0']))).toEqual(['group a was admitted with 2 trajectories, and 1 were trained or discarded']);
+    expect(problemsOf(admit({ a: 2 }), step(1, ['a.0']))).toEqual([
+      'group a was admitted with 2 trajectories, and 1 were trained or discarded',
+    ]);
     expect(problemsOf(admit({ a: 1 }), step(1, ['a.0', 'z.0']))).toEqual(['group z was trained or discarded and never admitted']);
     expect(problemsOf(admit({ a: 1 }), admit({ a: 1 }), step(1, ['a.0']))).toEqual(['group a is admitted a second time']);
     expect(problemsOf(admit({ a: 1, b: 4 }), step(1, ['a.0'], 0)), 'a group that the trainer forgot').toEqual([
@@ -163,7 +183,11 @@ describe('the ledger', () => {
       'the end of the run tells of 0 open trajectories, its entries of 3',
     ]);
     const older = verify(chainOf([...begun, end()]), [0, 1]);
-    expect(older).toMatchObject({ ok: true, open: 3, notes: [expect.stringContaining('3 trajectories were admitted and neither') as string] });
+    expect(older).toMatchObject({
+      ok: true,
+      open: 3,
+      notes: [expect.stringContaining('3 trajectories were admitted and neither') as string],
+    });
   });
 
   it('fails when versions have a gap, weights differ or were never published', () => {

@@ -6,9 +6,11 @@ import { groupIdOf } from '../core/ids.ts';
 
 type Discarded = Pick<EventByType['TrajectoryDiscarded'], 'trajectory_id' | 'attempt' | 'reason'>;
 
+type Admitted = readonly { readonly group_id: string; readonly samples: number }[];
+
 export interface Outcomes {
   /** Notes an admission; answers what is wrong with it. */
-  admitted(groups: readonly { readonly group_id: string; readonly samples: number }[]): readonly string[];
+  admitted(groups: Admitted): readonly string[];
   /** Notes that an attempt was trained on; answers what is wrong with that. */
   trained(id: string, attempt: number): readonly string[];
   /** Notes a discard; answers what is wrong with it. */
@@ -50,19 +52,14 @@ const isOfAttempt = (reason: string): boolean => reason === 'superseded' || reas
 
 export function createOutcomes(): Outcomes {
   const outcomes = new Map<string, Outcome>();
-  const groups = new Map<string, GroupOutcome>();
-  let openGroups = 0;
+  const groups = createGroups();
 
   function outcomeOf(id: string): Outcome {
     const known = outcomes.get(id);
     if (known !== undefined) return known;
     const outcome: Outcome = { decided: undefined, superseded: false, attempts: [] };
     outcomes.set(id, outcome);
-    const group = groups.get(groupIdOf(id));
-    if (group !== undefined) {
-      if (group.closed === 0) openGroups -= 1;
-      group.closed += 1;
-    }
+    groups.close(groupIdOf(id));
     return outcome;
   }
 
@@ -82,16 +79,8 @@ export function createOutcomes(): Outcomes {
   }
 
   return {
-    admitted(admitted) {
-      const again = admitted.filter(({ group_id: id }) => groups.has(id));
-      for (const { group_id: id, samples } of admitted) {
-        if (groups.has(id)) continue;
-        groups.set(id, { samples, closed: 0 });
-        openGroups += 1;
-      }
-      return again.map(({ group_id: id }) => `group ${id} is admitted a second time`);
-    },
-    groups: () => ({ admitted: groups.size, open: openGroups }),
+    admitted: (admitted) => groups.admit(admitted),
+    groups: () => groups.totals(),
     trained(id, attempt) {
       const outcome = outcomeOf(id);
       const problems = decide(id, outcome, 'trained');
@@ -107,17 +96,47 @@ export function createOutcomes(): Outcomes {
       const all = [...outcomes];
       const trained = all.filter(([, { decided }]) => decided === 'trained').length;
       const alone = all.filter(([, { decided, superseded }]) => superseded && decided === undefined);
-      const strangers = [...new Set(all.map(([id]) => groupIdOf(id)))].filter((id) => !groups.has(id));
-      const partly = [...groups].filter(([, { closed, samples }]) => closed > 0 && closed !== samples);
+      const { admitted, open, problems } = groups.report();
       return {
-        admitted: [...groups.values()].reduce((sum, { samples }) => sum + samples, 0),
-        trained,
-        discarded: all.length - trained,
-        open: [...groups.values()].reduce((sum, { samples, closed }) => sum + (closed === 0 ? samples : 0), 0),
+        ...{ admitted, open, trained, discarded: all.length - trained },
+        problems: [...alone.map(([id]) => `an attempt of trajectory ${id} is superseded, and none is what superseded it`), ...problems],
+      };
+    },
+  };
+}
+
+/** How many trajectories of each group were trained or discarded. */
+function createGroups() {
+  const groups = new Map<string, GroupOutcome>();
+  const strangers = new Set<string>();
+  let open = 0;
+  return {
+    admit(admitted: Admitted): readonly string[] {
+      const again = admitted.filter(({ group_id: id }) => groups.has(id));
+      for (const { group_id: id, samples } of admitted) {
+        if (!groups.has(id)) open += 1;
+        groups.set(id, groups.get(id) ?? { samples, closed: 0 });
+      }
+      return again.map(({ group_id: id }) => `group ${id} is admitted a second time`);
+    },
+    /** One more of its trajectories has an outcome. */
+    close(id: string): void {
+      const group = groups.get(id);
+      if (group === undefined) strangers.add(id);
+      else if ((group.closed += 1) === 1) open -= 1;
+    },
+    totals: () => ({ admitted: groups.size, open }),
+    report() {
+      const all = [...groups];
+      const partly = all.filter(([, { closed, samples }]) => closed > 0 && closed !== samples);
+      return {
+        admitted: all.reduce((sum, [, { samples }]) => sum + samples, 0),
+        open: all.reduce((sum, [, { samples, closed }]) => sum + (closed === 0 ? samples : 0), 0),
         problems: [
-          ...alone.map(([id]) => `an attempt of trajectory ${id} is superseded, and none is what superseded it`),
-          ...strangers.map((id) => `group ${id} was trained or discarded and never admitted`),
-          ...partly.map(([id, { samples, closed }]) => `group ${id} was admitted with ${samples} trajectories, and ${closed} were trained or discarded`),
+          ...[...strangers].map((id) => `group ${id} was trained or discarded and never admitted`),
+          ...partly.map(
+            ([id, { samples, closed }]) => `group ${id} was admitted with ${samples} trajectories, and ${closed} were trained or discarded`,
+          ),
         ],
       };
     },

@@ -151,7 +151,11 @@ function digestsOf(values: readonly StepValue[]): Readonly<Record<StepField, str
 
 function settingsOf({ learner, settings, ...rest }: RunStarted): Readonly<Record<string, string>> {
   const own = Object.entries(rest).filter(([name]) => !OWN.has(name));
-  return Object.fromEntries([...own.map(([name, value]) => [name, textOf(value)] as const), ...flat('learner', parse(learner)), ...flat('settings', parse(settings))]);
+  return Object.fromEntries([
+    ...own.map(([name, value]) => [name, textOf(value)] as const),
+    ...flat('learner', parse(learner)),
+    ...flat('settings', parse(settings)),
+  ]);
 }
 
 function parse(text: string): unknown {

@@ -53,17 +53,6 @@ export function createLedgerVerifier(): LedgerVerifier {
 
   const blame = (offset: number, problem: string): void => void problems.push({ offset, problem });
 
-  function checkChain(entry: LedgerEntry, offset: number): void {
-    const { sequence, previous_sha256: previous } = entry.event;
-    if (sequence !== head.sequence)
-      blame(offset, `entry has sequence ${sequence}, expected ${head.sequence}: an entry is missing or repeated`);
-    if (previous !== head.previousSha256)
-      blame(offset, `entry ${sequence} names ${previous.slice(0, 12)}… before it, the log has ${head.previousSha256.slice(0, 12)}…`);
-    if ((entry.type === 'RunStarted') !== (sequence === 0))
-      blame(offset, `entry ${sequence} is ${entry.type}; RunStarted is the first entry and no other`);
-    if (finished !== undefined) blame(offset, `entry ${sequence} comes after the end of the run`);
-  }
-
   function checkStep(event: EventByType['StepCompleted'], offset: number): void {
     if (event.step !== step + 1) blame(offset, `step ${event.step} follows step ${step}`);
     if (event.version_after !== event.version_before + 1 || event.version_after !== event.step) {
@@ -77,12 +66,15 @@ export function createLedgerVerifier(): LedgerVerifier {
     const { open_groups: held } = event.resume;
     const { open } = outcomes.groups();
     if (held >= 0 && held !== open)
-      blame(offset, `the trainer held ${held} open groups after step ${event.step}, the ledger has ${open} that are neither trained nor discarded`);
+      blame(
+        offset,
+        `the trainer held ${held} open groups after step ${event.step}, the ledger has ${open} that are neither trained nor discarded`,
+      );
   }
 
   return {
     entry(entry, body, offset) {
-      checkChain(entry, offset);
+      for (const problem of chainProblems(entry, head, finished !== undefined)) blame(offset, problem);
       head = { ...advance(head, body), sequence: entry.event.sequence + 1 };
       if (entry.type === 'RunStarted') stepWeights.set(0, entry.event.weights_sha256);
       if (entry.type === 'StepCompleted') checkStep(entry.event, offset);
@@ -108,6 +100,21 @@ export function createLedgerVerifier(): LedgerVerifier {
       return { ok: all.length === 0, ...counts, finished: finished !== undefined, headSha256: head.previousSha256, problems: all, notes };
     },
   };
+}
+
+/** What is wrong with the place of an entry in the chain. */
+function chainProblems(entry: LedgerEntry, head: ChainHead, isOver: boolean): readonly string[] {
+  const { sequence, previous_sha256: previous } = entry.event;
+  const wrong: readonly (readonly [boolean, string])[] = [
+    [sequence !== head.sequence, `entry has sequence ${sequence}, expected ${head.sequence}: an entry is missing or repeated`],
+    [
+      previous !== head.previousSha256,
+      `entry ${sequence} names ${previous.slice(0, 12)}… before it, the log has ${head.previousSha256.slice(0, 12)}…`,
+    ],
+    [(entry.type === 'RunStarted') !== (sequence === 0), `entry ${sequence} is ${entry.type}; RunStarted is the first entry and no other`],
+    [isOver, `entry ${sequence} comes after the end of the run`],
+  ];
+  return wrong.flatMap(([is, problem]) => (is ? [problem] : []));
 }
 
 const NOT_TOLD = -1;

@@ -69,7 +69,7 @@ function depsOf(log: MemoryLog): TrainerDeps {
     weights: { put: async (sha256) => `memory:${sha256}`, get: async () => Buffer.alloc(0) },
     questions: async () => ({
       count: 10,
-        find: (id) => ({ question_id: id, question: 'Which?', answers: ['a'], aug_answers: [] }),
+      find: (id) => ({ question_id: id, question: 'Which?', answers: ['a'], aug_answers: [] }),
       at: (index) => ({ question_id: `q-${index % 10}`, question: 'Which?', answers: ['a'], aug_answers: [] }),
     }),
     nowMs: () => (now += 150),

@@ -1,12 +1,14 @@
 // Finds PolicyPublished events of a run from the end of the topic backwards, so that a start costs the tail and not the
 // history. Records of other runs are skipped by their header.
 import type { PolicyPublished } from '../../../schemas/generated/events.ts';
-import type { EventReader, LogBatch, LogReader } from '../../../streams/core/ports.ts';
+import type { EventReader, LogBatch, LogReader, RunIndex } from '../../../streams/core/ports.ts';
 
 export interface PolicyTailOptions {
   readonly runId: string;
   readonly log: LogReader;
   readonly reader: EventReader;
+  /** Where runs begin; the topic is looked through to its start unless given. */
+  readonly index?: RunIndex | undefined;
 }
 
 /** Ends of the partitions of `policies`, by partition. */
@@ -30,7 +32,7 @@ export async function policiesOf(
 }
 
 /**
- * Reads windows of the tail that grow until `take` says that it has enough or the start of the topic is reached.
+ * Reads windows of the tail that grow until `take` says that it has enough or the start of the run is reached.
  * Each window is given from its oldest event on, without those that were given before.
  */
 export async function readTail(
@@ -39,13 +41,18 @@ export async function readTail(
   take: (events: readonly PolicyPublished[]) => boolean,
 ): Promise<void> {
   const firsts = new Map((await options.log.bounds('policies')).map(({ partition, first }) => [partition, first]));
+  let floor = 0;
   let upTo: Ends = ends;
   for (let window = FIRST_WINDOW; ; window *= GROWTH) {
-    const from = new Map([...ends].map(([partition, end]) => [partition, Math.max(firsts.get(partition) ?? 0, end - window)]));
+    const from = new Map(
+      [...ends].map(([partition, end]) => [partition, Math.max(firsts.get(partition) ?? 0, Math.min(floor, end), end - window)]),
+    );
     const events = await readBetween(options, from, upTo);
-    const exhausted = [...from].every(([partition, offset]) => offset <= (firsts.get(partition) ?? 0));
+    const exhausted = [...from].every(([partition, offset]) => offset <= Math.max(floor, firsts.get(partition) ?? 0));
     if (take(events) || exhausted) return;
     upTo = from;
+    // A run that has not begun has published nothing before `ends`.
+    if (options.index !== undefined) floor = (await options.index.startOf(options.runId))?.policies ?? Infinity;
   }
 }
 

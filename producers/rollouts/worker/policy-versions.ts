@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import type { PolicyPublished } from '../../../schemas/generated/events.ts';
 import type { Architecture, Scorer, ScorerFactory } from '../../../streams/core/learning.ts';
 import { isPlatformError, messageOf, PlatformError } from '../../../streams/core/errors.ts';
-import type { EventReader, Following, LogBatch, LogReader, Logger } from '../../../streams/core/ports.ts';
+import type { EventReader, Following, LogBatch, LogReader, Logger, RunIndex } from '../../../streams/core/ports.ts';
 import { holdScorer, type HeldScorer } from './held-scorer.ts';
 import { policiesOf, readTail, type Ends } from './policy-tail.ts';
 
@@ -16,6 +16,8 @@ export interface PolicyVersionsOptions {
   readonly runId: string;
   readonly log: LogReader;
   readonly reader: EventReader;
+  /** Where runs begin. */
+  readonly index?: RunIndex;
   readonly factory: ScorerFactory;
   /** Weights that are not inline. */
   readonly fetchWeights: (uri: string) => Promise<Buffer>;

@@ -6,9 +6,9 @@
 // until then the worker waits. A run that is finished has no trainer any more and no task that is still wanted, but
 // evaluations may come: there the worker begins at the end.
 import { isPlatformError, messageOf } from '../../../streams/core/errors.ts';
-import type { GroupOffsets, GroupSession, LogReader, Position } from '../../../streams/core/ports.ts';
+import type { GroupOffsets, GroupSession, LogReader, Position, RunIndex } from '../../../streams/core/ports.ts';
 
-/** The whole ledger is read to see whether the run is finished, so that is asked less often. */
+/** The ledger of the run is read to see whether it is finished, so that is asked less often. */
 const LOOKS_A_READ = 50;
 
 export interface TaskStartOptions {
@@ -16,6 +16,8 @@ export interface TaskStartOptions {
   readonly group: string;
   readonly offsets: GroupOffsets;
   readonly log: LogReader;
+  /** Where runs begin; the whole of `training` is looked through unless given. */
+  readonly index?: RunIndex | undefined;
   /** How long to wait between two looks, ms. */
   readonly lookMs: number;
   /** Called with what is waited for, and with undefined once there is nothing. */
@@ -62,9 +64,12 @@ async function endsWhenFinished(options: TaskStartOptions, partitions: readonly 
 }
 
 /** By the headers alone: nothing is decoded. */
-async function isFinished({ runId, log }: TaskStartOptions): Promise<boolean> {
+async function isFinished({ runId, log, index }: TaskStartOptions): Promise<boolean> {
+  const start = index === undefined ? { training: 0 } : await index.startOf(runId);
+  if (start === undefined) return false;
   let finished = false;
   await log.readToEnd('training', {
+    from: new Map([[0, start.training]]),
     onBatch: ({ records }) => {
       for (const { headers } of records) {
         if (headers['run-id']?.toString() !== runId) continue;

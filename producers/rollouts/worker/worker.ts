@@ -10,7 +10,16 @@ import { setMaxListeners } from 'node:events';
 import type { Policy, Tool } from '../../../streams/core/agents.ts';
 import { reachNothing, type ReachPoint } from '../../../streams/core/crash-points.ts';
 import { isPlatformError, messageOf, PlatformError } from '../../../streams/core/errors.ts';
-import type { Clock, EventReader, EventWriter, GroupConsumer, GroupOffsets, Logger, LogReader } from '../../../streams/core/ports.ts';
+import type {
+  Clock,
+  EventReader,
+  EventWriter,
+  GroupConsumer,
+  GroupOffsets,
+  Logger,
+  LogReader,
+  RunIndex,
+} from '../../../streams/core/ports.ts';
 import type { Metrics, ReportStatus, RoleState } from '../../../streams/core/telemetry.ts';
 import type { Episode } from '../agent/episode.ts';
 import type { Memory } from '../agent/run-agent.ts';
@@ -49,6 +58,8 @@ export interface WorkerDeps {
   readonly reader: EventReader;
   readonly offsets: GroupOffsets;
   readonly log: LogReader;
+  /** Where runs begin. */
+  readonly index?: RunIndex;
   /** Newest version that this worker knows, -1 = none. */
   readonly newestVersion: () => number;
   readonly policy: Policy;
@@ -165,7 +176,7 @@ class WorkerRole {
       this.#report();
     }, this.#options.reportMs);
     this.#heartbeat.start();
-    const { namespace, runId, offsets, log } = this.#deps;
+    const { namespace, runId, offsets, log, index } = this.#deps;
     const group = workerGroupOf(namespace, runId);
     const onWaiting = (detail: string | undefined): void => {
       this.#unplaced = detail;
@@ -175,7 +186,7 @@ class WorkerRole {
       topics: ['tasks'],
       onAssigned: async (assigned, session) => {
         const partitions = assigned.flatMap((one) => one.partitions);
-        return startOfTasks({ runId, group, offsets, log, lookMs: LOOK_MS, onWaiting }, partitions, session);
+        return startOfTasks({ runId, group, offsets, log, index, lookMs: LOOK_MS, onWaiting }, partitions, session);
       },
       onBatch: (batch, session) => this.#intake.onBatch(batch, session),
       onError: (error) => {

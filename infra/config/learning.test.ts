@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { descriptors } from './descriptors.ts';
+import { learning, workerSettingsOf } from './learning.ts';
+import { loadConfig } from './load.ts';
+
+describe('what changes what is learned', () => {
+  it('is said of every setting, and of no other', () => {
+    expect(Object.values(learning).flat().sort(), 'name it in learning.ts').toEqual(Object.keys(descriptors).sort());
+  });
+
+  it('is no secret: what is recorded can be read by everybody', () => {
+    for (const name of [...learning.trainer, ...learning.worker]) expect(descriptors[name]).not.toHaveProperty('secret');
+  });
+
+  it('is recorded of the workers as far as it is in use', () => {
+    expect(workerSettingsOf(loadConfig({}))).toEqual({ policy: 'ranker', tools: 'factbook', stepReward: 'none', answersToEnd: 1 });
+    const llm = workerSettingsOf(
+      loadConfig({}, { policy: 'llm', llmUrl: 'http://127.0.0.1:1/v1', llmModel: 'm', tools: 'web', serperApiKey: 'k' }),
+    );
+    expect(llm).toMatchObject({
+      policy: 'llm',
+      llmModel: 'm',
+      llmTemperature: 1,
+      llmMemory: 'transcript',
+      webReader: 'builtin',
+      searchTopK: 10,
+    });
+    expect(llm).not.toHaveProperty('policyModule');
+    expect(workerSettingsOf(loadConfig({}, { policy: 'module', policyModule: '/somewhere/mine.ts' }))['policyModule']).toBe('mine.ts');
+  });
+});

@@ -1,0 +1,162 @@
+// Which settings change what a run learns. Each setting of the table is named here, so that one that is added has to say.
+import { basename } from 'node:path';
+import type { Config } from './descriptors.ts';
+
+/**
+ * trainer: recorded in RunStarted and handed to the workers in each request; a resumed run goes on with what was recorded.
+ * worker: recorded in RunStarted; neither trainer nor worker goes on with others.
+ * none: changes when, where or how fast something happens, how it is shown, or only through other settings.
+ */
+export type Learning = 'trainer' | 'worker' | 'none';
+
+const trainer = [
+  'algorithm',
+  'learningRate',
+  'entropyBonus',
+  'dataset',
+  'groupSize',
+  'batchGroups',
+  'maxStaleness',
+  'stalePolicy',
+  'maxConcurrent',
+  'maxAttempts',
+  'reward',
+  'maxTurns',
+  'maxTokens',
+  'maxWallMs',
+] as const;
+
+const worker = [
+  'policy',
+  'policyModule',
+  'tools',
+  'toolsModule',
+  'stepReward',
+  'answersToEnd',
+  'llmModel',
+  'llmApi',
+  'llmMemory',
+  'llmTemperature',
+  'llmTopP',
+  'llmMaxTokens',
+  'llmEnoughDocuments',
+  'llmEnoughCalls',
+  'llmExtra',
+  'searchTopK',
+  'webReader',
+  'webMaxPageKb',
+] as const;
+
+const none = [
+  // where things are, and who may ask them
+  'kafkaBrokers',
+  'clickhouseUrl',
+  'schemaRegistryUrl',
+  'dataDir',
+  'namespace',
+  'logLevel',
+  'kafkaTls',
+  'kafkaCaFile',
+  'kafkaSaslMechanism',
+  'kafkaSaslUsername',
+  'kafkaSaslPassword',
+  'clickhouseDatabase',
+  'clickhouseUser',
+  'clickhousePassword',
+  'storePort',
+  'storeSessions',
+  'healthPort',
+  'healthHost',
+  'apiHost',
+  'apiPort',
+  'apiKeys',
+  'llmUrl',
+  'llmApiKey',
+  'retrievalUrl',
+  'serperUrl',
+  'serperApiKey',
+  'jinaUrl',
+  'jinaApiKey',
+  // topics and tables
+  'replication',
+  'partitionsRollouts',
+  'partitionsTasks',
+  'retentionHours',
+  'sinkBatchRows',
+  'sinkMaxWaitMs',
+  // reading
+  'apiRequestsPerSecond',
+  'apiFreshMs',
+  'sqlMaxSeconds',
+  'sqlMaxRows',
+  'sqlMaxResultMb',
+  'sqlConcurrency',
+  'sqlMaxMemoryMb',
+  // time: when an attempt is made, not what it is
+  'kafkaSessionMs',
+  'heartbeatMs',
+  'silenceMs',
+  'workerConcurrency',
+  'llmConcurrency',
+  'llmRetries',
+  'llmTimeoutMs',
+  'llmIdleMs',
+  'llmStream',
+  'searchConcurrency',
+  'accessConcurrency',
+  'webTimeoutMs',
+  'webRetries',
+  'webMaxRedirects',
+  'webAllowedHosts',
+  'webCacheMb',
+  'webCacheHours',
+  'latencyModel',
+  'latencyGenerationMs',
+  'latencyToolMs',
+  'latencySigma',
+  // what is recorded beside
+  'llmLogprobs',
+  'llmVersionFrom',
+  // RunStarted has the backend; it changes rounding, and a run may move to another machine
+  'backend',
+  // sets maxStaleness and maxConcurrent, and the settings of a recipe, which are looked at themselves
+  'mode',
+  'recipe',
+  // evaluations, questions, tests
+  'judgeUrl',
+  'judgeModel',
+  'judgeApiKey',
+  'judgeConcurrency',
+  'judgeMaxTokens',
+  'judgeTries',
+  'synthesisUrl',
+  'synthesisModel',
+  'synthesisApiKey',
+  'synthesisCheckUrl',
+  'synthesisCheckModel',
+  'synthesisCheckApiKey',
+  'synthesisTemperature',
+  'synthesisMaxTokens',
+  'synthesisConcurrency',
+  'crashAt',
+] as const;
+
+/** Every setting, by its name. */
+export const learning: Readonly<Record<Learning, readonly (keyof Config)[]>> = { trainer, worker, none };
+
+type WorkerSetting = (typeof worker)[number];
+
+/** False for settings of what is not in use. */
+function isInUse(name: WorkerSetting, { policy, tools }: Config): boolean {
+  if (name.startsWith('llm')) return policy === 'llm';
+  if (name === 'policyModule') return policy === 'module';
+  if (name === 'toolsModule') return tools === 'module';
+  if (name === 'searchTopK') return tools === 'web' || tools === 'local';
+  return name.startsWith('web') ? tools === 'web' : true;
+}
+
+/** Settings of the workers as a run records them; of a module its file name, for its folder is another one on each machine. */
+export function workerSettingsOf(config: Config): Readonly<Record<string, string | number>> {
+  const used = worker.filter((name) => isInUse(name, config));
+  return Object.fromEntries(used.map((name) => [name, name.endsWith('Module') ? basename(String(config[name])) : config[name]]));
+}

@@ -1,0 +1,89 @@
+// Where each run begins, out of one compacted topic: the key of a record is the run, its value a lower bound of the offsets
+// of everything that the run wrote to `training` and `policies`. A run is noted before its first entry is written, so that
+// a run that is not in a complete index has not begun, however much others wrote.
+//
+// - A bound that is too low costs time; one that is too high cannot be: the ends of the log are asked for before it is asked
+//   whether the run exists, and whoever notes it later, for whatever reason, does so before it writes.
+// - The index is complete when it says so. That is written when the topics are made, and where they are older, by whoever
+//   needs the index first, after looking through `training` once, at headers alone.
+// - Nothing depends on it but time: when the topic is deleted the next start looks through `training` once more, and a bound
+//   behind the end of `training`, which was made anew since, is passed over (consumers/trainer/find-ledger.ts).
+import type { LogReader, LogRecord, RunIndex, RunStart } from '../../streams/core/ports.ts';
+import type { RawTopic } from './connect.ts';
+
+/** No slug of a run. */
+const COMPLETE_KEY = '*';
+
+/** What makes an index of topics without entries complete. */
+export const COMPLETE_RECORD = { key: COMPLETE_KEY, value: Buffer.from('{"complete":true}') } as const;
+
+export interface RunIndexOptions {
+  /** The topic of the index. */
+  readonly topic: Pick<RawTopic, 'append' | 'readToEnd'>;
+  readonly log: Pick<LogReader, 'readToEnd'>;
+}
+
+export function createRunIndex({ topic, log }: RunIndexOptions): RunIndex {
+  async function read(): Promise<Found> {
+    const found: Found = { starts: new Map(), isComplete: false };
+    await topic.readToEnd({
+      onBatch: ({ records }) => {
+        for (const record of records) take(found, record);
+      },
+    });
+    return found;
+  }
+
+  /** Notes every run whose first record is in `training`. */
+  async function complete(): Promise<ReadonlyMap<string, RunStart>> {
+    const starts = new Map<string, RunStart>();
+    await log.readToEnd('training', {
+      onBatch: ({ records }) => {
+        for (const { headers, offset } of records) {
+          const run = headers['run-id']?.toString();
+          if (run !== undefined && !starts.has(run)) starts.set(run, { training: offset, policies: 0 });
+        }
+      },
+    });
+    const records = [...starts].map(([run, start]) => recordOf(run, start));
+    await topic.append([...records, COMPLETE_RECORD]);
+    return starts;
+  }
+
+  return {
+    async startOf(run) {
+      const { starts, isComplete } = await read();
+      return starts.get(run) ?? (isComplete ? undefined : (await complete()).get(run));
+    },
+    async note(run, start) {
+      await topic.append([recordOf(run, start)]);
+    },
+  };
+}
+
+interface Found {
+  readonly starts: Map<string, RunStart>;
+  isComplete: boolean;
+}
+
+const recordOf = (run: string, start: RunStart) => ({ key: run, value: Buffer.from(JSON.stringify(start)) });
+
+/** Records that are none of ours are passed over. */
+function take(found: Found, { key, value }: LogRecord): void {
+  const run = key?.toString() ?? '';
+  if (run === COMPLETE_KEY) found.isComplete = value !== null;
+  const start = run === '' || value === null ? undefined : parse(value);
+  if (start !== undefined) found.starts.set(run, start);
+}
+
+function parse(value: Buffer): RunStart | undefined {
+  try {
+    const start = JSON.parse(value.toString()) as Partial<RunStart> | null;
+    const { training, policies } = start ?? {};
+    return isOffset(training) && isOffset(policies) ? { training, policies } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isOffset = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
