@@ -75,7 +75,11 @@ export const errorCodes = {
     httpStatus: 500,
     help: 'Weights do not have the hash that their step recorded. They are not used.',
   },
-  RUN_CONFLICT: { retriable: false, httpStatus: 409, help: 'The run was started with other settings, which the message lists. Use those, or another --run.' },
+  RUN_CONFLICT: {
+    retriable: false,
+    httpStatus: 409,
+    help: 'The run was started with other settings, which the message lists. Use those, or another --run.',
+  },
   RUN_FINISHED: { retriable: false, httpStatus: 409, help: 'The run has finished. Start another one with another --run.' },
   BACKEND_UNAVAILABLE: {
     retriable: false,

@@ -5,7 +5,7 @@ import { selectList, type RowOf } from '../columns.ts';
 import { compare, equals, readPage, readRows, type Clause, type Page, type PageRequest } from '../list.ts';
 import { biasColumns, biasFigureColumns, biasReasonColumns } from './selection-bias.columns.ts';
 
-export const discardReasons = ['uniform_group', 'stale', 'incomplete', 'expired', 'superseded', 'invalid'] as const;
+export const discardReasons = ['uniform_group', 'stale', 'incomplete', 'expired', 'lost', 'superseded', 'invalid'] as const;
 
 interface BiasRequest extends PageRequest {
   readonly from_step?: number | undefined;

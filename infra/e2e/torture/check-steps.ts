@@ -159,7 +159,7 @@ export function checkDiscards(of: Case): readonly Problem[] {
 
 function checkDiscard(of: Case, { event }: Discard): readonly string[] {
   const history = of.histories.get(event.trajectory_id);
-  if (event.reason === 'expired') return checkExpired(of, event);
+  if (isGivenUp(event.reason)) return checkExpired(of, event);
   const attempt = history?.attempts.get(event.attempt);
   if (attempt === undefined || history === undefined) return ['no record of it exists'];
   const differing = compare({ ...event }, expectedRow(attempt, event.version));
@@ -186,9 +186,12 @@ function checkAttemptDiscard({ reason }: Discard['event'], attempt: AttemptHisto
   return (reason === 'superseded') === isWhole(attempt) ? [] : [isWhole(attempt) ? 'it is whole' : 'it is not whole'];
 }
 
+/** The trajectory was given up: its last attempt expired, or its request was lost and could not be made again. */
+const isGivenUp = (reason: string): boolean => reason === 'expired' || reason === 'lost';
+
 /** The reason of a group that was discarded is what its trajectories say. */
 function checkReasons(of: Case, group: AdmittedGroup): readonly string[] {
-  const final = group.discards.filter(({ event }) => !isOfAttempt(event.reason) && event.reason !== 'expired');
+  const final = group.discards.filter(({ event }) => !isOfAttempt(event.reason) && !isGivenUp(event.reason));
   const [first] = final;
   if (first === undefined) return [];
   const { reason, version } = first.event;
