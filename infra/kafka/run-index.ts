@@ -9,7 +9,7 @@
 // - Nothing depends on it but time: when the topic is deleted the next start looks through `training` once more, and a bound
 //   behind the end of `training`, which was made anew since, is passed over (consumers/trainer/find-ledger.ts).
 import type { LogReader, LogRecord, RunIndex, RunStart } from '../../streams/core/ports.ts';
-import type { RawTopic } from './connect.ts';
+import type { RawRecord } from './message.ts';
 
 /** No slug of a run. */
 const COMPLETE_KEY = '*';
@@ -19,7 +19,10 @@ export const COMPLETE_RECORD = { key: COMPLETE_KEY, value: Buffer.from('{"comple
 
 export interface RunIndexOptions {
   /** The topic of the index. */
-  readonly topic: Pick<RawTopic, 'append' | 'readToEnd'>;
+  readonly topic: {
+    append(records: readonly RawRecord[]): Promise<unknown>;
+    readToEnd(options: Parameters<LogReader['readToEnd']>[1]): Promise<void>;
+  };
   readonly log: Pick<LogReader, 'readToEnd'>;
 }
 
