@@ -32,6 +32,10 @@ export interface Brokers {
   readonly proxies: readonly ChaosProxy[];
   /** The leader of a partition, which `draw` in [0, 1) chooses; undefined while none can be told. */
   choose(draw: number): Promise<StruckBroker | undefined>;
+  /** Where each broker keeps its partitions. */
+  readonly dataDirs: readonly string[];
+  /** Kills all brokers, works while none of them runs, and resolves when all are back. */
+  whileDown<T>(work: () => Promise<T>): Promise<T>;
   stop(): Promise<void>;
 }
 
@@ -40,6 +44,8 @@ const ATTEMPTS = 10;
 interface Kept {
   readonly id: number;
   readonly current: () => LocalKafka;
+  /** Kills it, and starts it again only once it is released. */
+  hold(): Promise<{ readonly release: () => void; readonly back: () => Promise<void> }>;
   stop(): Promise<void>;
 }
 
@@ -68,12 +74,25 @@ export async function startBrokers(options: BrokersOptions): Promise<Brokers> {
         leads: leader === undefined ? '' : `${leader.topic}/${leader.partition}`,
       };
     },
+    dataDirs: kept.map(({ id }) => dataDirOf(options, id)),
+    async whileDown(work) {
+      const held = await Promise.all(kept.map((broker) => broker.hold()));
+      try {
+        return await work();
+      } finally {
+        for (const { release } of held) release();
+        await Promise.all(held.map(({ back }) => back()));
+      }
+    },
     async stop() {
       await Promise.all(kept.map((broker) => broker.stop()));
       await Promise.all(fronts.map(({ proxy }) => proxy.close()));
     },
   };
 }
+
+const dataDirOf = ({ dir, count }: BrokersOptions, id: number): string =>
+  join(dir, ...(count === 1 ? ['broker'] : ['brokers', `node-${id}`]), 'kafka', 'data');
 
 type Fronts = readonly { readonly listen: number; readonly proxy: ChaosProxy }[];
 
@@ -109,17 +128,29 @@ async function persistently<T>(start: () => Promise<T>, given: () => boolean): P
 function keep(id: number, first: LocalKafka, start: () => Promise<LocalKafka>): Kept {
   let closing = false;
   let current = first;
+  let released = Promise.resolve();
+  let back = Promise.resolve();
+  const again = async (): Promise<void> => {
+    await released;
+    if (closing) return;
+    current = await persistently(start, () => closing);
+    watch(current);
+  };
   const watch = (broker: LocalKafka): void => {
-    void broker.exited.then(async () => {
-      if (closing) return;
-      current = await persistently(start, () => closing);
-      watch(current);
-    });
+    void broker.exited.then(() => (closing ? undefined : (back = again())));
   };
   watch(current);
   return {
     id,
     current: () => current,
+    async hold() {
+      await back;
+      let release = (): void => undefined;
+      released = new Promise((resolve) => (release = resolve));
+      current.kill();
+      await current.exited;
+      return { release, back: () => back };
+    },
     async stop() {
       closing = true;
       await current.stop();

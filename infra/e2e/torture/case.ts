@@ -1,7 +1,7 @@
 // Everything of a run that the checks of the oracle look at, gathered once.
 import type { RunStarted } from '../../../schemas/generated/events.ts';
 import { eventsOf, type FactOf, type RunFacts } from './facts.ts';
-import { refold, type TrajectoryHistory } from './refold.ts';
+import { isWhole, refold, type TrajectoryHistory } from './refold.ts';
 
 export type Step = FactOf<'StepCompleted'>;
 export type Discard = FactOf<'TrajectoryDiscarded'>;
@@ -27,6 +27,8 @@ export interface Case {
   readonly discards: readonly Discard[];
   readonly groups: ReadonlyMap<string, AdmittedGroup>;
   readonly histories: ReadonlyMap<string, TrajectoryHistory>;
+  /** Groups of which the log lost records after they were acknowledged, or whose records lie where it had lost others. */
+  readonly touched: ReadonlySet<string>;
 }
 
 /** Discards of one attempt: its trajectory may have been trained on with another. */
@@ -38,7 +40,40 @@ export function openCase(facts: RunFacts): Case {
   const steps = eventsOf(facts.training, 'StepCompleted');
   const discards = eventsOf(facts.training, 'TrajectoryDiscarded');
   const run = eventsOf(facts.training, 'RunStarted')[0]?.event;
-  return { facts, run, steps, discards, groups: groupsOf(facts, steps, discards), histories: refold(facts.rollouts) };
+  const touched = touchedBy(facts);
+  const settled = [...steps.flatMap(({ event }) => event.trajectories), ...discards.map(({ event }) => event)];
+  const histories = asSettled(refold([...facts.gone.flatMap(({ rollouts }) => rollouts), ...facts.rollouts]), settled, touched);
+  return { facts, run, steps, discards, groups: groupsOf(facts, steps, discards), histories, touched };
+}
+
+const cutsOf = ({ gone }: RunFacts) => gone.filter(({ how, topic }) => how === 'cut' && topic === 'rollouts');
+
+/** A reader that lives on may miss what is written where it has read before. */
+function touchedBy(facts: RunFacts): ReadonlySet<string> {
+  const cuts = cutsOf(facts);
+  const ranges = cuts.flatMap((cut) => cut.ranges);
+  const inside = facts.rollouts.filter(({ partition, offset }) =>
+    ranges.some((range) => range.partition === partition && offset >= range.from && offset < range.to),
+  );
+  return new Set([...cuts.flatMap(({ rollouts }) => rollouts), ...inside].map(({ group }) => group));
+}
+
+/**
+ * Which attempt was the first to be whole depends on when a reader read, where the log lost records: there it is the one
+ * that the ledger names, as long as it is whole by what was written.
+ */
+function asSettled(
+  histories: ReadonlyMap<string, TrajectoryHistory>,
+  settled: readonly { readonly trajectory_id: string; readonly attempt: number; readonly reason?: string }[],
+  touched: ReadonlySet<string>,
+): ReadonlyMap<string, TrajectoryHistory> {
+  const named = new Map(settled.filter(({ reason = '' }) => !isOfAttempt(reason)).map((row) => [row.trajectory_id, row.attempt]));
+  return new Map(
+    [...histories].map(([id, history]) => {
+      const attempt = touched.has(history.group) ? history.attempts.get(named.get(id) ?? -1) : undefined;
+      return [id, attempt !== undefined && isWhole(attempt) ? { ...history, winner: attempt } : history];
+    }),
+  );
 }
 
 function groupsOf(facts: RunFacts, steps: readonly Step[], discards: readonly Discard[]): ReadonlyMap<string, AdmittedGroup> {

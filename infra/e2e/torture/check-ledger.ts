@@ -103,12 +103,26 @@ export function checkResume(of: Case): readonly Problem[] {
       event.resume.admitted_groups === before.admitted &&
       event.resume.trained_groups === counted.trained.size &&
       event.resume.discarded_groups === before.discarded;
-    return [...(counts ? [] : ['it counts other groups than the ledger']), ...passedOver(event, needs)].map(
+    const left = needs.filter((need) => !wasLost(of.facts.gone, { need, ledgerOffset: fact.offset }));
+    return [...(counts ? [] : ['it counts other groups than the ledger']), ...passedOver(event, left)].map(
       (what) => `resume of step ${event.step}: ${what}`,
     );
   });
   return problemsOf('resume', texts);
 }
+
+/** The partition ended before its position once, after the step: what lies there now was written later. */
+const wasLost = (
+  gone: Case['facts']['gone'],
+  { need, ledgerOffset }: { readonly need: Need; readonly ledgerOffset: number },
+): boolean =>
+  gone.some(
+    ({ how, topic, ledgerEnd, ranges }) =>
+      how === 'cut' &&
+      topic === need.topic &&
+      ledgerOffset < ledgerEnd &&
+      ranges.some(({ partition, from }) => partition === need.partition && need.offset >= from),
+  );
 
 interface Need {
   readonly id: string;
@@ -132,7 +146,8 @@ function needsOf({ facts, groups }: Case): readonly Need[] {
     if (known === undefined || first.has(key)) return;
     first.set(key, { id: group, admittedAt: known.sequence, closedAt: known.closedAt, topic, partition, offset });
   };
-  for (const fact of facts.tasks) if (fact.read.type === 'TrajectoryRequested') note(fact.read.event.group_id, 'tasks', fact);
+  const deleted = facts.gone.filter(({ how }) => how === 'deleted').flatMap(({ tasks }) => tasks);
+  for (const fact of [...deleted, ...facts.tasks]) if (fact.read.type === 'TrajectoryRequested') note(fact.read.event.group_id, 'tasks', fact);
   for (const fact of facts.rollouts) note(fact.group, 'rollouts', fact);
   return [...first.values()];
 }

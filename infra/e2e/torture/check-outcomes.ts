@@ -1,5 +1,6 @@
 // Every admitted trajectory has one outcome or is still open, and no group was passed over.
 import { gather, groupOf, isOfAttempt, repeated, type AdmittedGroup, type Case } from './case.ts';
+import type { Fact } from './facts.ts';
 import { problemsOf, type Problem } from './problem.ts';
 
 export interface Outcomes {
@@ -76,6 +77,7 @@ function closedTwice(group: AdmittedGroup): readonly string[] {
  */
 export function checkOrder(of: Case): readonly Problem[] {
   const decided = [...of.groups.values()].flatMap((group) => {
+    if (of.touched.has(group.id)) return [];
     const histories = group.trajectories.map((id) => of.histories.get(id));
     if (histories.some((history) => history?.winner === undefined)) return [];
     const at = Math.max(...histories.map((history) => history?.wonAt ?? 0));
@@ -114,10 +116,8 @@ export function checkStuck({ groups, steps }: Case): readonly Problem[] {
 
 /** An attempt is run by one worker, because of one request, and is written once. */
 export function checkAttempts({ facts, histories }: Case): readonly Problem[] {
-  const requests = facts.tasks.flatMap(({ read }) =>
-    read.type === 'TrajectoryRequested' ? [`${read.event.trajectory_id}/${read.event.attempt}`] : [],
-  );
-  const asked = new Set(requests);
+  const requests = requestsOf(facts.tasks);
+  const asked = new Set([...requests, ...facts.gone.flatMap(({ tasks }) => requestsOf(tasks))]);
   const attempts = [...histories.values()].flatMap(({ id, attempts: own }) =>
     [...own.values()].map((attempt) => ({ id: `${id}/${attempt.number}`, attempt })),
   );
@@ -141,6 +141,9 @@ export function checkAttempts({ facts, histories }: Case): readonly Problem[] {
     ...checkRequests(facts, asked),
   ];
 }
+
+const requestsOf = (tasks: readonly Fact[]): readonly string[] =>
+  tasks.flatMap(({ read }) => (read.type === 'TrajectoryRequested' ? [`${read.event.trajectory_id}/${read.event.attempt}`] : []));
 
 /** What the ledger decided to ask for is what was asked for. */
 function checkRequests(facts: Case['facts'], asked: ReadonlySet<string>): readonly Problem[] {

@@ -163,7 +163,8 @@ function checkDiscard(of: Case, { event }: Discard): readonly string[] {
   const attempt = history?.attempts.get(event.attempt);
   if (attempt === undefined || history === undefined) return ['no record of it exists'];
   const differing = compare({ ...event }, expectedRow(attempt, event.version));
-  if (isOfAttempt(event.reason)) return [...differing, ...checkAttemptDiscard(event, attempt, history)];
+  // a trainer that lost records may rightly call an attempt unusable of which we know them all
+  if (isOfAttempt(event.reason)) return of.touched.has(event.group_id) ? [] : [...differing, ...checkAttemptDiscard(event, attempt, history)];
   if (!['uniform_group', 'stale', 'incomplete'].includes(event.reason)) return ['there is no such reason'];
   return history.winner?.number === event.attempt ? differing : ['it is not the attempt that counts'];
 }

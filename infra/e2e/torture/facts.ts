@@ -49,12 +49,33 @@ export interface RolloutFact {
   readonly part: { readonly kind: 'started' } | TurnPart | EndPart;
 }
 
+/** A worker tells what it is running. */
+export interface HeartbeatFact {
+  readonly partition: number;
+  readonly offset: number;
+  readonly worker: string;
+  /** `<trajectory>/<attempt>`. */
+  readonly running: readonly string[];
+}
+
+/** What the log held once, and when it lost it: the ledger ended at `ledgerEnd` then. */
+export interface GoneFacts {
+  readonly how: 'cut' | 'deleted';
+  readonly topic: EventTopic;
+  readonly ledgerEnd: number;
+  readonly ranges: readonly { readonly partition: number; readonly from: number; readonly to: number }[];
+  readonly tasks: readonly Fact[];
+  readonly rollouts: readonly RolloutFact[];
+}
+
 export interface RunFacts {
   readonly training: readonly Fact[];
   /** Requests of training; evaluations have none in the ledger. */
   readonly tasks: readonly Fact[];
   readonly rollouts: readonly RolloutFact[];
   readonly policies: readonly Fact[];
+  readonly heartbeats: readonly HeartbeatFact[];
+  readonly gone: readonly GoneFacts[];
 }
 
 /** What every readable record must be in the tables, by topic, of all runs. */
@@ -63,13 +84,42 @@ export type Contents = ReadonlyMap<EventTopic, readonly RecordContent[]>;
 /** The ledger comes before what it closes. */
 const topics = ['training', 'tasks', 'policies', 'rollouts', 'questions', 'evaluations', 'dead-letters'] as const;
 
+const nothing = (): Kept => ({ training: [], tasks: [], policies: [], rollouts: [], heartbeats: [] });
+
+/** What a strike took out of the log, with its records as they were. */
+export type Taken = Pick<GoneFacts, 'how' | 'topic' | 'ledgerEnd'> & {
+  readonly parts: readonly (GoneFacts['ranges'][number] & { readonly records: readonly LogRecord[] })[];
+};
+
+/** What was taken, decoded. What was deleted by retention had been stored, and has to stay so. */
+function goneFacts(gone: Taken, { codec, runId, contents }: { codec: Codec; runId: string; contents: RecordContent[] }): GoneFacts {
+  const facts = nothing();
+  for (const record of gone.parts.flatMap(({ records }) => records)) {
+    const decoded = codec.decode(record.value ?? Buffer.alloc(0));
+    if (!decoded.ok) continue;
+    if (gone.how === 'deleted') contents.push(contentOf(record, decoded.value));
+    if (decoded.value.event.run_id === runId) keep(facts, record, decoded.value);
+  }
+  const { how, topic, ledgerEnd, parts } = gone;
+  return { how, topic, ledgerEnd, ranges: parts.map(({ partition, from, to }) => ({ partition, from, to })), ...facts };
+}
+
+interface Everything {
+  readonly facts: RunFacts;
+  readonly contents: Contents;
+}
+
 /** Everything that the log holds. */
-export async function readFacts(
+export const readFacts = (log: LogReader, codec: Codec, runId: string): Promise<Everything> =>
+  readFactsAfter(log, codec, { runId, taken: [] });
+
+/** The same of a log out of which records were taken. */
+export async function readFactsAfter(
   log: LogReader,
   codec: Codec,
-  runId: string,
-): Promise<{ readonly facts: RunFacts; readonly contents: Contents }> {
-  const facts: Kept = { training: [], tasks: [], policies: [], rollouts: [] };
+  { runId, taken }: { readonly runId: string; readonly taken: readonly Taken[] },
+): Promise<Everything> {
+  const facts = nothing();
   const contents = new Map<EventTopic, RecordContent[]>();
   for (const topic of topics) {
     const own: RecordContent[] = [];
@@ -82,12 +132,13 @@ export async function readFacts(
       },
     });
   }
-  return { facts, contents };
+  const gone = taken.map((one) => goneFacts(one, { codec, runId, contents: contents.get(one.topic) ?? [] }));
+  return { facts: { ...facts, gone }, contents };
 }
 
 /** The same without the rollouts of groups that are open, and without what is compared with the tables: for a run with much that is open. */
 export async function readClosed(log: LogReader, codec: Codec, runId: string): Promise<RunFacts> {
-  const facts: Kept = { training: [], tasks: [], policies: [], rollouts: [] };
+  const facts = nothing();
   const closed = new Set<string>();
   for (const topic of ['training', 'tasks', 'policies', 'rollouts'] as const) {
     const wanted = ({ key }: LogRecord): boolean => topic !== 'rollouts' || closed.has(key?.toString() ?? '');
@@ -97,7 +148,7 @@ export async function readClosed(log: LogReader, codec: Codec, runId: string): P
     await readTopic(log, codec, { topic, wanted, onRead });
     for (const { read } of topic === 'training' ? facts.training : []) for (const id of groupsClosedBy(read)) closed.add(id);
   }
-  return facts;
+  return { ...facts, gone: [] };
 }
 
 function groupsClosedBy({ type, event }: DecodedEvent): readonly string[] {
@@ -129,12 +180,14 @@ interface Kept {
   readonly tasks: Fact[];
   readonly policies: Fact[];
   readonly rollouts: RolloutFact[];
+  readonly heartbeats: HeartbeatFact[];
 }
 
 function keep(facts: Kept, record: LogRecord, read: DecodedEvent): void {
   const { topic, partition, offset } = record;
   const fact = { partition, offset, sha256: bodyHash(record.value ?? Buffer.alloc(0)) };
   if (topic === 'rollouts') {
+    if (read.type === 'WorkerHeartbeat') facts.heartbeats.push({ partition, offset, ...heartbeatOf(read.event) });
     const rollout = rolloutFact(fact, read);
     if (rollout !== undefined) facts.rollouts.push(rollout);
   } else if (topic === 'tasks') {
@@ -143,6 +196,11 @@ function keep(facts: Kept, record: LogRecord, read: DecodedEvent): void {
     facts[topic].push({ ...fact, read });
   }
 }
+
+const heartbeatOf = ({ worker_id: worker, running }: EventByType['WorkerHeartbeat']): Pick<HeartbeatFact, 'worker' | 'running'> => ({
+  worker,
+  running: running.map(({ trajectory_id: id, attempt }) => `${id}/${attempt}`),
+});
 
 const FRAME = 5;
 const bodyHash = (value: Buffer): string => createHash('sha256').update(value.subarray(FRAME)).digest('hex');

@@ -2,10 +2,12 @@
 // gap, every step equal to what a fresh fold of the records says, both bounds held at every step.
 //
 // It is written apart from the code that it checks: it imports the codec and nothing of the trainer, of the folds in
-// streams/ or of the sink. Clocks are not looked at, and between partitions no order is assumed.
+// streams/ or of the sink. Clocks of the run are not looked at, and between partitions no order is assumed.
 import { openCase } from './case.ts';
 import { checkAdmission, checkChain, checkResume, checkVersions } from './check-ledger.ts';
+import { checkNeedless, countNeedless, type Needless, type Witness } from './check-needless.ts';
 import { checkAttempts, checkOrder, checkOutcomes, checkStuck, countOutcomes, unknownGroups, type Outcomes } from './check-outcomes.ts';
+import { checkVanished, countGroups, type GroupCounts } from './check-groups.ts';
 import { checkDiscards, checkStaleness, checkSteps } from './check-steps.ts';
 import type { RunFacts } from './facts.ts';
 import type { Problem, ProblemKind } from './problem.ts';
@@ -14,6 +16,8 @@ import type { Problem, ProblemKind } from './problem.ts';
 export interface Verdict extends Outcomes {
   readonly steps: number;
   readonly attempts: number;
+  readonly groups: GroupCounts;
+  readonly needless: Needless;
   /** Discards by reason. */
   readonly discards: Readonly<Partial<Record<string, number>>>;
   readonly worstStaleness: number;
@@ -22,8 +26,8 @@ export interface Verdict extends Outcomes {
   readonly problems: readonly Problem[];
 }
 
-/** Judges one run. */
-export function judgeRun(facts: RunFacts): Verdict {
+/** Judges one run; attempts that were given up in vain are found only with a witness. */
+export function judgeRun(facts: RunFacts, witness?: Witness): Verdict {
   const of = openCase(facts);
   const staleness = checkStaleness(of);
   const problems = [
@@ -32,6 +36,7 @@ export function judgeRun(facts: RunFacts): Verdict {
     ...unknownGroups(of),
     ...checkOrder(of),
     ...checkStuck(of),
+    ...checkVanished(of),
     ...checkAttempts(of),
     ...checkChain(of),
     ...checkVersions(of),
@@ -40,11 +45,14 @@ export function judgeRun(facts: RunFacts): Verdict {
     ...staleness.problems,
     ...checkAdmission(of),
     ...checkResume(of),
+    ...(witness === undefined ? [] : checkNeedless(of, witness)),
   ];
   return {
     ...countOutcomes(of),
     steps: of.steps.length,
     attempts: [...of.histories.values()].reduce((sum, { attempts }) => sum + attempts.size, 0),
+    groups: countGroups(of),
+    needless: countNeedless(of, witness),
     discards: tally(of.discards.map(({ event }) => event.reason)),
     worstStaleness: staleness.worst,
     found: tally(problems.map(({ kind }) => kind)),

@@ -27,7 +27,9 @@ export type ProblemKind =
   /** The chain of the ledger is broken. */
   | 'chain'
   /** A resume point passes over what an open group needs, or counts wrongly. */
-  | 'resume';
+  | 'resume'
+  /** An attempt was given up that went on, and whose worker was not struck. */
+  | 'needless';
 
 export interface Problem {
   readonly kind: ProblemKind;

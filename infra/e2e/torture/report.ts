@@ -1,10 +1,11 @@
 // What a torture found: as JSON for the record and as a table for people.
 import { execFileSync } from 'node:child_process';
 import { cpus, totalmem } from 'node:os';
+import { expiryCauses } from './check-needless.ts';
 import type { ProblemKind } from './problem.ts';
 import type { Verdict } from './oracle.ts';
 import { targets } from './schedule.ts';
-import { isSurvived, type Struck } from './strike.ts';
+import { isSurvived, kindOf, type Struck } from './strike.ts';
 import type { TablesVerdict } from './tables.ts';
 
 export interface Settings {
@@ -13,6 +14,10 @@ export interface Settings {
   readonly seed: number;
   readonly workers: number;
   readonly brokers: number;
+  /** Whether disks could be filled here. */
+  readonly disks: boolean;
+  /** Kinds of faults, when not all of them were struck. */
+  readonly only?: readonly string[];
 }
 
 export interface Findings {
@@ -43,6 +48,8 @@ export interface Report {
   readonly open: number;
   readonly discards: Verdict['discards'];
   readonly attempts: number;
+  readonly groups: Verdict['groups'];
+  readonly needless: Verdict['needless'];
   readonly worstStaleness: number;
   /** Problems of the log by kind; none when it is empty. */
   readonly found: Readonly<Partial<Record<ProblemKind, number>>>;
@@ -75,18 +82,14 @@ export function reportOf(findings: Findings): Report {
     rows: { missing: tables.missing, doubled: tables.doubled, changed: tables.changed, extra: tables.extra },
     problems: texts.slice(0, MOST_PROBLEMS),
     broken,
-    log: struck.map(({ fault: { draw: _draw, atMs: plannedMs, ...fault }, broker, ...rest }) => ({
-      ...{ ...fault, plannedMs },
-      ...(broker === '' ? {} : { broker }),
-      ...rest,
-    })),
+    log: struck.map(({ fault: { draw: _draw, atMs: plannedMs, ...fault }, gone: _gone, ...rest }) => ({ ...fault, plannedMs, ...rest })),
   };
 }
 
 function countKinds(struck: readonly Struck[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const { fault } of struck) {
-    const kind = fault.kind === 'cut' ? `cut ${fault.mode}` : fault.kind;
+    const kind = kindOf(fault);
     counts[kind] = (counts[kind] ?? 0) + 1;
   }
   return counts;
@@ -104,7 +107,7 @@ function recoveryOf(struck: readonly Struck[]): Report['recovery'] {
 
 /** The figures as a table. */
 export function tableOf(report: Report): readonly string[] {
-  const { found, rows } = report;
+  const { found, rows, groups, needless } = report;
   const count = (...kinds: ProblemKind[]): number => kinds.reduce((sum, kind) => sum + (found[kind] ?? 0), 0);
   const figures: readonly (readonly [string, string | number])[] = [
     ['minutes', report.minutes],
@@ -118,8 +121,14 @@ export function tableOf(report: Report): readonly string[] {
     ['trajectories admitted', report.admitted],
     ['  trained / discarded / open', `${report.trained} / ${report.discarded} / ${report.open}`],
     ['attempts', report.attempts],
+    ['groups admitted', groups.admitted],
+    ['  trained / discarded / open / lost', `${groups.trained} / ${groups.discarded} / ${groups.open} / ${groups.lost}`],
     ['lost', count('lost', 'order', 'stuck', 'resume', 'request')],
     ['doubled', count('doubled', 'attempt', 'stranger')],
+    ['attempts given up', ''],
+    ...expiryCauses.map((cause) => [`  ${cause}`, needless.expiries[cause]] as const),
+    ['attempts run twice / superseded', `${needless.attemptsRunTwice} / ${needless.attemptsSuperseded}`],
+    ['records repeated / turns unused', `${needless.recordsRepeated} / ${needless.turnsUnused}`],
     ['versions missing or wrong', count('version', 'chain')],
     ['steps that differ from the records', count('step')],
     ['discards that differ from the records', count('discard')],

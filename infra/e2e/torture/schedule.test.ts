@@ -1,9 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cutModes, ROUND, scheduleOf, targets, type Fault } from './schedule.ts';
+import { clockJumps, clockTargets, cutModes, diskTargets, forgotten, ROUND, scheduleOf, tailTopics, targets } from './schedule.ts';
+import type { Fault } from './schedule.ts';
 
-const options = fc.record({ seed: fc.nat(), faults: fc.integer({ min: 1, max: 200 }), minutes: fc.integer({ min: 1, max: 60 }) });
-const nameOf = (fault: Fault): string => [fault.kind, fault.target, fault.kind === 'cut' ? fault.mode : ''].join(' ');
+const options = fc.record({
+  seed: fc.nat(),
+  faults: fc.integer({ min: 1, max: 200 }),
+  minutes: fc.integer({ min: 1, max: 60 }),
+  disks: fc.boolean(),
+});
+const formOf = (fault: Fault): string | number => {
+  if (fault.kind === 'cut') return fault.mode;
+  if (fault.kind === 'tail') return fault.topic;
+  return fault.kind === 'clock' ? fault.byMs : '';
+};
+const nameOf = (fault: Fault): string => [fault.kind, fault.target, formOf(fault)].join(' ');
+const others = ['forget', 'tail', 'retention', 'engine', 'disk', 'clock'] as const;
 
 describe('the schedule of a torture', () => {
   it('is a function of the seed, in order of time, and leaves the end to recovery', () => {
@@ -14,35 +26,41 @@ describe('the schedule of a torture', () => {
         expect(faults).toHaveLength(given.faults);
         expect(faults.map(({ atMs }) => atMs)).toEqual(faults.map(({ atMs }) => atMs).sort((a, b) => a - b));
         expect(Math.max(...faults.map(({ atMs }) => atMs))).toBeLessThan(given.minutes * 54_000);
-        for (const fault of faults) if (fault.kind === 'freeze') expect(fault.forMs).toBeLessThanOrEqual(40_000);
+        for (const fault of faults) expect(fault.forMs).toBeLessThanOrEqual(25_000);
+        for (const { kind } of faults) if (!given.disks) expect(kind).not.toBe('disk');
       }),
     );
-    expect(scheduleOf({ seed: 1, faults: 12, minutes: 3 })).not.toEqual(scheduleOf({ seed: 2, faults: 12, minutes: 3 }));
+    const given = { faults: ROUND, minutes: 3, disks: true };
+    expect(scheduleOf({ ...given, seed: 1 })).not.toEqual(scheduleOf({ ...given, seed: 2 }));
   });
 
-  it('kills every target in every round', () => {
+  it('kills every target and does each of the other strikes in every round', () => {
     fc.assert(
       fc.property(fc.nat(), fc.integer({ min: 1, max: 8 }), (seed, rounds) => {
-        const faults = scheduleOf({ seed, faults: rounds * ROUND, minutes: 20 });
+        const faults = scheduleOf({ seed, faults: rounds * ROUND, minutes: 20, disks: true });
         for (let round = 0; round < rounds; round += 1) {
           const names = faults.slice(round * ROUND, (round + 1) * ROUND).map(nameOf);
           for (const target of targets) expect(names).toContain(`kill ${target} `);
           expect(names.filter((name) => name.startsWith('freeze'))).toHaveLength(2);
-          expect(names.filter((name) => name.startsWith('cut'))).toHaveLength(4);
+          expect(names.filter((name) => name.startsWith('cut'))).toHaveLength(3);
+          for (const kind of others) expect(names.filter((name) => name.startsWith(kind))).toHaveLength(1);
         }
       }),
     );
   });
 
-  it('has every kind on every target, in every mode, within six rounds', () => {
+  it('has every kind on every target, in every form, within eight rounds', () => {
+    const all = [
+      ...targets.flatMap((target) => [`kill ${target} `, `freeze ${target} `, ...cutModes.map((mode) => `cut ${target} ${mode}`)]),
+      ...forgotten.map((target) => `forget ${target} `),
+      ...tailTopics.map((topic) => `tail broker ${topic}`),
+      ...['retention trainer ', 'engine store '],
+      ...diskTargets.map((target) => `disk ${target} `),
+      ...clockTargets.flatMap((target) => clockJumps.map((byMs) => `clock ${target} ${byMs}`)),
+    ];
     fc.assert(
       fc.property(fc.nat(), (seed) => {
-        const names = new Set(scheduleOf({ seed, faults: 6 * ROUND, minutes: 20 }).map(nameOf));
-        const all = targets.flatMap((target) => [
-          `kill ${target} `,
-          `freeze ${target} `,
-          ...cutModes.map((mode) => `cut ${target} ${mode}`),
-        ]);
+        const names = new Set(scheduleOf({ seed, faults: 8 * ROUND, minutes: 20, disks: true }).map(nameOf));
         expect([...names].sort()).toEqual(all.sort());
       }),
     );

@@ -101,20 +101,37 @@ function wrongWith(record: RecordContent, rows: readonly StoredRow[]): 'missing'
 
 const placeOf = ({ partition, offset }: Pick<StoredRow, 'partition' | 'offset'>): string => `${partition}/${offset}`;
 
-/** A step has as many rows in step_trajectories as it has trajectories. */
+interface TrainedRows {
+  readonly partition: number;
+  readonly offset: number;
+  readonly times: number;
+  readonly differing: number;
+}
+
 async function judgeTrained(store: Store, records: readonly RecordContent[]): Promise<TablesVerdict> {
-  const rows = await store.query<{ offset: number; times: number; differing: number }>(
-    'select _offset as offset, count() as times, uniqExact(trajectory_id) as differing from step_trajectories group by offset',
+  return compareTrained(
+    records,
+    await store.query<TrainedRows>(
+      `select _partition as partition, _offset as offset, count() as times, uniqExact(trajectory_id) as differing
+       from step_trajectories group by partition, offset`,
+    ),
   );
-  const found = new Map(rows.map((row) => [row.offset, row]));
-  const wrong = records.filter(({ offset, trained }) => {
-    const row = found.get(offset);
-    return (row?.times ?? 0) !== trained || (row?.differing ?? 0) !== trained;
-  });
-  const problems = wrong.map(
-    ({ offset, trained }) => `step_trajectories: the step at ${offset} has ${found.get(offset)?.times ?? 0} rows of ${trained}`,
-  );
-  return { records: 0, missing: 0, doubled: 0, changed: wrong.length, extra: 0, checksum: '0', problems };
+}
+
+/** A step has one row in step_trajectories for each of its trajectories. */
+export function compareTrained(records: readonly RecordContent[], rows: readonly TrainedRows[]): TablesVerdict {
+  const found = new Map(rows.map((row) => [placeOf(row), row]));
+  const counts = { missing: 0, doubled: 0, changed: 0, extra: 0 };
+  const problems: string[] = [];
+  for (const record of records) {
+    const { times, differing } = found.get(placeOf(record)) ?? { times: 0, differing: 0 };
+    found.delete(placeOf(record));
+    if (times === record.trained && differing === times) continue;
+    counts[times > differing ? 'doubled' : differing < record.trained ? 'missing' : 'changed'] += 1;
+    problems.push(`step_trajectories: the step at ${placeOf(record)} has ${times} rows of ${differing} trajectories, not ${record.trained}`);
+  }
+  for (const place of found.keys()) problems.push(`step_trajectories: rows of ${place}, which is no record`);
+  return { records: 0, checksum: '0', ...counts, extra: found.size, problems };
 }
 
 function addUp(parts: readonly TablesVerdict[]): TablesVerdict {

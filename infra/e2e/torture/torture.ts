@@ -1,5 +1,5 @@
-// `npm run torture -- --minutes M --kills N --seed S`: a real run under a seeded schedule of kills, freezes and cut
-// connections, and afterwards the verdict of an oracle that reads only the raw log and the tables. Exit code 1 when a
+// `npm run torture -- --minutes M --kills N --seed S`: a real run under a seeded schedule of kills, freezes, cut
+// connections, lost offsets and records, full disks and wrong clocks, and afterwards the verdict of an oracle that reads only the raw log and the tables. Exit code 1 when a
 // promise was broken, or a fault was not survived without a hand.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,13 +12,16 @@ import type { Logger } from '../../../streams/core/ports.ts';
 import { connectStore } from '../../clickhouse/client.ts';
 import { connectKafka } from '../../kafka/connect.ts';
 import { silentLogger } from '../../testing/logger.ts';
-import { readFacts } from './facts.ts';
+import { canMountDisk } from '../../testing/small-disk.ts';
+import { readFactsAfter } from './facts.ts';
 import { judgeRun } from './oracle.ts';
 import { reportOf, tableOf, type Findings, type Settings } from './report.ts';
 import { scheduleOf } from './schedule.ts';
 import { createSigns, type Mark, type Signs } from './signs.ts';
 import { isSurvived, nameOf, strike, type Struck } from './strike.ts';
 import { judgeTables } from './tables.ts';
+import type { Timeline } from './timeline.ts';
+import { watchEnds } from './watch-ends.ts';
 import { startWorld, type World } from './world.ts';
 
 const logger: Logger = silentLogger;
@@ -27,14 +30,16 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const pause = (ms: number): Promise<void> => new Promise((wake) => setTimeout(wake, ms));
 
 /** Quick deadlines, so that a fault costs seconds and a torture of minutes holds many. */
-const env = { TURNSTREAM_HEARTBEAT_MS: '1000', TURNSTREAM_SILENCE_MS: '6000', TURNSTREAM_LOG_LEVEL: 'info' };
+const [heartbeatMs, silenceMs] = [1_000, 6_000];
+const env = { TURNSTREAM_HEARTBEAT_MS: String(heartbeatMs), TURNSTREAM_SILENCE_MS: String(silenceMs), TURNSTREAM_LOG_LEVEL: 'info' };
 const SETTLE_TIMEOUT_MS = 600_000;
-const RECOVERY_TIMEOUT_MS = 300_000;
 /** Faults that the run may still be getting over when the next one is struck. */
 const WAITING_FOR = 3;
 
 interface Asked {
   readonly settings: Settings;
+  /** How long a fault may take to be survived. */
+  readonly patienceMs: number;
   readonly out: string;
 }
 
@@ -47,10 +52,12 @@ function askedFor(args: readonly string[]): Asked {
       seed: { type: 'string', default: '1' },
       workers: { type: 'string', default: '1' },
       brokers: { type: 'string', default: '1' },
+      only: { type: 'string' },
+      patience: { type: 'string', default: '300' },
       out: { type: 'string', default: '' },
     },
   });
-  const figure = (name: 'minutes' | 'kills' | 'seed' | 'workers' | 'brokers'): number => {
+  const figure = (name: 'minutes' | 'kills' | 'seed' | 'workers' | 'brokers' | 'patience'): number => {
     const value = Number(values[name]);
     if (Number.isFinite(value) && value > 0 && (name === 'minutes' || Number.isInteger(value))) return value;
     throw new RangeError(`--${name} must be a number over 0, got ${values[name]}`);
@@ -61,25 +68,29 @@ function askedFor(args: readonly string[]): Asked {
     seed: figure('seed'),
     workers: figure('workers'),
     brokers: figure('brokers'),
+    disks: canMountDisk,
   };
-  return { settings, out: values.out };
+  const only = values.only === undefined ? {} : { only: values.only.split(',') };
+  return { settings: { ...settings, ...only }, patienceMs: figure('patience') * 1_000, out: values.out };
 }
 
 interface Tormented {
   readonly struck: readonly Struck[];
   readonly tookMs: number;
   readonly broken: string;
+  readonly timeline: Timeline;
 }
 
 /**
  * One fault after the other, each at its time. The next one is struck whether or not the run is over the one before, as
  * long as no more than a few are waited for.
  */
-async function torment(world: World, signs: Signs, settings: Settings): Promise<Tormented> {
+async function torment(world: World, signs: Signs, { settings, patienceMs }: Asked): Promise<Tormented> {
   const beganMs = Date.now();
   const struck: Struck[] = [];
   const waiting = new Set<Promise<void>>();
   const faults = scheduleOf(settings);
+  const ends = watchEnds(world.brokers.addresses, beganMs);
   let broken = '';
   for (const [i, fault] of faults.entries()) {
     await pause(Math.max(0, beganMs + fault.atMs - Date.now()));
@@ -87,7 +98,7 @@ async function torment(world: World, signs: Signs, settings: Settings): Promise<
     broken = world.ended() === undefined ? '' : `turnstream up ended with ${world.ended() ?? ''} before fault ${i + 1}`;
     if (broken !== '') break;
     try {
-      const { over } = await strike(fault, { world, signs, beganMs, timeoutMs: RECOVERY_TIMEOUT_MS });
+      const { over } = await strike(fault, { world, signs, beganMs, timeoutMs: patienceMs });
       const watched = over.then((one) => {
         waiting.delete(watched);
         struck.push(one);
@@ -101,7 +112,8 @@ async function torment(world: World, signs: Signs, settings: Settings): Promise<
   }
   await Promise.all(waiting);
   await pause(broken === '' ? Math.max(0, beganMs + settings.minutes * 60_000 - Date.now()) : 0);
-  return { struck: struck.sort((a, b) => a.atMs - b.atMs), tookMs: Date.now() - beganMs, broken };
+  await ends.close();
+  return { struck: struck.sort((a, b) => a.atMs - b.atMs), tookMs: Date.now() - beganMs, broken, timeline: ends.timeline };
 }
 
 function describe(one: Struck): string {
@@ -110,13 +122,16 @@ function describe(one: Struck): string {
 }
 
 /** Reads the log and the tables once the sink has everything. */
-async function judge(world: World, run: string): Promise<Pick<Findings, 'verdict' | 'tables'>> {
+async function judge(world: World, { struck, timeline }: Tormented): Promise<Pick<Findings, 'verdict' | 'tables'>> {
   const codec = createCodec();
   const kafka = connectKafka({ brokers: world.brokers.addresses(), clientId: 'oracle', namespace: NAMESPACE, codec, logger });
-  const store = connectStore({ url: world.clickhouseUrl, database: 'turnstream', user: 'default', password: world.clickhousePassword });
+  const store = connectStore({ ...world.store, database: 'turnstream' });
+  const strikes = struck.map(({ fault: { kind, target }, atMs, untilMs }) => ({ kind, target, fromMs: atMs, toMs: untilMs }));
   try {
-    const { facts, contents } = await readFacts(kafka.reader(), codec, run);
-    return { verdict: judgeRun(facts), tables: await judgeTables(store, contents) };
+    const taken = struck.flatMap(({ gone }) => gone ?? []);
+    const { facts, contents } = await readFactsAfter(kafka.reader(), codec, { runId: world.run, taken });
+    const verdict = judgeRun(facts, { timeline, strikes, silenceMs, heartbeatMs });
+    return { verdict, tables: await judgeTables(store, contents) };
   } finally {
     await store.close();
     await kafka.close();
@@ -134,7 +149,8 @@ async function atWork(signs: Signs, world: World): Promise<void> {
 }
 
 async function main(): Promise<number> {
-  const { settings, out } = askedFor(process.argv.slice(2));
+  const asked = askedFor(process.argv.slice(2));
+  const { settings, out } = asked;
   const root = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
   const dir = mkdtempSync(join(tmpdir(), 'turnstream-torture-'));
   const run = `torture-${settings.seed}`;
@@ -145,11 +161,11 @@ async function main(): Promise<number> {
   const signs = createSigns({ namespace: NAMESPACE, run, brokers: world.brokers.addresses, apiUrl, logger });
   try {
     await atWork(signs, world);
-    const tormented = await torment(world, signs, settings);
+    const tormented = await torment(world, signs, asked);
     await signs.close();
     await world.stopUp();
     await world.drain(AbortSignal.timeout(SETTLE_TIMEOUT_MS));
-    const report = reportOf({ settings, ...tormented, ...(await judge(world, run)) });
+    const report = reportOf({ settings, ...tormented, ...(await judge(world, tormented)) });
     for (const line of tableOf(report)) say(line);
     if (out !== '') {
       mkdirSync(dirname(out), { recursive: true });

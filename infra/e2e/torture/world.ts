@@ -2,17 +2,18 @@
 // at the proxies. What is killed is started again by its supervisor: `up` for the roles, brokers.ts and this file for
 // the brokers and the store.
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdirSync, openSync } from 'node:fs';
+import { mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { Logger } from '../../../streams/core/ports.ts';
 import { readServices, type ServicesFile } from '../../app/services-file.ts';
 import { freePort, pings } from '../../app/local-ports.ts';
 import { waitUntilDrained } from '../../app/drain.ts';
 import { loadConfig } from '../../config/load.ts';
-import { readStorePassword } from '../../clickhouse/store/password.ts';
+import { smallDisk, type SmallDisk } from '../../testing/small-disk.ts';
 import { startBrokers, type Brokers } from './brokers.ts';
 import { startChaosProxy, type ChaosProxy } from './chaos-proxy.ts';
-import type { Target } from './schedule.ts';
+import type { FaultOf, Target } from './schedule.ts';
 
 export interface WorldOptions {
   readonly dir: string;
@@ -22,19 +23,34 @@ export interface WorldOptions {
   readonly seed: number;
   readonly workers: number;
   readonly brokers: number;
+  /** Whether the store and `up` have small disks of their own. */
+  readonly disks: boolean;
   readonly logger: Logger;
   readonly env: Readonly<Record<string, string>>;
 }
 
+/** Where ClickHouse is, and who may ask it. */
+export interface Door {
+  readonly url: string;
+  readonly user: string;
+  readonly password: string;
+}
+
 export interface World {
+  readonly run: string;
   readonly brokers: Brokers;
   /** Past the proxy. */
-  readonly clickhouseUrl: string;
-  readonly clickhousePassword: string;
+  readonly store: Door;
   readonly clickhouse: ChaosProxy;
   services(): ServicesFile | undefined;
-  /** Process of a target now; undefined while it is being started again. */
-  pidOf(target: Exclude<Target, 'broker'>): number | undefined;
+  /** Processes of a target now; none while it is being started again. */
+  pidsOf(target: Exclude<Target, 'broker'>): readonly number[];
+  /** The disk that a target writes to. */
+  diskOf(target: FaultOf<'disk'>['target']): SmallDisk | undefined;
+  /** Sets the wall clock of a role ahead, or behind when negative, from now on. */
+  shiftClock(target: FaultOf<'clock'>['target'], byMs: number): void;
+  /** Runs a command of the program past the proxies; resolves with its exit code and what it said. */
+  command(...args: readonly string[]): Promise<{ readonly code: number | null; readonly said: string }>;
   /** Once `up` has ended: runs a sink, past the proxies, until the tables have the whole log. */
   drain(signal: AbortSignal): Promise<void>;
   /** Code of `up` when it ended by itself, which it must not. */
@@ -54,45 +70,62 @@ const struckTopics = [
   '__consumer_offsets',
 ];
 
+const PASSWORD = 'torture';
+/** Of memory at most: what is written there in half an hour, and room to fill. */
+const DISK_MB = { store: 1_536, trainer: 256 } as const;
+type Disks = Partial<Readonly<Record<FaultOf<'disk'>['target'], SmallDisk>>>;
+
 export async function startWorld(options: WorldOptions): Promise<World> {
-  mkdirSync(options.dir, { recursive: true });
+  mkdirSync(join(options.dir, 'clocks'), { recursive: true });
+  const disks: Disks = options.disks ? { store: await smallDisk(DISK_MB.store), trainer: await smallDisk(DISK_MB.trainer) } : {};
   const storePort = await freePort();
   const clickhouse = await startChaosProxy({ port: 0, target: storePort });
   const { dir, libsDir, logger } = options;
   const brokers = await startBrokers({ dir, libsDir, logger, count: options.brokers, topics: struckTopics });
-  const store = keepStore(options, storePort);
-  while (!(await pings(`http://127.0.0.1:${storePort}`))) await new Promise((wake) => setTimeout(wake, 100));
-  const clickhousePassword = readStorePassword(join(options.dir, 'store')) ?? '';
-  const known = { TURNSTREAM_CLICKHOUSE_PASSWORD: clickhousePassword };
-  const up = startUp(options, {
-    ...known,
-    KAFKA_BROKERS: brokers.proxied.join(','),
-    CLICKHOUSE_URL: `http://127.0.0.1:${clickhouse.port}`,
-  });
-  const services = (): ServicesFile | undefined => readServices(join(options.dir, 'up'));
-  const clickhouseUrl = `http://127.0.0.1:${storePort}`;
+  const store: Door = { url: `http://127.0.0.1:${storePort}`, user: 'default', password: PASSWORD };
+  const kept = keepStore(options, { port: storePort, dataDir: disks.store?.dir ?? join(dir, 'store') });
+  while (!(await pings(store.url))) await new Promise((wake) => setTimeout(wake, 100));
+  const upDir = disks.trainer?.dir ?? join(dir, 'up');
+  const addresses = { KAFKA_BROKERS: brokers.proxied.join(','), CLICKHOUSE_URL: `http://127.0.0.1:${clickhouse.port}` };
+  const up = startUp(options, { ...addresses, TURNSTREAM_DATA_DIR: upDir });
+  const services = (): ServicesFile | undefined => readServices(upDir);
+  const past = () => ({ KAFKA_BROKERS: brokers.addresses().join(','), CLICKHOUSE_URL: store.url });
   return {
-    ...{ brokers, clickhouse, clickhouseUrl, clickhousePassword, services },
-    pidOf: (target) => (target === 'store' ? store.pid() : services()?.processes[target === 'worker' ? 'worker-1' : target]),
+    ...{ run: options.run, brokers, clickhouse, store, services },
+    pidsOf: (target) => pidsOf(target, kept.pid(), services()),
+    diskOf: (target) => disks[target],
+    shiftClock: (target, byMs) => {
+      writeFileSync(join(dir, 'clocks', target), String(byMs));
+    },
+    command: (...args) => said(launch(options, args, past(), 'pipe')),
     ended: () => up.exitCode ?? up.signalCode ?? undefined,
     async stopUp() {
       up.kill('SIGINT');
       return exitOf(up);
     },
-    async drain(signal) {
-      const addresses = { ...known, KAFKA_BROKERS: brokers.addresses().join(','), CLICKHOUSE_URL: clickhouseUrl };
-      const sink = launch(options, ['warehouse'], addresses);
-      // brokers and the store may still be on their way back from the last fault
-      const drained = () => waitUntilDrained(loadConfig(addresses), options.logger, signal).catch(() => false);
-      while (!(await drained())) signal.throwIfAborted();
-      sink.kill('SIGTERM');
-      await exitOf(sink);
-    },
+    drain: (signal) => drain(options, past(), signal),
     async close() {
       up.kill('SIGKILL');
-      await Promise.all([exitOf(up), store.stop(), brokers.stop(), clickhouse.close()]);
+      await Promise.all([exitOf(up), kept.stop(), brokers.stop(), clickhouse.close()]);
+      await Promise.all(Object.values(disks).map((disk) => disk.remove()));
     },
   };
+}
+
+function pidsOf(target: Exclude<Target, 'broker'>, store: number | undefined, services: ServicesFile | undefined): readonly number[] {
+  if (target === 'store') return store === undefined ? [] : [store];
+  const named = Object.entries(services?.processes ?? {});
+  return named.filter(([name]) => (target === 'worker' ? name.startsWith('worker-') : name === target)).map(([, pid]) => pid);
+}
+
+async function drain(options: WorldOptions, addresses: Env, signal: AbortSignal): Promise<void> {
+  const sink = launch(options, ['warehouse'], addresses);
+  // brokers and the store may still be on their way back from the last fault
+  const config = loadConfig({ ...access, ...addresses });
+  const drained = () => waitUntilDrained(config, options.logger, signal).catch(() => false);
+  while (!(await drained())) signal.throwIfAborted();
+  sink.kill('SIGTERM');
+  await exitOf(sink);
 }
 
 const exitOf = (child: ChildProcess): Promise<number | null> =>
@@ -102,21 +135,26 @@ const exitOf = (child: ChildProcess): Promise<number | null> =>
         child.once('exit', resolve);
       });
 
-function keepStore(options: WorldOptions, port: number) {
+async function said(child: ChildProcess): Promise<{ readonly code: number | null; readonly said: string }> {
+  const parts: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (part: Buffer) => parts.push(part));
+  const code = await exitOf(child);
+  return { code, said: Buffer.concat(parts).toString() };
+}
+
+function keepStore(options: WorldOptions, { port, dataDir }: { readonly port: number; readonly dataDir: string }) {
   let closing = false;
   const start = (): ChildProcess => {
-    const child = launch(options, ['store'], {
-      TURNSTREAM_STORE_PORT: String(port),
-      TURNSTREAM_DATA_DIR: join(options.dir, 'store'),
-    });
+    const child = launch(options, ['store'], { TURNSTREAM_STORE_PORT: String(port), TURNSTREAM_DATA_DIR: dataDir });
     child.once('exit', () => {
-      if (!closing) current = start();
+      // a store that cannot start, say for want of room, is tried again at the pace of a supervisor
+      if (!closing) setTimeout(() => (current = closing ? current : start()), RESTART_MS);
     });
     return child;
   };
   let current = start();
   return {
-    pid: () => current.pid,
+    pid: () => (current.exitCode === null && current.signalCode === null ? current.pid : undefined),
     async stop() {
       closing = true;
       current.kill('SIGTERM');
@@ -125,21 +163,25 @@ function keepStore(options: WorldOptions, port: number) {
   };
 }
 
-function startUp(options: WorldOptions, addresses: Readonly<Record<string, string>>): ChildProcess {
+const RESTART_MS = 500;
+
+function startUp(options: WorldOptions, env: Env): ChildProcess {
   const args = ['up', '--run', options.run, '--seed', String(options.seed), '--workers', String(options.workers), '--no-eval'];
-  return launch(options, args, {
-    ...addresses,
-    TURNSTREAM_DATA_DIR: join(options.dir, 'up'),
-    TURNSTREAM_API_PORT: '0',
-    TURNSTREAM_REPLICATION: String(options.brokers),
-  });
+  return launch(options, args, { ...env, TURNSTREAM_API_PORT: '0', TURNSTREAM_REPLICATION: String(options.brokers) });
 }
 
-/** The program with these arguments; its logs go into a file named after the command. */
-function launch(options: WorldOptions, args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {
-  const log = openSync(join(options.dir, `${args[0] ?? 'turnstream'}.log`), 'a');
+type Env = Readonly<Record<string, string>>;
+
+/** How every process and every command of a torture is let into the store. */
+const access: Env = { TURNSTREAM_CLICKHOUSE_PASSWORD: PASSWORD };
+const clock = pathToFileURL(join(import.meta.dirname, 'clock.mjs')).href;
+
+/** The program with these arguments; its logs go into a file named after the command, or are read. */
+function launch(options: WorldOptions, args: readonly string[], env: Env, to: 'file' | 'pipe' = 'file'): ChildProcess {
+  const out = to === 'pipe' ? to : openSync(join(options.dir, `${args[0] ?? 'turnstream'}.log`), 'a');
+  const clocks = { NODE_OPTIONS: `--import=${clock}`, TORTURE_CLOCKS: join(options.dir, 'clocks') };
   return spawn(process.execPath, [options.program, ...args], {
-    stdio: ['ignore', log, log],
-    env: { ...process.env, ...options.env, ...env },
+    stdio: ['ignore', out, out],
+    env: { ...process.env, ...clocks, ...access, ...options.env, ...env },
   });
 }

@@ -1,0 +1,154 @@
+// Work that need not have been done. An attempt may be given up when its worker has died, or was struck for longer than the
+// limit of silence; one whose worker went on with it was given up in vain, and everything that its successor does is
+// done twice. Judged by what the log shows of the attempt and by when it was appended, not by what the trainer says.
+import { gather, type Case } from './case.ts';
+import { eventsOf, type FactOf } from './facts.ts';
+import { problemsOf, type Problem } from './problem.ts';
+import { isWhole } from './refold.ts';
+import type { Span, Timeline } from './timeline.ts';
+
+/** What was seen from outside while the run went on. */
+export interface Witness {
+  readonly timeline: Timeline;
+  readonly strikes: readonly StrikeSpan[];
+  /** Limits of the run. */
+  readonly silenceMs: number;
+  readonly heartbeatMs: number;
+}
+
+/** A fault, ms after the start of the torture. */
+export interface StrikeSpan extends Span {
+  readonly kind: string;
+  readonly target: string;
+}
+
+/** How often work was done for nothing, and why. */
+export interface Needless {
+  /** Attempts that were given up, by what had become of them. */
+  readonly expiries: Readonly<Record<ExpiryCause, number>>;
+  /** Attempts that two workers began. */
+  readonly attemptsRunTwice: number;
+  /** Records of rollouts that were appended again. */
+  readonly recordsRepeated: number;
+  /** Attempts that were whole, and another one counted. */
+  readonly attemptsSuperseded: number;
+  /** Turns of attempts that did not count. */
+  readonly turnsUnused: number;
+}
+
+/** died: nothing came of it after it was given up. broken: it ended in a way that cannot count. outage: the log could not be reached. */
+export const expiryCauses = ['died', 'broken', 'struck', 'outage', 'overdue', 'needless'] as const;
+export type ExpiryCause = (typeof expiryCauses)[number];
+
+export function countNeedless(of: Case, witness: Witness | undefined): Needless {
+  const attempts = [...of.histories.values()].flatMap(({ attempts: own, winner }) =>
+    [...own.values()].map((attempt) => ({ attempt, counts: attempt === winner })),
+  );
+  const expiries = { died: 0, broken: 0, struck: 0, outage: 0, overdue: 0, needless: 0 };
+  if (witness !== undefined) for (const { cause } of judgeExpiries(of, witness)) expiries[cause] += 1;
+  const unused = attempts.filter(({ attempt, counts }) => !counts && attempt.end !== undefined);
+  const distinct = attempts.reduce((sum, { attempt }) => sum + attempt.records.size, 0);
+  const gone = of.facts.gone.reduce((sum, { rollouts }) => sum + rollouts.length, 0);
+  return {
+    expiries,
+    attemptsRunTwice: attempts.filter(({ attempt }) => attempt.workers.size > 1).length,
+    recordsRepeated: of.facts.rollouts.length + gone - distinct,
+    attemptsSuperseded: of.discards.filter(({ event }) => event.reason === 'superseded').length,
+    turnsUnused: unused.reduce((sum, { attempt }) => sum + (attempt.end?.turns ?? 0), 0),
+  };
+}
+
+/** Nobody gives up an attempt that goes on. */
+export function checkNeedless(of: Case, witness: Witness): readonly Problem[] {
+  const needless = judgeExpiries(of, witness).filter(({ cause }) => cause === 'needless');
+  return problemsOf(
+    'needless',
+    needless.map(({ name, reason, silentMs, atMs }) => {
+      const silence = Number.isFinite(silentMs) ? `its last sign was ${Math.round(silentMs)} ms old` : 'it had not begun';
+      return `attempt ${name} was given up as ${reason} at ${Math.round(atMs)} ms and went on: ${silence}, and its worker was not struck`;
+    }),
+  );
+}
+
+interface Judged {
+  readonly name: string;
+  readonly reason: string;
+  readonly cause: ExpiryCause;
+  /** Age of its last sign at most; Infinity when it had given none. */
+  readonly silentMs: number;
+  readonly atMs: number;
+}
+
+type Expired = FactOf<'TrajectoryExpired'>;
+
+function judgeExpiries(of: Case, witness: Witness): readonly Judged[] {
+  const signs = signsOf(of, witness.timeline);
+  return eventsOf(of.facts.training, 'TrajectoryExpired').map((expired) => {
+    const { event, partition, offset } = expired;
+    const name = `${event.trajectory_id}/${event.attempt}`;
+    const given = witness.timeline.appended({ topic: 'training', partition, offset });
+    const own = signs.get(name) ?? [];
+    const before = own.filter(({ toMs }) => toMs <= given.toMs);
+    const last = Math.max(-Infinity, ...before.map(({ fromMs }) => fromMs));
+    const found = { given, silentMs: given.toMs - last, lived: own.some(({ fromMs }) => fromMs >= given.toMs) };
+    return { name, reason: event.reason, silentMs: found.silentMs, atMs: given.toMs, cause: causeOf(of, expired, { ...found, witness }) };
+  });
+}
+
+/** When each attempt was seen to be alive: its own records, and the heartbeats that name it. */
+function signsOf(of: Case, timeline: Timeline): ReadonlyMap<string, readonly Span[]> {
+  const { rollouts, heartbeats } = of.facts;
+  return gather([
+    ...rollouts.map((fact) => [`${fact.trajectory}/${fact.attempt}`, timeline.appended({ topic: 'rollouts', ...fact })] as const),
+    ...heartbeats.flatMap(({ running, partition, offset }) => {
+      const at = timeline.appended({ topic: 'rollouts', partition, offset });
+      return running.map((name) => [name, at] as const);
+    }),
+  ]);
+}
+
+interface Found {
+  readonly given: Span;
+  readonly silentMs: number;
+  /** It gave a sign after it was given up. */
+  readonly lived: boolean;
+  readonly witness: Witness;
+}
+
+function causeOf(of: Case, { event }: Expired, found: Found): ExpiryCause {
+  const attempt = of.histories.get(event.trajectory_id)?.attempts.get(event.attempt);
+  if (attempt?.end !== undefined && !isWhole(attempt)) return 'broken';
+  if (of.touched.has(event.group_id)) return 'struck';
+  if (!found.lived) return 'died';
+  if (event.reason === 'wall_clock' && ranTooLong(of, event, found)) return 'overdue';
+  if (wasStruck(found, ['worker'])) return 'struck';
+  const { silenceMs } = found.witness;
+  return found.silentMs > silenceMs && wasStruck(found, ['broker']) ? 'outage' : 'needless';
+}
+
+function ranTooLong({ facts, histories }: Case, event: Expired['event'], { given, witness }: Found): boolean {
+  const request = facts.tasks.find(
+    ({ read }) =>
+      read.type === 'TrajectoryRequested' && read.event.trajectory_id === event.trajectory_id && read.event.attempt === event.attempt,
+  );
+  const first = histories.get(event.trajectory_id)?.attempts.get(event.attempt)?.records.get(0);
+  if (request?.read.type !== 'TrajectoryRequested' || first === undefined) return false;
+  const begun = witness.timeline.appended({ topic: 'rollouts', ...first });
+  return given.toMs - begun.fromMs > request.read.event.max_wall_ms;
+}
+
+/** How long after a fault what was decided under it may still be written. */
+const LATE_MS = 10_000;
+
+/** A fault that took long enough to silence the worker, and was not over for long. A clock that jumps silences nobody. */
+function wasStruck({ given, witness }: Found, targets: readonly string[]): boolean {
+  const enough = witness.silenceMs - 2 * witness.heartbeatMs;
+  return witness.strikes.some(
+    ({ kind, target, fromMs, toMs }) =>
+      targets.includes(target) &&
+      kind !== 'clock' &&
+      (['kill', 'forget', 'tail'].includes(kind) || toMs - fromMs >= enough) &&
+      fromMs <= given.toMs &&
+      toMs + witness.silenceMs + LATE_MS >= given.fromMs,
+  );
+}

@@ -1,0 +1,124 @@
+// What a cluster does to its clients: it forgets the offsets of a group, loses the newest records of a partition, or
+// deletes old ones. What is gone is kept aside for the oracle.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { createCodec } from '../../../schemas/codec.ts';
+import type { EventTopic } from '../../../schemas/generated/events.ts';
+import type { LogRecord } from '../../../streams/core/ports.ts';
+import { groupsOf } from '../../app/connections.ts';
+import { connectKafka, type KafkaConnection } from '../../kafka/connect.ts';
+import { silentLogger } from '../../testing/logger.ts';
+import { deleteBefore, forgetGroup } from './cluster-admin.ts';
+import type { FaultOf } from './schedule.ts';
+import type { Done } from './strike.ts';
+import { processesOf, whileStopped } from './strike-process.ts';
+import { cutTail, newestBatches } from './tail.ts';
+import type { World } from './world.ts';
+
+const NAMESPACE = 'turnstream';
+
+/** Records that the log held once, with where its partition ended when they went. */
+export interface Gone {
+  readonly how: 'cut' | 'deleted';
+  readonly topic: EventTopic;
+  readonly parts: readonly GonePart[];
+  /** End of the ledger after that. */
+  readonly ledgerEnd: number;
+}
+
+export interface GonePart {
+  readonly partition: number;
+  readonly from: number;
+  readonly to: number;
+  readonly records: readonly LogRecord[];
+}
+
+/** A group can be deleted once its members have timed out, so they are stopped first, and then killed. */
+export async function forgetOffsets(world: World, { target }: FaultOf<'forget'>): Promise<Done> {
+  const groups = groupsOf(NAMESPACE);
+  const group = target === 'warehouse' ? groups.warehouse : groups[target === 'worker' ? 'workers' : 'trainer'](world.run);
+  const pids = await processesOf(world, target);
+  const offsets = await whileStopped(pids, () => forgetGroup(world.brokers.addresses(), group));
+  return { pid: pids[0], detail: `${group} had ${offsets} offsets` };
+}
+
+/** Batches that are lost at most: those of a second or two. */
+const MOST_BATCHES = { rollouts: 40, tasks: 4 } as const;
+const PARTITIONS = 64;
+
+/** All brokers die at once, and so does the trainer when its own requests are lost with them: it is not told by anybody else. */
+export async function cutNewest(world: World, { topic, draw }: FaultOf<'tail'>): Promise<Done> {
+  const pids = topic === 'tasks' ? await processesOf(world, 'trainer') : [];
+  const part = await whileStopped(pids, () => world.brokers.whileDown(() => cutOne(world.brokers.dataDirs, { topic, draw })));
+  if (part === undefined) throw new Error(`no partition of ${topic} has a record to lose`);
+  const ledgerEnd = await withKafka(world, ledgerEndOf);
+  const { partition, from, to, records } = part;
+  return {
+    ...{ pid: pids[0], detail: `${topic}/${partition} ended at ${to}, ends at ${from}: ${records.length} records are gone` },
+    gone: { how: 'cut', topic, parts: [part], ledgerEnd },
+  };
+}
+
+async function cutOne(dataDirs: readonly string[], { topic, draw }: Pick<FaultOf<'tail'>, 'topic' | 'draw'>): Promise<GonePart | undefined> {
+  const replicasOf = (partition: number): readonly string[] => dataDirs.map((dir) => join(dir, `${NAMESPACE}.${topic}-${partition}`));
+  const filled = Array.from({ length: PARTITIONS }, (_, partition) => partition).filter((partition) =>
+    replicasOf(partition).every((dir) => existsSync(dir) && newestBatches(dir) > 0),
+  );
+  const partition = filled[Math.floor(draw * filled.length)];
+  if (partition === undefined) return undefined;
+  const wanted = 1 + Math.floor(((draw * filled.length) % 1) * MOST_BATCHES[topic]);
+  const most = newestBatches(replicasOf(partition)[0] ?? '') * 2;
+  for (let batches = wanted; batches <= Math.max(wanted, most); batches += 1) {
+    const cut = await cutTail(replicasOf(partition), batches);
+    if (cut === undefined) continue;
+    const placed = cut.records.map((record) => Object.assign(record, { place: { topic, partition } }));
+    return { partition, from: cut.from, to: cut.to, records: placed };
+  }
+  return undefined;
+}
+
+/** Deletes up to what the tables have, in some partitions or in all, while the trainer is down. */
+export async function deleteTasks(world: World, { draw }: FaultOf<'retention'>): Promise<Done> {
+  const pids = await processesOf(world, 'trainer');
+  const gone = await whileStopped(pids, () => withKafka(world, (kafka) => deleteSome(world, kafka, draw)));
+  const ranges = gone.parts.map(({ partition, from, to }) => `${partition}: ${from} to ${to}`);
+  return { pid: pids[0], detail: `deleted of tasks ${ranges.join(', ')}`, gone };
+}
+
+async function deleteSome(world: World, kafka: KafkaConnection, draw: number): Promise<Gone> {
+  const [bounds, stored] = await Promise.all([
+    kafka.reader().bounds('tasks'),
+    kafka.offsets.fetch(groupsOf(NAMESPACE).warehouse, 'tasks').then((found) => new Map(found.map((one) => [one.partition, one.offset]))),
+  ]);
+  const share = 0.5 + draw / 2;
+  const parts = new Map<number, { from: number; to: number; records: LogRecord[] }>();
+  for (const { partition, first } of bounds.slice(0, 1 + Math.floor(draw * bounds.length))) {
+    const to = Math.floor(first + share * ((stored.get(partition) ?? first) - first));
+    if (to > first) parts.set(partition, { from: first, to, records: [] });
+  }
+  const to = new Map([...parts].map(([partition, part]) => [partition, part.to]));
+  await kafka.reader().readToEnd('tasks', {
+    to,
+    onBatch: ({ records }) => {
+      for (const record of records) if (record.offset < (to.get(record.partition) ?? 0)) parts.get(record.partition)?.records.push(record);
+    },
+  });
+  if (to.size > 0) await deleteBefore(world.brokers.addresses(), `${NAMESPACE}.tasks`, to);
+  const ledgerEnd = await ledgerEndOf(kafka);
+  return { how: 'deleted', topic: 'tasks', parts: [...parts].map(([partition, part]) => ({ partition, ...part })), ledgerEnd };
+}
+
+const ledgerEndOf = async (kafka: KafkaConnection): Promise<number> =>
+  (await kafka.reader().bounds('training')).reduce((sum, { end }) => sum + end, 0);
+
+async function withKafka<T>(world: World, work: (kafka: KafkaConnection) => Promise<T>): Promise<T> {
+  const kafka = connectKafka({
+    ...{ brokers: world.brokers.addresses(), clientId: 'torture', namespace: NAMESPACE },
+    ...{ codec: createCodec(), logger: silentLogger },
+  });
+  try {
+    return await work(kafka);
+  } finally {
+    await kafka.close();
+  }
+}

@@ -1,0 +1,52 @@
+// A dead engine, a full disk, and a clock that jumps.
+import type { FaultOf } from './schedule.ts';
+import type { Done } from './strike.ts';
+import { processesOf } from './strike-process.ts';
+import type { World } from './world.ts';
+
+const pause = (ms: number): Promise<void> => new Promise((wake) => setTimeout(wake, ms));
+
+/** Nested so deeply that the engine exhausts its stack, and answers nothing from then on. */
+const BOMB = `select length(JSONMergePatch(concat(repeat('{"a":',200000),'1',repeat('}',200000)),'{}'))`;
+const ANSWER_MS = 5_000;
+
+/** What the store says to a statement: the start of its answer, or why there is none. */
+async function ask({ store: { url, user, password } }: World, statement: string): Promise<string> {
+  const headers = { 'x-clickhouse-user': user, 'x-clickhouse-key': password };
+  try {
+    const answer = await fetch(url, { method: 'POST', headers, body: statement, signal: AbortSignal.timeout(ANSWER_MS) });
+    return `${answer.status} ${(await answer.text()).slice(0, 120).trim()}`;
+  } catch (error) {
+    return error instanceof Error ? `no answer: ${error.name}` : 'no answer';
+  }
+}
+
+/** Sends the store a statement that ends its engine, and asks it something simple afterwards. */
+export async function endEngine(world: World): Promise<Done> {
+  const [pid] = await processesOf(world, 'store');
+  const bomb = await ask(world, BOMB);
+  return { pid, detail: `the statement: ${bomb}; the next one: ${await ask(world, 'select 1')}` };
+}
+
+const REFILL_MS = 250;
+
+/** What programs delete meanwhile is filled as well. */
+export async function fillDisk(world: World, fault: FaultOf<'disk'>): Promise<Done> {
+  const disk = world.diskOf(fault.target);
+  if (disk === undefined) throw new Error(`the ${fault.target} has no small disk`);
+  const freeMb = Math.round((await disk.freeBytes()) / 2 ** 20);
+  const until = Date.now() + fault.forMs;
+  while (Date.now() < until) {
+    await disk.fill();
+    await pause(REFILL_MS);
+  }
+  await disk.free();
+  return { detail: `${freeMb} MiB were free` };
+}
+
+export async function jumpClock(world: World, fault: FaultOf<'clock'>): Promise<Done> {
+  world.shiftClock(fault.target, fault.byMs);
+  await pause(fault.forMs);
+  world.shiftClock(fault.target, 0);
+  return {};
+}

@@ -1,0 +1,91 @@
+// What a power loss, or the election of a broker that lagged behind, does to a partition: its newest records are gone from
+// every replica, although they were acknowledged. The files are cut while no broker runs; Kafka rebuilds its indexes.
+import { readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { decodeRecordBatches, type FetchedRecord } from '../../kafka/record-batches.ts';
+
+export interface CutTail {
+  /** The partition ends here now. */
+  readonly from: number;
+  /** It ended here before. */
+  readonly to: number;
+  /** Records of ours that are gone. */
+  readonly records: readonly FetchedRecord[];
+}
+
+interface Batch {
+  readonly baseOffset: number;
+  readonly nextOffset: number;
+  /** Bytes of its file in front of it. */
+  readonly at: number;
+  readonly isMarker: boolean;
+}
+
+interface Segment {
+  readonly file: string;
+  readonly bytes: Buffer;
+  readonly batches: readonly Batch[];
+}
+
+const HEADER_BYTES = 61;
+const LENGTH_AT = 8;
+const LENGTH_END = 12;
+const ATTRIBUTES_AT = 21;
+const LAST_DELTA_AT = 23;
+const CONTROL = 0x20;
+
+/** Takes the newest `batches` batches off each replica of a partition, as far as its newest segment has them. Undefined when that holds no record of ours. */
+export async function cutTail(replicas: readonly string[], batches: number): Promise<CutTail | undefined> {
+  const segments = replicas.map(newestSegment);
+  const shortest = [...segments].sort((a, b) => endOf(a) - endOf(b))[0];
+  const first = shortest?.batches.slice(-batches)[0];
+  if (first === undefined || shortest?.batches.slice(-batches).every(({ isMarker }) => isMarker) === true) return undefined;
+  const longest = segments.reduce((best, segment) => (endOf(segment) > endOf(best) ? segment : best));
+  const lost = longest.bytes.subarray(longest.batches.find(({ baseOffset }) => baseOffset >= first.baseOffset)?.at ?? 0);
+  // what is cut lies in a buffer of its own; the rest of the segment need not stay
+  const records = (await decodeRecordBatches(Buffer.from(lost))).filter(({ isControlRecord }) => !isControlRecord);
+  segments.forEach((segment, i) => {
+    truncate(replicas[i] ?? '', segment, first.baseOffset);
+  });
+  return { from: first.baseOffset, to: endOf(longest), records };
+}
+
+/** Batches of ours in the newest segment, transactions' markers not counted. */
+export const newestBatches = (replica: string): number => newestSegment(replica).batches.filter(({ isMarker }) => !isMarker).length;
+
+const endOf = ({ batches }: Segment): number => batches.at(-1)?.nextOffset ?? 0;
+
+function newestSegment(dir: string): Segment {
+  const file = readdirSync(dir)
+    .filter((name) => name.endsWith('.log'))
+    .sort()
+    .at(-1);
+  if (file === undefined) throw new Error(`${dir} has no segment`);
+  const bytes = readFileSync(join(dir, file));
+  return { file, bytes, batches: batchesOf(bytes) };
+}
+
+function batchesOf(bytes: Buffer): readonly Batch[] {
+  const batches: Batch[] = [];
+  for (let at = 0; at + HEADER_BYTES <= bytes.length; ) {
+    const end = at + LENGTH_END + bytes.readInt32BE(at + LENGTH_AT);
+    // a killed broker may leave half a batch, and one that preallocates leaves zeros
+    if (end > bytes.length || end < at + HEADER_BYTES) break;
+    const baseOffset = Number(bytes.readBigInt64BE(at));
+    const nextOffset = baseOffset + bytes.readInt32BE(at + LAST_DELTA_AT) + 1;
+    batches.push({ baseOffset, nextOffset, at, isMarker: (bytes.readInt16BE(at + ATTRIBUTES_AT) & CONTROL) !== 0 });
+    at = end;
+  }
+  return batches;
+}
+
+function truncate(dir: string, { file, batches }: Segment, from: number): void {
+  const first = batches.find(({ baseOffset }) => baseOffset >= from);
+  if (first === undefined) return;
+  truncateSync(join(dir, file), first.at);
+  const base = file.slice(0, -'.log'.length);
+  for (const end of ['.index', '.timeindex', '.txnindex']) rmSync(join(dir, base + end), { force: true });
+  for (const name of readdirSync(dir)) {
+    if (name.endsWith('.snapshot') && Number(name.slice(0, -'.snapshot'.length)) > from) rmSync(join(dir, name), { force: true });
+  }
+}
