@@ -25,7 +25,9 @@ export function countGroups(of: Case): GroupCounts {
 export function checkVanished(of: Case): readonly Problem[] {
   return problemsOf(
     'lost',
-    vanished(of).map(({ id, attempt }) => `attempt ${id}/${attempt} is waited for, and neither its request nor a record of it is in the log`),
+    vanished(of).map(
+      ({ id, attempt }) => `attempt ${id}/${attempt} is waited for, and neither its request nor a record of it is in the log`,
+    ),
   );
 }
 

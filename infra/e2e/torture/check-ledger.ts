@@ -112,10 +112,7 @@ export function checkResume(of: Case): readonly Problem[] {
 }
 
 /** The partition ended before its position once, after the step: what lies there now was written later. */
-const wasLost = (
-  gone: Case['facts']['gone'],
-  { need, ledgerOffset }: { readonly need: Need; readonly ledgerOffset: number },
-): boolean =>
+const wasLost = (gone: Case['facts']['gone'], { need, ledgerOffset }: { readonly need: Need; readonly ledgerOffset: number }): boolean =>
   gone.some(
     ({ how, topic, ledgerEnd, ranges }) =>
       how === 'cut' &&
@@ -147,7 +144,8 @@ function needsOf({ facts, groups }: Case): readonly Need[] {
     first.set(key, { id: group, admittedAt: known.sequence, closedAt: known.closedAt, topic, partition, offset });
   };
   const deleted = facts.gone.filter(({ how }) => how === 'deleted').flatMap(({ tasks }) => tasks);
-  for (const fact of [...deleted, ...facts.tasks]) if (fact.read.type === 'TrajectoryRequested') note(fact.read.event.group_id, 'tasks', fact);
+  for (const fact of [...deleted, ...facts.tasks])
+    if (fact.read.type === 'TrajectoryRequested') note(fact.read.event.group_id, 'tasks', fact);
   for (const fact of facts.rollouts) note(fact.group, 'rollouts', fact);
   return [...first.values()];
 }

@@ -58,9 +58,9 @@ export function countNeedless(of: Case, witness: Witness | undefined): Needless 
   };
 }
 
-/** Nobody gives up an attempt that goes on. */
+/** Nobody gives up an attempt that goes on. That the log could not be reached is no reason: the trainer did not listen either. */
 export function checkNeedless(of: Case, witness: Witness): readonly Problem[] {
-  const needless = judgeExpiries(of, witness).filter(({ cause }) => cause === 'needless');
+  const needless = judgeExpiries(of, witness).filter(({ cause }) => cause === 'needless' || cause === 'outage');
   return problemsOf(
     'needless',
     needless.map(({ name, reason, silentMs, atMs }) => {

@@ -2,6 +2,7 @@
 // of its group, the means of the batch and the hash of all that the learner was given.
 import { createHash } from 'node:crypto';
 import { gather, isOfAttempt, type AdmittedGroup, type Case, type Discard, type Step, type Trained } from './case.ts';
+import type { Fact } from './facts.ts';
 import { problemsOf, type Problem } from './problem.ts';
 import { accountOf, agesOf, isWhole, summarise, turnsOf, type AttemptHistory, type TrajectoryHistory } from './refold.ts';
 
@@ -159,12 +160,14 @@ export function checkDiscards(of: Case): readonly Problem[] {
 
 function checkDiscard(of: Case, { event }: Discard): readonly string[] {
   const history = of.histories.get(event.trajectory_id);
-  if (isGivenUp(event.reason)) return checkExpired(of, event);
+  if (event.reason === 'expired') return checkExpired(of, event);
+  if (event.reason === 'lost') return [...checkExpired(of, event), ...checkLost(of, event)];
   const attempt = history?.attempts.get(event.attempt);
   if (attempt === undefined || history === undefined) return ['no record of it exists'];
   const differing = compare({ ...event }, expectedRow(attempt, event.version));
   // a trainer that lost records may rightly call an attempt unusable of which we know them all
-  if (isOfAttempt(event.reason)) return of.touched.has(event.group_id) ? [] : [...differing, ...checkAttemptDiscard(event, attempt, history)];
+  if (isOfAttempt(event.reason))
+    return of.touched.has(event.group_id) ? [] : [...differing, ...checkAttemptDiscard(event, attempt, history)];
   if (!['uniform_group', 'stale', 'incomplete'].includes(event.reason)) return ['there is no such reason'];
   return history.winner?.number === event.attempt ? differing : ['it is not the attempt that counts'];
 }
@@ -179,6 +182,13 @@ function checkExpired({ facts }: Case, event: Discard['event']): readonly string
       read.event.sequence < event.sequence,
   );
   return given ? [] : ['its last attempt was not given up'];
+}
+
+/** Nobody can come back to it: the log has lost a request of it. */
+function checkLost({ facts }: Case, event: Discard['event']): readonly string[] {
+  const gone = facts.gone.flatMap(({ tasks }) => tasks);
+  const isOf = ({ read }: Fact): boolean => read.type === 'TrajectoryRequested' && read.event.trajectory_id === event.trajectory_id;
+  return gone.some(isOf) ? [] : ['its requests are in the log'];
 }
 
 function checkAttemptDiscard({ reason }: Discard['event'], attempt: AttemptHistory, { winner }: TrajectoryHistory): readonly string[] {

@@ -1,11 +1,11 @@
-// Preload of the roles of a torture: their wall clock is wrong by as many milliseconds as the file named after the role
-// says, from one moment to the next. Timers and performance.now() keep running at their own pace, as they do on a machine
+// Preload of the roles of a torture, `--import=<this file>?clocks=<directory>`: their wall clock is wrong by as many
+// milliseconds as the file there says that is named after the role, from one moment to the next. Timers and performance.now() keep running at their own pace, as they do on a machine
 // whose clock jumps. Plain JavaScript, for it also runs in processes that load no TypeScript.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const LOOK_MS = 50;
-const dir = process.env['TORTURE_CLOCKS'];
+const dir = new URL(import.meta.url).searchParams.get('clocks');
 const file = join(dir ?? '', process.argv[2] ?? '');
 const Original = globalThis.Date;
 const trueNow = Original.now.bind(Original);
@@ -24,7 +24,7 @@ function shift() {
   return shiftMs;
 }
 
-if (dir !== undefined) {
+if (dir !== null) {
   const now = () => trueNow() + shift();
   Original.now = now;
   const Shifted = new Proxy(Original, {

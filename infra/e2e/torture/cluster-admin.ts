@@ -41,6 +41,11 @@ export async function forgetGroup(brokers: readonly string[], groupId: string): 
 
 /** Deletes what lies before these offsets, as retention does. */
 export const deleteBefore = (brokers: readonly string[], topic: string, offsets: ReadonlyMap<number, number>): Promise<void> =>
-  withAdmin(brokers, (admin) =>
-    admin.deleteTopicRecords({ topic, partitions: [...offsets].map(([partition, offset]) => ({ partition, offset: String(offset) })) }),
-  );
+  withAdmin(brokers, async (admin) => {
+    // kafkajs asks the leaders, and knows them only of topics that it was asked about
+    await admin.fetchTopicOffsets(topic);
+    await admin.deleteTopicRecords({
+      topic,
+      partitions: [...offsets].map(([partition, offset]) => ({ partition, offset: String(offset) })),
+    });
+  });

@@ -211,7 +211,50 @@ function forgotten(): RunFacts {
   };
 }
 
+/** An open group whose requests are gone, and which no worker has begun. */
+function vanished(): RunFacts {
+  const closed = new Set(
+    good.training.flatMap(({ read }) => {
+      if (read.type === 'StepCompleted') return read.event.trajectories.map((row) => row.group_id);
+      return read.type === 'TrajectoryDiscarded' ? [read.event.group_id] : [];
+    }),
+  );
+  const admitted = good.training.flatMap(({ read }) => (read.type === 'GroupsAdmitted' ? read.event.groups : []));
+  const open = admitted.find(({ group_id: id }) => !closed.has(id))?.group_id;
+  const isOf = ({ read }: Fact): boolean => read.type === 'TrajectoryRequested' && read.event.group_id === open;
+  const tasks = good.tasks.filter(isOf);
+  const gone = { how: 'deleted', topic: 'tasks', ledgerEnd: 0, ranges: [], tasks, rollouts: [] } as const;
+  return {
+    ...good,
+    tasks: good.tasks.filter((fact) => !isOf(fact)),
+    rollouts: good.rollouts.filter(({ group }) => group !== open),
+    gone: [gone],
+  };
+}
+
+/** The log has lost what a step was made of, after it was made. */
+function cutAway(): RunFacts {
+  const { trajectory_id: id } = trainedRow();
+  const lost = good.rollouts.filter((fact) => fact.trajectory === id).slice(-2);
+  const [first] = lost;
+  const ranges = [{ partition: first!.partition, from: first!.offset, to: first!.offset + 1 }];
+  const gone = { how: 'cut', topic: 'rollouts', ledgerEnd: Infinity, ranges, tasks: [], rollouts: lost } as const;
+  return { ...good, rollouts: good.rollouts.filter((fact) => !lost.includes(fact)), gone: [gone] };
+}
+
 describe('the oracle', () => {
+  it('counts groups by what became of them, and those of which nothing is left apart', () => {
+    const { groups } = judgeRun(good);
+    expect(groups).toMatchObject({ lost: 0 });
+    expect(groups.trained + groups.discarded + groups.open).toBe(groups.admitted);
+    expect(judgeRun(vanished()).groups).toEqual({ ...groups, open: groups.open - 1, lost: 1 });
+  });
+
+  it('knows what the log has lost since', () => {
+    expect(judgeRun(cutAway()).problems).toEqual([]);
+    expect(judgeRun({ ...cutAway(), gone: [] }).found).toMatchObject({ step: expect.any(Number) as number });
+  });
+
   it('finds nothing wrong with a log that the trainer wrote', () => {
     const verdict = judgeRun(good);
     expect(verdict.problems).toEqual([]);
@@ -274,6 +317,18 @@ describe('the oracle', () => {
       'discard',
       () => withEntry('TrajectoryDiscarded', (event) => ({ ...event, tokens: event.tokens + 1 }), 0),
     ],
+    [
+      'a trajectory called lost that is in the log',
+      'discard',
+      () => ({
+        ...good,
+        training: good.training.map((fact) =>
+          fact.read.type === 'TrajectoryDiscarded' && fact.read.event.reason === 'expired'
+            ? edit<'TrajectoryDiscarded'>(fact, (event) => ({ ...event, reason: 'lost' }))
+            : fact,
+        ),
+      }),
+    ],
     ['a reason that does not exist', 'discard', () => withEntry('TrajectoryDiscarded', (event) => ({ ...event, reason: 'whim' }), 0)],
     [
       'a trajectory given up too early',
@@ -285,6 +340,7 @@ describe('the oracle', () => {
         ),
       }),
     ],
+    ['a group of which nothing is left in the log', 'lost', vanished],
     ['tokens that are too old', 'staleness', () => withEntry('RunStarted', (event) => ({ ...event, max_staleness: 0 }), 0)],
     ['more groups than the bound allows', 'admission', () => withEntry('RunStarted', (event) => ({ ...event, max_staleness: 1 }), 0)],
     [

@@ -44,7 +44,15 @@ export type Fault = Deal & {
   readonly draw: number;
 };
 export const faultKinds: readonly string[] = [
-  ...['kill', 'freeze', 'cut', 'forget', 'tail', 'retention', 'engine', 'disk', 'clock'],
+  'kill',
+  'freeze',
+  'cut',
+  'forget',
+  'tail',
+  'retention',
+  'engine',
+  'disk',
+  'clock',
 ] satisfies readonly Fault['kind'][];
 export type FaultOf<K extends Fault['kind']> = Extract<Fault, { readonly kind: K }>;
 

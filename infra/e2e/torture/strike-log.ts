@@ -53,13 +53,32 @@ export async function cutNewest(world: World, { topic, draw }: FaultOf<'tail'>):
   if (part === undefined) throw new Error(`no partition of ${topic} has a record to lose`);
   const ledgerEnd = await withKafka(world, ledgerEndOf);
   const { partition, from, to, records } = part;
+  const lost = `${topic}/${partition} ended at ${to}, ends at ${from}: ${records.length} records are gone`;
   return {
-    ...{ pid: pids[0], detail: `${topic}/${partition} ended at ${to}, ends at ${from}: ${records.length} records are gone` },
+    ...{ pid: pids[0], detail: `${lost}; ${await mend(world)}` },
     gone: { how: 'cut', topic, parts: [part], ledgerEnd },
   };
 }
 
-async function cutOne(dataDirs: readonly string[], { topic, draw }: Pick<FaultOf<'tail'>, 'topic' | 'draw'>): Promise<GonePart | undefined> {
+const MEND_TRIES = 6;
+
+/** The one hand that is lent, as the error says: the sink is stopped, and told what to do where the log is shorter than its position. */
+async function mend(world: World): Promise<string> {
+  const pids = await processesOf(world, 'warehouse');
+  return whileStopped(pids, async () => {
+    for (let tries = 1; ; tries += 1) {
+      // a sink that was stopped is a member of its group until its session is over
+      const { code, said } = await world.command('warehouse', 'mend', '--yes');
+      if (code === 0 || tries === MEND_TRIES) return `mend ended with ${code ?? 'a signal'}: ${said.trim().split('\n').at(-1) ?? ''}`;
+      await new Promise((wake) => setTimeout(wake, 1_000));
+    }
+  });
+}
+
+async function cutOne(
+  dataDirs: readonly string[],
+  { topic, draw }: Pick<FaultOf<'tail'>, 'topic' | 'draw'>,
+): Promise<GonePart | undefined> {
   const replicasOf = (partition: number): readonly string[] => dataDirs.map((dir) => join(dir, `${NAMESPACE}.${topic}-${partition}`));
   const filled = Array.from({ length: PARTITIONS }, (_, partition) => partition).filter((partition) =>
     replicasOf(partition).every((dir) => existsSync(dir) && newestBatches(dir) > 0),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { randomEvent, seeded } from '../../testing/events.ts';
 import { contentOf, type RecordContent } from './contents.ts';
-import { compareRows, type StoredRow } from './tables.ts';
+import { compareRows, compareTrained, type StoredRow } from './tables.ts';
 
 const random = seeded(1);
 const records: readonly RecordContent[] = Array.from({ length: 20 }, (_, offset) =>
@@ -33,5 +33,23 @@ describe('the log and the tables', () => {
     const counts = { missing: 0, doubled: 0, changed: 0, extra: 0, [kind]: 1 };
     expect(verdict).toMatchObject(counts);
     expect(verdict.problems).toHaveLength(1);
+  });
+});
+
+describe('the steps and the rows of their trajectories', () => {
+  const step: RecordContent = { partition: 0, offset: 7, table: 'steps', checksum: '0', trained: 4 };
+  const row = { partition: 0, offset: 7, times: 4, differing: 4 };
+
+  it.each([
+    ['missing', [{ ...row, times: 3, differing: 3 }]],
+    ['missing', []],
+    ['doubled', [{ ...row, times: 5 }]],
+    ['doubled', [{ ...row, times: 8 }]],
+    ['changed', [{ ...row, times: 5, differing: 5 }]],
+    ['extra', [row, { ...row, partition: 1 }]],
+  ] as const)('differ when a row is %s', (kind, rows) => {
+    const counts = { missing: 0, doubled: 0, changed: 0, extra: 0, [kind]: 1 };
+    expect(compareTrained([step], rows)).toMatchObject({ ...counts, problems: [expect.any(String)] });
+    expect(compareTrained([step], [row])).toMatchObject({ missing: 0, doubled: 0, changed: 0, extra: 0, problems: [] });
   });
 });

@@ -128,7 +128,9 @@ export function compareTrained(records: readonly RecordContent[], rows: readonly
     found.delete(placeOf(record));
     if (times === record.trained && differing === times) continue;
     counts[times > differing ? 'doubled' : differing < record.trained ? 'missing' : 'changed'] += 1;
-    problems.push(`step_trajectories: the step at ${placeOf(record)} has ${times} rows of ${differing} trajectories, not ${record.trained}`);
+    problems.push(
+      `step_trajectories: the step at ${placeOf(record)} has ${times} rows of ${differing} trajectories, not ${record.trained}`,
+    );
   }
   for (const place of found.keys()) problems.push(`step_trajectories: rows of ${place}, which is no record`);
   return { records: 0, checksum: '0', ...counts, extra: found.size, problems };

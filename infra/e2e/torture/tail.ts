@@ -67,7 +67,7 @@ function newestSegment(dir: string): Segment {
 
 function batchesOf(bytes: Buffer): readonly Batch[] {
   const batches: Batch[] = [];
-  for (let at = 0; at + HEADER_BYTES <= bytes.length; ) {
+  for (let at = 0; at + HEADER_BYTES <= bytes.length;) {
     const end = at + LENGTH_END + bytes.readInt32BE(at + LENGTH_AT);
     // a killed broker may leave half a batch, and one that preallocates leaves zeros
     if (end > bytes.length || end < at + HEADER_BYTES) break;

@@ -33,6 +33,7 @@ const pause = (ms: number): Promise<void> => new Promise((wake) => setTimeout(wa
 const [heartbeatMs, silenceMs] = [1_000, 6_000];
 const env = { TURNSTREAM_HEARTBEAT_MS: String(heartbeatMs), TURNSTREAM_SILENCE_MS: String(silenceMs), TURNSTREAM_LOG_LEVEL: 'info' };
 const SETTLE_TIMEOUT_MS = 600_000;
+const DRAIN_TIMEOUT_MS = 240_000;
 /** Faults that the run may still be getting over when the next one is struck. */
 const WAITING_FOR = 3;
 
@@ -103,6 +104,7 @@ async function torment(world: World, signs: Signs, { settings, patienceMs }: Ask
         waiting.delete(watched);
         struck.push(one);
         say(`${String(i + 1).padStart(4)}/${faults.length}  ${nameOf(fault).padEnd(36)} ${describe(one)}`);
+        if (one.detail !== undefined) say(`${' '.repeat(11)}${one.detail}`);
       });
       waiting.add(watched);
     } catch (error) {
@@ -164,8 +166,9 @@ async function main(): Promise<number> {
     const tormented = await torment(world, signs, asked);
     await signs.close();
     await world.stopUp();
-    await world.drain(AbortSignal.timeout(SETTLE_TIMEOUT_MS));
-    const report = reportOf({ settings, ...tormented, ...(await judge(world, tormented)) });
+    const drained = await world.drain(AbortSignal.timeout(DRAIN_TIMEOUT_MS));
+    const broken = drained || tormented.broken !== '' ? tormented.broken : 'the sink did not store the whole log';
+    const report = reportOf({ settings, ...tormented, broken, ...(await judge(world, tormented)) });
     for (const line of tableOf(report)) say(line);
     if (out !== '') {
       mkdirSync(dirname(out), { recursive: true });

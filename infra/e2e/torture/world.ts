@@ -51,8 +51,8 @@ export interface World {
   shiftClock(target: FaultOf<'clock'>['target'], byMs: number): void;
   /** Runs a command of the program past the proxies; resolves with its exit code and what it said. */
   command(...args: readonly string[]): Promise<{ readonly code: number | null; readonly said: string }>;
-  /** Once `up` has ended: runs a sink, past the proxies, until the tables have the whole log. */
-  drain(signal: AbortSignal): Promise<void>;
+  /** Once `up` has ended: runs a sink, past the proxies, until the tables have the whole log. False when the signal aborts before. */
+  drain(signal: AbortSignal): Promise<boolean>;
   /** Code of `up` when it ended by itself, which it must not. */
   readonly ended: () => number | string | undefined;
   /** Ends `up` in its own way and waits for it. */
@@ -118,14 +118,16 @@ function pidsOf(target: Exclude<Target, 'broker'>, store: number | undefined, se
   return named.filter(([name]) => (target === 'worker' ? name.startsWith('worker-') : name === target)).map(([, pid]) => pid);
 }
 
-async function drain(options: WorldOptions, addresses: Env, signal: AbortSignal): Promise<void> {
+async function drain(options: WorldOptions, addresses: Env, signal: AbortSignal): Promise<boolean> {
   const sink = launch(options, ['warehouse'], addresses);
   // brokers and the store may still be on their way back from the last fault
   const config = loadConfig({ ...access, ...addresses });
   const drained = () => waitUntilDrained(config, options.logger, signal).catch(() => false);
-  while (!(await drained())) signal.throwIfAborted();
+  let done = false;
+  while (!done && !signal.aborted) done = await drained();
   sink.kill('SIGTERM');
   await exitOf(sink);
+  return done;
 }
 
 const exitOf = (child: ChildProcess): Promise<number | null> =>
@@ -179,7 +181,7 @@ const clock = pathToFileURL(join(import.meta.dirname, 'clock.mjs')).href;
 /** The program with these arguments; its logs go into a file named after the command, or are read. */
 function launch(options: WorldOptions, args: readonly string[], env: Env, to: 'file' | 'pipe' = 'file'): ChildProcess {
   const out = to === 'pipe' ? to : openSync(join(options.dir, `${args[0] ?? 'turnstream'}.log`), 'a');
-  const clocks = { NODE_OPTIONS: `--import=${clock}`, TORTURE_CLOCKS: join(options.dir, 'clocks') };
+  const clocks = { NODE_OPTIONS: `--import=${clock}?clocks=${encodeURIComponent(join(options.dir, 'clocks'))}` };
   return spawn(process.execPath, [options.program, ...args], {
     stdio: ['ignore', out, out],
     env: { ...process.env, ...clocks, ...access, ...options.env, ...env },

@@ -1,0 +1,101 @@
+// Attempts that were given up, judged by a witness: each cause in turn, for a run of one attempt.
+import { describe, expect, it } from 'vitest';
+import type { DecodedEvent } from '../../../schemas/codec.ts';
+import { randomEvent, seeded } from '../../testing/events.ts';
+import type { StrikeSpan, Witness } from './check-needless.ts';
+import type { EndPart, Fact, RolloutFact, RunFacts } from './facts.ts';
+import { judgeRun } from './oracle.ts';
+import { createTimeline } from './timeline.ts';
+
+const ATTEMPT = { group_id: 'run-a-g0', trajectory_id: 'run-a-g0.0', attempt: 0 } as const;
+const NAME = `${ATTEMPT.trajectory_id}/0`;
+const GIVEN_UP_MS = 60_000;
+const random = seeded(5);
+
+/** Partition 0 of each topic gets one record each ms: offsets are times. */
+const timeline = createTimeline();
+for (const topic of ['rollouts', 'training'] as const)
+  for (let ms = 0; ms <= 200_000; ms += 100) timeline.look(topic, 0, { sinceMs: ms - 100, atMs: ms, end: ms });
+
+const heartbeatAt = (offset: number) => ({ partition: 0, offset, worker: 'w-0', running: [NAME] });
+const recordAt = (offset: number, part: RolloutFact['part'] = { kind: 'started' }): RolloutFact => ({
+  ...{ partition: 0, offset, sha256: String(offset), group: ATTEMPT.group_id, trajectory: ATTEMPT.trajectory_id },
+  ...{ attempt: 0, sequence: part.kind === 'started' ? 0 : 1, worker: 'w-0', part },
+});
+const fact = (offset: number, read: DecodedEvent): Fact => ({ partition: 0, offset, sha256: '', read });
+const expiredFor = (reason: string): Fact =>
+  fact(GIVEN_UP_MS, {
+    type: 'TrajectoryExpired',
+    event: { ...randomEvent('TrajectoryExpired', random), ...ATTEMPT, reason, next_attempt: 1 },
+  });
+const request: Fact = fact(0, {
+  type: 'TrajectoryRequested',
+  event: { ...randomEvent('TrajectoryRequested', random), ...ATTEMPT, max_wall_ms: 30_000 },
+});
+
+interface Story {
+  readonly reason?: string;
+  readonly records?: readonly RolloutFact[];
+  readonly heartbeats?: readonly number[];
+  readonly strikes?: readonly StrikeSpan[];
+  readonly gone?: RunFacts['gone'];
+}
+
+function judged({ reason = 'silent', records = [recordAt(50_000)], heartbeats = [], strikes = [], gone = [] }: Story) {
+  const facts: RunFacts = {
+    ...{ training: [expiredFor(reason)], tasks: [request], policies: [], rollouts: records, gone },
+    heartbeats: heartbeats.map(heartbeatAt),
+  };
+  const witness: Witness = { timeline, strikes, silenceMs: 6_000, heartbeatMs: 1_000 };
+  const { needless, found } = judgeRun(facts, witness);
+  const [cause] = Object.entries(needless.expiries).filter(([, count]) => count > 0);
+  return { cause: cause?.[0], needless: found.needless ?? 0 };
+}
+
+const alive = [51_000, 55_000, 59_000, 61_000, 70_000];
+const hung = [51_000, 75_000];
+const cancelled: EndPart = {
+  ...{ kind: 'finished', status: 'cancelled', reward: 0, f1: 0, em: 0, formatOk: false },
+  ...{ turns: 0, toolCalls: 0, tokens: 0, flightMs: 0 },
+};
+const strike = (kind: string, target: string, [fromMs, toMs]: readonly [number, number]): StrikeSpan => ({ kind, target, fromMs, toMs });
+
+describe('an attempt that was given up', () => {
+  it.each<readonly [string, Story]>([
+    ['while its heartbeats were in the log', { heartbeats: alive }],
+    ['without a sign for long, although nobody struck its worker', { heartbeats: hung }],
+    ['because its worker has another clock', { heartbeats: alive, strikes: [strike('clock', 'worker', [40_000, 65_000])] }],
+    ['because its worker was struck for a moment', { heartbeats: alive, strikes: [strike('freeze', 'worker', [57_000, 59_000])] }],
+    ['because its worker was struck long ago', { heartbeats: alive, strikes: [strike('freeze', 'worker', [10_000, 30_000])] }],
+    ['because the trainer was struck', { heartbeats: alive, strikes: [strike('freeze', 'trainer', [30_000, 60_000])] }],
+    [
+      'before a broker was back, with its heartbeats in the log',
+      { heartbeats: alive, strikes: [strike('kill', 'broker', [57_000, 57_000])] },
+    ],
+    ['as out of time, before its time was over', { reason: 'wall_clock', heartbeats: alive }],
+    ['before it began', { reason: 'lost_claim', records: [recordAt(65_000)] }],
+  ])('is needless: %s', (_why, story) => {
+    expect(judged(story)).toEqual({ cause: 'needless', needless: 1 });
+  });
+
+  it.each<readonly [string, string, Story]>([
+    ['its worker has died', 'died', { heartbeats: [51_000, 55_000] }],
+    ['its claim was lost', 'died', { reason: 'lost_claim', records: [] }],
+    ['it had ended badly', 'broken', { reason: 'unusable', records: [recordAt(50_000), recordAt(51_000, cancelled)], heartbeats: alive }],
+    ['its worker was frozen', 'struck', { heartbeats: hung, strikes: [strike('freeze', 'worker', [51_000, 74_000])] }],
+    ['its worker was cut off', 'struck', { heartbeats: hung, strikes: [strike('cut', 'worker', [52_000, 58_000])] }],
+    ['its time was over', 'overdue', { reason: 'wall_clock', records: [recordAt(20_000)], heartbeats: alive }],
+  ])('is not needless: %s', (_why, cause, story) => {
+    expect(judged(story)).toEqual({ cause, needless: 0 });
+  });
+
+  it('is needless also after an outage of the log, and is counted apart', () => {
+    expect(judged({ heartbeats: hung, strikes: [strike('freeze', 'broker', [52_000, 59_500])] })).toEqual({ cause: 'outage', needless: 1 });
+  });
+
+  it('is not held against a trainer from which the log has lost its records', () => {
+    const ranges = [{ partition: 0, from: 50_000, to: 50_001 }];
+    const gone: RunFacts['gone'] = [{ how: 'cut', topic: 'rollouts', ledgerEnd: 0, ranges, tasks: [], rollouts: [recordAt(50_000)] }];
+    expect(judged({ heartbeats: alive, gone })).toEqual({ cause: 'struck', needless: 0 });
+  });
+});
