@@ -19,6 +19,8 @@ interface Batch {
   /** Bytes of its file in front of it. */
   readonly at: number;
   readonly isMarker: boolean;
+  /** A part of a transaction, which ends with a marker. */
+  readonly isUndecided: boolean;
 }
 
 interface Segment {
@@ -32,22 +34,34 @@ const LENGTH_AT = 8;
 const LENGTH_END = 12;
 const ATTRIBUTES_AT = 21;
 const LAST_DELTA_AT = 23;
+const TRANSACTIONAL = 0x10;
 const CONTROL = 0x20;
 
-/** Takes the newest `batches` batches off each replica of a partition, as far as its newest segment has them. Undefined when that holds no record of ours. */
+/**
+ * Takes the newest batches off each replica of a partition, `batches` or some more, as far as its newest segment has them.
+ * Undefined when they hold no record of ours. Transactions go as a whole: one whose marker alone is lost keeps every
+ * reader of committed records waiting until an operator ends it with Kafka's own tools.
+ */
 export async function cutTail(replicas: readonly string[], batches: number): Promise<CutTail | undefined> {
   const segments = replicas.map(newestSegment);
   const shortest = [...segments].sort((a, b) => endOf(a) - endOf(b))[0];
-  const first = shortest?.batches.slice(-batches)[0];
-  if (first === undefined || shortest?.batches.slice(-batches).every(({ isMarker }) => isMarker) === true) return undefined;
+  const lost = wholeFrom(shortest?.batches ?? [], batches);
+  const [first] = lost;
+  if (first === undefined || lost.every(({ isMarker }) => isMarker)) return undefined;
   const longest = segments.reduce((best, segment) => (endOf(segment) > endOf(best) ? segment : best));
-  const lost = longest.bytes.subarray(longest.batches.find(({ baseOffset }) => baseOffset >= first.baseOffset)?.at ?? 0);
+  const bytes = longest.bytes.subarray(longest.batches.find(({ baseOffset }) => baseOffset >= first.baseOffset)?.at ?? 0);
   // what is cut lies in a buffer of its own; the rest of the segment need not stay
-  const records = (await decodeRecordBatches(Buffer.from(lost))).filter(({ isControlRecord }) => !isControlRecord);
+  const records = (await decodeRecordBatches(Buffer.from(bytes))).filter(({ isControlRecord }) => !isControlRecord);
   segments.forEach((segment, i) => {
     truncate(replicas[i] ?? '', segment, first.baseOffset);
   });
   return { from: first.baseOffset, to: endOf(longest), records };
+}
+
+function wholeFrom(all: readonly Batch[], batches: number): readonly Batch[] {
+  let at = Math.max(0, all.length - batches);
+  while (all[at - 1]?.isUndecided === true) at -= 1;
+  return all.slice(at);
 }
 
 /** Batches of ours in the newest segment, transactions' markers not counted. */
@@ -73,7 +87,9 @@ function batchesOf(bytes: Buffer): readonly Batch[] {
     if (end > bytes.length || end < at + HEADER_BYTES) break;
     const baseOffset = Number(bytes.readBigInt64BE(at));
     const nextOffset = baseOffset + bytes.readInt32BE(at + LAST_DELTA_AT) + 1;
-    batches.push({ baseOffset, nextOffset, at, isMarker: (bytes.readInt16BE(at + ATTRIBUTES_AT) & CONTROL) !== 0 });
+    const attributes = bytes.readInt16BE(at + ATTRIBUTES_AT);
+    const isMarker = (attributes & CONTROL) !== 0;
+    batches.push({ baseOffset, nextOffset, at, isMarker, isUndecided: !isMarker && (attributes & TRANSACTIONAL) !== 0 });
     at = end;
   }
   return batches;

@@ -1,0 +1,170 @@
+// Strikes at the log and the machine, each carried out on the real thing: that it strikes what it says, and nothing else.
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createCodec } from '../../../schemas/codec.ts';
+import { groupsOf } from '../../app/connections.ts';
+import { connectKafka, type KafkaConnection } from '../../kafka/connect.ts';
+import { sharedLibsDir } from '../../testing/kafka.ts';
+import { silentLogger } from '../../testing/logger.ts';
+import { requested, started } from '../../testing/rollout-events.ts';
+import { canMountDisk, smallDisk } from '../../testing/small-disk.ts';
+import { startBrokers, type Brokers } from './brokers.ts';
+import { cutNewest, deleteTasks, forgetOffsets } from './strike-log.ts';
+import { endEngine, fillDisk } from './strike-machine.ts';
+import { targets, type Target } from './schedule.ts';
+import type { World } from './world.ts';
+
+const RUN = 'run-a';
+const groups = groupsOf('turnstream');
+let dir: string;
+let brokers: Brokers;
+let kafka: KafkaConnection;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'turnstream-strikes-'));
+  brokers = await startBrokers({ dir, count: 1, libsDir: sharedLibsDir, logger: silentLogger, topics: [] });
+  kafka = connectKafka({
+    ...{ brokers: brokers.addresses(), clientId: 'test', namespace: 'turnstream' },
+    ...{ codec: createCodec(), logger: silentLogger },
+  });
+  const topics = ['rollouts', 'tasks', 'training'] as const;
+  await kafka.topics.apply(topics.map((topic) => ({ topic, partitions: 2, replication: 1, config: {} })));
+  const writer = await kafka.writer();
+  const transactional = await kafka.transactional('trainer');
+  for (let i = 0; i < 20; i += 1) {
+    const trajectory = `${RUN}-g${i}.0`;
+    await writer.append([{ type: 'TrajectoryStarted', key: `${RUN}-g${i}`, event: started({ trajectory }) }]);
+    await transactional.commit({ events: [{ type: 'TrajectoryRequested', key: trajectory, event: requested({ trajectory }) }] });
+  }
+}, 240_000);
+
+afterAll(async () => {
+  await kafka.close();
+  await brokers.stop();
+  await rm(dir, { recursive: true, force: true });
+});
+
+/** As much of a world as these strikes need, with a process for each role; `killed` tells what ended that of the victim. */
+function world(more: Partial<World> = {}, victim: Target = 'store') {
+  const roles = new Map(targets.map((target) => [target, spawn('sleep', ['600'])]));
+  const killed = new Promise<string | null>((resolve) => {
+    roles.get(victim)?.once('exit', (_code, signal) => {
+      resolve(signal);
+    });
+  });
+  onTestFinished(() => {
+    for (const role of roles.values()) role.kill('SIGKILL');
+  });
+  const own = {
+    ...{ brokers, run: RUN, ended: () => undefined, command: async () => ({ code: 0, said: 'mended' }) },
+    pidsOf: (target: Target) => [roles.get(target)?.pid ?? 0],
+  };
+  return { killed, world: { ...own, ...more } as unknown as World };
+}
+
+type Topic = 'rollouts' | 'tasks';
+const bounds = async (topic: Topic) => new Map((await kafka.reader().bounds(topic)).map(({ partition, ...rest }) => [partition, rest]));
+
+async function recordsOf(topic: Topic): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>();
+  await kafka.reader().readToEnd(topic, {
+    onBatch: ({ records }) => {
+      for (const { partition, offset, value } of records) found.set(`${partition}/${offset}`, value?.toString('base64') ?? '');
+    },
+  });
+  return found;
+}
+
+const strike = { atMs: 0, forMs: 0, draw: 0.4 };
+
+describe('a strike at the log', { timeout: 120_000 }, () => {
+  it.each(['rollouts', 'tasks'] as const)('takes the newest records off a partition of %s, and nothing else', async (topic) => {
+    const [before, records] = [await bounds(topic), await recordsOf(topic)];
+    const { killed, world: struck } = world({}, topic === 'tasks' ? 'trainer' : 'warehouse');
+    const { gone, detail } = await cutNewest(struck, { ...strike, kind: 'tail', target: 'broker', topic });
+    expect(await killed).toBe('SIGKILL');
+    expect(detail).toContain('mended');
+    const [part] = gone?.parts ?? [];
+    const { partition, from, to } = part!;
+    expect([from < to, to]).toEqual([true, before.get(partition)?.end]);
+    expect(await bounds(topic)).toEqual(new Map([...before, [partition, { first: 0, end: from }]]));
+    // what is gone was kept aside as it was
+    const kept = new Map(part!.records.map(({ offset, value }) => [`${partition}/${offset}`, value?.toString('base64')]));
+    expect(kept.size).toBeGreaterThan(0);
+    expect(new Map([...(await recordsOf(topic)), ...kept])).toEqual(records);
+  });
+
+  it('deletes the oldest tasks, as far as they are stored', async () => {
+    const before = await bounds('tasks');
+    const stored = [...before].map(([partition, { end }]) => ({ topic: 'tasks', partition, offset: Math.floor(end / 2) }) as const);
+    await kafka.setOffsets(groups.warehouse, stored);
+    const records = await recordsOf('tasks');
+    const { killed, world: struck } = world({}, 'trainer');
+    const { gone } = await deleteTasks(struck, { ...strike, draw: 0.9, kind: 'retention', target: 'trainer' });
+    expect(await killed).toBe('SIGKILL');
+    const after = await bounds('tasks');
+    expect(gone?.parts.map(({ partition }) => partition)).toEqual([0, 1]);
+    for (const { partition, to } of gone!.parts) {
+      expect(after.get(partition)?.first).toBe(to);
+      expect(to).toBeLessThanOrEqual(stored.find((one) => one.partition === partition)!.offset);
+    }
+    const kept = gone!.parts.flatMap((part) =>
+      part.records.map(({ offset, value }) => [`${part.partition}/${offset}`, value?.toString('base64')] as const),
+    );
+    expect(kept.length).toBeGreaterThan(0);
+    expect(new Map([...(await recordsOf('tasks')), ...kept])).toEqual(records);
+  });
+
+  it('makes Kafka forget all offsets of a group', async () => {
+    await kafka.setOffsets(groups.workers(RUN), [{ topic: 'tasks', partition: 0, offset: 3 }]);
+    const { killed, world: struck } = world({}, 'worker');
+    const { detail } = await forgetOffsets(struck, { ...strike, kind: 'forget', target: 'worker' });
+    expect(detail).toBe(`${groups.workers(RUN)} had 1 offsets`);
+    expect(await killed).toBe('SIGKILL');
+    expect((await kafka.offsets.fetch(groups.workers(RUN), 'tasks')).map(({ offset }) => offset)).toEqual([-1, -1]);
+    // a group that was never there is forgotten already
+    expect((await forgetOffsets(world().world, { ...strike, kind: 'forget', target: 'trainer' })).detail).toContain('had 0 offsets');
+  });
+});
+
+describe('a strike at the machine', () => {
+  it.skipIf(!canMountDisk)('fills a disk for a while', async () => {
+    const disk = await smallDisk(4);
+    onTestFinished(() => disk.remove());
+    const write = () => writeFile(join(disk.dir, 'data'), Buffer.alloc(1_000_000));
+    await write();
+    const { world: struck } = world({ diskOf: () => disk });
+    const filling = fillDisk(struck, { ...strike, forMs: 1_500, kind: 'disk', target: 'store' });
+    await expect.poll(() => disk.freeBytes()).toBe(0);
+    await rm(join(disk.dir, 'data'));
+    await expect.poll(() => disk.freeBytes()).toBe(0);
+    await expect(write()).rejects.toMatchObject({ code: 'ENOSPC' });
+    await filling;
+    await write();
+  });
+
+  it('sends the store, with the key to it, what ends its engine, and says how it answers afterwards', async () => {
+    const asked: string[] = [];
+    const server = createServer((socket) => {
+      socket.on('data', (part) => {
+        asked.push(part.toString());
+        const answer = asked.join('').includes('select 1') ? ['500 No', 'Code: 236.'] : ['200 OK', '1'];
+        if (asked.at(-1)?.includes('select'))
+          socket.end(`HTTP/1.1 ${answer[0]}\r\nContent-Length: ${answer[1]?.length}\r\n\r\n${answer[1]}`);
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { world: struck } = world({ store: { url, user: 'default', password: 'secret' } });
+    const { detail, pid } = await endEngine(struck);
+    expect(pid).toBeGreaterThan(0);
+    expect(detail).toBe('the statement: 200 1; the next one: 500 Code: 236.');
+    expect(asked.join('')).toContain('JSONMergePatch');
+    expect(asked.join('').match(/x-clickhouse-key: secret/g)).toHaveLength(2);
+  });
+});
