@@ -60,7 +60,7 @@ export async function cutNewest(world: World, { topic, draw }: FaultOf<'tail'>):
   };
 }
 
-const MEND_TRIES = 6;
+const MEND_TRIES = 20;
 
 /** The one hand that is lent, as the error says: the sink is stopped, and told what to do where the log is shorter than its position. */
 async function mend(world: World): Promise<string> {
