@@ -120,7 +120,10 @@ function causeOf(of: Case, { event }: Expired, found: Found): ExpiryCause {
   if (attempt?.end !== undefined && !isWhole(attempt)) return 'broken';
   if (of.touched.has(event.group_id)) return 'struck';
   if (!found.lived) return 'died';
-  if (event.reason === 'wall_clock' && ranTooLong(of, event, found)) return 'overdue';
+  return event.reason === 'wall_clock' && ranTooLong(of, event, found) ? 'overdue' : causeOfSilence(found);
+}
+
+function causeOfSilence(found: Found): ExpiryCause {
   if (wasStruck(found, ['worker'])) return 'struck';
   const { silenceMs } = found.witness;
   return found.silentMs > silenceMs && wasStruck(found, ['broker']) ? 'outage' : 'needless';

@@ -159,17 +159,20 @@ export function checkDiscards(of: Case): readonly Problem[] {
 }
 
 function checkDiscard(of: Case, { event }: Discard): readonly string[] {
-  const history = of.histories.get(event.trajectory_id);
   if (event.reason === 'expired') return checkExpired(of, event);
   if (event.reason === 'lost') return [...checkExpired(of, event), ...checkLost(of, event)];
+  const history = of.histories.get(event.trajectory_id);
   const attempt = history?.attempts.get(event.attempt);
   if (attempt === undefined || history === undefined) return ['no record of it exists'];
-  const differing = compare({ ...event }, expectedRow(attempt, event.version));
   // a trainer that lost records may rightly call an attempt unusable of which we know them all
-  if (isOfAttempt(event.reason))
-    return of.touched.has(event.group_id) ? [] : [...differing, ...checkAttemptDiscard(event, attempt, history)];
+  if (isOfAttempt(event.reason) && of.touched.has(event.group_id)) return [];
+  return [...compare({ ...event }, expectedRow(attempt, event.version)), ...checkReason(event, attempt, history)];
+}
+
+function checkReason(event: Discard['event'], attempt: AttemptHistory, history: TrajectoryHistory): readonly string[] {
+  if (isOfAttempt(event.reason)) return checkAttemptDiscard(event, attempt, history);
   if (!['uniform_group', 'stale', 'incomplete'].includes(event.reason)) return ['there is no such reason'];
-  return history.winner?.number === event.attempt ? differing : ['it is not the attempt that counts'];
+  return history.winner?.number === event.attempt ? [] : ['it is not the attempt that counts'];
 }
 
 /** It was given up before: by an entry that says that there is no next attempt. */

@@ -42,12 +42,12 @@ export function createTimeline(): Timeline {
     },
     appended({ topic, partition, offset }) {
       const known = of(topic, partition);
-      let at = known.length - 1;
-      if ((known[at]?.end ?? 0) <= offset) return { fromMs: known[at]?.atMs ?? -Infinity, toMs: Infinity };
+      const newest = known.at(-1);
+      if (newest === undefined || newest.end <= offset) return { fromMs: newest?.atMs ?? -Infinity, toMs: Infinity };
       // what was cut and written anew was appended when the end came past it for the last time
-      while (at > 0 && (known[at - 1]?.end ?? 0) > offset) at -= 1;
-      const { sinceMs = 0, atMs = 0 } = known[at] ?? {};
-      return { fromMs: at === 0 ? -Infinity : sinceMs, toMs: atMs };
+      const before = known.findLastIndex(({ end }) => end <= offset);
+      const seen = known[before + 1] ?? newest;
+      return { fromMs: before < 0 ? -Infinity : seen.sinceMs, toMs: seen.atMs };
     },
   };
 }

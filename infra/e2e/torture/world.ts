@@ -97,7 +97,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     shiftClock: (target, byMs) => {
       writeFileSync(join(dir, 'clocks', target), String(byMs));
     },
-    command: (...args) => said(launch(options, args, past(), 'pipe')),
+    command: (...args) => said(launch({ ...options, to: 'pipe' }, args, past())),
     ended: () => up.exitCode ?? up.signalCode ?? undefined,
     async stopUp() {
       up.kill('SIGINT');
@@ -179,8 +179,8 @@ const access: Env = { TURNSTREAM_CLICKHOUSE_PASSWORD: PASSWORD };
 const clock = pathToFileURL(join(import.meta.dirname, 'clock.mjs')).href;
 
 /** The program with these arguments; its logs go into a file named after the command, or are read. */
-function launch(options: WorldOptions, args: readonly string[], env: Env, to: 'file' | 'pipe' = 'file'): ChildProcess {
-  const out = to === 'pipe' ? to : openSync(join(options.dir, `${args[0] ?? 'turnstream'}.log`), 'a');
+function launch(options: WorldOptions & { readonly to?: 'pipe' }, args: readonly string[], env: Env): ChildProcess {
+  const out = options.to ?? openSync(join(options.dir, `${args[0] ?? 'turnstream'}.log`), 'a');
   const clocks = { NODE_OPTIONS: `--import=${clock}?clocks=${encodeURIComponent(join(options.dir, 'clocks'))}` };
   return spawn(process.execPath, [options.program, ...args], {
     stdio: ['ignore', out, out],
