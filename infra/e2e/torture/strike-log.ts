@@ -3,35 +3,18 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCodec } from '../../../schemas/codec.ts';
-import type { EventTopic } from '../../../schemas/generated/events.ts';
 import type { LogRecord } from '../../../streams/core/ports.ts';
 import { groupsOf } from '../../app/connections.ts';
 import { connectKafka, type KafkaConnection } from '../../kafka/connect.ts';
 import { silentLogger } from '../../testing/logger.ts';
 import { deleteBefore, forgetGroup } from './cluster-admin.ts';
 import type { FaultOf } from './schedule.ts';
-import type { Done } from './strike.ts';
+import type { Done, Gone, GonePart } from './done.ts';
 import { processesOf, whileStopped } from './strike-process.ts';
 import { cutTail, newestBatches } from './tail.ts';
 import type { World } from './world.ts';
 
 const NAMESPACE = 'turnstream';
-
-/** Records that the log held once, with where its partition ended when they went. */
-export interface Gone {
-  readonly how: 'cut' | 'deleted';
-  readonly topic: EventTopic;
-  readonly parts: readonly GonePart[];
-  /** End of the ledger after that. */
-  readonly ledgerEnd: number;
-}
-
-export interface GonePart {
-  readonly partition: number;
-  readonly from: number;
-  readonly to: number;
-  readonly records: readonly LogRecord[];
-}
 
 /** A group can be deleted once its members have timed out, so they are stopped first, and then killed. */
 export async function forgetOffsets(world: World, { target }: FaultOf<'forget'>): Promise<Done> {

@@ -1,6 +1,6 @@
 // A dead engine, a full disk, and a clock that jumps.
 import type { FaultOf } from './schedule.ts';
-import type { Done } from './strike.ts';
+import type { Done } from './done.ts';
 import { processesOf } from './strike-process.ts';
 import type { World } from './world.ts';
 

@@ -1,7 +1,7 @@
 // Kills, freezes and cut connections.
 import type { ChaosProxy } from './chaos-proxy.ts';
 import type { Fault, FaultOf, Target } from './schedule.ts';
-import type { Done } from './strike.ts';
+import type { Done } from './done.ts';
 import type { World } from './world.ts';
 
 const pause = (ms: number): Promise<void> => new Promise((wake) => setTimeout(wake, ms));

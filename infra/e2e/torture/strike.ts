@@ -1,20 +1,11 @@
 // Carries out one fault and watches until the run is over it.
+import type { Done } from './done.ts';
 import type { Fault } from './schedule.ts';
 import { signOf, type Mark, type Signs } from './signs.ts';
 import { cutLinks, hit } from './strike-process.ts';
-import { cutNewest, deleteTasks, forgetOffsets, type Gone } from './strike-log.ts';
+import { cutNewest, deleteTasks, forgetOffsets } from './strike-log.ts';
 import { endEngine, fillDisk, jumpClock } from './strike-machine.ts';
 import type { World } from './world.ts';
-
-/** What a fault was done to. */
-export interface Done {
-  /** Process that was struck; undefined when none was. */
-  readonly pid?: number | undefined;
-  /** Which broker of several, what was lost, what answered. */
-  readonly detail?: string;
-  /** Records that are not in the log any more. */
-  readonly gone?: Gone;
-}
 
 /** What happened at one fault. */
 export interface Struck extends Done {
