@@ -1,6 +1,7 @@
 // What the operator of a cluster, or the cluster itself, does behind the back of its clients.
-import type { Admin } from 'kafkajs';
 import { kafkajs } from '../../kafka/kafkajs.ts';
+
+type Admin = ReturnType<InstanceType<typeof kafkajs.Kafka>['admin']>;
 
 const pause = (ms: number): Promise<void> => new Promise((wake) => setTimeout(wake, ms));
 const FORGET_TIMEOUT_MS = 60_000;
