@@ -1,19 +1,10 @@
 // Rebuilds the state of a run from the log after this process became its only writer: nothing that it reads of the
 // ledger and the tasks can change any more.
 import { PlatformError } from '../../streams/core/errors.ts';
-import type { LogReader, Position, RunStart } from '../../streams/core/ports.ts';
+import type { LogReader, Position, RunStart, SkippedRange } from '../../streams/core/ports.ts';
 import { foldTask, raise } from '../../streams/run/fold.ts';
 import { newRunState, type RunState } from '../../streams/run/run-state.ts';
 import { findLedger, ofRun, type FoldedLedger, type LedgerSource } from './find-ledger.ts';
-
-/** Records that a restart would have read and the log no longer holds. */
-export interface SkippedRange {
-  readonly topic: 'tasks' | 'rollouts';
-  readonly partition: number;
-  /** The offset to go on from, and the first that is there. */
-  readonly from: number;
-  readonly to: number;
-}
 
 export interface Recovered {
   /** Folded up to the ends of the ledger and the tasks, with the positions to go on reading rollouts from. */
@@ -66,7 +57,7 @@ async function keptState(log: LogReader, { kept, resume }: FoldedLedger): Promis
 
 async function skippedOf(
   log: LogReader,
-  topic: SkippedRange['topic'],
+  topic: 'tasks' | 'rollouts',
   positions: ReadonlyMap<number, number>,
 ): Promise<readonly SkippedRange[]> {
   return (await log.bounds(topic)).flatMap(({ partition, first }) => {

@@ -455,7 +455,7 @@ describe('the state of a run', () => {
       }),
       { numRuns: 100 },
     );
-    expect(lost).toBeGreaterThan(100);
+    expect(lost).toBeGreaterThan(10);
   });
 
   it('is the same after a restart from a snapshot of any moment, which is used', async () => {

@@ -4,6 +4,7 @@ import type { Config } from '../config/descriptors.ts';
 import type { RoleName } from '../config/secrets.ts';
 import type { Progress } from './progress.ts';
 import { freePort, rememberedPort } from './local-ports.ts';
+import { ensureStorePassword } from '../clickhouse/store/password.ts';
 import { kafkaService, storeService } from './local-services.ts';
 import type { MetricsMessage } from './messages.ts';
 import { prepareLog, prepareStore } from './prepare.ts';
@@ -151,6 +152,8 @@ class LocalFleet implements Fleet {
 
   async #startOwnStore(): Promise<void> {
     const { config } = this.#options;
+    // The store reads it from its file, so that it is in no environment.
+    ensureStorePassword(config.dataDir, config.clickhousePassword);
     const port = config.storePort === 0 ? await rememberedPort(config.dataDir, 'store') : config.storePort;
     const url = `http://127.0.0.1:${port}`;
     const env = { ...storeThreads(config.storeSessions), TURNSTREAM_STORE_PORT: String(port) };

@@ -70,6 +70,7 @@ const none = [
   'apiHost',
   'apiPort',
   'apiKeys',
+  'apiNames',
   'llmUrl',
   'llmApiKey',
   'retrievalUrl',

@@ -51,6 +51,9 @@ export const runStartedRow = (event: RunStarted, origin: Origin): Row => ({
   trained: 0,
   discarded: 0,
   resume: JSON.stringify(event.resume),
+  settings: event.settings,
+  admitted: -1,
+  open: -1,
 });
 
 export const runFinishedRow = (event: RunFinished, origin: Origin): Row => ({
@@ -74,6 +77,9 @@ export const runFinishedRow = (event: RunFinished, origin: Origin): Row => ({
   trained: event.trained,
   discarded: event.discarded,
   resume: '',
+  settings: '',
+  admitted: event.admitted,
+  open: event.open,
 });
 
 export const admissionRow = (event: GroupsAdmitted, origin: Origin): Row => ({

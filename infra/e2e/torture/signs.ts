@@ -40,7 +40,7 @@ export const signOf: Readonly<Record<Target, string>> = {
   worker: 'next record',
   warehouse: 'next rows stored',
   store: 'next rows stored',
-  api: 'ready again',
+  api: 'answers again',
 };
 
 export interface SignsOptions {
@@ -135,7 +135,7 @@ async function isBack(target: Target, { from, now, apiUrl }: Seen): Promise<bool
 
 async function isReady(apiUrl: string): Promise<boolean> {
   try {
-    const answer = await fetch(new URL('/readyz', apiUrl), { signal: AbortSignal.timeout(API_MS) });
+    const answer = await fetch(new URL('/v1/runs', apiUrl), { signal: AbortSignal.timeout(API_MS) });
     await answer.arrayBuffer();
     return answer.ok;
   } catch {
