@@ -4,7 +4,7 @@ import { createRule } from './rule.ts';
 
 const rule = createRule({
   functions: ['file', 'lower', 'format', 'aNewOne'],
-  tableFunctions: ['file', 'format', 'url', 'eval', 'numbers'],
+  tableFunctions: ['file', 'format', 'url', 'eval', 'numbers', 'values'],
   tableEngines: ['MergeTree', 'ExecutablePool'],
   settings: ['a_new_text'],
 });
@@ -13,7 +13,6 @@ describe('a statement', () => {
   it.each([
     'select lower(a) from t',
     "select a from t where b = 'x' format JSON",
-    "insert into t values ('x')",
     'select url, format from t where url is not null',
     'select profile, files, file_name, my_file from numbers(3)',
     'create table t (a String) engine = MergeTree order by a',
@@ -29,6 +28,8 @@ describe('a statement', () => {
     ['select 1 settings a_new_text = 1', 'the setting a_new_text'],
     ["select * from url('x')", 'url(…)'],
     ['select * from eval (1)', 'eval(…)'],
+    ["select * from values('a String default file(1)', ('x', 1))", 'values(…)'],
+    ["select * from values(('a String default f(1)'), ('x', 1))", 'values(…)'],
     ["select * from format(CSV, 'a', 'b')", 'format(…)'],
     ["select * from format(concat('a', '{'), 'b')", 'format(…)'],
     ["select * from format('{' || 'a', 'b')", 'format(…)'],
@@ -41,12 +42,15 @@ describe('a statement', () => {
     expect(rule.refused(sql)).toBe(part);
   });
 
-  it.each(["select format('{} {}', a, b)", "select 'file', ' into outfile ', 'restore'", 'select url from t', 'select `numbers` (1)'])(
-    '%s is not refused',
-    (sql) => {
-      expect(rule.refused(sql)).toBeUndefined();
-    },
-  );
+  it.each([
+    "select format('{} {}', a, b)",
+    "select 'file', ' into outfile ', 'restore'",
+    'select url from t',
+    'select `numbers` (1)',
+    'select * from values((1, 2), (3, 4))',
+  ])('%s is not refused', (sql) => {
+    expect(rule.refused(sql)).toBeUndefined();
+  });
 
   it('is looked at whatever stands around a refused word', () => {
     const around = fc.string({ unit: fc.constantFrom(...Array.from(' \n\t()[]{}\'"`/*-#;,.=+\\$!%&é\u200b\u00a0')) });

@@ -39,6 +39,8 @@ const localEngineNames: ReadonlySet<string> = new Set(localEngines.map((name) =>
 const CLIENT_WORDS = ['infile', 'outfile', 'backup', 'restore'];
 /** A function and a table function; as a function its first argument is a pattern with braces, which no format has. */
 const PATTERN_FUNCTION = 'format';
+/** A table function that takes rows as tuples. */
+const ROWS_FUNCTION = 'values';
 
 const isPlain = (name: string): boolean => /^[A-Za-z_]\w*$/.test(name);
 const alternatives = (names: Iterable<string>): string => [...names].join('|');
@@ -96,7 +98,22 @@ function nameOf(sql: string, token: Token): string {
 
 function isRefusedCall(sql: string, all: readonly Token[], at: number): boolean {
   if (textOf(sql, all[at + 1]) !== '(') return false;
-  return textOf(sql, all[at]).toLowerCase() !== PATTERN_FUNCTION || !hasPattern(sql, all, at);
+  const name = textOf(sql, all[at]).toLowerCase();
+  if (name === ROWS_FUNCTION) return !beginsWithTuple(sql, all, at);
+  return name !== PATTERN_FUNCTION || !hasPattern(sql, all, at);
+}
+
+/** A first argument that is a text would be a table's structure, with expressions as defaults; a text in parentheses is one too. */
+function beginsWithTuple(sql: string, all: readonly Token[], at: number): boolean {
+  let depth = 0;
+  for (const token of all.slice(at + 2)) {
+    const text = textOf(sql, token);
+    if (text === '(') depth += 1;
+    if (text === ')') depth -= 1;
+    if (depth < 1) return false;
+    if (text === ',' && depth === 1) return true;
+  }
+  return false;
 }
 
 function hasPattern(sql: string, all: readonly Token[], at: number): boolean {
