@@ -13,6 +13,7 @@ import type { Clock } from '../../streams/core/ports.ts';
 import { audit, type AuditOptions, type AuditResult, type Difference } from './audit.ts';
 import { tableNames, warehouseTopics } from './rows/tables.ts';
 import { createWarehouse, lateTypes } from './warehouse.ts';
+import { systemClock } from '../../infra/lifecycle/clock.ts';
 
 const GROUP = 'memory.warehouse';
 let server: TestStore;
@@ -29,7 +30,7 @@ class World {
   readonly log: MemoryLog;
   readonly store: ClickHouseStore;
 
-  constructor(url: string, clock: Clock = Date) {
+  constructor(url: string, clock: Pick<Clock, 'now'> = Date) {
     this.log = new MemoryLog({ partitions: { rollouts: 2, tasks: 2 }, clock });
     this.store = connectStore({ url, database: `test_${randomBytes(6).toString('hex')}` });
   }
@@ -40,7 +41,7 @@ class World {
       events: codecReader(this.log.codec),
       offsets: this.log.offsets,
       store: this.store,
-      clock: Date,
+      clock: systemClock,
       group: GROUP,
       options,
     });
@@ -55,7 +56,7 @@ class World {
       deadLetters: this.log.writer(),
       reader: codecReader(createCodec({ late: lateTypes })),
       store: this.store,
-      clock: Date,
+      clock: systemClock,
       logger: silentLogger,
       metrics: { count: () => undefined, set: () => undefined, observe: () => undefined },
       report: () => undefined,
@@ -142,7 +143,7 @@ describe('the audit of tables that were left alone', () => {
           [strange, letter].includes(record) ? { ok: false, record, reason: 'unknown_schema', error: 'not yet known' } : known.read(record),
       },
       store: world.store,
-      clock: Date,
+      clock: systemClock,
       logger: silentLogger,
       metrics: { count: () => undefined, set: () => undefined, observe: () => undefined },
       report: () => undefined,

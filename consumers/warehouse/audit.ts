@@ -131,9 +131,9 @@ class Auditor {
   }
 
   async #awaitSink(): Promise<void> {
-    const deadlineMs = this.#deps.clock.now() + (this.#deps.options?.waitMs ?? 0);
+    const deadlineMs = this.#deps.clock.monotonic() + (this.#deps.options?.waitMs ?? 0);
     for (const topic of warehouseTopics) {
-      while (this.#deps.clock.now() < deadlineMs) {
+      while (this.#deps.clock.monotonic() < deadlineMs) {
         const behind = await lagOf(this.#deps.reader, topic, committedOf(await this.#windows(topic)));
         if (behind.size === 0) break;
         await new Promise((resolve) => setTimeout(resolve, POLL_MS));

@@ -26,21 +26,21 @@ export function createFence(commits: readonly Commit[], { session, patience, clo
   const positions = commits
     .filter(({ metadata }) => metadata !== '')
     .map(({ topic, partition, from, metadata }) => ({ topic, partition, offset: from, metadata }));
-  let askedAtMs = 0;
+  let askedAtMs = -Infinity;
   // In one commit, which the group takes whole or not at all.
   const ask = (): Promise<void> =>
     patiently(patience, async () => {
-      const atMs = clock.now();
+      const atMs = clock.monotonic();
       await session.commit(positions);
       askedAtMs = atMs;
     });
   return {
     ask,
     async ensure() {
-      if (clock.now() - askedAtMs > fenceMs / 2) await ask();
+      if (clock.monotonic() - askedAtMs > fenceMs / 2) await ask();
     },
     assertFresh() {
-      if (clock.now() - askedAtMs <= fenceMs) return;
+      if (clock.monotonic() - askedAtMs <= fenceMs) return;
       throw new PlatformError('STORE_UNAVAILABLE', 'inserting rows: it took so long to begin that the group has to be asked again');
     },
   };

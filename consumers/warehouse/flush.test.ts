@@ -10,6 +10,7 @@ import { bundled } from './bundle.ts';
 import { judgeRecord } from './dead-letter.step.ts';
 import { flush, type Taken } from './flush.ts';
 import { createPartitionRanges } from './range.ts';
+import { clockOf } from '../../infra/testing/clock.ts';
 
 /** One range of rollouts alone, with a record that cannot be read. */
 async function workOf() {
@@ -27,7 +28,7 @@ async function workOf() {
 
 const patience = { minMs: 1, maxMs: 1, alive: () => true, pause: async () => undefined, onWaiting: () => undefined };
 const deadLetters = { append: async () => [], close: async () => undefined };
-const steady = { clock: { now: () => 1 }, metrics: noMetrics, producer: 'warehouse', deadLetterBytes: 1_000, fenceMs: 5_000 };
+const steady = { clock: clockOf(() => 1), metrics: noMetrics, producer: 'warehouse', deadLetterBytes: 1_000, fenceMs: 5_000 };
 
 describe('a flush', () => {
   it('does everything in a named step, in the order of the table, and comes past the point in the middle of its inserts', async () => {

@@ -66,7 +66,7 @@ async function insertMissing(work: TableRows, deps: InsertDeps): Promise<number>
 async function insert({ table, rows, bundle, token }: TableRows, deps: InsertDeps): Promise<void> {
   const { store, holdings, fence, clock, metrics } = deps;
   await fence.ensure();
-  const startedMs = clock.now();
+  const startedMs = clock.monotonic();
   const id = holdings.idOf(table, partitionsOf(bundle));
   const beforeSending = (): void => {
     fence.assertFresh();
@@ -75,7 +75,7 @@ async function insert({ table, rows, bundle, token }: TableRows, deps: InsertDep
   assertAlive(deps.patience);
   metrics.count('sink_rows_total', { table }, rows.length);
   metrics.count('sink_inserts_total', { table });
-  metrics.observe('sink_insert_seconds', { table }, (clock.now() - startedMs) / 1_000);
+  metrics.observe('sink_insert_seconds', { table }, (clock.monotonic() - startedMs) / 1_000);
 }
 
 const partitionsOf = ({ bounds }: TableRows['bundle']): readonly number[] => bounds.map(({ partition }) => partition);

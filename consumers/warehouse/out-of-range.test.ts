@@ -14,6 +14,7 @@ import { mend, survey, type SurveyedPartition } from './mend.ts';
 import { planStart } from './start-plan.ts';
 import { warehouseTopics } from './rows/tables.ts';
 import { createWarehouse, lateTypes, type Warehouse } from './warehouse.ts';
+import { systemClock } from '../../infra/lifecycle/clock.ts';
 
 const GROUP = 'memory.warehouse';
 const running: Warehouse[] = [];
@@ -49,7 +50,7 @@ class World {
       reader: codecReader(createCodec({ late: lateTypes })),
       store: this.store,
       holdings: this.store.holdings(),
-      clock: Date,
+      clock: systemClock,
       logger: silentLogger,
       metrics: { ...noMetrics, count: (name, _labels, by = 1) => this.counted.push([name, by]) },
       report: (status) => this.statuses.push(status),

@@ -35,7 +35,7 @@ export function createSinkStatus(deps: { readonly clock: Clock; readonly metrics
   let marks: { atMs: number; rows: number }[] = [];
 
   function figures(): Record<string, number> {
-    const nowMs = deps.clock.now();
+    const nowMs = deps.clock.monotonic();
     marks = marks.filter((mark) => nowMs - mark.atMs <= RATE_WINDOW_MS);
     const recent = marks.reduce((sum, mark) => sum + mark.rows, 0);
     return { rows_total: rowsTotal, rows_per_s: Math.round((recent * 1_000) / RATE_WINDOW_MS), lag };
@@ -51,7 +51,7 @@ export function createSinkStatus(deps: { readonly clock: Clock; readonly metrics
   return {
     stored(rows) {
       rowsTotal += rows;
-      marks.push({ atMs: deps.clock.now(), rows });
+      marks.push({ atMs: deps.clock.monotonic(), rows });
     },
     report({ state, waiting, parked, positions, buffered }) {
       noteParked(parked);

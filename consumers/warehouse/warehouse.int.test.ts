@@ -19,6 +19,7 @@ import { createHoldings } from './holdings.ts';
 import { mend, survey } from './mend.ts';
 import { tableNames, tableTopics, warehouseTopics } from './rows/tables.ts';
 import { createWarehouse, lateTypes, type Warehouse } from './warehouse.ts';
+import { systemClock } from '../../infra/lifecycle/clock.ts';
 
 const codec = createCodec();
 const main = join(import.meta.dirname, '../../infra/testing/warehouse-main.ts');
@@ -69,7 +70,7 @@ class World {
       deadLetters: await this.kafka.writer(),
       reader: createEventReader(createCodec({ late: lateTypes }), { byId: async () => undefined }),
       store: this.store,
-      clock: Date,
+      clock: systemClock,
       logger: silentLogger,
       metrics: noMetrics,
       report: (status) => statuses.push(status),
@@ -95,7 +96,7 @@ class World {
       events: createEventReader(codec, { byId: async () => undefined }),
       offsets: this.kafka.offsets,
       store: this.store,
-      clock: Date,
+      clock: systemClock,
       group: this.group,
       options: { waitMs: 60_000 },
     });

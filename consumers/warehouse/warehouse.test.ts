@@ -13,6 +13,7 @@ import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { MemoryStore } from '../../infra/testing/memory-store.ts';
 import { warehouseTopics } from './rows/tables.ts';
 import { createWarehouse, lateTypes, type Warehouse, type WarehouseOptions } from './warehouse.ts';
+import { systemClock } from '../../infra/lifecycle/clock.ts';
 
 const GROUP = 'memory.warehouse';
 const running: Warehouse[] = [];
@@ -57,7 +58,7 @@ class World {
       reader,
       store: mortal.store(this.store),
       holdings: this.store.holdings(),
-      clock: { now: () => Date.now() + this.frozenMs },
+      clock: { ...systemClock, monotonic: () => performance.now() + this.frozenMs },
       logger,
       metrics: noMetrics,
       report: (status) => statuses.push(status),
@@ -383,7 +384,7 @@ describe('trouble', () => {
       reader: world.reader,
       store: world.store,
       holdings: world.store.holdings(),
-      clock: Date,
+      clock: systemClock,
       logger: createRecordingLogger(),
       metrics: noMetrics,
       report: () => undefined,

@@ -260,7 +260,7 @@ class Sink implements Warehouse {
     // The group refused a commit, but no assignment has followed: what is passed over now would never come again.
     if (ranges === undefined) throw new PlatformError('GROUP_FENCED', `taking ${batch.topic}: the partition has to be assigned anew`);
     assignment.session = session;
-    ranges.offer({ entries, nextOffset: batch.nextOffset, endOffset: batch.endOffset }, this.#deps.clock.now());
+    ranges.offer({ entries, nextOffset: batch.nextOffset, endOffset: batch.endOffset }, this.#deps.clock.monotonic());
     if (assignment.buffered().bytes > this.#maxBufferedBytes) this.#pause();
     this.#wake.notify();
   }
@@ -308,7 +308,7 @@ class Sink implements Warehouse {
       await this.#store(session, { work: (turn) => this.#readBack(repeat, turn), settle });
       return true;
     }
-    const due = assignment.due(this.#deps.clock.now(), force);
+    const due = assignment.due(this.#deps.clock.monotonic(), force);
     if (due.length === 0) return false;
     const settle = (): void => {
       assignment.settle(due);
@@ -344,7 +344,7 @@ class Sink implements Warehouse {
   }
 
   #untilDueMs(): number {
-    return Math.min(Math.max(this.#assignment.dueAt() - this.#deps.clock.now(), 0), REPORT_MS);
+    return Math.min(Math.max(this.#assignment.dueAt() - this.#deps.clock.monotonic(), 0), REPORT_MS);
   }
 
   /** Lasts as long as the assignment at hand, and ends a wait when the sink is stopped. */

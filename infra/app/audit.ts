@@ -7,6 +7,7 @@ import { connectWarehouse, groupsOf } from './connections.ts';
 import { drained } from './drain.ts';
 import { withKnownAddresses } from './addresses.ts';
 import { withLog } from './with-log.ts';
+import { systemClock } from '../lifecycle/clock.ts';
 
 /** Compares everything that the log has with the tables. */
 export function runAudit(
@@ -22,7 +23,7 @@ export function runAudit(
       const stored = !sinkMayRun || (await drained(log, group, AbortSignal.timeout(options.waitMs)));
       const result = await audit({
         ...{ events, store, reader: kafka.reader(), offsets: kafka.offsets },
-        clock: { now: Date.now },
+        clock: systemClock,
         group,
         options: { differences: options.differences, allowLag: true },
       });

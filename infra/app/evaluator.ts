@@ -18,6 +18,7 @@ import type { RoleContext, RoleMain } from './role.ts';
 import { warehouseRole } from './warehouse.ts';
 import { runStartedOf } from './run-started.ts';
 import { workerRole } from './worker.ts';
+import { systemClock } from '../lifecycle/clock.ts';
 
 export interface EvaluatorArguments {
   readonly run: string;
@@ -101,7 +102,7 @@ async function evaluateOne(one: One, signal: AbortSignal): Promise<EvaluationCom
     writer: await log.kafka.writer(),
     reader: log.kafka.reader(),
     events: log.events,
-    clock: { now: Date.now },
+    clock: systemClock,
     logger,
     producer: `evaluator-${hostname()}-${process.pid}`,
     signal,

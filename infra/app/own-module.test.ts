@@ -11,6 +11,7 @@ import { blocksOf } from '../e2e/blocks.ts';
 import { runOfModel } from './evaluator.ts';
 import { ownDeciding, ownTools } from './own-module.ts';
 import { toolsOf } from './tools-of.ts';
+import { clockOf } from '../testing/clock.ts';
 
 const signal = new AbortController().signal;
 let dir = '';
@@ -40,7 +41,7 @@ async function answerWith(policyModule: string, toolsModule: string) {
       ...{ question: 'What is the capital of Austria?', answers: ['Vienna is the capital of Austria.'], aug_answers: [] },
       ...{ reward: 'f1', decoding: 'sample', policy_version: -1, max_turns: 12, max_tokens: 10_000, max_wall_ms: 10_000 },
     },
-    clock: { now: () => 0 },
+    clock: clockOf(() => 0),
     random: () => 0,
     signal,
     toolTimeoutMs: 1_000,

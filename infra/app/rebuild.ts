@@ -21,6 +21,7 @@ import { connectWarehouse, groupsOf, type LogConnection } from './connections.ts
 import { createTables, dropTables, rowsBefore } from './rebuild-tables.ts';
 import { readServices } from './services-file.ts';
 import { withLog } from './with-log.ts';
+import { systemClock } from '../lifecycle/clock.ts';
 
 export interface RebuildOptions {
   readonly config: Config;
@@ -101,11 +102,11 @@ async function firstsOf({ kafka }: LogConnection): Promise<readonly Position[]> 
 }
 
 async function untilAlone({ log, group, waitMs, signal, onProgress }: Work): Promise<void> {
-  const deadline = Date.now() + waitMs;
+  const deadline = performance.now() + waitMs;
   for (;;) {
     const members = await log.kafka.offsets.members(group);
     if (members === 0) return;
-    if (Date.now() >= deadline || signal.aborted) {
+    if (performance.now() >= deadline || signal.aborted) {
       throw new PlatformError(
         'GROUP_FENCED',
         `rebuilding the warehouse: ${members === 1 ? 'a sink is' : `${members} sinks are`} running in the group ${group}; stop ${members === 1 ? 'it' : 'them'}, or give --wait to wait until ${members === 1 ? 'it is' : 'they are'} gone`,
@@ -146,7 +147,7 @@ async function rebuild(work: Work): Promise<RebuildReport> {
   const storeSeconds = (stored - began) / 1_000;
   if (signal.aborted) return { complete: false, records, storeSeconds, auditSeconds: 0, audit: undefined };
   const result = await audit({
-    ...{ store, group, events: log.events, reader: log.kafka.reader(), offsets: log.kafka.offsets, clock: { now: Date.now } },
+    ...{ store, group, events: log.events, reader: log.kafka.reader(), offsets: log.kafka.offsets, clock: systemClock },
     onProgress: (progress) => {
       onProgress({ phase: 'auditing', done: progress.records, of: progress.of, detail: progress.topic });
     },
@@ -168,7 +169,7 @@ async function storeLog({ config, log, store, group, signal, logger, onProgress 
       metrics: noMetrics,
     },
     deadLetters: await log.kafka.writer(),
-    clock: { now: Date.now },
+    clock: systemClock,
     report: (status) => {
       detail = status.detail;
     },

@@ -120,7 +120,7 @@ function listenForStop({ events, exit }: RoleHost) {
   const abandon = (): void => {
     exit(exitCodes.interrupted);
   };
-  const interrupts = listenForInterrupts({ now: Date.now, onSecond: abandon, source: events });
+  const interrupts = listenForInterrupts({ now: () => performance.now(), onSecond: abandon, source: events });
   const orphaned = new AbortController();
   const onDisconnect = (): void => {
     orphaned.abort('the supervisor is gone');

@@ -11,13 +11,13 @@ const LOOK_MS = 100;
 
 /** Resolves when every topic of the namespace can be read and the groups can be asked; rejects after 30 s. */
 export async function untilServing(log: LogConnection, namespace: string, signal = new AbortController().signal): Promise<void> {
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
     try {
       await probe(log, namespace);
       return;
     } catch (error) {
-      if (!isPlatformError(error) || !error.retriable || Date.now() > deadline || signal.aborted) throw error;
+      if (!isPlatformError(error) || !error.retriable || performance.now() > deadline || signal.aborted) throw error;
     }
     await pause(LOOK_MS, signal);
   }

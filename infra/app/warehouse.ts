@@ -6,6 +6,7 @@ import { prepareStore } from './prepare.ts';
 import { throughOutages } from './outages.ts';
 import type { RoleContext, RoleMain } from './role.ts';
 import { untilAborted } from './until-aborted.ts';
+import { systemClock } from '../lifecycle/clock.ts';
 
 /** One member of the group of sinks. */
 export const warehouseRole: RoleMain = async (context, signal) => {
@@ -26,7 +27,7 @@ async function live({ config, logger, metrics, report, reach, onSkipped }: RoleC
     deadLetters: await log.kafka.writer(),
     reader: log.eventsThrough({ late: lateTypes }),
     store,
-    clock: { now: Date.now },
+    clock: systemClock,
     ...{ logger, metrics, report, reach },
     options: {
       group: groupsOf(config.namespace).warehouse,

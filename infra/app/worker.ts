@@ -12,6 +12,7 @@ import type { RoleContext, RoleMain } from './role.ts';
 import { assertFitting } from './run-started.ts';
 import { toolsOf } from './tools-of.ts';
 import { untilAborted } from './until-aborted.ts';
+import { systemClock } from '../lifecycle/clock.ts';
 
 export interface WorkerArguments {
   readonly run: string;
@@ -90,7 +91,7 @@ async function work(parts: Parts, signal: AbortSignal): Promise<'stopped'> {
     ...(deciding.memory === undefined ? {} : { memory: deciding.memory }),
     tools,
     episode: { stepReward: config.stepReward, answersToEnd: config.answersToEnd },
-    clock: { now: Date.now },
+    clock: systemClock,
     ...{ logger, metrics, report, reach },
     options: { concurrency: config.workerConcurrency, heartbeatMs: config.heartbeatMs, graceMs: 3_000, drainMs: 5_000 },
   });

@@ -5,6 +5,7 @@ import { createRankerPolicy } from '../../producers/rollouts/policies/ranker/ran
 import { createFactbookTools } from '../../producers/rollouts/tools/factbook.ts';
 import { writeFactbookQuestions } from '../../producers/questions/write-questions.ts';
 import { createRandom } from '../../streams/core/random.ts';
+import { systemClock } from '../lifecycle/clock.ts';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -52,7 +53,7 @@ for (const pass of ['first questions', 'more questions']) {
             max_tokens: 1_000_000,
             max_wall_ms: 60_000,
           },
-          clock: { now: () => performance.now() },
+          clock: systemClock,
           random: createRandom(offset, sample),
           signal,
           toolTimeoutMs: 10_000,

@@ -19,6 +19,7 @@ import { packBatch } from '../tfjs/decisions.ts';
 import { hyperOf } from '../tfjs/hyper.ts';
 import { createScorerFactory } from '../tfjs/scorer.ts';
 import { createUpdater } from '../tfjs/updater.ts';
+import { systemClock } from '../lifecycle/clock.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -48,7 +49,6 @@ const backend = await loadBackend(flags.backend as 'wasm');
 const factory = createScorerFactory(backend);
 const architecture = { format: 'mlp-f32-v1', inputs: RANKER_WIDTH, hidden: [32] } as const;
 const tools = createFactbookTools();
-const clock = { now: (): number => performance.now() };
 const { accepted } = writeFactbookQuestions(20_250_101, { occurredAt: 0, producer: 'bench' });
 const training = accepted.filter(({ split }) => split === 'train');
 const held = accepted.filter(({ split }) => split === 'heldout').slice(0, Number(flags.heldout));
@@ -108,7 +108,7 @@ async function attempt(policy: Policy, question: QuestionAccepted, { seed, versi
       max_tokens: 1_000_000,
       max_wall_ms: 60_000,
     },
-    clock,
+    clock: systemClock,
     random: createRandom(seed),
     signal: new AbortController().signal,
     toolTimeoutMs: 10_000,

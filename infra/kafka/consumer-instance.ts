@@ -88,7 +88,7 @@ export class ConsumerInstance {
   #started: Promise<void> | undefined;
   #handler: Promise<void> | undefined;
   #joining: Promise<void> | undefined;
-  #lastSign = Date.now();
+  #lastSign = performance.now();
   /** It is between two generations. */
   #isJoining = false;
   #commit: ((offsets: OffsetsToCommit) => Promise<void>) | undefined;
@@ -191,7 +191,7 @@ export class ConsumerInstance {
     const { consumer } = this;
     const { events } = consumer;
     const sign = (): void => {
-      this.#lastSign = Date.now();
+      this.#lastSign = performance.now();
     };
     consumer.on(events.FETCH_START, () => {
       sign();
@@ -247,12 +247,12 @@ export class ConsumerInstance {
     } finally {
       clearInterval(beat);
       this.#handler = undefined;
-      this.#lastSign = Date.now();
+      this.#lastSign = performance.now();
     }
   }
 
   #watch(): void {
-    if (this.#handler !== undefined || Date.now() - this.#lastSign < SILENCE_MS) return;
+    if (this.#handler !== undefined || performance.now() - this.#lastSign < SILENCE_MS) return;
     this.fail({ by: 'kafka', error: new Error(`the consumer has not fetched for ${SILENCE_MS / 1000} s`) });
   }
 }

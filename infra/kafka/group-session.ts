@@ -44,7 +44,7 @@ export class Session implements GroupSession {
     if (positions.length === 0) return;
     const doing = `committing offsets of ${this.#options.group}`;
     const offsets = this.#offsetsOf(positions);
-    const deadline = Date.now() + this.#options.patienceMs;
+    const deadline = performance.now() + this.#options.patienceMs;
     for (;;) {
       this.#assertOwned(doing, offsets);
       try {
@@ -52,7 +52,7 @@ export class Session implements GroupSession {
         return;
       } catch (error) {
         if (isGroupFence(error)) throw this.#fence(doing, error);
-        if (isFinal(error) || Date.now() >= deadline) throw kafkaError(doing, error);
+        if (isFinal(error) || performance.now() >= deadline) throw kafkaError(doing, error);
         await pause(RETRY_MS);
       }
     }

@@ -1,8 +1,9 @@
 // The one place that loads kafkajs, because some of its modules are replaced as it loads: the decoder of fetched records, by
 // record-batches.ts, the encoder of a record, by record-encoder.ts, what sends records to several brokers, by
 // send-messages.ts, a connection, by connection.ts, the requests that wait for it, by request-queue.ts, the loop of a
-// consumer, by one that ends, and a member of a group, by one that never moves its position in silence. kafkajs offers no way in for them, and its version is pinned; a version without these modules
-// is refused at once, since it would read or write differently and silently.
+// consumer, by one that ends, and a member of a group, by one that never moves its position in silence and sends heartbeats
+// whatever the clock of the machine says. kafkajs offers no way in for them, and its version is pinned; a version without
+// these modules is refused at once, since it would read or write differently and silently.
 import { createRequire } from 'node:module';
 import type * as types from 'kafkajs';
 import { connectionOf, type ConnectionClass } from './connection.ts';
@@ -56,6 +57,30 @@ const runnerOf = (Original: RunnerClass): RunnerClass =>
     }
   };
 
+/** The membership of a consumer of kafkajs, as far as it is touched here. */
+interface Membership {
+  lastRequest: number;
+}
+
+type MembershipClass = new (...options: never[]) => Membership;
+
+/**
+ * kafkajs sends a heartbeat when the clock of the machine says that it is time to. When that clock was set back by an hour
+ * it would send none for an hour, and its member would be put out of the group. Here the last one is as long ago as the
+ * monotonic clock says, whatever the other one shows.
+ */
+export const membershipOf = (Original: MembershipClass): MembershipClass => {
+  const requested = new WeakMap<Membership, number>();
+  return class extends Original {
+    override get lastRequest(): number {
+      return Date.now() - (performance.now() - (requested.get(this) ?? 0));
+    }
+    override set lastRequest(_time: number) {
+      requested.set(this, performance.now());
+    }
+  };
+};
+
 /** A position that the log does not have. */
 export interface OutOfRange {
   readonly topic: string;
@@ -68,7 +93,7 @@ export interface OutOfRange {
 export const outOfRangeListeners = new Map<string, Set<(at: OutOfRange) => void>>();
 
 /** A member of a consumer group of kafkajs, as far as it is touched here. */
-interface GroupMember {
+interface GroupMember extends Membership {
   readonly groupId: string;
   readonly memberId: string;
   recoverFromOffsetOutOfRange(error: { readonly topic: string; readonly partition: number }): Promise<void>;
@@ -107,8 +132,8 @@ function replace(path: string, replacementOf: (original: unknown) => object): vo
 replace('protocol/requests/fetch/v4/decodeMessages.js', () => decodeMessages);
 replace('protocol/recordBatch/record/v0/index.js', () => encodeRecord);
 replace('producer/sendMessages.js', () => createSendMessages);
-replace('consumer/consumerGroup.js', (original) => groupMemberOf(original as GroupMemberClass));
 replace('consumer/runner.js', (original) => runnerOf(original as RunnerClass));
+replace('consumer/consumerGroup.js', (original) => membershipOf(groupMemberOf(original as GroupMemberClass)));
 replace('network/requestQueue/index.js', (original) => requestQueueOf(original as RequestQueueClass));
 replace('network/connection.js', (original) => connectionOf(original as ConnectionClass));
 

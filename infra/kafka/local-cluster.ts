@@ -91,8 +91,8 @@ async function withAdmin<T>(
 }
 
 async function waitForNodes(brokers: readonly string[], nodes: number): Promise<void> {
-  const deadline = Date.now() + READY_TIMEOUT_MS;
-  while (Date.now() < deadline) {
+  const deadline = performance.now() + READY_TIMEOUT_MS;
+  while (performance.now() < deadline) {
     const found = await withAdmin(brokers, async (admin) => (await admin.describeCluster()).brokers.length).catch(() => 0);
     if (found === nodes) return;
     await delay(100);

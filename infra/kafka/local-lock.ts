@@ -13,10 +13,10 @@ const UNNAMED_MS = 5_000;
 /** Runs `work` while no other process holds the lock file. */
 export async function withLock<T>(file: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   await mkdir(dirname(file), { recursive: true });
-  const deadline = Date.now() + TIMEOUT_MS;
+  const deadline = performance.now() + TIMEOUT_MS;
   while (!(await tryLock(file))) {
     signal?.throwIfAborted();
-    if (Date.now() > deadline) {
+    if (performance.now() > deadline) {
       throw new PlatformError(
         'KAFKA_UNAVAILABLE',
         `starting the local Kafka: ${file} has been held by another process for ${TIMEOUT_MS / 1000} s`,

@@ -60,9 +60,9 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): void {
 
 /** Resolves when the process has gone. Polls: it need not be our child. */
 export async function waitForExit(identity: Identity, timeoutMs = Number.POSITIVE_INFINITY): Promise<boolean> {
-  const deadline = Date.now() + timeoutMs;
+  const deadline = performance.now() + timeoutMs;
   while (await isAlive(identity)) {
-    if (Date.now() >= deadline) return false;
+    if (performance.now() >= deadline) return false;
     await delay(50);
   }
   return true;

@@ -298,7 +298,7 @@ class BoundedRead {
   readonly #open: Map<number, number>;
   readonly #read: PositionedRead;
   readonly #topic: string;
-  #lastProgress = Date.now();
+  #lastProgress = performance.now();
   #finish: (error?: unknown) => void = () => undefined;
 
   constructor(reader: LogReaderOptions, options: BoundedOptions) {
@@ -311,7 +311,7 @@ class BoundedRead {
       onBatch: (batch) => this.#take(batch),
       onSkipped: options.onSkipped,
       onEnded: (ending) => {
-        const stalled = Date.now() - this.#lastProgress > STALL_MS;
+        const stalled = performance.now() - this.#lastProgress > STALL_MS;
         if (ending.by === 'handler' || stalled) this.#finish(endingError(ending));
         else reader.logger.debug({ topic: this.#topic, error: messageOf(ending.error) }, 'reading to the end failed, trying again');
       },
@@ -331,7 +331,7 @@ class BoundedRead {
     };
     signal?.addEventListener('abort', onAbort, { once: true });
     const watch = setInterval(() => {
-      if (Date.now() - this.#lastProgress > STALL_MS) {
+      if (performance.now() - this.#lastProgress > STALL_MS) {
         this.#finish(new PlatformError('KAFKA_UNAVAILABLE', `reading ${this.#topic} to its end: nothing came for ${STALL_MS / 1000} s`));
       }
     }, 1_000);
@@ -349,7 +349,7 @@ class BoundedRead {
   async #take(batch: LogBatch): Promise<void> {
     const end = this.#open.get(batch.partition);
     if (end === undefined) return;
-    this.#lastProgress = Date.now();
+    this.#lastProgress = performance.now();
     await this.#options.onBatch(batch.nextOffset <= end ? batch : cut(batch, end));
     if (batch.nextOffset < end) return;
     this.#open.delete(batch.partition);

@@ -24,9 +24,9 @@ async function answersMetadata(brokers: readonly string[]): Promise<boolean> {
 
 /** Resolves when the brokers answer a metadata request, rejects with KAFKA_UNAVAILABLE after `timeoutMs` or the signal's reason. */
 export async function waitUntilReady(brokers: readonly string[], options: { timeoutMs: number; signal?: AbortSignal }): Promise<void> {
-  const deadline = Date.now() + options.timeoutMs;
+  const deadline = performance.now() + options.timeoutMs;
   let last: unknown;
-  while (Date.now() < deadline) {
+  while (performance.now() < deadline) {
     options.signal?.throwIfAborted();
     try {
       if (await answersMetadata(brokers)) return;

@@ -57,7 +57,7 @@ export class RecordWriter {
       return Promise.reject(new PlatformError('KAFKA_UNAVAILABLE', 'appending to the log: the writer is closed'));
     }
     return new Promise((resolve, reject) => {
-      const deadline = Date.now() + (this.#options.deliveryTimeoutMs ?? DEFAULT_DELIVERY_TIMEOUT_MS);
+      const deadline = performance.now() + (this.#options.deliveryTimeoutMs ?? DEFAULT_DELIVERY_TIMEOUT_MS);
       this.#jobs.push({ records, places: [], deadline, next: 0, failed: false, resolve, reject });
       this.#pumping ??= this.#pump();
     });
@@ -132,10 +132,10 @@ export class RecordWriter {
         return await (await this.#connected()).send(records);
       } catch (error) {
         await this.#discardProducer();
-        if (isFinal(error) || Date.now() >= deadline || this.#closing.signal.aborted) throw error;
+        if (isFinal(error) || performance.now() >= deadline || this.#closing.signal.aborted) throw error;
         this.#options.metrics?.count('kafka_producer_recreated_total', {});
         if (attempt === 0) this.#options.logger.warn({ error: messageOf(error) }, 'appending to the log failed, trying until it works');
-        await pause(Math.min(backoffMs(attempt), Math.max(0, deadline - Date.now())), this.#closing.signal);
+        await pause(Math.min(backoffMs(attempt), Math.max(0, deadline - performance.now())), this.#closing.signal);
       }
     }
   }

@@ -40,7 +40,7 @@ function setup(schemas: ReadonlyMap<number, string> = new Map()) {
         return schemas.get(id);
       },
     },
-    { now: () => now },
+    { monotonic: () => now },
   );
   return { reader, asked, advance: (ms: number) => void (now += ms) };
 }

@@ -5,6 +5,7 @@ import type { Codec, DecodeResult } from '../../schemas/codec.ts';
 import { LETTER_HEADER } from '../../schemas/framing.ts';
 import { messageOf } from '../../streams/core/errors.ts';
 import type { Clock, EventRead, EventReader, LogRecord, SchemaRegistry } from '../../streams/core/ports.ts';
+import { systemClock } from '../lifecycle/clock.ts';
 
 /** How long a schema id counts as unknown, ms. */
 const UNKNOWN_MS = 1_000;
@@ -16,16 +17,20 @@ const UNKNOWN_MAX = 10_000;
  * What cannot be read is a result with a reason. An outage of the registry is not: then `read` rejects with a retriable
  * error, because the record may well be good.
  */
-export function createEventReader(codec: Codec, registry: Pick<SchemaRegistry, 'byId'>, clock: Clock = Date): EventReader {
+export function createEventReader(
+  codec: Codec,
+  registry: Pick<SchemaRegistry, 'byId'>,
+  clock: Pick<Clock, 'monotonic'> = systemClock,
+): EventReader {
   const unknownSince = new Map<number, number>();
 
-  const isUnknown = (id: number): boolean => (unknownSince.get(id) ?? -Infinity) + UNKNOWN_MS > clock.now();
+  const isUnknown = (id: number): boolean => (unknownSince.get(id) ?? -Infinity) + UNKNOWN_MS > clock.monotonic();
 
   async function learn(id: number): Promise<void> {
     const schema = await registry.byId(id);
     if (schema !== undefined && learnt(codec, id, schema)) return;
     if (unknownSince.size >= UNKNOWN_MAX) unknownSince.clear();
-    unknownSince.set(id, clock.now());
+    unknownSince.set(id, clock.monotonic());
   }
 
   async function readUnknown(record: LogRecord, value: Buffer, id: number): Promise<EventRead> {

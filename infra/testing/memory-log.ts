@@ -49,7 +49,7 @@ export interface CommittedOffset {
 export interface MemoryLogOptions {
   readonly codec?: Codec;
   readonly namespace?: string;
-  readonly clock?: Clock;
+  readonly clock?: Pick<Clock, 'now'>;
   /** Partitions of a topic; 1 unless given. */
   readonly partitions?: Partial<Record<EventTopic, number>>;
   /** Records of a batch at most. */
@@ -63,7 +63,7 @@ export class MemoryLog {
   readonly codec: Codec;
   readonly namespace: string;
   readonly offsets: GroupOffsets;
-  readonly #clock: Clock;
+  readonly #clock: Pick<Clock, 'now'>;
   readonly #batchRecords: number;
   readonly #partitions = new Map<EventTopic, MemoryPartition[]>();
   readonly #groups = new Map<string, MemoryGroup>();

@@ -7,6 +7,7 @@ import { connectStore } from '../clickhouse/client.ts';
 import { connectKafka } from '../kafka/connect.ts';
 import { createEventReader } from '../registry/event-reader.ts';
 import { createLogger } from '../telemetry/logger.ts';
+import { systemClock } from '../lifecycle/clock.ts';
 
 export interface WarehouseProcess {
   readonly brokers: readonly string[];
@@ -64,7 +65,7 @@ const warehouse = createWarehouse({
     insert: (table, rows, token) => mortal('insert', () => store.insert(table, rows, token)),
     close: () => store.close(),
   },
-  clock: Date,
+  clock: systemClock,
   logger,
   metrics: { count: () => undefined, set: () => undefined, observe: () => undefined },
   report: () => undefined,

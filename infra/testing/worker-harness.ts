@@ -14,6 +14,7 @@ import { codecReader } from './codec-reader.ts';
 import { silentLogger } from './logger.ts';
 import type { MemoryLog } from './memory-log.ts';
 import { searchThenAnswer, toolResult, toolsOf } from './scripted-agents.ts';
+import { systemClock } from '../lifecycle/clock.ts';
 
 export interface TestWorker {
   readonly worker: Worker;
@@ -39,7 +40,7 @@ export function testWorker(
     newestVersion: () => 3,
     policy: searchThenAnswer(2),
     tools: toolsOf(() => toolResult()),
-    clock: Date,
+    clock: systemClock,
     logger: silentLogger,
     metrics: noMetrics,
     report: (status) => statuses.push(status),

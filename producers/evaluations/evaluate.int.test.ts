@@ -10,6 +10,7 @@ import { silentLogger } from '../../infra/testing/logger.ts';
 import { slowSearches } from '../../infra/testing/scripted-agents.ts';
 import { beginTasks, testWorker } from '../../infra/testing/worker-harness.ts';
 import { evaluate, type EvaluateOptions } from './evaluate.ts';
+import { systemClock } from '../../infra/lifecycle/clock.ts';
 
 const questions = Array.from({ length: 10 }, (_, index) => ({
   question_id: `q-${index}`,
@@ -36,7 +37,7 @@ it('asks, scores, goes on after an interruption, and gives the recorded result a
   const options: EvaluateOptions = {
     ...{ runId: 'run-a', dataset: 'factbook', split: 'heldout', policyVersion: 0, samples: 2, decoding: 'greedy', reward: 'f1', seed: 1 },
     ...{ maxTurns: 8, maxTokens: 100_000, maxWallMs: 60_000, silenceMs: 20_000, maxAttempts: 3, questions },
-    ...{ writer, reader: kafka.reader(), events, clock: Date, logger: silentLogger },
+    ...{ writer, reader: kafka.reader(), events, clock: systemClock, logger: silentLogger },
   };
 
   const controller = new AbortController();

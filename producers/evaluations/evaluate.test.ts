@@ -12,6 +12,7 @@ import { overMemory, testWorker, type TestWorker, type WorkerOverrides } from '.
 import { evaluate, type EvaluateOptions, type EvaluationProgress } from './evaluate.ts';
 import { evaluationIdOf } from './evaluation-events.ts';
 import type { Judge } from './judge.ts';
+import { systemClock } from '../../infra/lifecycle/clock.ts';
 
 const started: TestWorker[] = [];
 afterEach(async () => {
@@ -39,7 +40,7 @@ const optionsOver = (log: MemoryLog, overrides: Partial<EvaluateOptions> = {}): 
   writer: log.writer(),
   reader: log.reader(),
   events: codecReader(log.codec),
-  clock: Date,
+  clock: systemClock,
   logger: silentLogger,
   ...overrides,
 });

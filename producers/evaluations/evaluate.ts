@@ -129,7 +129,7 @@ class Evaluation {
   /** Brings the state up to what the log knows, and follows the log from there. */
   async #begin(begun: boolean): Promise<Following> {
     const { reader, clock, logger } = this.#options;
-    const now = (): number => clock.now();
+    const now = (): number => clock.monotonic();
     if (begun) await readRequests(this.#log, this.#state, now);
     const from = begun ? await readRollouts(this.#log, this.#state, now) : await endOfRollouts(this.#log);
     const following = await reader.follow({
@@ -156,7 +156,7 @@ class Evaluation {
     this.#report();
     while (!isComplete(this.#state)) {
       this.#throwIfFailed();
-      const steps = nextSteps(this.#state, clock.now(), { silenceMs, maxAttempts }).filter((step) => this.#judging.readyFor(step));
+      const steps = nextSteps(this.#state, clock.monotonic(), { silenceMs, maxAttempts }).filter((step) => this.#judging.readyFor(step));
       if (steps.length > 0) await this.#perform(steps);
       else await this.#nextChange();
     }
@@ -171,7 +171,7 @@ class Evaluation {
       if (step.kind === 'request') {
         const event = requestEvent(identity, sample, step.attempt);
         done.push(() => {
-          noteRequested(this.#state, event, this.#options.clock.now());
+          noteRequested(this.#state, event, this.#options.clock.monotonic());
         });
         return { type: 'TrajectoryRequested', key: sample.trajectoryId, event };
       }

@@ -62,7 +62,7 @@ export function* attemptEvents(options: AttemptOptions): Generator<OutgoingEvent
   if (options.unfinished === true || plan.fate === 'lost') return { atMs, counts: false };
   const ending = endingOf(scene, totals);
   sequence += 1;
-  const event = finishedEvent(options, { ending, totals, startedAtMs: options.startMs }, { sequence, atMs });
+  const event = finishedEvent(options, { ending, totals, startedAtMs: options.startMs, finishedAtMs: atMs }, { sequence, atMs });
   yield { type: 'TrajectoryFinished', key, event };
   return { atMs, counts: plan.fate === 'whole' };
 }

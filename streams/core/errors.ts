@@ -48,7 +48,7 @@ export const errorCodes = {
   PRODUCER_FENCED: {
     retriable: false,
     httpStatus: 409,
-    help: 'Another writer of the same run took over. Only one trainer may run; this one stops.',
+    help: 'Another trainer claimed the same run. Only one may run; this one stops.',
   },
   GROUP_FENCED: {
     retriable: true,

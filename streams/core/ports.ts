@@ -2,9 +2,12 @@
 import type { EventByType, EventTopic, EventType } from '../../schemas/generated/events.ts';
 import type { DecodedEvent, DecodeFailure } from '../../schemas/codec.ts';
 
-/** Milliseconds since the epoch, injected so that tests decide what time it is. */
+/** Injected, so that tests decide what time it is. */
 export interface Clock {
+  /** Milliseconds since the epoch, for timestamps. It may be wrong, jump, or go back. */
   now(): number;
+  /** Milliseconds since some moment of this process, for durations and deadlines. It never goes back. */
+  monotonic(): number;
 }
 
 /** Structured logging; one line an operational event, never one a record. */
@@ -60,10 +63,13 @@ export interface EventWriter {
 
 /** The single writer of a run: everything in one call becomes visible together or not at all. */
 export interface TransactionalWriter {
-  /** Throws PRODUCER_FENCED when another writer took over; then nothing of the call is visible. */
+  /**
+   * Throws PRODUCER_FENCED when another writer took over, or when the broker ended a transaction for its age; then nothing of
+   * the call is visible. After any failure the writer is beyond use.
+   */
   commit(work: {
     readonly events: readonly OutgoingEvent[];
-    readonly offsets?: { readonly group: string; readonly positions: readonly Position[] };
+    readonly offsets?: { readonly group: string; readonly positions: readonly (Position & { readonly metadata?: string })[] };
   }): Promise<readonly Appended[]>;
   close(): Promise<void>;
 }

@@ -70,7 +70,7 @@ async function exportAs(context: CommandContext, flags: ExportFlags): Promise<nu
   const config = loadConfig(context.env);
   const { runExport } = await import('../../app/export.ts');
   const { writeWhole } = await import('../../app/export-file.ts');
-  const interrupts = listenForInterrupts({ now: Date.now, onSecond: () => process.exit(exitCodes.interrupted) });
+  const interrupts = listenForInterrupts({ now: () => performance.now(), onSecond: () => process.exit(exitCodes.interrupted) });
   const line = createProgressLine(process.stderr);
   const began = performance.now();
   const { run, what: kind, format, where, minReward } = flags;

@@ -81,7 +81,7 @@ async function writeLoadAs(context: CommandContext, flags: LoadFlags): Promise<n
     throw new PlatformError('USAGE_INVALID', 'writing load: it needs an end or a pace; give --turns, --trajectories or --rate');
   }
   const config = loadConfig(context.env);
-  const interrupts = listenForInterrupts({ now: Date.now, onSecond: () => process.exit(exitCodes.interrupted) });
+  const interrupts = listenForInterrupts({ now: () => performance.now(), onSecond: () => process.exit(exitCodes.interrupted) });
   const progress = createProgressLine((text) => void process.stderr.write(text), process.stderr.isTTY);
   try {
     const { runLoad } = await import('../../app/load.ts');

@@ -97,7 +97,7 @@ async function run(context: CommandContext, flags: SynthesizeFlags): Promise<voi
   if (!log && output === undefined) throw new PlatformError('USAGE_INVALID', 'making questions: --no-log needs --output');
   if (seedPath !== undefined) assertReadable('making questions', seedPath);
   const { synthesizeFromFactbook, synthesizeWithModels } = await import('../../app/synthesis.ts');
-  const interrupts = listenForInterrupts({ onSecond: () => process.exit(130), now: Date.now });
+  const interrupts = listenForInterrupts({ onSecond: () => process.exit(130), now: () => performance.now() });
   const line = createProgressLine(process.stderr);
   try {
     const report = await (writer === 'llm' ? synthesizeWithModels : synthesizeFromFactbook)({

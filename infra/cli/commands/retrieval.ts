@@ -15,7 +15,7 @@ export function retrievalCommand(context: CommandContext): Command {
     .action(async ({ port }: { readonly port: number }) => {
       const { serveFactbook } = await import('../../app/retrieval.ts');
       const { untilAborted } = await import('../../app/until-aborted.ts');
-      const interrupts = listenForInterrupts({ onSecond: () => process.exit(130), now: Date.now });
+      const interrupts = listenForInterrupts({ onSecond: () => process.exit(130), now: () => performance.now() });
       const server = await serveFactbook('127.0.0.1', port);
       try {
         context.out(`${server.url}\n`);

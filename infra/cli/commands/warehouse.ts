@@ -69,7 +69,7 @@ function mendCommand(context: CommandContext): Command {
 
 async function rebuildAs(context: CommandContext, flags: RebuildFlags): Promise<number> {
   const config = loadConfig(context.env);
-  const interrupts = listenForInterrupts({ now: Date.now, onSecond: () => process.exit(exitCodes.interrupted) });
+  const interrupts = listenForInterrupts({ now: () => performance.now(), onSecond: () => process.exit(exitCodes.interrupted) });
   const line = createProgressLine(process.stderr);
   const textOf = createRebuildLines();
   try {

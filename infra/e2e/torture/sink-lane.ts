@@ -7,6 +7,7 @@ import { audit } from '../../../consumers/warehouse/audit.ts';
 import { tableNames } from '../../../consumers/warehouse/rows/tables.ts';
 import { crashPoints, type CrashPoint } from '../../../streams/core/crash-points.ts';
 import { isPlatformError } from '../../../streams/core/errors.ts';
+import { systemClock } from '../../lifecycle/clock.ts';
 import { connectLog, connectWarehouse, groupsOf, type LogConnection } from '../../app/connections.ts';
 import { drained } from '../../app/drain.ts';
 import { prepareLog, prepareStore } from '../../app/prepare.ts';
@@ -149,7 +150,7 @@ async function judge(
   const store = connectWarehouse(config);
   try {
     const { ok, topics, differences, records } = await audit({
-      ...{ store, group, events: log.events, reader: log.kafka.reader(), offsets: log.kafka.offsets, clock: Date },
+      ...{ store, group, events: log.events, reader: log.kafka.reader(), offsets: log.kafka.offsets, clock: systemClock },
       options: { differences: 10_000 },
     });
     const sum = (of: (one: { logRows: number; tableRows: number }) => number): number => differences.reduce((all, one) => all + of(one), 0);

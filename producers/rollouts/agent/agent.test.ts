@@ -7,6 +7,7 @@ import { callTool } from './call-tool.ts';
 import { runAgent } from './run-agent.ts';
 import type { AgentOptions } from './run-agent.ts';
 import type { TurnOutcome } from './turn-outcome.ts';
+import { clockOf } from '../../../infra/testing/clock.ts';
 
 const turnOf = (action: Action | undefined, more: Partial<PolicyTurn> = {}): PolicyTurn => ({
   action,
@@ -49,7 +50,7 @@ async function run(policy: Policy, options: Partial<AgentOptions> = {}, task: Pa
   const result = await runAgent({
     policy,
     tools: [search, hanging],
-    clock: { now: () => (now += 1) },
+    clock: clockOf(() => (now += 1)),
     random: () => 0,
     signal: new AbortController().signal,
     toolTimeoutMs: 5_000,

@@ -5,6 +5,7 @@ import { renderAction } from '../../../streams/reward/format.ts';
 import { endsEpisode, plainEpisode, stepReward, type Episode } from './episode.ts';
 import { runAgent } from './run-agent.ts';
 import type { TurnOutcome } from './turn-outcome.ts';
+import { systemClock } from '../../../infra/lifecycle/clock.ts';
 
 const resultOf = (chars: number, status: ToolResult['status'] = 'ok'): ToolResult => ({
   ...{ status, errorType: status === 'ok' ? '' : 'not_found', text: 'x'.repeat(chars), items: [], cacheHit: false },
@@ -76,7 +77,7 @@ async function play(actions: readonly (Action | undefined)[], { episode, maxTurn
   const outcomes: TurnOutcome[] = [];
   const result = await runAgent({
     policy: scripted(actions),
-    ...{ tools, clock: Date, random: () => 0, signal: new AbortController().signal, toolTimeoutMs: 1_000 },
+    ...{ tools, clock: systemClock, random: () => 0, signal: new AbortController().signal, toolTimeoutMs: 1_000 },
     ...(episode === undefined ? {} : { episode }),
     onTurn: (outcome) => {
       outcomes.push(outcome);

@@ -80,7 +80,10 @@ interface Progress {
   /** The newest answer, and how many turns up to now gave one without another between. */
   answer: string | undefined;
   answersInRow: number;
+  /** By the clock of the machine, for timestamps. */
   readonly startedMs: number;
+  /** Monotonic, for durations. */
+  readonly beganMs: number;
   readonly outcomes: { formatOk: boolean; toolCalls: number; toolErrors: number; promptTokens: number; completionTokens: number };
   readonly versions: number[];
 }
@@ -90,8 +93,8 @@ const appendOnly: Memory = (history) => history;
 /** The share of the tokens and of the time after which each turn may be the last. */
 const NEARLY_OVER = 0.9;
 
-function observe({ task, clock }: AgentOptions, { history, turns, spent, startedMs }: Progress): Observation {
-  const nearlyOver = spent >= NEARLY_OVER * task.max_tokens || clock.now() - startedMs >= NEARLY_OVER * task.max_wall_ms;
+function observe({ task, clock }: AgentOptions, { history, turns, spent, beganMs }: Progress): Observation {
+  const nearlyOver = spent >= NEARLY_OVER * task.max_tokens || clock.monotonic() - beganMs >= NEARLY_OVER * task.max_wall_ms;
   return {
     ...{ question: task.question, turn: turns, maxTurns: task.max_turns, history },
     ...(task.occurred_at === undefined ? {} : { askedAt: task.occurred_at / 1_000 }),
@@ -156,12 +159,12 @@ interface Remembering {
 async function oneTurn(options: AgentOptions, progress: Progress, deadline: AbortSignal): Promise<Ending | undefined> {
   const { task, clock, memory, episode = plainEpisode } = options;
   const turn = progress.turns;
-  const began = clock.now();
+  const began = clock.monotonic();
   const decided = await decideInTime(options, observe(options, progress), deadline);
-  const called = clock.now();
+  const [called, calledAt] = [clock.monotonic(), clock.now()];
   const result = await answerTool(decided.action, options, deadline);
   remember(progress, decided, { result, memory });
-  const times = { generationMs: called - began, startedAt: called * 1_000, latencyMs: clock.now() - called };
+  const times = { generationMs: called - began, startedAt: calledAt * 1_000, latencyMs: clock.monotonic() - called };
   await options.onTurn(turnOutcome({ turn, decided, result, ...times, reward: stepReward(episode, result) }));
   if (endsEpisode(episode, progress.answersInRow)) return { status: 'answered' };
   return decided.outOfRoom === true || progress.spent >= task.max_tokens ? { status: 'max_tokens' } : undefined;
@@ -201,7 +204,7 @@ const answerOf = (status: Status, { answer }: Progress): string | undefined =>
 export async function runAgent(options: AgentOptions): Promise<AgentResult> {
   const { task, clock, variant = 'train' } = options;
   const progress: Progress = {
-    ...{ history: [], turns: 0, spent: 0, answer: undefined, answersInRow: 0, startedMs: clock.now() },
+    ...{ history: [], turns: 0, spent: 0, answer: undefined, answersInRow: 0, startedMs: clock.now(), beganMs: clock.monotonic() },
     outcomes: { formatOk: true, toolCalls: 0, toolErrors: 0, promptTokens: 0, completionTokens: 0 },
     versions: [],
   };
@@ -213,7 +216,7 @@ export async function runAgent(options: AgentOptions): Promise<AgentResult> {
     clearTimeout(timer);
   });
   const answer = answerOf(status, progress);
-  const { outcomes, versions, turns, startedMs } = progress;
+  const { outcomes, versions, turns, startedMs, beganMs } = progress;
   const reward = trajectoryReward(
     { answer, formatOk: outcomes.formatOk },
     { answers: task.answers, augAnswers: task.aug_answers, reward: task.reward === 'em' ? 'em' : 'f1' },
@@ -236,6 +239,7 @@ export async function runAgent(options: AgentOptions): Promise<AgentResult> {
     version_first: versions[0] ?? -1,
     version_last: versions.at(-1) ?? -1,
     started_at: startedMs * 1_000,
-    finished_at: clock.now() * 1_000,
+    // a clock that was set meanwhile is in no duration
+    finished_at: Math.round((startedMs + clock.monotonic() - beganMs) * 1_000),
   };
 }

@@ -73,6 +73,7 @@ class RunningAttempt {
   readonly #identity;
   readonly #traceparent: string;
   readonly #startedAtMs: number;
+  readonly #beganMs: number;
   #sequence = 0;
   #totals = noTurns;
   #over = false;
@@ -83,6 +84,7 @@ class RunningAttempt {
     this.#identity = { task: claim.task, workerId: deps.workerId };
     this.#traceparent = traceparentOf(claim.task);
     this.#startedAtMs = deps.clock.now();
+    this.#beganMs = deps.clock.monotonic();
   }
 
   async begin(): Promise<void> {
@@ -119,7 +121,9 @@ class RunningAttempt {
   }
 
   async end(ending: Ending): Promise<void> {
-    const parts = { ending, totals: this.#totals, startedAtMs: this.#startedAtMs };
+    // a clock that was set meanwhile is in no duration
+    const finishedAtMs = this.#startedAtMs + this.#deps.clock.monotonic() - this.#beganMs;
+    const parts = { ending, totals: this.#totals, startedAtMs: this.#startedAtMs, finishedAtMs };
     const event = finishedEvent(this.#identity, parts, this.#nextPlace());
     const bytes = SMALL_EVENT_BYTES + 3 * (event.question.length + event.answer.length + event.error.length);
     await inStep(this.#deps.reach, 'worker.finish', async () => {

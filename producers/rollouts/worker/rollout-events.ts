@@ -132,7 +132,7 @@ export const worthless = (status: 'cancelled' | 'failed' | 'timeout', error: str
 /** The last event of an attempt, at most 900 kB. */
 export function finishedEvent(
   identity: AttemptIdentity,
-  end: { readonly ending: Ending; readonly totals: Totals; readonly startedAtMs: number },
+  end: { readonly ending: Ending; readonly totals: Totals; readonly startedAtMs: number; readonly finishedAtMs: number },
   place: EventPlace,
 ): TrajectoryFinished {
   const { ending, totals } = end;
@@ -149,7 +149,7 @@ export function finishedEvent(
     cem: finite(ending.cem),
     format_ok: ending.format_ok,
     started_at: micros(end.startedAtMs),
-    finished_at: micros(place.atMs),
+    finished_at: micros(end.finishedAtMs),
   });
 }
 

@@ -300,7 +300,7 @@ class WorkerRole {
       figures: {
         running: this.#running.size,
         turns_total: this.#turns,
-        turns_per_s: this.#rate(clock.now()),
+        turns_per_s: this.#rate(clock.monotonic()),
         trajectories_total: this.#trajectories,
         policy_version: version,
         events_pending: this.#outbox.pending(),

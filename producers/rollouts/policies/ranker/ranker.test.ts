@@ -15,6 +15,7 @@ import { createRankerPolicy } from './ranker.ts';
 import type { PolicyVersions } from './ranker.ts';
 import { spansOf } from './spans.ts';
 import { createViews } from './view.ts';
+import { clockOf } from '../../../../infra/testing/clock.ts';
 
 const tools = createFactbookTools();
 const signal = new AbortController().signal;
@@ -67,7 +68,7 @@ async function run(question: string, { answers = ['x'], seed = 1, decoding = 'sa
       max_tokens: 1_000_000,
       max_wall_ms: 60_000,
     },
-    clock: { now: () => 0 },
+    clock: clockOf(() => 0),
     random: createRandom(seed),
     signal,
     toolTimeoutMs: 5_000,
