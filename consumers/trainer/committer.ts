@@ -15,9 +15,11 @@ import type { PolicyPublished, Resume, TrajectoryRequested } from '../../schemas
 import { discardFields, groupIdFor, groupRequests, nextRequest, stepMetrics, trainedFields } from './entries.ts';
 import { createLedgerWriter, type Author, type LedgerWriter, type Unchained } from './ledger-writer.ts';
 import type { Expiry } from './liveness.ts';
+import { claimAt } from './ownership.ts';
 import type { Plan } from './plan.ts';
 import type { TrainingQuestions } from './questions.ts';
 import type { RunSettings } from './settings.ts';
+import type { WorkerClocks } from './worker-clocks.ts';
 
 export interface CommitDeps {
   readonly author: Author;
@@ -30,7 +32,12 @@ export interface CommitDeps {
   /** Where the run begins in what it writes: committed too, so that the next start knows. */
   readonly start: RunStart;
   readonly metrics: Metrics;
+  /** Beside the offset of the policies: who commits. */
+  readonly claim: string;
+  /** For durations: monotonic. */
   readonly nowMs: () => number;
+  /** What the clock of a worker said at such a moment. */
+  readonly workerNow: WorkerClocks['read'];
   readonly reach?: ReachPoint;
 }
 
@@ -40,7 +47,7 @@ export interface PreparedBatch {
   readonly trajectories: readonly AccountedTrajectory[];
   readonly ages: TokenAges;
   readonly sha256: string;
-  /** When training began, ms. */
+  /** When training began, monotonic ms. */
   readonly beganMs: number;
   readonly waitMs: number;
 }
@@ -70,7 +77,7 @@ export function createCommitter(deps: CommitDeps): Committer {
     const from = deps.nowMs();
     const appended = await deps.writer.commit({
       events: [...entries, ...others],
-      ...(resume === undefined ? {} : { offsets: { group: deps.offsetsGroup, positions: positionsOf(resume, deps.start) } }),
+      ...(resume === undefined ? {} : { offsets: { group: deps.offsetsGroup, positions: positionsOf(resume, deps) } }),
     });
     const tookMs = deps.nowMs() - from;
     metrics.observe('trainer_transaction_seconds', {}, tookMs / 1000);
@@ -130,12 +137,15 @@ const publishedBy = (author: Author, policy: TrainedBatch['policy']): OutgoingEv
   },
 });
 
-function positionsOf(resume: Resume, start: RunStart): readonly Position[] {
+function positionsOf(
+  resume: Resume,
+  { start, claim }: Pick<CommitDeps, 'start' | 'claim'>,
+): readonly (Position & { readonly metadata?: string })[] {
   return [
     ...resume.rollouts.map((position) => ({ topic: 'rollouts' as const, ...position })),
     ...resume.tasks.map((position) => ({ topic: 'tasks' as const, ...position })),
     { topic: 'training', partition: 0, offset: start.training },
-    { topic: 'policies', partition: 0, offset: start.policies },
+    claimAt(start.policies, claim),
   ];
 }
 
@@ -154,7 +164,9 @@ function addStep(deps: CommitDeps, ledger: LedgerWriter, step: { readonly traine
     metrics: stepMetrics(batch.trajectories, batch.ages, update.metrics),
     wait_ms: batch.waitMs,
     train_ms: update.trainMs,
-    trajectories: batch.trajectories.map((trajectory) => trainedFields(trajectory, batch.beganMs)),
+    trajectories: batch.trajectories.map((trajectory) =>
+      trainedFields(trajectory, deps.workerNow(trajectory.attempt.workerId, batch.beganMs)),
+    ),
     batch_sha256: batch.sha256,
     weights_sha256: weightsSha256,
     optimizer_sha256: optimizerSha256,
@@ -170,8 +182,10 @@ function addDiscards(
   ledger: LedgerWriter,
   given: { readonly discards: readonly Discard[]; readonly at: { readonly version: number; readonly nowMs: number } },
 ): void {
+  const { version, nowMs } = given.at;
   for (const discard of given.discards) {
-    ledger.add('TrajectoryDiscarded', discardFields(discard, given.at));
+    const at = { version, nowMs: deps.workerNow(discard.attempt?.workerId ?? '', nowMs) };
+    ledger.add('TrajectoryDiscarded', discardFields(discard, at));
     deps.metrics.count('trainer_discards_total', { reason: discard.reason });
   }
 }

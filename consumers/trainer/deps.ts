@@ -1,10 +1,11 @@
 import type { Codec } from '../../schemas/codec.ts';
 import type { ReachPoint } from '../../streams/core/crash-points.ts';
 import type { Architecture, Learner } from '../../streams/core/learning.ts';
-import type { EventReader, GroupOffsets, Logger, LogReader, RunIndex, TransactionalWriter } from '../../streams/core/ports.ts';
+import type { Clock, EventReader, GroupOffsets, Logger, LogReader, RunIndex, TransactionalWriter } from '../../streams/core/ports.ts';
 import type { Metrics, ReportStatus } from '../../streams/core/telemetry.ts';
 import type { SnapshotStore } from './snapshot.ts';
 import type { WeightsStore } from './checkpoints.ts';
+import type { Owner } from './ownership.ts';
 import type { TrainingQuestions } from './questions.ts';
 import type { RunSettings, WorkerSettings } from './settings.ts';
 
@@ -23,6 +24,8 @@ export interface TrainerDeps {
   readonly codec: Codec;
   /** Becomes the only writer of the run: fences the one before. */
   readonly openWriter: () => Promise<TransactionalWriter>;
+  /** Of this process, over all its calls of runTrainer; unless given, the call is a trainer of its own. */
+  readonly owner?: Owner;
   readonly offsets: GroupOffsets;
   /** Consumer groups: this trainer's committed offsets, and the workers of the run. */
   /** Where runs begin; the whole of `training` is looked through unless given. */
@@ -33,7 +36,7 @@ export interface TrainerDeps {
   /** Nothing is kept unless given. */
   readonly snapshots?: SnapshotStore;
   readonly questions: (dataset: string, seed: number) => Promise<TrainingQuestions>;
-  readonly nowMs: () => number;
+  readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly report: ReportStatus;

@@ -14,6 +14,7 @@ import { isLedgerType, type LedgerEntry } from '../../streams/ledger/chain.ts';
 import { createLedgerVerifier } from '../../streams/ledger/verify.ts';
 import type { RunSettings } from './settings.ts';
 import { runTrainer } from './trainer.ts';
+import { systemClock } from '../../infra/lifecycle/clock.ts';
 
 const settings: RunSettings = {
   seed: 3,
@@ -30,7 +31,7 @@ const settings: RunSettings = {
   maxTurns: 8,
   maxTokens: 1_000,
   maxWallMs: 600_000,
-  silenceMs: 3_000,
+  silenceMs: 400,
 };
 const update = { loss: 0, approx_kl: 0, behave_kl: 0, clip_fraction: 0, capped_fraction: 0, ess: 1, entropy: 1, grad_norm: 1 };
 
@@ -84,7 +85,6 @@ async function answerTasks(log: MemoryLog, script: Script): Promise<void> {
 async function play(script: Script, own: Partial<RunSettings>, over: (play: Omit<Play, 'metrics'>) => boolean): Promise<Play> {
   const log = new MemoryLog({ partitions: { tasks: 1, rollouts: 2 } });
   const metrics = createMetrics('trainer');
-  let now = 1_700_000_000_000;
   await answerTasks(log, script);
   const stop = new AbortController();
   const running = runTrainer(
@@ -113,8 +113,7 @@ async function play(script: Script, own: Partial<RunSettings>, over: (play: Omit
         find: () => undefined,
         at: () => ({ question_id: 'q-0', question: 'Which?', answers: ['a'], aug_answers: [] }),
       }),
-      // passes quickly, so that deadlines come without waiting for them
-      nowMs: () => (now += 150),
+      clock: systemClock,
       logger: silentLogger,
       metrics,
       report: () => undefined,
@@ -160,7 +159,8 @@ function recordsOf(
 ): readonly OutgoingEvent[] {
   const place = (sequence: number) => ({ trajectory, attempt, sequence });
   return [
-    { type: 'TrajectoryStarted', key, event: started(place(0)) },
+    // a worker of its own, so that it is silent when it says nothing more
+    { type: 'TrajectoryStarted', key, event: { ...started(place(0)), worker_id: `w-${trajectory}` } },
     { type: 'TurnRecorded', key, event: turn(place(1), version) },
     { type: 'TrajectoryFinished', key, event: finished(place(2), reward) },
   ];

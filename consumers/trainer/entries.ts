@@ -26,7 +26,7 @@ const stalenessFields = (staleness: Staleness) => ({
   unknown_tokens: staleness.unknownTokens,
 });
 
-/** Wall clock from start to finish and from finish to `nowMs`, never negative; 0 while unknown. */
+/** From start to finish and from finish to `nowMs`, all by the clock of the worker; never negative, 0 while unknown. */
 function durations(attempt: Attempt | undefined, nowMs: number): { readonly flight_ms: number; readonly queue_ms: number } {
   const ending = attempt?.ending;
   if (ending === undefined) return { flight_ms: 0, queue_ms: 0 };

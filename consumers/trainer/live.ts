@@ -4,6 +4,7 @@ import { planNow } from './plan.ts';
 import { prepareBatch, trainingBatch } from './batches.ts';
 import { policyFields, sha256Of } from './checkpoints.ts';
 import type { Committer, PreparedBatch, TrainedBatch } from './committer.ts';
+import type { Listening } from './listening.ts';
 import type { Liveness } from './liveness.ts';
 import type { RolloutFeed } from './rollout-feed.ts';
 import type { RunSettings } from './settings.ts';
@@ -17,8 +18,6 @@ import type { Wake } from './wake.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
 
 const TICK_MS = 200;
-/** How often attempts are looked through for those to give up. */
-const LOOK_INTERVAL_MS = 1_000;
 /** Plans without a step are gathered for this long, so that a burst of finished groups costs one transaction. */
 const PLAN_INTERVAL_MS = 40;
 
@@ -33,6 +32,7 @@ export interface Life extends TrainerDeps {
   readonly writer: TransactionalWriter;
   readonly feed: RolloutFeed;
   readonly liveness: Liveness;
+  readonly listening: Listening;
   readonly wake: Wake;
   /** What the log no longer held when this trainer started; empty when all was there. */
   readonly notice: string;
@@ -47,7 +47,8 @@ interface Training {
 export async function live(life: Life, signal: AbortSignal): Promise<TrainerEnd> {
   const { state, used, wake } = life;
   const loop: Loop = {
-    ...{ training: undefined, waitedSinceMs: life.nowMs(), lastPlanMs: 0, lastLookMs: 0, lookDue: false, placed: undefined },
+    ...{ training: undefined, waitedSinceMs: life.clock.monotonic(), lastPlanMs: -Infinity, lookedUpTo: -Infinity },
+    ...{ lookDue: false, placed: undefined },
     ...{ snapshotAt: 0, isKeeping: false },
   };
   while (!signal.aborted) {
@@ -65,7 +66,8 @@ interface Loop {
   training: Training | undefined;
   waitedSinceMs: number;
   lastPlanMs: number;
-  lastLookMs: number;
+  /** Moment of listening of the last look for attempts to give up. */
+  lookedUpTo: number;
   /** It is time to look for attempts to give up. */
   lookDue: boolean;
   /** Partitions of tasks in which the workers have been given their start; undefined before the first look. */
@@ -99,20 +101,20 @@ async function turn(life: Life, loop: Loop): Promise<void> {
   const wanted = used.steps === 0 || state.version < used.steps;
   if (loop.training === undefined && wanted && plan.selection.batch.length >= used.batchGroups) beginTraining(life, loop, plan);
   if (!plan.any) loop.lookDue = false;
-  else if (life.nowMs() - loop.lastPlanMs >= PLAN_INTERVAL_MS) await carryOut(life, loop);
+  else if (life.clock.monotonic() - loop.lastPlanMs >= PLAN_INTERVAL_MS) await carryOut(life, loop);
 }
 
 async function commitStep(life: Life, loop: Loop, trained: TrainedBatch): Promise<void> {
   life.reach?.('trainer.step.trained');
   const commitMs = await life.feed.exclusively(() => life.committer.step(trained, planFor(life, loop, life.state.version + 1)));
   loop.training = undefined;
-  loop.waitedSinceMs = life.nowMs();
+  loop.waitedSinceMs = life.clock.monotonic();
   reportStep(life, trained, commitMs);
 }
 
 /** Plans again once nothing is folded any more: the plan that is carried out is one of the state that it changes. */
 async function carryOut(life: Life, loop: Loop): Promise<void> {
-  loop.lastPlanMs = life.nowMs();
+  loop.lastPlanMs = life.clock.monotonic();
   await life.feed.exclusively(async () => {
     const plan = planFor(life, loop, life.state.version);
     if (plan.any) await life.committer.carryOut(plan);
@@ -126,17 +128,18 @@ function planFor(life: Life, loop: Loop, version: number): Plan {
   return planNow(state, {
     settings: used,
     training: loop.training?.batch.groups ?? [],
-    expiries: loop.lookDue ? life.liveness.expired(state, life.nowMs()) : [],
+    expiries: loop.lookDue ? life.liveness.expired(state, loop.lookedUpTo) : [],
     version,
     admitting: used.steps === 0 || after < used.steps,
   });
 }
 
 async function lookAtClaims(life: Life, loop: Loop): Promise<void> {
-  if (life.nowMs() - loop.lastLookMs < LOOK_INTERVAL_MS) return;
-  loop.lastLookMs = life.nowMs();
-  loop.lookDue = true;
-  if (!life.liveness.waiting && loop.placed !== undefined) return;
+  life.listening.look();
+  const isNew = life.listening.heardUpTo > loop.lookedUpTo;
+  if (isNew) loop.lookDue = true;
+  loop.lookedUpTo = life.listening.heardUpTo;
+  if (loop.placed !== undefined && !(isNew && life.liveness.waiting)) return;
   const committed = await life.offsets.fetch(life.groups.workers, 'tasks');
   loop.placed ??= new Set();
   await placeWorkers(life, committed, loop.placed);
@@ -150,7 +153,7 @@ async function passed({ log }: Life, committed: Awaited<ReturnType<GroupOffsets[
 }
 
 function beginTraining(life: Life, loop: Loop, plan: Plan): void {
-  const times = { nowMs: life.nowMs(), waitedSinceMs: loop.waitedSinceMs };
+  const times = { nowMs: life.clock.monotonic(), waitedSinceMs: loop.waitedSinceMs };
   const training: Training = { batch: prepareBatch(plan.selection.batch, life.state.version, times), result: undefined };
   loop.training = training;
   train(life, training.batch)

@@ -1,5 +1,6 @@
-// Which attempts are to be given up. Heard-of times are those of this process (a restart gives everybody a new
-// deadline); the decision itself is recorded as TrajectoryExpired and never made a second time.
+// Which attempts are to be given up. Every time here is one of listening (listening.ts): it counts only while this trainer
+// could hear, and a restart or an interruption gives everybody a new deadline. What is judged is a moment up to which the
+// whole log has been folded. The decision is recorded as TrajectoryExpired and never made a second time.
 import type { RunState } from '../../streams/run/run-state.ts';
 import { isRequestLost, type Trajectory } from '../../streams/group/group.ts';
 import { statusOf, type Attempt } from '../../streams/trajectory/attempt.ts';
@@ -15,48 +16,74 @@ export interface Expiry {
 export interface Liveness {
   /** A sign of life of a worker. */
   heard(workerId: string, nowMs: number): void;
-  /** The state has caught up with the log: deadlines count from here. */
+  /** Listening begins, for the first time or after an interruption: deadlines count from here. */
   live(nowMs: number): void;
   /** Committed offsets of the workers' group on `tasks`, by partition. */
   claimed(offsets: ReadonlyMap<number, number>): void;
   /** Some attempt was asked for and not begun: claimed() is worth asking for. */
   readonly waiting: boolean;
-  /** Attempts to give up now. */
+  /** Attempts to give up, judged at a moment up to which the log has been folded. */
   expired(state: RunState, nowMs: number): readonly Expiry[];
+}
+
+/** Since when attempts were seen claimed and not begun, and running. */
+interface Seen {
+  readonly claimed: Map<string, number>;
+  readonly running: Map<string, number>;
+}
+
+interface Look {
+  readonly nowMs: number;
+  readonly seen: Seen;
+}
+
+const keyOf = ({ id, request }: Trajectory): string => `${id}/${request.attempt}`;
+
+/** Trajectories that still hope for their newest attempt. */
+function* undecidedOf(state: RunState): Generator<Trajectory> {
+  for (const group of state.groups.values()) {
+    if (state.decided.has(group.id)) continue;
+    for (const trajectory of group.trajectories.values()) {
+      if (trajectory.winner === undefined && !trajectory.exhausted) yield trajectory;
+    }
+  }
 }
 
 export function createLiveness(options: { readonly silenceMs: number }): Liveness {
   const { silenceMs } = options;
   const lastHeard = new Map<string, number>();
-  // of the last look alone: whoever has begun or is asked for again is not in it any more
-  let claimedSince: ReadonlyMap<string, number> = new Map();
+  // of the last look alone: whoever has begun, ended or is asked for again is not in it any more
+  let since: Seen = { claimed: new Map(), running: new Map() };
   let claims: ReadonlyMap<number, number> = new Map();
   let liveSince: number | undefined;
   let waiting = false;
 
   /** Asked twice at one time it says the same twice: a plan may be made again before it is carried out. */
-  function ofUnstarted(trajectory: Trajectory, nowMs: number, seen: Map<string, number>): ExpiryReason | undefined {
+  function ofUnstarted(trajectory: Trajectory, nowMs: number, seen: Seen): ExpiryReason | undefined {
     if (isRequestLost(trajectory)) return trajectory.request.question === '' ? 'question_gone' : 'lost_request';
     waiting = true;
     const taken = (claims.get(trajectory.requestPartition) ?? 0) > trajectory.requestOffset;
     if (!taken) return undefined;
-    const key = `${trajectory.id}/${trajectory.request.attempt}`;
-    const since = claimedSince.get(key) ?? nowMs;
-    seen.set(key, since);
-    return nowMs - since <= silenceMs ? undefined : 'lost_claim';
+    const key = keyOf(trajectory);
+    const claimedMs = since.claimed.get(key) ?? nowMs;
+    seen.claimed.set(key, claimedMs);
+    return nowMs - claimedMs <= silenceMs ? undefined : 'lost_claim';
   }
 
-  function ofRunning(trajectory: Trajectory, attempt: Attempt, nowMs: number): ExpiryReason | undefined {
-    const heard = Math.max(lastHeard.get(attempt.workerId) ?? 0, liveSince ?? nowMs);
+  function ofRunning(trajectory: Trajectory, attempt: Attempt, { nowMs, seen }: Look): ExpiryReason | undefined {
+    const key = keyOf(trajectory);
+    const runningMs = since.running.get(key) ?? nowMs;
+    seen.running.set(key, runningMs);
+    const heard = Math.max(lastHeard.get(attempt.workerId) ?? -Infinity, liveSince ?? nowMs);
     if (nowMs - heard > silenceMs) return 'silent';
-    return nowMs - attempt.startedMs > trajectory.request.max_wall_ms + silenceMs ? 'wall_clock' : undefined;
+    return nowMs - runningMs > trajectory.request.max_wall_ms + silenceMs ? 'wall_clock' : undefined;
   }
 
-  function reasonFor(trajectory: Trajectory, nowMs: number, seen: Map<string, number>): ExpiryReason | undefined {
+  function reasonFor(trajectory: Trajectory, { nowMs, seen }: Look): ExpiryReason | undefined {
     const attempt = trajectory.attempts.get(trajectory.request.attempt);
     if (attempt !== undefined && statusOf(attempt) === 'unusable') return 'unusable';
     if (attempt === undefined || attempt.workerId === '') return ofUnstarted(trajectory, nowMs, seen);
-    return ofRunning(trajectory, attempt, nowMs);
+    return ofRunning(trajectory, attempt, { nowMs, seen });
   }
 
   return {
@@ -64,7 +91,10 @@ export function createLiveness(options: { readonly silenceMs: number }): Livenes
       lastHeard.set(workerId, nowMs);
     },
     live(nowMs) {
-      liveSince ??= nowMs;
+      liveSince = nowMs;
+      // the time before ends later than it seemed to: whoever was heard in it was heard by now
+      lastHeard.clear();
+      since = { claimed: new Map(), running: new Map([...since.running].map(([key, atMs]) => [key, Math.min(atMs, nowMs)])) };
     },
     claimed(offsets) {
       claims = offsets;
@@ -74,18 +104,14 @@ export function createLiveness(options: { readonly silenceMs: number }): Livenes
     },
     expired(state, nowMs) {
       waiting = false;
-      if (liveSince === undefined) return [];
+      if (liveSince === undefined || nowMs < liveSince) return [];
       const expiries: Expiry[] = [];
-      const seen = new Map<string, number>();
-      for (const group of state.groups.values()) {
-        if (state.decided.has(group.id)) continue;
-        for (const trajectory of group.trajectories.values()) {
-          if (trajectory.winner !== undefined || trajectory.exhausted) continue;
-          const reason = reasonFor(trajectory, nowMs, seen);
-          if (reason !== undefined) expiries.push({ trajectory, attempt: trajectory.request.attempt, reason });
-        }
+      const seen: Seen = { claimed: new Map(), running: new Map() };
+      for (const trajectory of undecidedOf(state)) {
+        const reason = reasonFor(trajectory, { nowMs, seen });
+        if (reason !== undefined) expiries.push({ trajectory, attempt: trajectory.request.attempt, reason });
       }
-      claimedSince = seen;
+      since = seen;
       return expiries;
     },
   };

@@ -95,6 +95,8 @@ async function committerOf(log: MemoryLog, state: RunState): Promise<Committer> 
     offsetsGroup: 'trainer',
     metrics: noMetrics,
     nowMs: () => 1,
+    workerNow: () => 1,
+    claim: 'trainer',
   });
 }
 

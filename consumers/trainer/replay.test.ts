@@ -17,6 +17,7 @@ import { learnerRecord, parameterDifferences, recordedLearner } from './learner-
 import type { OpenLearner } from './replay-train.ts';
 import { replayRun, type ReplayDeps, type StepReplay } from './replay.ts';
 import { runTrainer } from './trainer.ts';
+import { systemClock } from '../../infra/lifecycle/clock.ts';
 
 const metrics = { loss: 0.5, approx_kl: 0, behave_kl: 0, clip_fraction: 0, capped_fraction: 0, ess: 1, entropy: 1, grad_norm: 1 };
 const architecture = { format: 'mlp-f32-v1', inputs: 2, hidden: [4] } as const;
@@ -90,11 +91,10 @@ function answerTo(request: TrajectoryRequested, broken: boolean): readonly Outgo
 
 const settings = {
   ...{ seed: 3, algorithm: 'grpo', dataset: 'factbook', groupSize: 4, batchGroups: 2, maxStaleness: 0, maxConcurrent: 4 },
-  ...{ maxAttempts: 2, stalePolicy: 'discard', steps: 4, reward: 'f1', maxTurns: 8, maxTokens: 1_000, maxWallMs: 60_000, silenceMs: 3_000 },
+  ...{ maxAttempts: 2, stalePolicy: 'discard', steps: 4, reward: 'f1', maxTurns: 8, maxTokens: 1_000, maxWallMs: 60_000, silenceMs: 400 },
 };
 
 function depsOf(log: MemoryLog, overrides: Partial<TrainerDeps>): TrainerDeps {
-  let now = 1_700_000_000_000;
   return {
     ...{ runId: 'run-a', producer: 'trainer/t-0', settings, architecture, rollouts: viewed, codec: log.codec, weights, metrics: none },
     log: log.reader(),
@@ -108,7 +108,7 @@ function depsOf(log: MemoryLog, overrides: Partial<TrainerDeps>): TrainerDeps {
       find: (id) => ({ question_id: id, question: 'Which?', answers: ['a'], aug_answers: [] }),
       at: (index) => ({ question_id: `q-${index % 10}`, question: 'Which?', answers: ['a'], aug_answers: [] }),
     }),
-    nowMs: () => (now += 500),
+    clock: systemClock,
     logger: silentLogger,
     report: () => undefined,
     ...overrides,

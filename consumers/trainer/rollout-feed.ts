@@ -8,7 +8,6 @@ import type { EventType } from '../../schemas/generated/events.ts';
 import { foldRollout, raise } from '../../streams/run/fold.ts';
 import { rolloutView, type RolloutEvent } from '../../streams/run/rollout-view.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
-import type { Liveness } from './liveness.ts';
 import { rolloutPositions } from './recover.ts';
 
 export interface RolloutFeed {
@@ -24,14 +23,21 @@ export interface RolloutFeed {
   close(): Promise<void>;
 }
 
+/** What the feed tells of the workers. */
+export interface Signs {
+  /** A sign of life of a worker was folded, with its timestamp. */
+  heard(workerId: string, timestampMs: number): void;
+  /** The state has caught up with the log for the first time. */
+  live(): void;
+}
+
 export interface FeedDeps {
   readonly state: RunState;
   readonly log: LogReader;
   /** May read through rolloutView: no other field is looked at. */
   readonly rollouts: EventReader;
-  readonly liveness: Liveness;
+  readonly signs: Signs;
   readonly metrics: Metrics;
-  readonly now: () => number;
   /** Something was folded. */
   readonly onFolded: () => void;
   readonly onError: (error: unknown) => void;
@@ -56,7 +62,7 @@ function foldRead(deps: FeedDeps, read: EventRead, record: LogRecord): void {
   if (!read.ok || !isRollout(read.value)) return;
   const { value } = read;
   if (value.event.run_id !== deps.state.runId) return;
-  if (value.type === 'WorkerHeartbeat' || value.type === 'TrajectoryStarted') deps.liveness.heard(value.event.worker_id, deps.now());
+  if (value.type === 'WorkerHeartbeat' || value.type === 'TrajectoryStarted') deps.signs.heard(value.event.worker_id, record.timestampMs);
   foldRollout(deps.state, value, record);
 }
 
@@ -95,7 +101,7 @@ export function createRolloutFeed(deps: FeedDeps): RolloutFeed {
   function noteProgress(): void {
     if (caughtUp) return;
     caughtUp = [...targets].every(([partition, end]) => (state.rolloutPositions.get(partition) ?? 0) >= end);
-    if (caughtUp) deps.liveness.live(deps.now());
+    if (caughtUp) deps.signs.live();
   }
 
   return {

@@ -117,6 +117,8 @@ class World {
       start: { training: 0, policies: 0 },
       metrics: noMetrics,
       nowMs: () => 1,
+      workerNow: () => 1,
+      claim: 'trainer',
     };
     return { state, committer: createCommitter(deps), accounting };
   }

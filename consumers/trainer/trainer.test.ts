@@ -18,7 +18,9 @@ import { rolloutView } from '../../streams/run/rollout-view.ts';
 import { createLedgerVerifier } from '../../streams/ledger/verify.ts';
 import type { TrainerDeps } from './deps.ts';
 import { assertWorkerSettings, type RunSettings } from './settings.ts';
+import { newOwner } from './ownership.ts';
 import { runTrainer } from './trainer.ts';
+import { systemClock } from '../../infra/lifecycle/clock.ts';
 
 const settings: RunSettings = {
   seed: 3,
@@ -35,7 +37,7 @@ const settings: RunSettings = {
   maxTurns: 8,
   maxTokens: 1_000,
   maxWallMs: 60_000,
-  silenceMs: 3_000,
+  silenceMs: 400,
 };
 const WAIT = { timeout: 10_000, interval: 20 };
 const metrics = { loss: 0, approx_kl: 0, behave_kl: 0, clip_fraction: 0, capped_fraction: 0, ess: 1, entropy: 1, grad_norm: 1 };
@@ -76,7 +78,6 @@ afterEach(async () => {
 function newRig(): Rig {
   const log = new MemoryLog({ partitions: { tasks: 2, rollouts: 2 } });
   const events = codecReader(log.codec);
-  let now = 1_700_000_000_000;
   const statuses: RoleStatus[] = [];
   return {
     log,
@@ -102,7 +103,7 @@ function newRig(): Rig {
         find: (id) => ({ question_id: id, question: 'Which?', answers: ['a'], aug_answers: [] }),
         at: (index) => ({ question_id: `q-${index % 10}`, question: 'Which?', answers: ['a'], aug_answers: [] }),
       }),
-      nowMs: () => (now += 20),
+      clock: systemClock,
       logger: silentLogger,
       metrics: noMetrics,
       report: (status) => void statuses.push(status),
@@ -155,7 +156,8 @@ async function answer(
   const place = (sequence: number) => ({ trajectory: request.trajectory_id, attempt: request.attempt, sequence });
   const key = request.group_id;
   const records = [
-    { type: 'TrajectoryStarted' as const, key, event: started(place(0)) },
+    // the worker that goes silent says nothing about other attempts either
+    { type: 'TrajectoryStarted' as const, key, event: { ...started(place(0)), worker_id: how === 'start' ? 'w-silent' : 'w-0' } },
     { type: 'TurnRecorded' as const, key, event: turn(place(1), request.admitted_version) },
     { type: 'TrajectoryFinished' as const, key, event: finished(place(2), reward) },
   ];
@@ -226,14 +228,40 @@ describe('the trainer', () => {
   it('is fenced by a second trainer of the run', async () => {
     const rig = newRig();
     await scriptedWorker(rig);
+    const endless = rig.deps({ settings: { ...settings, steps: 0 } });
+    const first = expect(runTrainer(endless, never)).rejects.toMatchObject({ code: 'PRODUCER_FENCED' });
+    await vi.waitFor(async () => {
+      expect((await rig.all('training')).some(({ type }) => type === 'StepCompleted')).toBe(true);
+    }, WAIT);
+    const stop = new AbortController();
+    const second = runTrainer(endless, stop.signal);
+    await first;
+    stop.abort();
+    expect(await second).toMatchObject({ kind: 'stopped' });
+    expect(await verified(rig)).toMatchObject({ ok: true, problems: [] });
+  });
+
+  it('takes a fence for an outage as long as nobody else has claimed the run', async () => {
+    const rig = newRig();
+    await scriptedWorker(rig);
+    const owner = newOwner('t-0');
     let opened = 0;
     const openWriter = async () => {
       const writer = await rig.log.transactional('trainer.run-a');
+      let commits = 0;
       opened += 1;
-      if (opened === 1) await rig.log.transactional('trainer.run-a');
-      return writer;
+      return {
+        ...writer,
+        commit: async (work: Parameters<typeof writer.commit>[0]) => {
+          commits += 1;
+          if (opened === 1 && commits === 4) await rig.log.transactional('trainer.run-a');
+          return writer.commit(work);
+        },
+      };
     };
-    await expect(runTrainer(rig.deps({ openWriter }), never)).rejects.toMatchObject({ code: 'PRODUCER_FENCED' });
+    await expect(runTrainer(rig.deps({ openWriter, owner }), never)).rejects.toMatchObject({ code: 'KAFKA_UNAVAILABLE' });
+    expect(await runTrainer(rig.deps({ openWriter, owner }), never)).toEqual({ kind: 'finished', version: 5 });
+    expect(await verified(rig)).toMatchObject({ ok: true, steps: 5, problems: [] });
   });
 
   it('asks again for what a silent worker began and for a claim that was lost, and only as often as allowed', async () => {
@@ -244,7 +272,7 @@ describe('the trainer', () => {
       return group_index === 2 && sample === 2 ? 'start' : 'answer';
     });
     const stop = new AbortController();
-    const running = runTrainer(rig.deps({ ...jumpingClock(rig), settings: { ...settings, steps: 0 } }), stop.signal);
+    const running = runTrainer(rig.deps({ settings: { ...settings, steps: 0 } }), stop.signal);
     await vi.waitFor(async () => {
       const ledger = await rig.all('training');
       const expired = ledger.flatMap((read) => (read.type === 'TrajectoryExpired' ? [read.event] : []));
@@ -286,7 +314,8 @@ describe('the trainer', () => {
     await runTrainer(rig.deps(), never);
     const discards = (await rig.all('training')).flatMap((read) => (read.type === 'TrajectoryDiscarded' ? [read.event] : []));
     expect(new Set(discards.map(({ reason }) => reason))).toEqual(new Set(['uniform_group']));
-    expect(discards[0]).toMatchObject({ reward: 0.5, tokens: 10, turns: 1, staleness_total: 0, version: 0 });
+    // of a group that was admitted at version 0, before or after the first step
+    expect(discards[0]).toMatchObject({ reward: 0.5, tokens: 10, turns: 1, staleness_total: discards[0]?.version });
     expect(await verified(rig)).toMatchObject({ ok: true, trained: 40 });
   });
 });
@@ -339,7 +368,7 @@ describe('a run whose requests retention deleted', () => {
   it('notices when they are deleted under a live trainer before anybody took them', async () => {
     const rig = newRig();
     const stop = new AbortController();
-    const running = runTrainer(rig.deps({ ...jumpingClock(rig), settings: { ...settings, steps: 0 } }), stop.signal);
+    const running = runTrainer(rig.deps({ settings: { ...settings, steps: 0 } }), stop.signal);
     await vi.waitFor(async () => {
       expect((await rig.all('training')).some(({ type }) => type === 'GroupsAdmitted')).toBe(true);
     }, WAIT);
@@ -356,7 +385,7 @@ describe('the end of a run', () => {
   it('counts trajectories, of smaller groups as well, and those that were still open', async () => {
     const rig = newRig();
     await scriptedWorker(rig, ({ sample }) => (sample === 0 ? 'start' : 'answer'));
-    await runTrainer(rig.deps({ ...jumpingClock(rig), settings: { ...settings, steps: 2, maxAttempts: 1 } }), never);
+    await runTrainer(rig.deps({ settings: { ...settings, steps: 2, maxAttempts: 1 } }), never);
     const end = (await rig.all('training')).flatMap((read) => (read.type === 'RunFinished' ? [read.event] : []))[0];
     const steps = (await rig.all('training')).flatMap((read) => (read.type === 'StepCompleted' ? read.event.trajectories : []));
     expect(end?.trained).toBe(steps.length);
@@ -465,24 +494,3 @@ describe('the settings of a run that is resumed', () => {
     for (const text of ['', '{}', '[]', 'null']) assertWorkerSettings(workerSettings, { run_id: 'r', settings: text });
   });
 });
-
-/** Time that passes quickly, so that deadlines come without waiting for them, but not while a record waits to be folded. */
-function jumpingClock(rig: Rig): Pick<TrainerDeps, 'nowMs' | 'log'> {
-  const log = rig.log.reader();
-  let now = 1_700_000_000_000;
-  let folded = 0;
-  return {
-    nowMs: () => (folded >= rig.written ? (now += 150) : now),
-    log: {
-      ...log,
-      follow: (options) =>
-        log.follow({
-          ...options,
-          onBatch: async (batch) => {
-            await options.onBatch(batch);
-            folded += batch.records.length;
-          },
-        }),
-    },
-  };
-}

@@ -4,6 +4,7 @@
 // visible together. All state is a fold of the log: a trainer that is killed at any point is replaced by one that
 // refolds and goes on. Another trainer of the same run fences this one. The fold goes on while the learner trains in
 // its own thread; only a commit holds it up, for as long as the transaction takes.
+import { randomUUID } from 'node:crypto';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { Learner } from '../../streams/core/learning.ts';
 import type { RunStart, TransactionalWriter } from '../../streams/core/ports.ts';
@@ -12,13 +13,16 @@ import { policyFields, restoreCheckpoint } from './checkpoints.ts';
 import { createCommitter, type Committer } from './committer.ts';
 import type { TrainerDeps, TrainerEnd } from './deps.ts';
 import { learnerRecord, parameterDifferences, recordedLearner } from './learner-record.ts';
+import { createListening } from './listening.ts';
 import { createLiveness } from './liveness.ts';
 import { live, type Life } from './live.ts';
+import { explainFence, newOwner, openOwned, type Owner } from './ownership.ts';
 import { recoverRun, type Recovered } from './recover.ts';
 import { restoreRequests } from './restore-requests.ts';
 import { createRolloutFeed, type RolloutFeed } from './rollout-feed.ts';
 import { assertWorkerSettings, differences, settingsOf, settingsRecord } from './settings.ts';
 import { createWake, type Wake } from './wake.ts';
+import { createWorkerClocks } from './worker-clocks.ts';
 
 /** What a trainer is given. Its learner may still be loading while the ledger is read. */
 export type TrainerOptions = Omit<TrainerDeps, 'learner'> & { readonly learner: Learner | Promise<Learner> };
@@ -26,7 +30,8 @@ export type TrainerOptions = Omit<TrainerDeps, 'learner'> & { readonly learner: 
 /** Runs the trainer until its steps are done or `signal` aborts. Rejects when it is fenced, or cannot go on. */
 export async function runTrainer(deps: TrainerOptions, signal: AbortSignal): Promise<TrainerEnd> {
   deps.report({ state: 'starting', detail: 'reading the ledger', figures: {} });
-  const writer = await deps.openWriter();
+  const ownership = { ...deps, owner: deps.owner ?? newOwner(randomUUID()) };
+  const writer = await openOwned(ownership);
   const wake = createWake();
   const stop = (): void => {
     wake.now();
@@ -34,9 +39,11 @@ export async function runTrainer(deps: TrainerOptions, signal: AbortSignal): Pro
   signal.addEventListener('abort', stop);
   let feed: RolloutFeed | undefined;
   try {
-    const life = await bringUp(deps, writer, wake);
+    const life = await bringUp(ownership, writer, wake);
     feed = life.feed;
     return await live(life, signal);
+  } catch (error) {
+    throw await explainFence(ownership, error);
   } finally {
     signal.removeEventListener('abort', stop);
     await feed?.close();
@@ -44,10 +51,10 @@ export async function runTrainer(deps: TrainerOptions, signal: AbortSignal): Pro
   }
 }
 
-async function bringUp(options: TrainerOptions, writer: TransactionalWriter, wake: Wake): Promise<Life> {
+async function bringUp(options: TrainerOptions & { readonly owner: Owner }, writer: TransactionalWriter, wake: Wake): Promise<Life> {
   const recovered = await recoverRun({ ...options, ...startsOf(options) });
   const { state } = recovered;
-  const deps: TrainerDeps = { ...options, learner: await options.learner };
+  const deps = { ...options, learner: await options.learner };
   if (state.finished !== undefined) {
     throw new PlatformError(
       'RUN_FINISHED',
@@ -60,24 +67,40 @@ async function bringUp(options: TrainerOptions, writer: TransactionalWriter, wak
   const differing = [...differences(deps.settings, used), ...parameterDifferences(deps.learner.parameters, recorded)];
   if (differing.length > 0) deps.logger.warn({ differing }, 'the run was started with other settings; it goes on with those');
   const questions = await deps.questions(used.dataset, used.seed);
-  const author = { runId: deps.runId, producer: deps.producer, codec: deps.codec, now: () => Math.round(deps.nowMs() * 1000) };
+  const author = { runId: deps.runId, producer: deps.producer, codec: deps.codec, now: () => Math.round(deps.clock.now() * 1000) };
+  const clocks = createWorkerClocks();
+  const monotonic = (): number => deps.clock.monotonic();
   const committer = createCommitter({
-    ...deps,
-    author,
-    state,
-    settings: used,
-    questions,
-    writer,
-    offsetsGroup: deps.groups.trainer,
-    start: recovered.start,
+    ...{ ...deps, author, state, settings: used, questions, writer, start: recovered.start },
+    ...{ offsetsGroup: deps.groups.trainer, claim: deps.owner.id },
+    ...{ nowMs: monotonic, workerNow: (workerId, nowMs) => clocks.read(workerId, nowMs) },
   });
   if (state.started === undefined) await beginRun({ ...deps, settings: used }, recovered, committer);
   else await deps.learner.restore(await restoreCheckpoint(deps, state, recovered.start.policies), recorded);
   const notice = tellMissing(deps, recovered, restoreRequests(state, { producer: deps.producer, settings: used, questions }));
   const liveness = createLiveness({ silenceMs: used.silenceMs });
-  const feed = createRolloutFeed({ ...deps, state, liveness, now: deps.nowMs, onFolded: wake.now, onError: wake.fail });
+  const listening = createListening({
+    ...{ log: deps.log, positions: state.rolloutPositions, monotonic, silenceMs: used.silenceMs },
+    onInterrupted: (nowMs) => {
+      liveness.live(nowMs);
+    },
+  });
+  const signs = {
+    heard(workerId: string, timestampMs: number): void {
+      liveness.heard(workerId, listening.now());
+      clocks.note(workerId, timestampMs, deps.clock.monotonic());
+    },
+    live(): void {
+      liveness.live(listening.now());
+    },
+  };
+  const onFolded = (): void => {
+    listening.folded();
+    wake.now();
+  };
+  const feed = createRolloutFeed({ ...deps, state, signs, onFolded, onError: wake.fail });
   await feed.start();
-  return { ...deps, state, used, notice, committer, writer, feed, liveness, wake };
+  return { ...deps, state, used, notice, committer, writer, feed, liveness, listening, wake };
 }
 
 const startsOf = ({ index, offsets, groups }: TrainerOptions) =>

@@ -1,14 +1,17 @@
 // The trainer of one run: the learner of the tensor backend in its own thread, one transactional writer.
+import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Architecture } from '../../streams/core/learning.ts';
 import { isPlatformError } from '../../streams/core/errors.ts';
 import { rolloutView } from '../../streams/run/rollout-view.ts';
 import { loadTrainingQuestions } from '../../consumers/trainer/questions.ts';
+import { newOwner } from '../../consumers/trainer/ownership.ts';
 import type { RunSettings } from '../../consumers/trainer/settings.ts';
 import { runTrainer } from '../../consumers/trainer/trainer.ts';
 import { RANKER_WIDTH } from '../../producers/rollouts/policies/ranker/features.ts';
 import type { Config } from '../config/descriptors.ts';
 import { workerSettingsOf } from '../config/learning.ts';
+import { systemClock } from '../lifecycle/clock.ts';
 import { createLearner } from '../tfjs/learner.ts';
 import { connectLog, groupsOf } from './connections.ts';
 import { throughOutages } from './outages.ts';
@@ -58,15 +61,17 @@ export function trainerRole(options: TrainerArguments): RoleMain {
     learner.catch(() => undefined);
     const reader = log.kafka.reader();
     const groups = groupsOf(config.namespace);
+    const producer = `trainer-${hostname()}-${process.pid}`;
     try {
       const deps = {
         ...{ runId: run, architecture, learner, logger, metrics, reach },
-        producer: `trainer-${hostname()}-${process.pid}`,
+        producer,
         settings: settingsOf(config, options),
         log: reader,
         events: log.events,
         rollouts: log.eventsThrough({ view: rolloutView }),
         codec: log.codec,
+        owner: newOwner(`${producer}-${randomUUID()}`),
         openWriter: () => log.kafka.transactional(groups.trainer(run), reach),
         offsets: log.kafka.offsets,
         index: log.kafka.runs,
@@ -75,7 +80,7 @@ export function trainerRole(options: TrainerArguments): RoleMain {
         weights: fileWeights(config.dataDir),
         snapshots: fileSnapshots(config.dataDir, run),
         questions: (dataset: string, seed: number) => loadTrainingQuestions({ log: reader, events: log.events }, dataset, seed),
-        nowMs: Date.now,
+        clock: systemClock,
       };
       // A trainer takes all that it is from the log: after an outage it begins as another one would.
       let began = false;

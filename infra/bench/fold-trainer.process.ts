@@ -36,6 +36,7 @@ async function fold({ brokers, topic }: FoldJob): Promise<FoldMeasure> {
   let ready = 0;
   const watch = createWatch(topic.records);
   const log = connection.reader();
+  const liveness = createLiveness({ silenceMs: 60_000 });
   const feed = createRolloutFeed({
     state,
     log: {
@@ -51,9 +52,13 @@ async function fold({ brokers, topic }: FoldJob): Promise<FoldMeasure> {
         }),
     },
     rollouts: events,
-    liveness: createLiveness({ silenceMs: 60_000 }),
+    signs: {
+      heard(workerId) {
+        liveness.heard(workerId, performance.now());
+      },
+      live: () => undefined,
+    },
     metrics: createMetrics('bench'),
-    now: Date.now,
     onFolded() {
       for (const id of state.decided) {
         ready += 1;

@@ -2,10 +2,12 @@
 //
 // - Exactly once among writers with the same transactional id: opening one fences every writer before it, whose next call
 //   then fails with PRODUCER_FENCED and of whose open transaction nothing becomes visible.
-// - A call that fails with KAFKA_UNAVAILABLE may or may not have happened. The caller reads the log to find out; that
-//   read does not end before the outcome is decided. The producer is then beyond use (kafkajs keeps it in COMMITTING for
-//   ever), and the next call only replaces it and fails likewise, saying that the log must be read once more: a writer
-//   that took over in between is thereby either seen in that read, or fenced by us before it could write.
+// - PRODUCER_FENCED does not prove that another writer exists: the broker answers the same when it has aborted a
+//   transaction for its age, as it does when this process was frozen. Only the log tells the two apart.
+// - A call that fails with KAFKA_UNAVAILABLE may or may not have happened. The caller opens another writer and reads the
+//   log to find out.
+// - A writer whose call failed never writes again. It does not open a producer anew by itself: that would fence a writer
+//   that rightly took over.
 // - A crash in the middle leaves an open transaction, which the next writer of the id aborts when it opens.
 import type { Kafka } from 'kafkajs';
 import { inStep, reachNothing, type ReachPoint } from '../../streams/core/crash-points.ts';
@@ -33,7 +35,10 @@ const OFFSETS_AGAIN = new Set([
 export interface RecordTransactionWriter {
   commit(
     records: readonly Outgoing[],
-    offsets?: { readonly group: string; readonly positions: readonly (Omit<Position, 'topic'> & { readonly topic: string })[] },
+    offsets?: {
+      readonly group: string;
+      readonly positions: readonly (Omit<Position, 'topic'> & { readonly topic: string; readonly metadata?: string })[];
+    },
   ): Promise<readonly Placed[]>;
   close(): ReturnType<TransactionalWriter['close']>;
 }
@@ -47,11 +52,7 @@ export interface TransactionalOptions {
 }
 
 type Work = Parameters<RecordTransactionWriter['commit']>;
-type State =
-  | { readonly kind: 'open'; readonly producer: RecordProducer }
-  | { readonly kind: 'broken' }
-  | { readonly kind: 'fenced' }
-  | { readonly kind: 'closed' };
+type State = { readonly kind: 'open'; readonly producer: RecordProducer } | { readonly kind: 'over'; readonly error: PlatformError };
 
 /** Fences the writers before it. Throws KAFKA_UNAVAILABLE when no broker answered within 30 s. */
 export async function openTransactionalWriter(options: TransactionalOptions): Promise<RecordTransactionWriter> {
@@ -61,34 +62,18 @@ export async function openTransactionalWriter(options: TransactionalOptions): Pr
   let queue: Promise<unknown> = Promise.resolve();
 
   async function commit(...work: Work): Promise<readonly Placed[]> {
-    if (state.kind === 'closed') throw new PlatformError('KAFKA_UNAVAILABLE', `${doing}: the writer is closed`);
-    if (state.kind === 'fenced') throw fenceError();
-    if (state.kind === 'broken') {
-      state = { kind: 'open', producer: await openProducer(options) };
-      throw new PlatformError(
-        'KAFKA_UNAVAILABLE',
-        `${doing}: the writer was replaced after a failure. Read the log again before the next call`,
-      );
-    }
+    if (state.kind === 'over') throw state.error;
     const { producer } = state;
-    const began = Date.now();
     try {
       return await runTransaction(producer, work, reach);
-    } catch (error) {
-      // A transaction that the broker aborted for its age looks like a fence; then the log decides, too.
-      const fenced = isProducerFence(error) && Date.now() - began < TRANSACTION_TIMEOUT_MS * 0.8;
-      state = { kind: fenced ? 'fenced' : 'broken' };
-      await settledWithin(2_000, producer.disconnect());
-      if (fenced) throw fenceError(error);
+    } catch (cause) {
+      const error = errorOf(doing, cause);
+      state = { kind: 'over', error };
       options.metrics?.count('kafka_producer_recreated_total', {});
-      throw isFinal(error) ? kafkaError(doing, error) : unknownOutcome(error);
+      await settledWithin(2_000, producer.disconnect());
+      throw error;
     }
   }
-
-  const fenceError = (cause?: unknown): PlatformError =>
-    new PlatformError('PRODUCER_FENCED', `${doing}: another writer with this id took over`, { cause });
-  const unknownOutcome = (cause: unknown): PlatformError =>
-    new PlatformError('KAFKA_UNAVAILABLE', `${doing}: ${messageOf(cause)}. Whether it happened is not known: read the log`, { cause });
 
   return {
     commit(...work) {
@@ -99,13 +84,19 @@ export async function openTransactionalWriter(options: TransactionalOptions): Pr
     async close() {
       await queue;
       if (state.kind === 'open') await settledWithin(5_000, state.producer.disconnect());
-      state = { kind: 'closed' };
+      state = { kind: 'over', error: new PlatformError('KAFKA_UNAVAILABLE', `${doing}: the writer is closed`) };
     },
   };
 }
 
+function errorOf(doing: string, cause: unknown): PlatformError {
+  if (isProducerFence(cause)) return new PlatformError('PRODUCER_FENCED', `${doing}: another writer with this id took over`, { cause });
+  if (isFinal(cause)) return kafkaError(doing, cause);
+  return new PlatformError('KAFKA_UNAVAILABLE', `${doing}: ${messageOf(cause)}. Whether it happened is not known: read the log`, { cause });
+}
+
 async function openProducer(options: TransactionalOptions): Promise<RecordProducer> {
-  const deadline = Date.now() + OPEN_TIMEOUT_MS;
+  const deadline = performance.now() + OPEN_TIMEOUT_MS;
   for (let attempt = 0; ; attempt += 1) {
     const producer = createRecordProducer(options.kafka, { id: options.transactionalId, timeoutMs: TRANSACTION_TIMEOUT_MS });
     try {
@@ -115,7 +106,8 @@ async function openProducer(options: TransactionalOptions): Promise<RecordProduc
       return producer;
     } catch (error) {
       await settledWithin(2_000, producer.disconnect());
-      if (isFinal(error) || Date.now() >= deadline) throw kafkaError(`opening the transactional writer ${options.transactionalId}`, error);
+      if (isFinal(error) || performance.now() >= deadline)
+        throw kafkaError(`opening the transactional writer ${options.transactionalId}`, error);
       if (attempt === 0) options.logger.warn({ error: messageOf(error) }, 'opening a transactional writer failed, trying again');
       await pause(backoffMs(attempt));
     }
@@ -147,15 +139,15 @@ async function sendOffsets(transaction: RecordTransaction, offsets: NonNullable<
     topic,
     partitions: offsets.positions
       .filter((position) => position.topic === topic)
-      .map(({ partition, offset }) => ({ partition, offset: String(offset) })),
+      .map(({ partition, offset, metadata = '' }) => ({ partition, offset: String(offset), metadata })),
   }));
-  const deadline = Date.now() + OFFSETS_TIMEOUT_MS;
+  const deadline = performance.now() + OFFSETS_TIMEOUT_MS;
   for (let waitMs = 3; ; waitMs = Math.min(500, waitMs * 2)) {
     try {
       await transaction.sendOffsets({ consumerGroupId: offsets.group, topics });
       return;
     } catch (error) {
-      if (!OFFSETS_AGAIN.has(protocolType(error) ?? '') || Date.now() >= deadline) throw error;
+      if (!OFFSETS_AGAIN.has(protocolType(error) ?? '') || performance.now() >= deadline) throw error;
       await pause(waitMs);
     }
   }

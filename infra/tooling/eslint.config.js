@@ -3,6 +3,11 @@ import tseslint from 'typescript-eslint';
 
 const io = ['kafkajs', 'avsc', '@clickhouse/client', 'chdb', 'fastify', 'pino', '@tensorflow/tfjs-core', 'minisearch'];
 const why = 'The core does no IO: take a port from streams/core/ports.ts.';
+const clock = {
+  object: 'Date',
+  property: 'now',
+  message: 'It may jump. Durations and deadlines: performance.now() or clock.monotonic(). Timestamps: clock.now().',
+};
 const env = { object: 'process', property: 'env', message: 'Read configuration through infra/config.' };
 
 export default defineConfig(
@@ -26,7 +31,7 @@ export default defineConfig(
       'max-params': ['error', 3],
       'no-console': 'error',
       'no-restricted-exports': ['error', { restrictDefaultExports: { direct: true } }],
-      'no-restricted-properties': ['error', env],
+      'no-restricted-properties': ['error', env, clock],
       '@typescript-eslint/consistent-type-imports': 'error',
       '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
@@ -57,6 +62,18 @@ export default defineConfig(
     },
   },
   { files: ['infra/app/**', 'infra/cli/**', 'infra/config/**'], rules: { 'no-restricted-properties': 'off' } },
+  {
+    // the clock itself, times that people are shown, a time that a server names, and kafkajs, which reads this clock
+    files: [
+      'infra/lifecycle/clock.ts',
+      'infra/telemetry/status.ts',
+      'infra/http/{health-server,probes}.ts',
+      'infra/llm/try-once.ts',
+      'infra/kafka/kafkajs.ts',
+      'consumers/warehouse/audit-rows.ts',
+    ],
+    rules: { 'no-restricted-properties': ['error', env] },
+  },
   {
     files: ['**/*.test.ts', '**/*.contract.ts', 'infra/testing/**', 'infra/e2e/**', 'infra/tooling/**', 'infra/bench/**'],
     rules: {

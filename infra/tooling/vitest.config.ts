@@ -4,7 +4,7 @@ const root = process.cwd();
 /** What strikes processes and connections for minutes is a command of its own: npm run test:torture. */
 const torture = [
   'infra/e2e/torture/**/*.int.test.ts',
-  'infra/e2e/{crash-points,flow-control,two-of-the-same}.int.test.ts',
+  'infra/e2e/{clocks,crash-points,flow-control,two-of-the-same}.int.test.ts',
   'infra/kafka/{outage,local-cluster}.int.test.ts',
   'infra/app/role-outages.int.test.ts',
 ];

@@ -17,6 +17,7 @@ import { finished, started, turn } from '../../testing/rollout-events.ts';
 import { readFacts, type Fact, type RolloutFact, type RunFacts } from './facts.ts';
 import { judgeRun } from './oracle.ts';
 import type { ProblemKind } from './problem.ts';
+import { systemClock } from '../../lifecycle/clock.ts';
 
 const RUN = 'run-a';
 const STEPS = 12;
@@ -30,7 +31,7 @@ const settings = {
     maxTurns: 8,
     maxTokens: 1_000,
     maxWallMs: 60_000,
-    silenceMs: 3_000,
+    silenceMs: 400,
   },
 };
 const metrics = { loss: 0, approx_kl: 0, behave_kl: 0, clip_fraction: 0, capped_fraction: 0, ess: 1, entropy: 1, grad_norm: 1 };
@@ -52,7 +53,6 @@ function hashLearner(): Learner {
 }
 
 function depsOf(log: MemoryLog): TrainerDeps {
-  let now = 1_700_000_000_000;
   return {
     runId: RUN,
     producer: 'trainer/t-0',
@@ -72,7 +72,7 @@ function depsOf(log: MemoryLog): TrainerDeps {
       find: (id) => ({ question_id: id, question: 'Which?', answers: ['a'], aug_answers: [] }),
       at: (index) => ({ question_id: `q-${index % 10}`, question: 'Which?', answers: ['a'], aug_answers: [] }),
     }),
-    nowMs: () => (now += 150),
+    clock: systemClock,
     logger: silentLogger,
     metrics: noMetrics,
     report: () => undefined,
@@ -94,7 +94,8 @@ function answersTo(request: TrajectoryRequested): readonly OutgoingEvent[] {
   const key = request.group_id;
   const reward = request.group_index % 5 === 1 ? 0.5 : request.sample % 2;
   const versions = [Math.max(0, request.admitted_version - 1), request.admitted_version];
-  const own = { question_id: request.question_id };
+  // a worker of its own, so that it is silent when it says nothing more
+  const own = { question_id: request.question_id, worker_id: `w-${request.trajectory_id}` };
   const records: OutgoingEvent[] = [
     { type: 'TrajectoryStarted', key, event: started(place(0), own) },
     ...versions.map((version, i) => ({ type: 'TurnRecorded', key, event: turn(place(i + 1), version, own) }) as const),
@@ -198,9 +199,10 @@ const addDiscard = (fields: Partial<EventByType['TrajectoryDiscarded']>): RunFac
   return { ...good, training: [...good.training, { ...added, offset: last.offset + 2 }] };
 };
 
-/** The group that was admitted first among those that are settled by no step and no discard, or made so. */
+/** The first trained group with every trajectory, made one that no step has. */
 function forgotten(): RunFacts {
-  const group = trainedRow().group_id;
+  const rows = good.training.flatMap(({ read }) => (read.type === 'StepCompleted' ? read.event.trajectories : []));
+  const group = rows.find(({ group_id: id }) => rows.filter((row) => row.group_id === id).length === settings.groupSize)?.group_id;
   return {
     ...good,
     training: good.training.map((fact) =>

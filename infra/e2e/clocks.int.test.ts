@@ -1,0 +1,175 @@
+// Processes that were stopped, and clocks that are wrong: no attempt of a living worker is given up, and who owns a run is
+// what the log says.
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { DecodedEvent } from '../../schemas/codec.ts';
+import { createCodec } from '../../schemas/codec.ts';
+import type { EventTopic } from '../../schemas/generated/events.ts';
+import { connectLog, type LogConnection } from '../app/connections.ts';
+import { silentLogger } from '../testing/logger.ts';
+import type { RoleProcess } from '../testing/role-process.ts';
+import { openRolesWorld, type RolesWorld } from '../testing/roles-world.ts';
+import { command } from '../testing/up.ts';
+import { readFacts } from './torture/facts.ts';
+import { judgeRun } from './torture/oracle.ts';
+
+const SILENCE_MS = 3_000;
+const HOUR_MS = 3_600_000;
+/** The broker ends a transaction that is open for longer, and the sweep that does comes every 10 s. */
+const TRANSACTION_MS = 15_000;
+const patience = { timeout: 60_000, interval: 50 };
+const preload = `--import=${new URL('../testing/shifted-clock.mjs', import.meta.url).href}`;
+
+const shifted = (shiftMs: number, more: Readonly<Record<string, string>> = {}) => ({
+  NODE_OPTIONS: preload,
+  SHIFT_CLOCK_MS: String(shiftMs),
+  ...more,
+});
+
+describe('time', { timeout: 240_000 }, () => {
+  let world: RolesWorld;
+  let log: LogConnection;
+
+  beforeAll(async () => {
+    world = await openRolesWorld({
+      TURNSTREAM_SILENCE_MS: String(SILENCE_MS),
+      TURNSTREAM_LATENCY_MODEL: 'log-normal',
+      TURNSTREAM_LATENCY_GENERATION_MS: '400',
+      TURNSTREAM_MAX_CONCURRENT: '24',
+      TURNSTREAM_MAX_STALENESS: '8',
+    });
+    log = await connectLog({ config: world.config, clientId: 'test', logger: silentLogger });
+  }, 240_000);
+  afterEach(() => world.killRoles());
+  afterAll(async () => {
+    await log.close();
+    await world.close();
+  });
+
+  const trainerOf = (run: string) => ['trainer', '--run', run] as const;
+  const workerOf = (run: string) => ['worker', '--run', run, '--name', `worker-${run}`] as const;
+  const atStep = (step: number) => (status: { readonly figures: Readonly<Record<string, number>> }) =>
+    (status.figures['step'] ?? 0) >= step;
+  const judged = async (run: string) => judgeRun((await readFacts(log.kafka.reader(), createCodec(), run)).facts);
+
+  async function eventsOf(topic: EventTopic, run: string): Promise<readonly DecodedEvent[]> {
+    const found: DecodedEvent[] = [];
+    await log.kafka.reader().readToEnd(topic, {
+      onBatch: async ({ records }) => {
+        for (const record of records) {
+          const read = await log.events.read(record);
+          if (read.ok && read.value.event.run_id === run) found.push(read.value);
+        }
+      },
+    });
+    return found;
+  }
+
+  const expiriesOf = async (run: string) =>
+    (await eventsOf('training', run)).flatMap(({ type, event }) => (type === 'TrajectoryExpired' ? [event.reason] : []));
+
+  /** Of a run that nobody works on any more. */
+  async function isSound(run: string): Promise<void> {
+    await world.killRoles();
+    expect((await judged(run)).problems).toEqual([]);
+    expect(await command(world.env, 'ledger', 'verify', '--run', run)).toMatchObject({ code: 0 });
+  }
+
+  const pass = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+  async function newestStep(role: RoleProcess): Promise<number> {
+    return role.statuses().reduce((newest, { figures }) => Math.max(newest, figures['step'] ?? 0), 0);
+  }
+
+  it('a trainer that was stopped for longer than the silence gives up nothing', async () => {
+    const run = 'stopped';
+    await world.start({}, ...workerOf(run));
+    const trainer = await world.start({}, ...trainerOf(run));
+    await trainer.until(atStep(1));
+    for (let time = 0; time < 2; time += 1) {
+      trainer.signal('SIGSTOP');
+      await pass(2 * SILENCE_MS);
+      trainer.signal('SIGCONT');
+      await trainer.until(atStep((await newestStep(trainer)) + 2));
+    }
+    expect(await expiriesOf(run)).toEqual([]);
+    await isSound(run);
+  });
+
+  it('a worker that was killed is given up all the same', async () => {
+    const run = 'killed';
+    const worker = await world.start({}, ...workerOf(run));
+    const trainer = await world.start({}, ...trainerOf(run));
+    await trainer.until(atStep(1));
+    worker.signal('SIGKILL');
+    await world.start({}, ...workerOf(run));
+    await expect.poll(() => expiriesOf(run), patience).not.toEqual([]);
+    await trainer.until(atStep((await newestStep(trainer)) + 2));
+  });
+
+  it.each([-HOUR_MS, HOUR_MS])('a worker whose clock is wrong by %i ms loses no attempt', async (shiftMs) => {
+    const run = shiftMs < 0 ? 'behind' : 'ahead';
+    await world.start(shifted(shiftMs), ...workerOf(run));
+    const trainer = await world.start({}, ...trainerOf(run), '--steps', '4');
+    expect(await trainer.exited, trainer.output().slice(-2_000)).toEqual({ code: 0, signal: null });
+    expect(await expiriesOf(run)).toEqual([]);
+    const steps = (await eventsOf('training', run)).flatMap(({ type, event }) => (type === 'StepCompleted' ? [event] : []));
+    const queued = steps.flatMap(({ trajectories }) => trajectories.map(({ queue_ms: ms }) => ms));
+    expect(Math.max(...queued)).toBeLessThan(HOUR_MS / 2);
+    expect(Math.max(...queued)).toBeGreaterThan(0);
+    await isSound(run);
+  });
+
+  it.each([-HOUR_MS, HOUR_MS])('a clock that jumps by %i ms stalls nothing and is in no duration', async (shiftMs) => {
+    const run = shiftMs < 0 ? 'jump-back' : 'jump-ahead';
+    const jump = shifted(shiftMs, { SHIFT_CLOCK_AFTER_MS: '8000' });
+    await world.start(jump, ...workerOf(run));
+    const trainer = await world.start(jump, ...trainerOf(run));
+    await trainer.until(atStep(1));
+    await pass(9_000);
+    await trainer.until(atStep((await newestStep(trainer)) + 3));
+    expect(await expiriesOf(run)).toEqual([]);
+    const steps = (await eventsOf('training', run)).flatMap(({ type, event }) => (type === 'StepCompleted' ? [event] : []));
+    const rollouts = await eventsOf('rollouts', run);
+    const durations = [
+      ...steps.flatMap(({ wait_ms, train_ms, trajectories }) => [wait_ms, train_ms, ...trajectories.map(({ flight_ms }) => flight_ms)]),
+      ...rollouts.flatMap(({ type, event }) => (type === 'TurnRecorded' ? [event.generation_ms, event.latency_ms] : [])),
+      ...rollouts.flatMap(({ type, event }) => (type === 'TrajectoryFinished' ? [event.finished_at - event.started_at] : [])),
+    ];
+    expect(Math.min(...durations)).toBeGreaterThanOrEqual(0);
+    expect(Math.max(...durations) / 1_000).toBeLessThan(HOUR_MS / 2);
+    await isSound(run);
+  });
+
+  it.each(['trainer.commit.produce.after', 'trainer.commit.end.before'])(
+    'a trainer that was frozen at %s does not end its successor',
+    async (point) => {
+      const run = `frozen-${point.split('.')[2] ?? ''}`;
+      await world.start({}, ...workerOf(run));
+      const frozen = await world.start({ TURNSTREAM_CRASH_AT: `trainer.step.trained:2,${point}:freeze` }, ...trainerOf(run));
+      await expect.poll(() => frozen.output(), patience).toContain(`crash point ${point}: SIGSTOP`);
+      const successor = await world.start({}, ...trainerOf(run));
+      await successor.until(atStep(3));
+      await pass(TRANSACTION_MS);
+      frozen.signal('SIGCONT');
+      expect(await frozen.exited, frozen.output()).toEqual({ code: 3, signal: null });
+      expect(frozen.output()).toContain('PRODUCER_FENCED');
+      await successor.until(atStep((await newestStep(successor)) + 3));
+      successor.signal('SIGTERM');
+      expect(await successor.exited, successor.output()).toEqual({ code: 143, signal: null });
+      await isSound(run);
+    },
+  );
+
+  it('a trainer that was frozen in a transaction for longer than it may be open goes on when nobody took over', async () => {
+    const run = 'aged';
+    const point = 'trainer.commit.produce.after';
+    await world.start({}, ...workerOf(run));
+    const frozen = await world.start({ TURNSTREAM_CRASH_AT: `trainer.step.trained:2,${point}:freeze` }, ...trainerOf(run));
+    await expect.poll(() => frozen.output(), patience).toContain(`crash point ${point}: SIGSTOP`);
+    await pass(TRANSACTION_MS + 11_000);
+    frozen.signal('SIGCONT');
+    await frozen.until(atStep(4));
+    expect(await expiriesOf(run)).toEqual([]);
+    await isSound(run);
+  });
+});
