@@ -89,7 +89,8 @@ describe('turnstream warehouse rebuild', { timeout: 300_000 }, () => {
   it('does what the guide to backups says', async () => {
     const lines = readFileSync(join('infra', 'docs', 'guides', 'backups.md'), 'utf8').split('\n');
     const commands = lines.filter((line) => line.startsWith('npx turnstream ')).map((line) => line.split(' ').slice(2));
-    expect(commands.map((words) => words.join(' '))).toEqual(['warehouse rebuild', 'audit', 'ledger verify']);
+    const all = ['warehouse rebuild', 'warehouse mend', 'warehouse mend --yes', 'audit', 'ledger verify'];
+    expect(commands.map((words) => words.join(' '))).toEqual(all);
     for (const words of commands) expect(await command(env, ...words), words.join(' ')).toMatchObject({ code: 0, error: '' });
   });
 

@@ -5,6 +5,8 @@ export interface Position {
   readonly write: (name: string) => string;
   /** Left to the sweep that is a command: what CI has in another form. */
   readonly rare?: true;
+  /** Gives the name to something of the statement's own, which it may be unless the engine has a function of that name. */
+  readonly declares?: true;
 }
 
 const text = (name: string): string => `'${name.replace(/[\\']/g, '\\$&')}'`;
@@ -15,7 +17,11 @@ export const functionPositions: readonly Position[] = [
   { position: 'call', write: (n) => `select ${name(n)}('/etc/passwd')` },
   { position: 'bare name', write: (n) => `select ${name(n)}`, rare: true },
   { position: 'higher-order argument', write: (n) => `select arrayMap(${name(n)}, ['/etc/passwd'])` },
-  { position: 'alias declared elsewhere', write: (n) => `select (select 1 as ${name(n)}), arrayMap(${name(n)}, ['/etc/passwd'])` },
+  {
+    position: 'alias declared elsewhere',
+    write: (n) => `select (select 1 as ${name(n)}), arrayMap(${name(n)}, ['/etc/passwd'])`,
+    declares: true,
+  },
   { position: 'call in upper case', write: (n) => `select ${name(n.toUpperCase())}('/etc/passwd')`, rare: true },
   { position: 'call in lower case', write: (n) => `select ${name(n.toLowerCase())}('/etc/passwd')`, rare: true },
   { position: 'call without arguments', write: (n) => `select "${n}"()`, rare: true },
@@ -29,15 +35,31 @@ export const functionPositions: readonly Position[] = [
   { position: 'fold', write: (n) => `select arrayFold(${name(n)}, ['/etc/passwd'], '')`, rare: true },
   { position: 'map', write: (n) => `select mapApply(${name(n)}, map('a', '/etc/passwd'))`, rare: true },
   { position: 'alias of the name', write: (n) => `with ${name(n)} as f select arrayMap(f, ['/etc/passwd'])`, rare: true },
-  { position: 'column of a subquery', write: (n) => `select arrayMap(${name(n)}, ['a']) from (select 1 as ${name(n)})`, rare: true },
+  {
+    position: 'column of a subquery',
+    write: (n) => `select arrayMap(${name(n)}, ['a']) from (select 1 as ${name(n)})`,
+    rare: true,
+    declares: true,
+  },
   {
     position: 'parameter of another lambda',
     write: (n) => `select arrayMap(${name(n)} -> 1, [1]), arrayMap(${name(n)}, ['a'])`,
     rare: true,
+    declares: true,
   },
-  { position: 'query of WITH', write: (n) => `with ${name(n)} as (select 1) select arrayMap(${name(n)}, ['a'])`, rare: true },
-  { position: 'alias of a table', write: (n) => `select arrayMap(${name(n)}, ['a']) from steps as ${name(n)}`, rare: true },
-  { position: 'alias of a column', write: (n) => `select arrayMap(${name(n)}, ['a']) from (select 1) as t(${name(n)})`, rare: true },
+  {
+    position: 'query of WITH',
+    write: (n) => `with ${name(n)} as (select 1) select arrayMap(${name(n)}, ['a'])`,
+    rare: true,
+    declares: true,
+  },
+  { position: 'alias of a table', write: (n) => `select arrayMap(${name(n)}, ['a']) from steps as ${name(n)}`, rare: true, declares: true },
+  {
+    position: 'alias of a column',
+    write: (n) => `select arrayMap(${name(n)}, ['a']) from (select 1) as t(${name(n)})`,
+    rare: true,
+    declares: true,
+  },
   { position: 'inside of a lambda', write: (n) => `select arrayMap(x -> ${name(n)}(x), ['/etc/passwd'])`, rare: true },
   { position: 'lambda of WITH', write: (n) => `with (x -> ${name(n)}(x)) as f select f('/etc/passwd')`, rare: true },
   { position: 'right of IN', write: (n) => `select 'a' in ${name(n)}`, rare: true },
@@ -70,7 +92,7 @@ export const namedInText: readonly Position[] = [
 
 export const namedInTypes: readonly Position[] = [
   { position: 'initializeAggregation', write: (n) => `select initializeAggregation(${text(n)}, 1)`, rare: true },
-  { position: 'a type of state', write: (n) => `select CAST('' as AggregateFunction(${n}, String))`, rare: true },
+  { position: 'a type of state', write: (n) => `select CAST('' as AggregateFunction(${n}, String))` },
 ];
 
 export const tableFunctionPositions: readonly Position[] = [

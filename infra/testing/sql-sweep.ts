@@ -27,7 +27,8 @@ interface Sweep {
   readonly every?: number;
 }
 
-const FUNCTIONS = 'select name from system.functions union distinct select name from system.table_functions';
+const FUNCTIONS = 'select name from system.functions';
+const TABLE_FUNCTIONS = 'select name from system.table_functions where lower(name) not in (select lower(name) from system.functions)';
 const COLLATIONS =
   "select name from system.collations union all select arrayJoin(['de@collation=phonebook', '../de', 'de_DE', '']) as name";
 const COMBINED = `select arrayJoin([concat(name, suffix), concat(name, suffix, 'If')]) as name from
@@ -40,6 +41,12 @@ const sweeps: readonly Sweep[] = [
   { kind: 'functions in texts', names: FUNCTIONS, positions: positions.namedInText, isListed: isAllowedAggregate, every: 8 },
   { kind: 'functions in types', names: FUNCTIONS, positions: positions.namedInTypes, isListed: () => false, every: 8 },
   { kind: 'combinators', names: COMBINED, positions: positions.aggregatePositions, isListed: isAllowedFunction, every: 8 },
+  {
+    kind: 'table functions as functions',
+    names: TABLE_FUNCTIONS,
+    positions: positions.functionPositions.filter(({ declares }) => declares !== true),
+    isListed: (name) => isAllowedFunction(name) || isAllowedTableFunction(name),
+  },
   {
     kind: 'table functions',
     names: 'select name from system.table_functions',

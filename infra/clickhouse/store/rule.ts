@@ -39,8 +39,8 @@ const localEngineNames: ReadonlySet<string> = new Set(localEngines.map((name) =>
 const CLIENT_WORDS = ['infile', 'outfile', 'backup', 'restore'];
 /** A function and a table function; as a function its first argument is a pattern with braces, which no format has. */
 const PATTERN_FUNCTION = 'format';
-/** A table function that takes rows as tuples. */
-const ROWS_FUNCTION = 'values';
+/** Table functions that take rows as tuples; the second is what the formatter makes of VALUES in the place of a table. */
+const ROWS_FUNCTIONS: ReadonlySet<string> = new Set(['values', 'sqlstandardvalues']);
 
 const isPlain = (name: string): boolean => /^[A-Za-z_]\w*$/.test(name);
 const alternatives = (names: Iterable<string>): string => [...names].join('|');
@@ -99,7 +99,7 @@ function nameOf(sql: string, token: Token): string {
 function isRefusedCall(sql: string, all: readonly Token[], at: number): boolean {
   if (textOf(sql, all[at + 1]) !== '(') return false;
   const name = textOf(sql, all[at]).toLowerCase();
-  if (name === ROWS_FUNCTION) return !beginsWithTuple(sql, all, at);
+  if (ROWS_FUNCTIONS.has(name)) return !beginsWithTuple(sql, all, at);
   return name !== PATTERN_FUNCTION || !hasPattern(sql, all, at);
 }
 
