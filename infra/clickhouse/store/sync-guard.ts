@@ -10,8 +10,8 @@ export interface SyncGuard {
   close(): void;
 }
 
-/** For a statement without a limit of its own. */
-const LONGEST_MS = 30_000;
+/** Whatever its own limit is: nobody else is answered meanwhile. */
+const LONGEST_MS = 8_000;
 const TICK_MS = 500;
 const SHAPE_BYTES = 1_000;
 

@@ -36,7 +36,7 @@ export interface Needless {
   readonly turnsUnused: number;
 }
 
-/** died: nothing came of it after it was given up. broken: it ended in a way that cannot count. outage: the log could not be reached. */
+/** died: its worker was struck, and nothing came of it afterwards. broken: it ended in a way that cannot count. outage: the log could not be reached. */
 export const expiryCauses = ['died', 'broken', 'struck', 'outage', 'overdue', 'needless'] as const;
 export type ExpiryCause = (typeof expiryCauses)[number];
 
@@ -65,7 +65,7 @@ export function checkNeedless(of: Case, witness: Witness): readonly Problem[] {
     'needless',
     needless.map(({ name, reason, silentMs, atMs }) => {
       const silence = Number.isFinite(silentMs) ? `its last sign was ${Math.round(silentMs)} ms old` : 'it had not begun';
-      return `attempt ${name} was given up as ${reason} at ${Math.round(atMs)} ms and went on: ${silence}, and its worker was not struck`;
+      return `attempt ${name} was given up as ${reason} at ${Math.round(atMs)} ms: ${silence}, and its worker was not struck`;
     }),
   );
 }
@@ -119,7 +119,7 @@ function causeOf(of: Case, { event }: Expired, found: Found): ExpiryCause {
   const attempt = of.histories.get(event.trajectory_id)?.attempts.get(event.attempt);
   if (attempt?.end !== undefined && !isWhole(attempt)) return 'broken';
   if (of.touched.has(event.group_id)) return 'struck';
-  if (!found.lived) return 'died';
+  if (!found.lived && wasStruck(found, ['worker'])) return 'died';
   return event.reason === 'wall_clock' && ranTooLong(of, event, found) ? 'overdue' : causeOfSilence(found);
 }
 

@@ -59,6 +59,7 @@ const cancelled: EndPart = {
   ...{ turns: 0, toolCalls: 0, tokens: 0, flightMs: 0 },
 };
 const strike = (kind: string, target: string, [fromMs, toMs]: readonly [number, number]): StrikeSpan => ({ kind, target, fromMs, toMs });
+const killed = strike('kill', 'worker', [55_500, 55_500]);
 
 describe('an attempt that was given up', () => {
   it.each<readonly [string, Story]>([
@@ -73,14 +74,16 @@ describe('an attempt that was given up', () => {
       { heartbeats: alive, strikes: [strike('kill', 'broker', [57_000, 57_000])] },
     ],
     ['as out of time, before its time was over', { reason: 'wall_clock', heartbeats: alive }],
+    ['with nothing to come of it, although nobody struck its worker', { heartbeats: [51_000, 55_000] }],
+    ['as a lost claim, although nobody struck its worker', { reason: 'lost_claim', records: [] }],
     ['before it began', { reason: 'lost_claim', records: [recordAt(65_000)] }],
   ])('is needless: %s', (_why, story) => {
     expect(judged(story)).toEqual({ cause: 'needless', needless: 1 });
   });
 
   it.each<readonly [string, string, Story]>([
-    ['its worker has died', 'died', { heartbeats: [51_000, 55_000] }],
-    ['its claim was lost', 'died', { reason: 'lost_claim', records: [] }],
+    ['its worker has died', 'died', { heartbeats: [51_000, 55_000], strikes: [killed] }],
+    ['its claim was lost', 'died', { reason: 'lost_claim', records: [], strikes: [killed] }],
     ['it had ended badly', 'broken', { reason: 'unusable', records: [recordAt(50_000), recordAt(51_000, cancelled)], heartbeats: alive }],
     ['its worker was frozen', 'struck', { heartbeats: hung, strikes: [strike('freeze', 'worker', [51_000, 74_000])] }],
     ['its worker was cut off', 'struck', { heartbeats: hung, strikes: [strike('cut', 'worker', [52_000, 58_000])] }],
