@@ -78,7 +78,7 @@ async function measure(mode: Mode, seed: number, forMs: number): Promise<Figures
   const ended = new Promise<unknown>((resolve) => child.once('exit', resolve));
   try {
     const services = await servicesOf(home.dir, child);
-    return await readFigures(services, { mode, seed, forMs, child });
+    return await readFigures(services, { mode, seed, forMs, child, dataDir: home.dir });
   } finally {
     child.kill('SIGINT');
     await ended;
@@ -119,12 +119,14 @@ interface Measured {
   readonly seed: number;
   readonly forMs: number;
   readonly child: ChildProcess;
+  /** Has the password of the store. */
+  readonly dataDir: string;
 }
 
 /** Lets it run for as long as asked, counted from the first record of the run, and reads the tables up to that moment. */
-async function readFigures(services: ServicesFile, { mode, seed, forMs, child }: Measured): Promise<Figures> {
+async function readFigures(services: ServicesFile, { mode, seed, forMs, child, dataDir }: Measured): Promise<Figures> {
   const { kafkaBrokers, clickhouseUrl } = services;
-  const config = loadConfig({}, { kafkaBrokers, clickhouseUrl });
+  const config = loadConfig({}, { dataDir, kafkaBrokers, clickhouseUrl });
   const store = connectWarehouse(config, 'bench');
   try {
     const began = await firstRecord(store, mode, child);
