@@ -60,6 +60,8 @@ describe.skipIf(process.platform !== 'linux')('secrets under up (skipped where t
     up = startUp(home, ['--run', 'secrets']);
     const names = ['kafka', 'store', 'trainer', 'worker-1', 'api', 'warehouse', 'evaluator-before'];
     for (const name of names) await up.until(({ event, service }) => event === 'started' && service === name);
+    // the file with the addresses follows the event
+    await expect.poll(() => Object.keys(up?.services().processes ?? {})).toEqual(expect.arrayContaining(names));
     const { processes } = up.services();
     expect(Object.fromEntries(Object.entries(processes).map(([name, pid]) => [name, marksIn(pid)]))).toEqual({
       kafka: [],
