@@ -36,7 +36,10 @@ export interface Needless {
   readonly turnsUnused: number;
 }
 
-/** died: its worker was struck, and nothing came of it afterwards. broken: it ended in a way that cannot count. outage: the log could not be reached. */
+/**
+ * died: its worker was struck, and nothing came of it afterwards. broken: it ended in a way that cannot count. struck: a fault
+ * silenced its worker, or took what it needs. outage: the log could not be reached.
+ */
 export const expiryCauses = ['died', 'broken', 'struck', 'outage', 'overdue', 'needless'] as const;
 export type ExpiryCause = (typeof expiryCauses)[number];
 
@@ -118,9 +121,23 @@ interface Found {
 function causeOf(of: Case, { event }: Expired, found: Found): ExpiryCause {
   const attempt = of.histories.get(event.trajectory_id)?.attempts.get(event.attempt);
   if (attempt?.end !== undefined && !isWhole(attempt)) return 'broken';
-  if (of.touched.has(event.group_id)) return 'struck';
+  if (wasTaken(of, event, found)) return 'struck';
   if (!found.lived && wasStruck(found, ['worker'])) return 'died';
   return event.reason === 'wall_clock' && ranTooLong(of, event, found) ? 'overdue' : causeOfSilence(found);
+}
+
+/** A fault took its records, its request, or the answer to its worker's claim, of which the worker then does not know. */
+function wasTaken(
+  { facts, touched }: Case,
+  { group_id: group, trajectory_id: id, attempt, reason }: Expired['event'],
+  found: Found,
+): boolean {
+  if (touched.has(group)) return true;
+  if (reason === 'lost_claim') return wasStruck(found, ['broker']);
+  if (reason !== 'lost_request' && reason !== 'question_gone') return false;
+  return !facts.tasks.some(
+    ({ read: { type, event } }) => type === 'TrajectoryRequested' && event.trajectory_id === id && event.attempt === attempt,
+  );
 }
 
 function causeOfSilence(found: Found): ExpiryCause {

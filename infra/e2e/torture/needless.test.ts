@@ -87,6 +87,11 @@ describe('an attempt that was given up', () => {
     ['it had ended badly', 'broken', { reason: 'unusable', records: [recordAt(50_000), recordAt(51_000, cancelled)], heartbeats: alive }],
     ['its worker was frozen', 'struck', { heartbeats: hung, strikes: [strike('freeze', 'worker', [51_000, 74_000])] }],
     ['its worker was cut off', 'struck', { heartbeats: hung, strikes: [strike('cut', 'worker', [52_000, 58_000])] }],
+    [
+      'a broker went down with the answer to its claim',
+      'struck',
+      { reason: 'lost_claim', records: [], strikes: [strike('kill', 'broker', [52_000, 52_000])] },
+    ],
     ['its time was over', 'overdue', { reason: 'wall_clock', records: [recordAt(20_000)], heartbeats: alive }],
   ])('is not needless: %s', (_why, cause, story) => {
     expect(judged(story)).toEqual({ cause, needless: 0 });
