@@ -46,7 +46,7 @@ describe('the document', () => {
     const paths = Object.values(body['paths'] as Record<string, Record<string, { operationId: string }>>);
     const names = paths.flatMap((item) => Object.values(item).map(({ operationId }) => operationId));
     expect(new Set(names).size).toBe(names.length);
-    expect(names).toEqual(expect.arrayContaining(['getRuns', 'getRunsByRunSteps', 'postSql']));
+    expect(names).toEqual(expect.arrayContaining(['listRuns', 'listSteps', 'getStep', 'runSql', 'registerSchema']));
     expect(names.filter((name) => !/^[a-z]+[a-zA-Z0-9]+$/.test(name))).toEqual([]);
   });
 
@@ -137,13 +137,22 @@ describe('bad requests', () => {
     ['/v1/runs/a/questions?outcome=sometimes', 'outcome'],
     ['/v1/live?type=Nothing', 'type'],
     ['/v1/live?run=Not_A_Slug', 'run'],
-    ['/v1/runs?cursor=nonsense', 'cursor'],
-    [`/v1/runs?cursor=${encodeCursor([1, 'a'])}`, 'cursor'],
-    [`/v1/runs/a/steps?cursor=${encodeCursor(['a'])}`, 'cursor'],
+    ['/v1/runs?cursor=no%20cursor', 'cursor'],
+    ['/v1/runs/a/steps?fields=', 'fields'],
   ])('%s names %s', async (url, parameter) => {
     const { status, body } = await get(shared, url);
     expect({ status, code: body['code'] }).toEqual({ status: 400, code: 'REQUEST_INVALID' });
     expect(body['detail']).toContain(parameter);
+    expect(store.asked).toEqual([]);
+  });
+
+  it.each([
+    '/v1/runs?cursor=nonsense',
+    `/v1/runs?cursor=${encodeCursor('tag', ['a', 'b'])}`,
+    `/v1/runs/a/steps?cursor=${encodeCursor('tag', [1])}`,
+    `/v1/runs/a/steps?cursor=${encodeCursor('tag', ['a'])}`,
+  ])('%s is no cursor of this list', async (url) => {
+    expect(await get(shared, url)).toMatchObject({ status: 409, body: { code: 'CURSOR_MISMATCH' } });
     expect(store.asked).toEqual([]);
   });
 

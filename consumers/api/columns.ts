@@ -42,23 +42,37 @@ const schemas: Readonly<Record<ColumnKind, () => TSchema>> = {
 /** What the document says of a column that is only there when `fields` names it. */
 export const HEAVY = 'Only when fields names it.';
 
-/** Schema of a row. Columns are added over time, never renamed. */
-export function schemaOf(columns: Columns): TSchema {
-  return Type.Object(Object.fromEntries(Object.entries(columns).map(([name, kind]) => [name, schemas[kind]()])));
+type Properties = Record<string, TSchema>;
+
+const propertiesOf = (columns: Columns): Properties =>
+  Object.fromEntries(Object.entries(columns).map(([name, kind]) => [name, schemas[kind]()]));
+
+/** A schema that the document lists by this name, so that generated code has a type of that name. */
+export const named = (title: string, properties: Properties): TSchema => Type.Object(properties, { title });
+
+/** Schema of a row with all its columns. Columns are added over time, never renamed. */
+export const schemaOf = (name: string, columns: Columns): TSchema => named(name, propertiesOf(columns));
+
+const optional = (properties: Properties, more: object = {}): Properties =>
+  Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, Type.Optional({ ...schema, ...more })]));
+
+/** Schema of a row of a list that takes `fields`: the whole row, or the part of it that `fields` names. */
+export function rowSchemaOf(name: string, columns: Columns, heavy: Columns = {}): TSchema {
+  const light = propertiesOf(columns);
+  const others = optional(propertiesOf(heavy), { description: HEAVY });
+  const part = named(`${name}Part`, { ...optional(light), ...others });
+  return Type.Union([named(name, { ...light, ...others }), part]);
 }
 
-/** Schema of a row of a list that takes `fields`: any column may be left out. */
-export function partSchemaOf(columns: Columns, heavy: Columns = {}): TSchema {
-  const light = Object.entries(columns).map(([name, kind]) => [name, Type.Optional(schemas[kind]())] as const);
-  const others = Object.entries(heavy).map(([name, kind]) => [name, Type.Optional({ ...schemas[kind](), description: HEAVY })] as const);
-  return Type.Object(Object.fromEntries([...light, ...others]));
-}
+const nextCursor = Type.Union([Type.String(), Type.Null()], {
+  description: 'Send it as `cursor` to get the next page. Null on the last page.',
+});
 
-/** Schema of one page of a list. */
-export const pageSchema = (item: TSchema): TSchema =>
-  Type.Object({ items: Type.Array(item), next_cursor: Type.Union([Type.String(), Type.Null()]) });
+/** Schema of one page of a list; `more` is what stands beside the rows. */
+export const pageSchema = (name: string, item: TSchema, more: Properties = {}): TSchema =>
+  named(`${name}Page`, { items: Type.Array(item), next_cursor: nextCursor, ...more });
 
 /** The `response` of a route that answers 200 with this: documentation only, rows are typed by their readers. */
 export const answers = (schema: TSchema, description = 'Found.'): { readonly 200: TUnsafe } => ({
-  200: Type.Unsafe({ ...schema, description }),
+  200: Type.Unsafe({ ...schema, 'x-response-description': description }),
 });

@@ -1,29 +1,44 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeCursor, encodeCursor } from './cursor.ts';
+import { cursorTag, decodeCursor, encodeCursor } from './cursor.ts';
 
-const invalid = expect.objectContaining({ code: 'REQUEST_INVALID' }) as unknown;
+const foreign = expect.objectContaining({ code: 'CURSOR_MISMATCH' }) as unknown;
 
 describe('cursors', () => {
   it('come back as they were', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'grapheme' }), fc.integer(), (text, number) => {
-        expect(decodeCursor(encodeCursor([text, number]), ['string', 'number'])).toEqual([text, number]);
+      fc.property(fc.string(), fc.string({ unit: 'grapheme' }), fc.maxSafeInteger(), (tag, text, number) => {
+        expect(decodeCursor(encodeCursor(tag, [text, number]), ['String', 'Int64'])).toEqual({ tag, key: [text, number] });
       }),
     );
   });
 
-  it('of another list are refused', () => {
-    expect(() => decodeCursor(encodeCursor(['a']), ['number'])).toThrow(invalid);
-    expect(() => decodeCursor(encodeCursor(['a', 1]), ['string'])).toThrow(invalid);
-    expect(() => decodeCursor(Buffer.from('{"length":1,"0":"a"}').toString('base64url'), ['string'])).toThrow(invalid);
+  it('of a list with another key are refused', () => {
+    expect(() => decodeCursor(encodeCursor('t', ['a']), ['Int32'])).toThrow(foreign);
+    expect(() => decodeCursor(encodeCursor('t', ['a', 1]), ['String'])).toThrow(foreign);
+    expect(() => decodeCursor(encodeCursor('t', [2 ** 31]), ['Int32'])).toThrow(foreign);
+    expect(() => decodeCursor(encodeCursor('t', [1.5]), ['Int64'])).toThrow(foreign);
+    expect(() => decodeCursor(encodeCursor('t', ['yesterday']), ['time'])).toThrow(foreign);
+    expect(() => decodeCursor(Buffer.from('[1,"a"]').toString('base64url'), ['String'])).toThrow(foreign);
+    expect(() => decodeCursor(Buffer.from('{"length":1,"0":"a"}').toString('base64url'), ['String'])).toThrow(foreign);
   });
 
   it('that are any text are refused, never a failure of ours', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
-        expect(() => decodeCursor(text, ['string', 'number'])).toThrow(invalid);
+        expect(() => decodeCursor(text, ['String', 'Int32'])).toThrow(foreign);
       }),
     );
+  });
+
+  it('have a tag that only equal lists share', () => {
+    expect(cursorTag(['steps', 'asc', [{ run: 'a' }]])).toBe(cursorTag(['steps', 'asc', [{ run: 'a' }]]));
+    const lists = [
+      ['steps', 'asc', { run: 'a' }],
+      ['steps', 'desc', { run: 'a' }],
+      ['steps', 'asc', { run: 'b' }],
+      ['costs', 'asc', { run: 'a' }],
+    ];
+    expect(new Set(lists.map(cursorTag)).size).toBe(lists.length);
   });
 });

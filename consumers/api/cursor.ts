@@ -1,22 +1,53 @@
-// Where a page ended: base64url of the JSON array of the last row's sort key. Opaque to clients; rows that come in between
-// two pages neither shift nor repeat what is to come.
+// Where a page ended: base64url of the JSON array of a tag and the last row's sort key. Opaque to clients. Rows that arrive
+// between two pages neither shift nor repeat what is to come. The tag names the list and its filters, so that a cursor is
+// only good for the list that gave it out.
+import { createHash } from 'node:crypto';
 import { PlatformError } from '../../streams/core/errors.ts';
+
+/** ClickHouse types of the columns of a sort key; `time` is compared as microseconds. */
+export type KeyKind = 'String' | 'Int32' | 'Int64' | 'time';
 
 export type CursorKey = readonly (string | number)[];
 
-export const encodeCursor = (key: CursorKey): string => Buffer.from(JSON.stringify(key)).toString('base64url');
+/** The same for equal lists only; `list` is anything that JSON can carry. */
+export const cursorTag = (list: unknown): string => createHash('sha256').update(JSON.stringify(list)).digest('base64url').slice(0, 11);
 
-/** Throws REQUEST_INVALID when the cursor was not given out by a list with this key. */
-export function decodeCursor(cursor: string, kinds: readonly ('string' | 'number')[]): CursorKey {
-  const key = parse(cursor);
-  if (Array.isArray(key) && key.length === kinds.length && kinds.every((kind, index) => typeof key[index] === kind)) {
-    return key as CursorKey;
-  }
-  throw new PlatformError(
-    'REQUEST_INVALID',
-    'reading the request: query parameter cursor was not given out by this list; start without it',
-  );
+export const encodeCursor = (tag: string, key: CursorKey): string => Buffer.from(JSON.stringify([tag, ...key])).toString('base64url');
+
+export interface Cursor {
+  readonly tag: string;
+  readonly key: CursorKey;
 }
+
+/** Throws CURSOR_MISMATCH when no list with such a key gave the cursor out. */
+export function decodeCursor(cursor: string, kinds: readonly KeyKind[]): Cursor {
+  const parsed = parse(cursor);
+  if (!Array.isArray(parsed)) throw foreignCursor();
+  const [tag, ...key] = parsed as unknown[];
+  if (typeof tag !== 'string' || key.length !== kinds.length || !kinds.every((kind, index) => fits(key[index], kind))) {
+    throw foreignCursor();
+  }
+  return { tag, key: key as CursorKey };
+}
+
+function fits(value: unknown, kind: KeyKind): boolean {
+  switch (kind) {
+    case 'String':
+      return typeof value === 'string';
+    case 'time':
+      return typeof value === 'string' && !Number.isNaN(Date.parse(value));
+    case 'Int32':
+      return Number.isInteger(value) && Math.abs(Number(value)) < 2 ** 31;
+    case 'Int64':
+      return Number.isSafeInteger(value);
+  }
+}
+
+export const foreignCursor = (): PlatformError =>
+  new PlatformError(
+    'CURSOR_MISMATCH',
+    'reading the request: query parameter cursor was not given out by this list with these filters; start without it',
+  );
 
 function parse(cursor: string): unknown {
   try {

@@ -3,18 +3,15 @@
 // between two pages change neither page: the next one starts after the last row of the one before, wherever that is now.
 import { Type, type TObject, type TProperties } from 'typebox';
 import type { Store } from '../../streams/core/ports.ts';
-import { answers, pageSchema, partSchemaOf, type Columns, type RowOf } from './columns.ts';
-import { decodeCursor, encodeCursor, type CursorKey } from './cursor.ts';
-import { parseFields } from './fields.ts';
+import { answers, pageSchema, rowSchemaOf, type Columns, type RowOf } from './columns.ts';
+import { cursorTag, decodeCursor, encodeCursor, foreignCursor, type Cursor, type CursorKey, type KeyKind } from './cursor.ts';
+import { columnsToRead } from './fields.ts';
 
 /** A condition with its own bound parameters. */
 export interface Clause {
   readonly sql: string;
   readonly params: Readonly<Record<string, unknown>>;
 }
-
-/** `time` keys are compared as microseconds. */
-type KeyKind = 'String' | 'Int32' | 'Int64' | 'time';
 
 type ListKey = Readonly<Record<string, KeyKind>>;
 
@@ -37,8 +34,8 @@ export interface ListSpec<C extends Columns> {
 export interface PageRequest {
   readonly limit: number;
   readonly cursor?: string | undefined;
-  /** Names of the columns to answer with, comma separated; all but the heavy ones when left out. */
-  readonly fields?: string | undefined;
+  /** Names of the columns to answer with; all but the heavy ones when left out. */
+  readonly fields?: readonly string[] | undefined;
 }
 
 /** Rows lack the columns that `fields` left out. */
@@ -50,20 +47,26 @@ export interface Page<Row> {
 /** Query parameters of every list. */
 export const pageQuery = {
   limit: Type.Integer({ minimum: 1, maximum: 1000, default: 50, description: 'Rows of a page.' }),
-  cursor: Type.Optional(Type.String({ maxLength: 2_000, description: 'next_cursor of the page before.' })),
+  cursor: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9_-]+$',
+      maxLength: 8_000,
+      description: '`next_cursor` of the page before, from the same list with the same filters; with others it is 409.',
+    }),
+  ),
 };
 
 const fieldsQuery = (columns: Columns, heavy: Columns) => {
-  const names = Object.keys(columns).join(', ');
   const more = Object.keys(heavy).join(', ');
-  const description = `Columns to answer with, comma separated: ${names}.${more === '' ? '' : ` Only when named: ${more}.`}`;
-  return Type.Optional(Type.String({ maxLength: 2_000, description }));
+  const description = `Columns to answer with; all when left out.${more === '' ? '' : ` Only when named: ${more}.`}`;
+  const names = [...Object.keys(columns), ...Object.keys(heavy)];
+  return Type.Optional(Type.Array(Type.Enum(names), { minItems: 1, maxItems: 100, description }));
 };
 
-/** What a route of a list needs: its query parameters and its answer. */
-export const listOf = (columns: Columns, heavy: Columns = {}) => ({
+/** What a route of a list needs: its query parameters and its answer, with rows that generated code calls `name`. */
+export const listOf = (name: string, columns: Columns, heavy: Columns = {}) => ({
   query: { ...pageQuery, fields: fieldsQuery(columns, heavy) },
-  response: answers(pageSchema(partSchemaOf(columns, heavy))),
+  response: answers(pageSchema(name, rowSchemaOf(name, columns, heavy))),
 });
 
 /** Query parameters of a route; one that is not among them is refused by name instead of being dropped. */
@@ -99,10 +102,15 @@ export async function readRows<T extends object>(
 export async function readPage<C extends Columns>(
   store: Store,
   spec: ListSpec<C>,
-  request: PageRequest & { readonly where: readonly Clause[] },
+  request: PageRequest & {
+    readonly where: readonly Clause[];
+    /** What makes the list what it is, when the conditions differ from page to page. */
+    readonly identity?: unknown;
+  },
 ): Promise<Page<RowOf<C>>> {
-  const fields = parseFields(request.fields, spec.columns, spec.heavy);
-  const after = request.cursor === undefined ? undefined : afterCursor(spec, request.cursor);
+  const fields = columnsToRead(request.fields, spec.columns, spec.heavy);
+  const tag = cursorTag([spec.from, spec.key, spec.direction, request.identity ?? request.where]);
+  const after = request.cursor === undefined ? undefined : afterCursor(spec, request.cursor, tag);
   const clauses = after === undefined ? request.where : [...request.where, after];
   const names = Object.keys(spec.key);
   const read = [...new Set([...fields, ...names])];
@@ -115,7 +123,7 @@ export async function readPage<C extends Columns>(
   const last = items.at(-1);
   return {
     items: read.length === fields.length ? items : items.map((row) => only(row, fields)),
-    next_cursor: rows.length > request.limit && last !== undefined ? encodeCursor(keyOf(last, names)) : null,
+    next_cursor: rows.length > request.limit && last !== undefined ? encodeCursor(tag, keyOf(last, names)) : null,
   };
 }
 
@@ -145,16 +153,15 @@ const keyOf = (row: Readonly<Record<string, unknown>>, names: readonly string[])
     return typeof value === 'number' ? value : String(value);
   });
 
-/** The sort key of the last row that was shown; throws REQUEST_INVALID for a cursor of another list. */
-export const keyAt = (key: ListKey, cursor: string): CursorKey =>
-  decodeCursor(
-    cursor,
-    Object.values(key).map((kind) => (kind === 'Int32' || kind === 'Int64' ? 'number' : 'string')),
-  );
+/** The sort key of the last row that was shown; throws CURSOR_MISMATCH for a cursor of a list with another key. */
+export const keyAt = (key: ListKey, cursor: string): CursorKey => cursorAt(key, cursor).key;
 
-function afterCursor(spec: ListSpec<Columns>, cursor: string): Clause {
+const cursorAt = (key: ListKey, cursor: string): Cursor => decodeCursor(cursor, Object.values(key));
+
+function afterCursor(spec: ListSpec<Columns>, cursor: string, ownTag: string): Clause {
   const entries = Object.entries(spec.key);
-  const key = keyAt(spec.key, cursor);
+  const { tag, key } = cursorAt(spec.key, cursor);
+  if (tag !== ownTag) throw foreignCursor();
   const bound = entries.map(([, kind], index) =>
     kind === 'time' ? `parseDateTime64BestEffort({after_${index}:String}, 6, 'UTC')` : `{after_${index}:${kind}}`,
   );

@@ -4,40 +4,15 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import type { FastifyReply } from 'fastify';
 import { compatibilityOf } from '../../schemas/compatibility.ts';
-import { isPlatformError } from '../../streams/core/errors.ts';
+import { confluentError, noSchema, noSubject, noVersion, RegistryError } from './registry.errors.ts';
 import type { RegisteredSchema, SchemaRegistry } from '../../streams/core/ports.ts';
+import { bodyTypes, COMPATIBILITY, configBody, MEDIA_TYPE, registryAnswers, registryQuery, schemaBody } from './registry.schemas.ts';
 import { idText } from './route-kit.ts';
-
-const MEDIA_TYPE = 'application/vnd.schemaregistry.v1+json';
-const COMPATIBILITY = 'FULL_TRANSITIVE';
-
-/** An answer of 4xx in the shape that Confluent's clients read. */
-class RegistryError extends Error {
-  readonly status: number;
-  readonly errorCode: number;
-  constructor(status: number, errorCode: number, message: string) {
-    super(message);
-    this.status = status;
-    this.errorCode = errorCode;
-  }
-}
-
-const noSubject = (subject: string): RegistryError => new RegistryError(404, 40401, `Subject '${subject}' not found.`);
-const noVersion = (version: string | number): RegistryError => new RegistryError(404, 40402, `Version ${version} not found.`);
-const noSchema = (what: string): RegistryError => new RegistryError(404, 40403, `Schema ${what} not found`);
 
 const tags = ['registry'];
 const subject = Type.Object({ subject: idText });
 const subjectVersion = Type.Object({ subject: idText, version: Type.String({ pattern: '^(latest|-1|[1-9]\\d{0,8})$' }) });
 const schemaId = Type.Object({ id: Type.Integer({ minimum: 0, maximum: 2_147_483_647 }) });
-const schemaBody = Type.Object({
-  schema: Type.String({ minLength: 1, maxLength: 1_000_000 }),
-  schemaType: Type.Optional(Type.String()),
-  references: Type.Optional(Type.Array(Type.Unknown(), { maxItems: 0 })),
-});
-const configBody = Type.Object({ compatibility: Type.String() });
-/** Clients send deleted, normalize, fetchMaxId and more: those that mean nothing here are passed over. */
-const anyQuery = Type.Object({}, { additionalProperties: true });
 const write = { scope: 'write' } as const;
 const admin = { scope: 'admin' } as const;
 
@@ -55,7 +30,7 @@ interface Lookup {
 /** Mounted at /registry. */
 export const registryRoutes: FastifyPluginAsyncTypebox<{ readonly registry: SchemaRegistry }> = async (app, { registry }) => {
   app.addContentTypeParser(
-    [MEDIA_TYPE, 'application/vnd.schemaregistry+json'],
+    bodyTypes.filter((type) => type !== 'application/json'),
     { parseAs: 'string' },
     app.getDefaultJsonParser('error', 'error'),
   );
@@ -82,47 +57,118 @@ export const registryRoutes: FastifyPluginAsyncTypebox<{ readonly registry: Sche
 };
 
 function addSchemaRoutes(app: App, lookup: Lookup): void {
-  app.get('/schemas/types', { schema: { tags, summary: 'Schema types' } }, async () => ['AVRO']);
+  app.get(
+    '/schemas/types',
+    { schema: { tags, operationId: 'listSchemaTypes', summary: 'Schema types', ...registryAnswers.texts, querystring: registryQuery } },
+    async () => ['AVRO'],
+  );
   app.get(
     '/schemas/ids/:id',
-    { schema: { tags, summary: 'Schema of an id', params: schemaId, querystring: anyQuery } },
+    {
+      schema: {
+        tags,
+        operationId: 'getSchema',
+        summary: 'Schema of an id',
+        ...registryAnswers.schema,
+        params: schemaId,
+        querystring: registryQuery,
+      },
+    },
     async ({ params }) => ({ schema: await lookup.textOf(params.id) }),
   );
   app.get(
     '/schemas/ids/:id/schema',
-    { schema: { tags, summary: 'Schema of an id, bare', params: schemaId, querystring: anyQuery } },
+    {
+      schema: {
+        tags,
+        operationId: 'getSchemaText',
+        summary: 'Schema of an id, bare',
+        ...registryAnswers.avro,
+        params: schemaId,
+        querystring: registryQuery,
+      },
+    },
     async ({ params }) => JSON.parse(await lookup.textOf(params.id)) as unknown,
   );
   app.get(
     '/schemas/ids/:id/subjects',
-    { schema: { tags, summary: 'Subjects that have the schema of an id', params: schemaId, querystring: anyQuery } },
+    {
+      schema: {
+        tags,
+        operationId: 'listSubjectsOfSchema',
+        summary: 'Subjects that have the schema of an id',
+        ...registryAnswers.texts,
+        params: schemaId,
+        querystring: registryQuery,
+      },
+    },
     async ({ params }) => (await lookup.usesOf(params.id)).map((use) => use.subject),
   );
   app.get(
     '/schemas/ids/:id/versions',
-    { schema: { tags, summary: 'Versions that have the schema of an id', params: schemaId, querystring: anyQuery } },
+    {
+      schema: {
+        tags,
+        operationId: 'listVersionsOfSchema',
+        summary: 'Versions that have the schema of an id',
+        ...registryAnswers.uses,
+        params: schemaId,
+        querystring: registryQuery,
+      },
+    },
     async ({ params }) => (await lookup.usesOf(params.id)).map((use) => ({ subject: use.subject, version: use.version })),
   );
 }
 
 function addVersionRoutes(app: App, registry: SchemaRegistry, lookup: Lookup): void {
-  app.get('/subjects', { schema: { tags, summary: 'Subjects', querystring: anyQuery } }, async ({ query }) => {
-    const prefix = 'subjectPrefix' in query && typeof query.subjectPrefix === 'string' ? query.subjectPrefix : '';
-    return (await registry.subjects()).filter((name) => name.startsWith(prefix));
-  });
+  app.get(
+    '/subjects',
+    { schema: { tags, operationId: 'listSubjects', summary: 'Subjects', ...registryAnswers.texts, querystring: registryQuery } },
+    async ({ query }) => {
+      const { subjectPrefix = '' } = query;
+      return (await registry.subjects()).filter((name) => name.startsWith(subjectPrefix));
+    },
+  );
   app.get(
     '/subjects/:subject/versions',
-    { schema: { tags, summary: 'Versions of a subject', params: subject, querystring: anyQuery } },
+    {
+      schema: {
+        tags,
+        operationId: 'listSubjectVersions',
+        summary: 'Versions of a subject',
+        ...registryAnswers.numbers,
+        params: subject,
+        querystring: registryQuery,
+      },
+    },
     async ({ params }) => (await lookup.versionsOf(params.subject)).map(({ version }) => version),
   );
   app.get(
     '/subjects/:subject/versions/:version',
-    { schema: { tags, summary: 'One version of a subject', params: subjectVersion, querystring: anyQuery } },
+    {
+      schema: {
+        tags,
+        operationId: 'getSubjectVersion',
+        summary: 'One version of a subject',
+        ...registryAnswers.version,
+        params: subjectVersion,
+        querystring: registryQuery,
+      },
+    },
     async ({ params }) => lookup.versionOf(params.subject, params.version),
   );
   app.get(
     '/subjects/:subject/versions/:version/schema',
-    { schema: { tags, summary: 'Schema of one version, bare', params: subjectVersion, querystring: anyQuery } },
+    {
+      schema: {
+        tags,
+        operationId: 'getSubjectVersionText',
+        summary: 'Schema of one version, bare',
+        ...registryAnswers.avro,
+        params: subjectVersion,
+        querystring: registryQuery,
+      },
+    },
     async ({ params }) => JSON.parse((await lookup.versionOf(params.subject, params.version)).schema) as unknown,
   );
 }
@@ -130,9 +176,19 @@ function addVersionRoutes(app: App, registry: SchemaRegistry, lookup: Lookup): v
 function addWriteRoutes(app: App, registry: SchemaRegistry, lookup: Lookup): void {
   app.post(
     '/subjects/:subject',
-    { schema: { tags, summary: 'Look a schema up', params: subject, querystring: anyQuery, body: schemaBody } },
+    {
+      schema: {
+        tags,
+        operationId: 'findSchema',
+        summary: 'Look a schema up',
+        ...registryAnswers.version,
+        consumes: [...bodyTypes],
+        params: subject,
+        querystring: registryQuery,
+        body: schemaBody,
+      },
+    },
     async ({ params, body }) => {
-      assertAvro(body.schemaType);
       const found = (await lookup.versionsOf(params.subject)).find((known) => sameSchema(known.schema, body.schema));
       if (found === undefined) throw noSchema('');
       return avro(found);
@@ -140,19 +196,38 @@ function addWriteRoutes(app: App, registry: SchemaRegistry, lookup: Lookup): voi
   );
   app.post(
     '/subjects/:subject/versions',
-    { config: write, schema: { tags, summary: 'Register a version', params: subject, querystring: anyQuery, body: schemaBody } },
+    {
+      config: write,
+      schema: {
+        tags,
+        operationId: 'registerSchema',
+        summary: 'Register a version',
+        ...registryAnswers.version,
+        consumes: [...bodyTypes],
+        params: subject,
+        querystring: registryQuery,
+        body: schemaBody,
+      },
+    },
     async ({ params, body }) => {
-      assertAvro(body.schemaType);
       return avro(await registry.register(params.subject, body.schema));
     },
   );
   app.post(
     '/compatibility/subjects/:subject/versions/:version',
     {
-      schema: { tags, summary: 'Ask whether a schema would be taken', params: subjectVersion, querystring: anyQuery, body: schemaBody },
+      schema: {
+        tags,
+        operationId: 'testCompatibility',
+        summary: 'Ask whether a schema would be taken',
+        ...registryAnswers.compatibility,
+        consumes: [...bodyTypes],
+        params: subjectVersion,
+        querystring: registryQuery,
+        body: schemaBody,
+      },
     },
     async ({ params, body }) => {
-      assertAvro(body.schemaType);
       await lookup.versionOf(params.subject, params.version);
       return judge(body.schema, await registry.versions(params.subject));
     },
@@ -162,19 +237,46 @@ function addWriteRoutes(app: App, registry: SchemaRegistry, lookup: Lookup): voi
 function addConfigRoutes(app: App): void {
   for (const url of ['/config', '/config/:subject']) {
     const params = url === '/config' ? {} : { params: subject };
-    app.get(url, { schema: { tags, summary: 'Compatibility level', querystring: anyQuery, ...params } }, async () => ({
-      compatibilityLevel: COMPATIBILITY,
-    }));
+    const name = url === '/config' ? 'RegistryConfig' : 'SubjectConfig';
+    app.get(
+      url,
+      {
+        schema: {
+          tags,
+          operationId: `get${name}`,
+          summary: 'Compatibility level',
+          ...registryAnswers.level,
+          querystring: registryQuery,
+          ...params,
+        },
+      },
+      async () => ({
+        compatibilityLevel: COMPATIBILITY,
+      }),
+    );
     app.put(
       url,
-      { config: admin, schema: { tags, summary: 'Set the compatibility level, which is fixed', body: configBody, ...params } },
-      async ({ body }) => {
-        if (body.compatibility === COMPATIBILITY) return { compatibility: COMPATIBILITY };
-        throw new RegistryError(422, 42203, `Invalid compatibility level. Every subject here is ${COMPATIBILITY}.`);
+      {
+        config: admin,
+        schema: {
+          tags,
+          operationId: `set${name}`,
+          summary: 'Set the compatibility level, which is fixed',
+          ...registryAnswers.set,
+          consumes: [...bodyTypes],
+          querystring: registryQuery,
+          body: configBody,
+          ...params,
+        },
       },
+      async () => ({ compatibility: COMPATIBILITY }),
     );
   }
-  app.get('/mode', { schema: { tags, summary: 'Mode', querystring: anyQuery } }, async () => ({ mode: 'READWRITE' }));
+  app.get(
+    '/mode',
+    { schema: { tags, operationId: 'getRegistryMode', summary: 'Mode', ...registryAnswers.mode, querystring: registryQuery } },
+    async () => ({ mode: 'READWRITE' }),
+  );
 }
 
 function lookupIn(registry: SchemaRegistry): Lookup {
@@ -206,11 +308,6 @@ function lookupIn(registry: SchemaRegistry): Lookup {
 }
 
 const avro = (registered: RegisteredSchema): Registered => ({ ...registered, schemaType: 'AVRO' });
-
-function assertAvro(schemaType: string | undefined): void {
-  if (schemaType === undefined || schemaType === 'AVRO') return;
-  throw new RegistryError(422, 42201, `Invalid schema type ${schemaType}: only AVRO is taken here.`);
-}
 
 /** Every version counts, whichever was named: compatibility is transitive. */
 function judge(
@@ -244,15 +341,4 @@ function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(entries.map(([key, inner]) => [key, sorted(inner)]));
-}
-
-/** Undefined for what only our own error mapper can answer: keys, outages, bugs. */
-function confluentError(error: unknown): RegistryError | undefined {
-  if (error instanceof RegistryError) return error;
-  if (isPlatformError(error, 'SCHEMA_INVALID')) return new RegistryError(422, 42201, error.message);
-  if (isPlatformError(error, 'SCHEMA_INCOMPATIBLE')) return new RegistryError(409, 409, error.message);
-  if (isPlatformError(error, 'SCHEMA_NOT_FOUND')) return new RegistryError(404, 40403, error.message);
-  if (isPlatformError(error, 'REGISTRY_UNAVAILABLE')) return new RegistryError(503, 50003, 'The schema registry does not answer now.');
-  if (error instanceof Error && 'validation' in error) return new RegistryError(422, 42201, error.message);
-  return undefined;
 }

@@ -58,10 +58,10 @@ async function send(request: FastifyRequest, reply: FastifyReply, answer: Cached
   return reply.send(await compressed(request, reply, { ...answer, type: answer.contentType }));
 }
 
-/** Headers of an answer that can be asked about again. True when the client has it already: then there is no body. HEAD has none anyway. */
+/** Headers of an answer that can be asked about again. True when the client has it already: then there is no body. */
 function describe(request: FastifyRequest, reply: FastifyReply, { etag }: CachedAnswer): boolean {
   reply.headers({ etag, 'cache-control': 'private, no-cache', vary: 'accept-encoding' });
-  if (request.method === 'HEAD' || !holds(request.headers['if-none-match'], etag)) return false;
+  if (!holds(request.headers['if-none-match'], etag)) return false;
   reply.code(304);
   reply.removeHeader('content-length');
   reply.removeHeader('content-type');

@@ -1,6 +1,22 @@
+// The OpenAPI document: what the routes say of themselves, made into what tools want. Schemas with a title become named
+// components, parameters with a default are optional, and every operation tells its errors.
 import type { SwaggerOptions } from '@fastify/swagger';
+import { answersOf, problemComponents } from './openapi-problems.ts';
+import { createComponents, isObject, mapValues, type Components, type Json } from './openapi-schemas.ts';
 
-/** OpenAPI 3.1 of every registered route; operations without an answer of their own get the problem of RFC 9457. */
+const tags = [
+  { name: 'runs', description: 'Runs, their steps, and what each step did.' },
+  { name: 'rollouts', description: 'Groups, trajectories, turns and tool calls.' },
+  { name: 'reports', description: 'Questions about a run that take more than a list.' },
+  { name: 'questions', description: 'Questions, accepted and rejected.' },
+  { name: 'evaluations', description: 'Evaluations and their scores.' },
+  { name: 'sql', description: 'SQL over all tables.' },
+  { name: 'live', description: 'Events as they are written.' },
+  { name: 'operation', description: 'Health, metrics, and what could not be processed.' },
+  { name: 'registry', description: "Schemas, through the REST interface of Confluent's schema registry." },
+];
+
+/** OpenAPI 3.1 of every registered route that has a tag. */
 export function openapiOptions(version: string): SwaggerOptions {
   return {
     openapi: {
@@ -10,13 +26,16 @@ export function openapiOptions(version: string): SwaggerOptions {
         version,
         description:
           'Runs, steps, trajectories, turns and tool calls of asynchronous reinforcement learning, with the staleness of every token. ' +
-          'Errors are application/problem+json with a code.',
+          'Errors are application/problem+json with a code. A request that does not fit this description is 400, and names the parameter.',
+        contact: { name: 'turnstream' },
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
+      servers: [{ url: '/', description: 'Where this document came from.' }],
+      tags,
       components: {
         securitySchemes: {
-          bearer: { type: 'http', scheme: 'bearer' },
-          apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
+          bearer: { type: 'http', scheme: 'bearer', description: 'An API key.' },
+          apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'An API key.' },
         },
       },
       security: [{}, { bearer: [] }, { apiKey: [] }],
@@ -25,60 +44,34 @@ export function openapiOptions(version: string): SwaggerOptions {
   };
 }
 
-type Json = Readonly<Record<string, unknown>>;
-
-const problem: Json = {
-  description: 'The request failed.',
-  content: {
-    'application/problem+json': {
-      schema: {
-        type: 'object',
-        required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
-        properties: {
-          type: { type: 'string' },
-          title: { type: 'string' },
-          status: { type: 'integer' },
-          detail: { type: 'string' },
-          code: { type: 'string' },
-          request_id: { type: 'string' },
-          errors: {
-            type: 'array',
-            items: {
-              type: 'object',
-              required: ['parameter', 'message'],
-              properties: { parameter: { type: 'string' }, message: { type: 'string' } },
-            },
-          },
-        },
-      },
-    },
-  },
-};
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
-
-/** The document as clients see it: the default answer of every operation is a problem, and each has a name for generated code. */
-export function withProblems(document: object): object {
-  const { paths, ...rest } = document as Json;
+/** The document as clients read it. */
+export function finishDocument(document: object): object {
+  const { paths, components, ...rest } = document as Json;
   if (!isObject(paths)) return document;
-  const mapped = Object.entries(paths).map(([path, item]) => [path, isObject(item) ? withDefaults(path, item) : item]);
-  return { ...rest, paths: Object.fromEntries(mapped) as Json };
+  const made = createComponents(problemComponents.schemas);
+  const finished = mapValues(paths, (path, item) =>
+    mapValues(item, (_method, operation) => finishOperation(path, operation as Json, made)),
+  );
+  const known = isObject(components) ? components : {};
+  return { ...rest, paths: finished, components: { ...known, schemas: made.all(), responses: problemComponents.responses } };
 }
 
-/** get /v1/runs/{run}/steps is getRunsByRunSteps. */
-function operationId(method: string, path: string): string {
-  const words = path
-    .replace(/^\/v1\//, '/')
-    .replaceAll('{', 'by/')
-    .split(/[^a-zA-Z0-9]+/);
-  return method + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+function finishOperation(path: string, operation: Json, components: Components): Json {
+  const { summary, description, parameters, requestBody } = operation;
+  return {
+    ...operation,
+    description: description ?? `${String(summary)}.`,
+    ...(Array.isArray(parameters) ? { parameters: parameters.map((parameter: Json) => finishParameter(parameter, components)) } : {}),
+    ...(isObject(requestBody) ? { requestBody: { ...requestBody, content: components.ofBody(requestBody['content']) } } : {}),
+    responses: answersOf(path, operation, components),
+  };
 }
 
-function withDefaults(path: string, item: Json): Json {
-  const operations = Object.entries(item).map(([method, operation]) => {
-    if (!isObject(operation)) return [method, operation];
-    const responses = isObject(operation['responses']) ? operation['responses'] : {};
-    return [method, { operationId: operationId(method, path), ...operation, responses: { ...responses, default: problem } }];
-  });
-  return Object.fromEntries(operations) as Json;
+/** A default makes a parameter optional. A list is `a,b`; that it may be repeated as well is not in the document. */
+function finishParameter(parameter: Json, components: Components): Json {
+  const { schema } = parameter;
+  if (!isObject(schema)) return parameter;
+  const list = schema['type'] === 'array' ? { style: 'form', explode: false } : {};
+  const required = parameter['in'] === 'path' || (parameter['required'] === true && !('default' in schema));
+  return { ...parameter, ...list, required, schema: components.name(schema) };
 }

@@ -1,6 +1,7 @@
 // Health: /healthz says that the process lives, how each dependency is and what every role of the same supervisor does;
 // /readyz is 200 only when all dependencies answer and every role is ready, and else says which of them waits for what.
 import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
 import type { RoleStatus } from '../../streams/core/telemetry.ts';
 import { unreadyAmong, type ServiceHealth } from '../telemetry/health.ts';
@@ -65,11 +66,45 @@ export interface HealthSources {
 const namesDown = (dependencies: readonly ProbeReport[]): readonly string[] =>
   dependencies.filter(({ state }) => state === 'down').map(({ name }) => name);
 
+const tags = ['operation'];
+const found = (schema: object) => ({ 200: Type.Unsafe({ ...schema, 'x-response-description': 'As it is now.' }) });
+const status = { state: Type.String(), detail: Type.String() };
+
+const healthSchema = Type.Object(
+  {
+    alive: Type.Boolean(),
+    ...status,
+    figures: Type.Record(Type.String(), Type.Number()),
+    uptime_s: Type.Integer(),
+    dependencies: Type.Array(
+      Type.Object(
+        { name: Type.String(), state: Type.Enum(['up', 'down']), detail: Type.String(), ms: Type.Integer() },
+        { title: 'Dependency' },
+      ),
+    ),
+    services: Type.Array(
+      Type.Object(
+        { name: Type.String(), ...status, restarts: Type.Integer(), since: Type.String({ format: 'date-time' }) },
+        { title: 'Service' },
+      ),
+    ),
+  },
+  { title: 'Health' },
+);
+
 /** Registers /healthz, /readyz and /metrics. */
 export function addHealthRoutes(app: FastifyInstance, sources: HealthSources): void {
   app.get(
     '/healthz',
-    { config: { scope: 'public' }, schema: { tags: ['operation'], summary: 'Alive, how each dependency is, and what every role does' } },
+    {
+      config: { scope: 'public' },
+      schema: {
+        tags,
+        operationId: 'getHealth',
+        summary: 'Alive, how each dependency is, and what every role does',
+        response: found(healthSchema),
+      },
+    },
     async () => {
       const dependencies = await runProbes(sources.probes);
       const services = (sources.services?.() ?? []).map(({ sinceMs, ...service }) => ({
@@ -84,7 +119,12 @@ export function addHealthRoutes(app: FastifyInstance, sources: HealthSources): v
     '/readyz',
     {
       config: { scope: 'public' },
-      schema: { tags: ['operation'], summary: 'Whether requests can be answered and every role does its work' },
+      schema: {
+        tags,
+        operationId: 'getReadiness',
+        summary: 'Whether requests can be answered and every role does its work',
+        response: found(Type.Object({ ready: Type.Boolean() }, { title: 'Readiness' })),
+      },
     },
     async () => {
       const dependencies = await runProbes(sources.probes);
@@ -95,8 +135,14 @@ export function addHealthRoutes(app: FastifyInstance, sources: HealthSources): v
     },
   );
 
-  app.get('/metrics', { schema: { tags: ['operation'], summary: 'Prometheus metrics' } }, async (_request, reply) => {
-    reply.type('text/plain; version=0.0.4; charset=utf-8');
-    return sources.metricsText();
-  });
+  app.get(
+    '/metrics',
+    {
+      schema: { tags, operationId: 'getMetrics', summary: 'Prometheus metrics', produces: ['text/plain'], response: found(Type.String()) },
+    },
+    async (_request, reply) => {
+      reply.type('text/plain; version=0.0.4; charset=utf-8');
+      return sources.metricsText();
+    },
+  );
 }

@@ -28,9 +28,9 @@ interface Described {
   readonly unexpected?: true;
 }
 
-/** Total: anything that was thrown has an answer. */
-export function answerOf(error: unknown, requestId: string): Answer {
-  const described = describe(error);
+/** Total: anything that was thrown has an answer. `parameters` are the query parameters that the route takes. */
+export function answerOf(error: unknown, requestId: string, parameters?: readonly string[]): Answer {
+  const described = describe(error, parameters);
   const { httpStatus: status, help } = errorCodes[described.code];
   const title = help.slice(0, help.indexOf('. ') + 1 || undefined);
   return {
@@ -56,9 +56,9 @@ function retryHeaders(status: number, error: unknown): Record<string, string> {
   return { 'retry-after': String(typeof known === 'number' ? known : RETRY_SECONDS) };
 }
 
-function describe(error: unknown): Described {
+function describe(error: unknown, parameters: readonly string[] | undefined): Described {
   if (isPlatformError(error)) return describePlatform(error.code, error.message);
-  return describeFramework(error) ?? { code: 'INTERNAL', detail: errorCodes.INTERNAL.help, unexpected: true };
+  return describeFramework(error, parameters) ?? { code: 'INTERNAL', detail: errorCodes.INTERNAL.help, unexpected: true };
 }
 
 function describePlatform(code: ErrorCode, message: string): Described {
@@ -77,10 +77,11 @@ const byStatus: Readonly<Record<number, ErrorCode>> = {
 };
 
 /** Errors that fastify made itself: a validation, a body that is no JSON, a URL that cannot be decoded. */
-function describeFramework(error: unknown): Described | undefined {
+function describeFramework(error: unknown, parameters: readonly string[] | undefined): Described | undefined {
   if (!(error instanceof Error)) return undefined;
   if ('validation' in error && Array.isArray(error.validation)) {
-    return describeValidation(error.validation as readonly Violation[], 'validationContext' in error ? error.validationContext : undefined);
+    const context = 'validationContext' in error ? String(error.validationContext) : '';
+    return describeValidation(error.validation as readonly Violation[], context, context === 'querystring' ? parameters : undefined);
   }
   const status = 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : 500;
   if (status < 400 || status >= 500) return undefined;
@@ -102,9 +103,9 @@ const places: Readonly<Record<string, string>> = {
   body: 'body field',
 };
 
-function describeValidation(violations: readonly Violation[], context: unknown): Described {
-  const place = places[String(context)] ?? 'parameter';
-  const errors = violations.map((violation) => ({ parameter: parameterOf(violation), message: messageOfViolation(violation) }));
+function describeValidation(violations: readonly Violation[], context: string, known: readonly string[] | undefined): Described {
+  const place = places[context] ?? 'parameter';
+  const errors = violations.map((violation) => ({ parameter: parameterOf(violation), message: messageOfViolation(violation, known) }));
   const detail = errors.map(({ parameter, message }) => `${place} ${parameter === '' ? '(whole)' : parameter} ${message}`).join('; ');
   return { code: 'REQUEST_INVALID', detail: `reading the request: ${detail}`, errors };
 }
@@ -116,16 +117,19 @@ function parameterOf(violation: Violation): string {
   return [...path, ...(typeof last === 'string' ? [last] : [])].join('.');
 }
 
-function messageOfViolation(violation: Violation): string {
+function messageOfViolation(violation: Violation, known: readonly string[] | undefined): string {
   const { allowedValues } = violation.params;
   switch (violation.keyword) {
     case 'required':
       return 'is missing';
     case 'additionalProperties':
-      return 'is not known here';
+      return known === undefined ? 'is not known here' : `is not known here; ${knownAs(known)}`;
     case 'enum':
       return Array.isArray(allowedValues) ? `must be one of ${allowedValues.join(', ')}` : 'has another value than allowed';
     default:
       return violation.message ?? 'is not valid';
   }
 }
+
+const knownAs = (names: readonly string[]): string =>
+  names.length === 0 ? 'this route takes no query parameters' : `this route takes ${names.join(', ')}`;

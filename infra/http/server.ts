@@ -10,7 +10,8 @@ import type { Metrics } from '../../streams/core/telemetry.ts';
 import { guardAccess } from './access.ts';
 import { shapeAnswers } from './answers.ts';
 import { watchMethods, type MethodTable } from './methods.ts';
-import { openapiOptions, withProblems } from './openapi.ts';
+import { finishDocument, openapiOptions } from './openapi.ts';
+import { parametersOf, watchParameters } from './parameters.ts';
 import { answerOf } from './problem.ts';
 import { addHealthRoutes, type HealthSources } from './probes.ts';
 
@@ -65,9 +66,10 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   });
   app.setSerializerCompiler(() => (value) => JSON.stringify(value));
   const methods = watchMethods(app);
+  watchParameters(app);
   addCrossCutting(app, options, methods);
   await app.register(swagger, openapiOptions(options.version));
-  app.get('/openapi.json', { config: { scope: 'public' }, schema: { hide: true } }, () => withProblems(app.swagger()));
+  app.get('/openapi.json', { config: { scope: 'public' }, schema: { hide: true } }, () => finishDocument(app.swagger()));
   addHealthRoutes(app, options);
   return { app, listen: () => listen(app, options), close: () => closeWithin(app, options.closeTimeoutMs ?? 5_000) };
 }
@@ -82,6 +84,9 @@ function addCrossCutting(app: FastifyInstance, options: HttpServerOptions, metho
     reply.headers(commonHeaders(request));
   });
   guardAccess(app, { host: options.host, names: options.names ?? [], keys: options.keys, perSecond: options.requestsPerSecond ?? 0 });
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.is404) refuseRoute(request, reply, methods);
+  });
   shapeAnswers(app, { freshMs: options.freshMs ?? 0 });
   app.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'none';
@@ -92,16 +97,17 @@ function addCrossCutting(app: FastifyInstance, options: HttpServerOptions, metho
   app.setErrorHandler((error, request, reply) => {
     sendProblem({ error, request, reply, logger });
   });
-  app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?')[0] ?? '';
-    const allowed = methods.of(path);
-    if (allowed.length > 0) reply.header('allow', allowed.join(', '));
-    const error =
-      allowed.length > 0
-        ? new PlatformError('METHOD_NOT_ALLOWED', `answering ${request.method} ${path}: this path takes ${allowed.join(', ')}`)
-        : new PlatformError('NOT_FOUND', `answering ${request.method} ${path}: there is no such route; see /openapi.json`);
-    sendProblem({ error, request, reply, logger });
-  });
+}
+
+/** Before a body is read: a method that needs a body is not told about the body of a route that is not there. */
+function refuseRoute(request: FastifyRequest, reply: FastifyReply, methods: MethodTable): never {
+  const path = request.url.split('?')[0] ?? '';
+  const allowed = methods.of(path);
+  if (allowed.length === 0) {
+    throw new PlatformError('NOT_FOUND', `answering ${request.method} ${path}: there is no such route; see /openapi.json`);
+  }
+  reply.header('allow', allowed.join(', '));
+  throw new PlatformError('METHOD_NOT_ALLOWED', `answering ${request.method} ${path}: this path takes ${allowed.join(', ')}`);
 }
 
 /** Headers of every answer, also of those that no hook sees. */
@@ -122,7 +128,7 @@ function sendProblem(parts: {
   readonly logger: Logger;
 }): void {
   const { error, request, reply, logger } = parts;
-  const { problem, headers, unexpected } = answerOf(error, request.id);
+  const { problem, headers, unexpected } = answerOf(error, request.id, parametersOf(request));
   const fields = { request_id: request.id, method: request.method, route: request.routeOptions.url, err: error };
   if (unexpected) logger.error(fields, 'a request failed');
   else if (problem.status >= 500 && problem.code !== 'NOT_READY') logger.warn(fields, 'a request could not be answered now');

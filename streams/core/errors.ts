@@ -127,6 +127,11 @@ export const errorCodes = {
     help: 'A replayed step is not what the ledger says. What differs is listed; `turnstream ledger verify` tells whether the ledger is whole.',
   },
   REQUEST_INVALID: { retriable: false, httpStatus: 400, help: 'A parameter or body does not fit the route. The message names it.' },
+  CURSOR_MISMATCH: {
+    retriable: false,
+    httpStatus: 409,
+    help: 'The cursor comes from another list, or from this one with other filters. Repeat the filters of its page, or start without a cursor.',
+  },
   NOT_FOUND: { retriable: false, httpStatus: 404, help: 'There is no such resource.' },
   METHOD_NOT_ALLOWED: { retriable: false, httpStatus: 405, help: 'The route exists but not with this method.' },
   UNAUTHENTICATED: { retriable: false, httpStatus: 401, help: 'An API key is needed: Authorization: Bearer <key>.' },

@@ -30,6 +30,7 @@ const DRAIN_MS = 30_000;
 
 const schema = {
   tags: ['live'],
+  operationId: 'followEvents',
   summary: 'Events as they are written, as server-sent events',
   description:
     'The event name is the type, the id holds the positions to go on from (send it as Last-Event-ID). ' +
@@ -41,7 +42,7 @@ const schema = {
   }),
   headers: Type.Object({ 'last-event-id': Type.Optional(Type.String({ maxLength: 16_000 })) }),
   produces: ['text/event-stream'],
-  response: answers(Type.Unknown(), 'A stream of server-sent events.'),
+  response: answers(Type.String(), 'A stream of server-sent events.'),
 };
 
 /** Every client shares one follower; all of them are told to come back when the server stops. */

@@ -1,16 +1,20 @@
 import { Type } from 'typebox';
 import { answers, schemaOf } from '../columns.ts';
 import { listOf, queryOf } from '../list.ts';
+import { liveTopics } from '../live/follower.ts';
+import { deadLetterReasons } from '../values.ts';
 import { idText, notFound, runParams, slugText, type StoreRoutes } from '../route-kit.ts';
 import { deadLetterColumns, evaluationColumns, heavyDeadLetterColumns, questionColumns, scoreColumns } from './questions.columns.ts';
 import { findEvaluation, listDeadLetters, listEvaluations, listQuestions, listScores } from './questions.reader.ts';
 
+const topic = Type.Optional(Type.Enum([...liveTopics]));
+const reason = Type.Optional(Type.Enum([...deadLetterReasons]));
 const slug = Type.Optional(slugText);
 const run = Type.Optional(runParams.properties.run);
-const questions = listOf(questionColumns);
-const evaluations = listOf(evaluationColumns);
-const scores = listOf(scoreColumns);
-const deadLetters = listOf(deadLetterColumns, heavyDeadLetterColumns);
+const questions = listOf('Question', questionColumns);
+const evaluations = listOf('Evaluation', evaluationColumns);
+const scores = listOf('Score', scoreColumns);
+const deadLetters = listOf('DeadLetter', deadLetterColumns, heavyDeadLetterColumns);
 
 /** Questions, accepted and rejected. */
 export const questionRoutes: StoreRoutes = async (app, { store }) => {
@@ -19,6 +23,7 @@ export const questionRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         tags: ['questions'],
+        operationId: 'listQuestions',
         summary: 'Questions, accepted and rejected, with the verdict of every gate',
         querystring: queryOf({
           ...questions.query,
@@ -45,6 +50,7 @@ export const evaluationRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         tags: ['evaluations'],
+        operationId: 'listEvaluations',
         summary: 'Evaluations, newest first',
         querystring: queryOf({ ...evaluations.query, run, dataset: slug, split: slug }),
         response: evaluations.response,
@@ -58,9 +64,10 @@ export const evaluationRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         tags: ['evaluations'],
+        operationId: 'getEvaluation',
         summary: 'One evaluation',
         params: Type.Object({ evaluation: idText }),
-        response: answers(schemaOf(evaluationColumns)),
+        response: answers(schemaOf('Evaluation', evaluationColumns)),
       },
     },
     async ({ params }) => {
@@ -75,6 +82,7 @@ export const evaluationRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         tags: ['evaluations'],
+        operationId: 'listScores',
         summary: 'Every scored answer of an evaluation',
         params: Type.Object({ evaluation: idText }),
         querystring: queryOf(scores.query),
@@ -98,8 +106,9 @@ export const deadLetterRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         tags: ['operation'],
+        operationId: 'listDeadLetters',
         summary: 'Records that could not be processed, newest first',
-        querystring: queryOf({ ...deadLetters.query, topic: slug, reason: slug, run }),
+        querystring: queryOf({ ...deadLetters.query, topic, reason, run }),
         response: deadLetters.response,
       },
     },

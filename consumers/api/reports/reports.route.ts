@@ -1,6 +1,6 @@
 // Questions about a run that take more than a list. Each statement is in reports.sql.ts, and in the guide.
-import { Type, type TSchema } from 'typebox';
-import { answers, schemaOf } from '../columns.ts';
+import { Type } from 'typebox';
+import { answers, named, schemaOf, type Columns } from '../columns.ts';
 import { listOf, queryOf } from '../list.ts';
 import { assertRun, pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
 import { compareColumns, costColumns, lengthColumns, runQuestionColumns, wallClockColumns, workerColumns } from './reports.columns.ts';
@@ -10,9 +10,9 @@ const tags = ['reports'];
 const MOST_STEPS = 2_147_483_647;
 const step = (fallback: number) => Type.Integer({ minimum: 0, maximum: MOST_STEPS, default: fallback });
 const least = Type.Optional(Type.Integer({ minimum: 0, maximum: MOST_STEPS }));
-const items = (schema: TSchema) => answers(Type.Object({ items: Type.Array(schema) }));
-const questions = listOf(runQuestionColumns);
-const costs = listOf(costColumns);
+const items = (name: string, columns: Columns) => answers(named(`${name}List`, { items: Type.Array(schemaOf(name, columns)) }));
+const questions = listOf('RunQuestion', runQuestionColumns);
+const costs = listOf('Cost', costColumns);
 
 /** How the rollouts of a run went. */
 export const rolloutReportRoutes: StoreRoutes = async (app, { store }) => {
@@ -21,10 +21,15 @@ export const rolloutReportRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         tags,
+        operationId: 'getLengths',
         summary: 'Reward by length, early and late: how much of the change comes with other lengths, how much at the same length',
         params: runParams,
         response: answers(
-          Type.Object({ items: Type.Array(schemaOf(lengthColumns)), by_length: Type.Number(), at_same_length: Type.Number() }),
+          named('LengthReport', {
+            items: Type.Array(schemaOf('Length', lengthColumns)),
+            by_length: Type.Number(),
+            at_same_length: Type.Number(),
+          }),
         ),
       },
     },
@@ -38,7 +43,13 @@ export const rolloutReportRoutes: StoreRoutes = async (app, { store }) => {
   app.get(
     '/v1/runs/:run/workers',
     {
-      schema: { tags, summary: 'Workers beside each other, the worst first', params: runParams, response: items(schemaOf(workerColumns)) },
+      schema: {
+        tags,
+        operationId: 'listWorkers',
+        summary: 'Workers beside each other, the worst first',
+        params: runParams,
+        response: items('Worker', workerColumns),
+      },
     },
     async ({ params }) => itemsOfRun(params.run, readWorkers(store, params.run)),
   );
@@ -48,6 +59,7 @@ export const rolloutReportRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         tags,
+        operationId: 'listRunQuestions',
         summary: 'Questions that the run tried: never answered, always answered, or flipping',
         params: runParams,
         querystring: queryOf({
@@ -76,10 +88,11 @@ export const costReportRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         tags,
+        operationId: 'getWallClock',
         summary: 'Where the wall clock goes: generation, tools, queue, training',
         params: runParams,
         querystring: queryOf({ from_step: step(0), to_step: step(MOST_STEPS) }),
-        response: items(schemaOf(wallClockColumns)),
+        response: items('WallClockPhase', wallClockColumns),
       },
     },
     async ({ params, query }) => {
@@ -93,6 +106,7 @@ export const costReportRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         tags,
+        operationId: 'listCosts',
         summary: 'Tokens, tool calls and seconds for a point of reward, by policy version',
         params: runParams,
         querystring: queryOf(costs.query),
@@ -107,10 +121,11 @@ export const costReportRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         tags,
+        operationId: 'compareRuns',
         summary: 'Settings and results of two runs beside each other, what differs first',
         params: runParams,
         querystring: queryOf({ with: runParams.properties.run }),
-        response: items(schemaOf(compareColumns)),
+        response: items('Difference', compareColumns),
       },
     },
     async ({ params, query }) => {

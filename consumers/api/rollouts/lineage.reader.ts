@@ -54,7 +54,9 @@ function pageOf(store: Store, run: string, request: PageRequest & LineageFilter 
     ...equals('trajectory_id', 'String', request.trajectory),
     ...equals('tool', 'String', request.tool),
   ];
-  return readPage(store, { from: 'lineage', columns: lineageColumns, key, direction: 'asc' }, { ...request, where });
+  const { step, trajectory, tool } = request;
+  const spec = { from: 'lineage', columns: lineageColumns, key, direction: 'asc' } as const;
+  return readPage(store, spec, { ...request, where, identity: { run, step, trajectory, tool } });
 }
 
 /** Said twice, the second time about the side of the turns: then only those turns are read. */

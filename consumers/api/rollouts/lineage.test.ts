@@ -13,7 +13,7 @@ function reading(steps: readonly number[]) {
     const found = steps.filter((step) => step >= least && step <= most && step > after);
     return found.slice(0, Number(params['page_rows'])).map((step) => ({ step, trajectory_id: 't', attempt: 0, turn: 0 }));
   });
-  return { looked, page: (request: object) => listLineage(store, 'run-a', { limit: 2, fields: 'step', ...request }) };
+  return { looked, page: (request: object) => listLineage(store, 'run-a', { limit: 2, fields: ['step'], ...request }) };
 }
 
 const stepsOf = ({ items }: { readonly items: readonly object[] }) => items.map((row) => ('step' in row ? row.step : undefined));

@@ -1,7 +1,8 @@
 import { Type } from 'typebox';
-import { answers, schemaOf } from '../columns.ts';
+import { answers, named, schemaOf } from '../columns.ts';
 import { listOf, queryOf } from '../list.ts';
 import { idText, notFound, pageOfRun, runParams, slugText, type StoreRoutes } from '../route-kit.ts';
+import { purposes, toolStatuses, trajectoryStatuses } from '../values.ts';
 import { listLineage } from './lineage.reader.ts';
 import {
   discardColumns,
@@ -25,16 +26,18 @@ const number = Type.Optional(Type.Number());
 const slug = Type.Optional(slugText);
 const ofRun = queryOf({ run: Type.Optional(runParams.properties.run) });
 
-const trajectories = listOf(trajectoryColumns);
-const turns = listOf(turnColumns, heavyTurnColumns);
-const toolCalls = listOf(toolCallColumns, heavyToolCallColumns);
-const lineage = listOf(lineageColumns);
-const purpose = Type.Optional(Type.Enum(['train', 'eval', 'external']));
+const trajectories = listOf('Trajectory', trajectoryColumns);
+const turns = listOf('Turn', turnColumns, heavyTurnColumns);
+const toolCalls = listOf('ToolCall', toolCallColumns, heavyToolCallColumns);
+const lineage = listOf('LineageTurn', lineageColumns);
+const status = Type.Optional(Type.Enum([...trajectoryStatuses]));
+const toolStatus = Type.Optional(Type.Enum([...toolStatuses]));
+const purpose = Type.Optional(Type.Enum([...purposes]));
 
 const trajectoryQuery = queryOf({
   ...trajectories.query,
   order,
-  status: slug,
+  status,
   purpose,
   group: Type.Optional(idText),
   question_id: Type.Optional(idText),
@@ -52,12 +55,12 @@ const trajectoryQuery = queryOf({
   min_step: whole,
   max_step: whole,
   tool: slug,
-  tool_status: slug,
+  tool_status: toolStatus,
   error_type: slug,
   question: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'Part of the text of the question.' })),
 });
 
-const groupSchema = Type.Object({
+const groupSchema = named('Group', {
   group_id: Type.String(),
   run_id: Type.String(),
   question_id: Type.String(),
@@ -67,11 +70,11 @@ const groupSchema = Type.Object({
   reward_mean: Type.Union([Type.Number(), Type.Null()]),
   reward_min: Type.Union([Type.Number(), Type.Null()]),
   reward_max: Type.Union([Type.Number(), Type.Null()]),
-  trajectories: Type.Array(schemaOf(trajectoryColumns)),
-  requested: Type.Array(schemaOf(taskColumns)),
+  trajectories: Type.Array(schemaOf('Trajectory', trajectoryColumns)),
+  requested: Type.Array(schemaOf('Task', taskColumns)),
 });
 
-const reportSchema = Type.Object({
+const reportSchema = named('TrajectoryReport', {
   trajectory_id: Type.String(),
   run_id: Type.String(),
   group_id: Type.String(),
@@ -79,18 +82,18 @@ const reportSchema = Type.Object({
   question_id: Type.String(),
   question: Type.String(),
   attempts: Type.Array(
-    Type.Object({
+    named('Attempt', {
       attempt: Type.Integer(),
       status: Type.String(),
       requested_at: Type.Union([Type.String(), Type.Null()]),
       started_at: Type.Union([Type.String(), Type.Null()]),
       worker_id: Type.String(),
       expired_reason: Type.String(),
-      result: Type.Union([schemaOf(trajectoryColumns), Type.Null()]),
+      result: Type.Union([schemaOf('Trajectory', trajectoryColumns), Type.Null()]),
     }),
   ),
-  training: Type.Array(schemaOf(trainingColumns)),
-  discarded: Type.Array(schemaOf(discardColumns)),
+  training: Type.Array(schemaOf('Training', trainingColumns)),
+  discarded: Type.Array(schemaOf('TrajectoryDiscard', discardColumns)),
 });
 
 /** Trajectories of a run, and each by its own address. */
@@ -100,6 +103,7 @@ export const rolloutRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         tags,
+        operationId: 'listTrajectories',
         summary: 'Finished attempts, narrowed by any of the filters',
         params: runParams,
         querystring: trajectoryQuery,
@@ -114,6 +118,7 @@ export const rolloutRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         tags,
+        operationId: 'getTrajectory',
         summary: 'One trajectory: its attempts, the step that trained on it, or why it was discarded',
         params: Type.Object({ trajectory: idText }),
         querystring: ofRun,
@@ -135,6 +140,7 @@ export const toolCallRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         tags,
+        operationId: 'listToolCalls',
         summary: 'Tool calls, narrowed by any of the filters; results are heads of 200 characters unless fields names them',
         params: runParams,
         querystring: queryOf({
@@ -143,7 +149,7 @@ export const toolCallRoutes: StoreRoutes = async (app, { store }) => {
           purpose,
           worker: slug,
           tool: slug,
-          tool_status: slug,
+          tool_status: toolStatus,
           error_type: slug,
           min_ms: number,
           max_ms: number,
@@ -165,6 +171,7 @@ export const turnRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         tags,
+        operationId: 'listTurns',
         summary: 'Turns in order; texts are heads of 200 characters unless fields names them',
         params: Type.Object({ trajectory: idText }),
         querystring: queryOf({
@@ -174,7 +181,7 @@ export const turnRoutes: StoreRoutes = async (app, { store }) => {
           min_turn: whole,
           max_turn: whole,
           tool: slug,
-          tool_status: slug,
+          tool_status: toolStatus,
           error_type: slug,
         }),
         response: turns.response,
@@ -194,6 +201,7 @@ export const turnRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         tags,
+        operationId: 'listLineage',
         summary: 'From a step to its trajectories, their turns and their tool calls',
         params: runParams,
         querystring: queryOf({ ...lineage.query, step: whole, trajectory: Type.Optional(idText), tool: slug }),
@@ -209,12 +217,12 @@ export const groupRoutes: StoreRoutes = async (app, { store }) => {
   const schema = { tags, summary: 'One group: every attempt at every sample of its question', response: answers(groupSchema) };
   app.get(
     '/v1/groups/:group',
-    { schema: { ...schema, params: Type.Object({ group: idText }), querystring: ofRun } },
+    { schema: { ...schema, operationId: 'getGroup', params: Type.Object({ group: idText }), querystring: ofRun } },
     async ({ params, query }) => found(params.group, query.run),
   );
   app.get(
     '/v1/runs/:run/groups/:group',
-    { schema: { ...schema, params: Type.Object({ ...runParams.properties, group: idText }) } },
+    { schema: { ...schema, operationId: 'getGroupOfRun', params: Type.Object({ ...runParams.properties, group: idText }) } },
     async ({ params }) => found(params.group, params.run),
   );
 

@@ -2,7 +2,6 @@
 // in the middle of a trajectory reads the rows around it and nothing before.
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
-import { parseFields } from '../fields.ts';
 import { compare, contains, equals, keyAt, readPage, readRows, type Page, type PageRequest } from '../list.ts';
 import { heavyToolCallColumns, heavyTurnColumns, toolCallColumns, turnColumns } from './rollouts.columns.ts';
 
@@ -24,7 +23,6 @@ export async function listTurns(
   trajectory: string,
   request: PageRequest & TurnFilter,
 ): Promise<Page<RowOf<typeof turnColumns>>> {
-  parseFields(request.fields, turnColumns, heavyTurnColumns);
   const where = [
     ...equals('run_id', 'String', request.run ?? runOfCursor(request.cursor) ?? (await runOf(store, trajectory))),
     ...equals('trajectory_id', 'String', trajectory),

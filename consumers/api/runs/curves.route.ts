@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Store } from '../../../streams/core/ports.ts';
-import { answers, type Columns } from '../columns.ts';
+import { answers, named, type Columns } from '../columns.ts';
 import { queryOf, readRows } from '../list.ts';
 import { assertRun, runParams, type StoreRoutes } from '../route-kit.ts';
 import { curveColumns } from './curves.columns.ts';
@@ -20,7 +20,7 @@ const description = [
 interface CurvesQuery {
   readonly from_step?: number | undefined;
   readonly to_step?: number | undefined;
-  readonly series?: string | undefined;
+  readonly series?: readonly string[] | undefined;
 }
 
 interface Curves {
@@ -37,6 +37,7 @@ export const curveRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         tags: ['runs'],
+        operationId: 'getCurves',
         summary: 'Series over the steps of a run: reward, F1, turns, tool calls, tokens, format, discards, staleness',
         description,
         params: runParams,
@@ -44,14 +45,11 @@ export const curveRoutes: StoreRoutes = async (app, { store }) => {
           from_step: Type.Optional(stepNumber),
           to_step: Type.Optional(stepNumber),
           series: Type.Optional(
-            Type.String({
-              pattern: `^(${names.join('|')})(,(${names.join('|')}))*$`,
-              description: `Series to give, comma separated; all unless given: ${names.join(', ')}.`,
-            }),
+            Type.Array(Type.Enum([...names]), { minItems: 1, maxItems: 100, description: 'Series to answer with; all when left out.' }),
           ),
         }),
         response: answers(
-          Type.Object({
+          named('Curves', {
             run_id: Type.String(),
             every: Type.Integer(),
             steps: Type.Array(Type.Integer()),
@@ -69,7 +67,7 @@ export const curveRoutes: StoreRoutes = async (app, { store }) => {
 };
 
 async function readCurves(store: Store, run: string, query: CurvesQuery): Promise<Curves> {
-  const wanted = query.series === undefined ? names : names.filter((name) => query.series?.split(',').includes(name));
+  const wanted = query.series === undefined ? names : names.filter((name) => query.series?.includes(name));
   const range = { run, from: query.from_step ?? 0, to: query.to_step ?? 2_147_483_647, most: MOST };
   const where = 'run_id = {run:String} and step between {from:Int32} and {to:Int32}';
   const [span] = await readRows<{ every: number; last: number }>(

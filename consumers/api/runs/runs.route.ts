@@ -1,9 +1,10 @@
 import { Type } from 'typebox';
-import { answers, schemaOf } from '../columns.ts';
+import { answers, named, schemaOf } from '../columns.ts';
 import { listOf, queryOf } from '../list.ts';
 import { toolChangeColumns } from '../reports/reports.columns.ts';
 import { readToolChanges } from '../reports/reports.reader.ts';
-import { assertRun, idText, notFound, pageOfRun, runParams, slugText, type StoreRoutes } from '../route-kit.ts';
+import { discardReasons } from '../values.ts';
+import { assertRun, idText, notFound, pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
 import {
   discardedColumns,
   policyColumns,
@@ -20,11 +21,11 @@ import { listDiscarded, listSteps, readStep } from './steps.reader.ts';
 const tags = ['runs'];
 const stepNumber = Type.Integer({ minimum: 0, maximum: 2_147_483_647 });
 const stepRange = { from_step: Type.Optional(stepNumber), to_step: Type.Optional(stepNumber) };
-const runs = listOf(runColumns);
-const staleness = listOf(stalenessColumns);
-const policies = listOf(policyColumns);
-const steps = listOf(stepColumns);
-const discarded = listOf(discardedColumns);
+const runs = listOf('Run', runColumns);
+const staleness = listOf('StepStaleness', stalenessColumns);
+const policies = listOf('Policy', policyColumns);
+const steps = listOf('Step', stepColumns);
+const discarded = listOf('Discard', discardedColumns);
 
 /** Runs. */
 export const runRoutes: StoreRoutes = async (app, { store }) => {
@@ -33,6 +34,7 @@ export const runRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         tags,
+        operationId: 'listRuns',
         summary: 'Runs, newest first',
         querystring: queryOf({ ...runs.query, status: Type.Optional(Type.Enum(['running', 'finished'])) }),
         response: runs.response,
@@ -43,7 +45,7 @@ export const runRoutes: StoreRoutes = async (app, { store }) => {
 
   app.get(
     '/v1/runs/:run',
-    { schema: { tags, summary: 'One run', params: runParams, response: answers(schemaOf(runColumns)) } },
+    { schema: { tags, operationId: 'getRun', summary: 'One run', params: runParams, response: answers(schemaOf('Run', runColumns)) } },
     async ({ params }) => {
       const run = await findRun(store, params.run);
       if (run === undefined) throw notFound('run', params.run);
@@ -59,6 +61,7 @@ export const accountRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         tags,
+        operationId: 'listStaleness',
         summary: 'Staleness by step, of what was trained and of what was discarded',
         params: runParams,
         querystring: queryOf({ ...staleness.query, ...stepRange }),
@@ -73,14 +76,15 @@ export const accountRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         tags,
+        operationId: 'getTools',
         summary: 'Calls, failures and latencies of each tool; with since_step also what changed since that step',
         params: runParams,
         querystring: queryOf({ since_step: Type.Optional(stepNumber) }),
         response: answers(
-          Type.Object({
-            items: Type.Array(schemaOf(toolColumns)),
-            error_types: Type.Array(schemaOf(toolErrorColumns)),
-            changes: Type.Optional(Type.Array(schemaOf(toolChangeColumns))),
+          named('ToolReport', {
+            items: Type.Array(schemaOf('Tool', toolColumns)),
+            error_types: Type.Array(schemaOf('ToolError', toolErrorColumns)),
+            changes: Type.Optional(Type.Array(schemaOf('ToolChange', toolChangeColumns))),
           }),
         ),
       },
@@ -98,6 +102,7 @@ export const accountRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         tags,
+        operationId: 'listPolicies',
         summary: 'Published policy versions, newest first, without their weights',
         params: runParams,
         querystring: queryOf(policies.query),
@@ -115,6 +120,7 @@ export const stepRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         tags,
+        operationId: 'listSteps',
         summary: 'Steps in order',
         params: runParams,
         querystring: queryOf({
@@ -133,13 +139,14 @@ export const stepRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         tags,
+        operationId: 'getStep',
         summary: 'One step with the trajectories that it trained on, and those discarded meanwhile',
         params: Type.Object({ ...runParams.properties, step: stepNumber }),
         response: answers(
-          Type.Object({
-            step: schemaOf(stepColumns),
-            trajectories: Type.Array(schemaOf(trainedColumns)),
-            discarded: Type.Array(schemaOf(discardedColumns)),
+          named('StepReport', {
+            step: schemaOf('Step', stepColumns),
+            trajectories: Type.Array(schemaOf('TrainedTrajectory', trainedColumns)),
+            discarded: Type.Array(schemaOf('Discard', discardedColumns)),
             truncated: Type.Boolean(),
           }),
         ),
@@ -160,11 +167,12 @@ export const discardRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         tags,
+        operationId: 'listDiscarded',
         summary: 'Trajectories that will never be trained on, and why',
         params: runParams,
         querystring: queryOf({
           ...discarded.query,
-          reason: Type.Optional(slugText),
+          reason: Type.Optional(Type.Enum([...discardReasons])),
           version: Type.Optional(stepNumber),
           min_version: Type.Optional(stepNumber),
           max_version: Type.Optional(stepNumber),

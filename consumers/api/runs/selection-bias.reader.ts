@@ -2,10 +2,9 @@
 // reward. The figures are those of the view selection_bias, made of the outcomes that a request asks for.
 import type { Store } from '../../../streams/core/ports.ts';
 import { selectList, type RowOf } from '../columns.ts';
+import type { discardReasons } from '../values.ts';
 import { compare, equals, readPage, readRows, type Clause, type Page, type PageRequest } from '../list.ts';
 import { biasColumns, biasFigureColumns, biasReasonColumns } from './selection-bias.columns.ts';
-
-export const discardReasons = ['uniform_group', 'stale', 'incomplete', 'expired', 'lost', 'superseded', 'invalid'] as const;
 
 interface BiasRequest extends PageRequest {
   readonly from_step?: number | undefined;

@@ -1,9 +1,10 @@
 import { Type } from 'typebox';
-import { answers, schemaOf } from '../columns.ts';
+import { answers, pageSchema, schemaOf } from '../columns.ts';
 import { pageQuery, queryOf } from '../list.ts';
+import { discardReasons } from '../values.ts';
 import { assertRun, runParams, type StoreRoutes } from '../route-kit.ts';
 import { biasColumns, biasFigureColumns, biasReasonColumns } from './selection-bias.columns.ts';
-import { discardReasons, readSelectionBias } from './selection-bias.reader.ts';
+import { readSelectionBias } from './selection-bias.reader.ts';
 
 const stepNumber = Type.Integer({ minimum: 0, maximum: 2_147_483_647 });
 
@@ -20,6 +21,7 @@ export const selectionBiasRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         tags: ['runs'],
+        operationId: 'listSelectionBias',
         summary: 'What was kept beside what was discarded, by step, in all and by reason',
         description,
         params: runParams,
@@ -30,11 +32,9 @@ export const selectionBiasRoutes: StoreRoutes = async (app, { store }) => {
           reason: Type.Optional(Type.Enum([...discardReasons], { description: 'Only discards for this reason.' })),
         }),
         response: answers(
-          Type.Object({
-            items: Type.Array(schemaOf(biasColumns)),
-            next_cursor: Type.Union([Type.String(), Type.Null()]),
-            overall: Type.Union([schemaOf(biasFigureColumns), Type.Null()]),
-            by_reason: Type.Array(schemaOf(biasReasonColumns)),
+          pageSchema('SelectionBias', schemaOf('SelectionBias', biasColumns), {
+            overall: Type.Union([schemaOf('SelectionBiasFigures', biasFigureColumns), Type.Null()]),
+            by_reason: Type.Array(schemaOf('SelectionBiasOfReason', biasReasonColumns)),
           }),
         ),
       },

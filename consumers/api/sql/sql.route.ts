@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Store } from '../../../streams/core/ports.ts';
-import { answers } from '../columns.ts';
+import { answers, named } from '../columns.ts';
 import { readRows } from '../list.ts';
 import { formatNames, sqlFormats } from './formats.ts';
 import { MAX_QUERY_CHARS, type SqlLimits } from './limits.ts';
@@ -19,8 +19,23 @@ const body = Type.Object(
     ),
     format: Type.Enum(formatNames, { default: 'JSON', description: "One of ClickHouse's output formats." }),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, title: 'SqlQuery' },
 );
+
+/** The first is that of the default format. */
+const resultTypes = {
+  'application/json': {
+    schema: Type.Object({}, { title: 'SqlResult', additionalProperties: true, description: "ClickHouse's JSON or JSONCompact." }),
+  },
+  ...Object.fromEntries(
+    [...new Set(Object.values(sqlFormats).map((type) => type.split(';')[0] ?? type))]
+      .filter((type) => type !== 'application/json')
+      .map((type) => [
+        type,
+        { schema: type.startsWith('text/') || type.endsWith('ndjson') ? Type.String() : Type.String({ format: 'binary' }) },
+      ]),
+  ),
+};
 
 interface Options {
   readonly store: Store;
@@ -56,9 +71,10 @@ export const sqlRoutes: FastifyPluginAsyncTypebox<Options> = async (app, { store
       config: { scope: 'sql' },
       schema: {
         tags: ['sql'],
+        operationId: 'runSql',
         summary: 'Run one SELECT',
         body,
-        response: answers(Type.Unknown(), 'The result in the format that was asked for.'),
+        response: { 200: { description: 'The result in the format that was asked for.', content: resultTypes } },
       },
     },
     async (request, reply) => {
@@ -81,14 +97,15 @@ export const sqlRoutes: FastifyPluginAsyncTypebox<Options> = async (app, { store
       config: { scope: 'sql' },
       schema: {
         tags: ['sql'],
+        operationId: 'listTables',
         summary: 'Tables, views and columns that POST /v1/sql can read',
         response: answers(
-          Type.Object({
+          named('TableList', {
             items: Type.Array(
-              Type.Object({
+              named('Table', {
                 table: Type.String(),
                 engine: Type.String(),
-                columns: Type.Array(Type.Object({ name: Type.String(), type: Type.String(), comment: Type.String() })),
+                columns: Type.Array(named('TableColumn', { name: Type.String(), type: Type.String(), comment: Type.String() })),
               }),
             ),
           }),

@@ -1,0 +1,38 @@
+// Failures of the registry routes in the shape and with the codes that Confluent's clients know.
+import { isPlatformError } from '../../streams/core/errors.ts';
+import { COMPATIBILITY } from './registry.schemas.ts';
+
+/** An answer of 4xx in the shape that Confluent's clients read. */
+export class RegistryError extends Error {
+  readonly status: number;
+  readonly errorCode: number;
+  constructor(status: number, errorCode: number, message: string) {
+    super(message);
+    this.status = status;
+    this.errorCode = errorCode;
+  }
+}
+
+export const noSubject = (subject: string): RegistryError => new RegistryError(404, 40401, `Subject '${subject}' not found.`);
+export const noVersion = (version: string | number): RegistryError => new RegistryError(404, 40402, `Version ${version} not found.`);
+export const noSchema = (what: string): RegistryError => new RegistryError(404, 40403, `Schema ${what} not found`);
+
+/** Undefined for what only our own error mapper can answer: keys, outages, bugs. */
+export function confluentError(error: unknown): RegistryError | undefined {
+  if (error instanceof RegistryError) return error;
+  if (isPlatformError(error, 'SCHEMA_INVALID')) return new RegistryError(422, 42201, error.message);
+  if (isPlatformError(error, 'SCHEMA_INCOMPATIBLE')) return new RegistryError(409, 409, error.message);
+  if (isPlatformError(error, 'SCHEMA_NOT_FOUND')) return new RegistryError(404, 40403, error.message);
+  if (isPlatformError(error, 'REGISTRY_UNAVAILABLE')) return new RegistryError(503, 50003, 'The schema registry does not answer now.');
+  if (error instanceof Error && 'validation' in error) return describeInvalid(error);
+  return undefined;
+}
+
+/** Query parameters are refused as everywhere else. */
+function describeInvalid(error: Error & { readonly validationContext?: unknown }): RegistryError | undefined {
+  if (error.validationContext === 'querystring') return undefined;
+  const level = error.message.startsWith('body/compatibility ');
+  return level
+    ? new RegistryError(422, 42203, `Invalid compatibility level. Every subject here is ${COMPATIBILITY}.`)
+    : new RegistryError(422, 42201, error.message);
+}

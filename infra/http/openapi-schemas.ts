@@ -1,0 +1,73 @@
+// Named schemas of the OpenAPI document. A schema with a title is put among the components under that name, and a reference
+// takes its place; two different schemas of one name are a mistake, which throws.
+export type Json = Readonly<Record<string, unknown>>;
+
+export const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const mapValues = (object: unknown, change: (key: string, value: unknown) => unknown): Json =>
+  isObject(object) ? Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(key, value)])) : {};
+
+export interface Components {
+  /** The schema, or a reference to it when it has a title. */
+  name(schema: unknown): unknown;
+  /** The same in the media types of an answer. */
+  ofAnswer(content: unknown): Json;
+  /** The same in the media types of a request, where a field with a default may be left out. */
+  ofBody(content: unknown): Json;
+  all(): Json;
+}
+
+/** Keywords that hold schemas by name, in a list, or one. */
+const MAPS = new Set(['properties']);
+const LISTS = new Set(['anyOf', 'oneOf', 'allOf']);
+const SINGLE = new Set(['items', 'additionalProperties']);
+
+export function createComponents(known: Json): Components {
+  const schemas = new Map<string, unknown>(Object.entries(known));
+
+  function within(keyword: string, value: unknown): unknown {
+    if (MAPS.has(keyword)) return mapValues(value, (_name, schema) => name(schema));
+    if (LISTS.has(keyword) && Array.isArray(value)) return value.map(name);
+    return SINGLE.has(keyword) ? name(value) : value;
+  }
+
+  function name(schema: unknown): unknown {
+    if (!isObject(schema)) return schema;
+    const { title, ...rest } = mapValues(typed(schema), within);
+    if (typeof title !== 'string') return rest;
+    const before = schemas.get(title);
+    if (before !== undefined && JSON.stringify(before) !== JSON.stringify(rest)) {
+      throw new Error(`describing the API: there are two schemas named ${title}`);
+    }
+    schemas.set(title, rest);
+    return { $ref: `#/components/schemas/${title}` };
+  }
+
+  const contentOf = (content: unknown, change: (schema: Json) => Json): Json =>
+    mapValues(content, (_type, media) => {
+      const { schema } = media as Json;
+      return isObject(schema) ? { ...(media as Json), schema: name(change(schema)) } : media;
+    });
+
+  return {
+    name,
+    ofAnswer: (content) => contentOf(content, (schema) => schema),
+    ofBody: (content) => contentOf(content, withDefaults),
+    all: () => Object.fromEntries([...schemas].sort(([a], [b]) => (a < b ? -1 : 1))),
+  };
+}
+
+/** Generators want the type of an enumeration, and know a map by `additionalProperties` only. */
+function typed(schema: Json): Json {
+  const { enum: values, type, patternProperties, ...rest } = schema;
+  if (isObject(patternProperties)) return { type, ...rest, additionalProperties: Object.values(patternProperties)[0] };
+  const texts = Array.isArray(values) && type === undefined && values.every((value) => typeof value === 'string');
+  return texts ? { type: 'string', ...schema } : schema;
+}
+
+function withDefaults(schema: Json): Json {
+  const { required, properties } = schema;
+  if (!Array.isArray(required) || !isObject(properties)) return schema;
+  const needed = (required as readonly string[]).filter((field) => !('default' in (properties[field] as Json)));
+  return { ...schema, required: needed };
+}
