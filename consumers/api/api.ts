@@ -68,6 +68,7 @@ export async function createApi(app: FastifyInstance, deps: ApiDeps): Promise<vo
   for (const routes of storeRoutes) await app.register(routes, { store });
   await app.register(sqlRoutes, { store, limits: deps.sql });
   await app.register(liveRoutes, {
+    store,
     log,
     events,
     logger,

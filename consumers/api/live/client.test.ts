@@ -1,23 +1,38 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createLiveClient, type LiveFilter, type Sink } from './client.ts';
+import { createLiveClient, type LiveFilter } from './client.ts';
 import type { LiveBatch } from './follower.ts';
 import { liveTopics } from './follower.ts';
 import { parsePositions, Positions } from './positions.ts';
 
-/** A response that keeps what was written; nothing of it is ever sent when it is stuck. */
-function sink(stuck = false): Sink & { readonly texts: string[]; ended: boolean } {
+/** A wire that keeps what was written; after `takes` frames it takes no more until `drain`. */
+function wire(takes = Infinity) {
   const texts: string[] = [];
+  let room = takes;
+  let drained = (): void => undefined;
+  let closed = (): void => undefined;
   const made = {
     texts,
     ended: false,
-    buffered: () => (stuck ? texts.join('').length : 0),
-    drained: async () => !stuck,
     write: (text: string) => {
       texts.push(text);
+      return (room -= 1) > 0;
+    },
+    onDrain: (listener: () => void) => {
+      drained = listener;
+    },
+    onClose: (listener: () => void) => {
+      closed = listener;
     },
     end: () => {
       made.ended = true;
+    },
+    drain: (frames: number) => {
+      room = frames;
+      drained();
+    },
+    close: () => {
+      closed();
     },
   };
   return made;
@@ -38,8 +53,8 @@ const batch = (
   };
 };
 
-function client(filter: LiveFilter = { types: [] }, to = sink()) {
-  const made = createLiveClient({ sink: to, filter, maxBufferedBytes: 1_000 });
+function client(filter: LiveFilter = { types: [] }, to = wire()) {
+  const made = createLiveClient({ wire: to, filter, maxBufferedBytes: 1_000, patienceMs: 20 });
   made.startAt([{ topic: 'rollouts', partition: 0, offset: 5 }]);
   return { made, to };
 }
@@ -90,19 +105,50 @@ describe('a live client', () => {
     expect(to.texts.at(-1)).toContain('id: rollouts/0/6,training/0/4\n');
   });
 
-  it('is told that it fell behind, where to go on, and is closed', () => {
-    const { made, to } = client({ types: [] }, sink(true));
+  it('is told at once that it fell behind, after the last event that it was given, and is closed', () => {
+    const { made, to } = client({ types: [] }, wire(3));
     made.goLive();
     let offset = 5;
     while (made.open()) made.receive(batch(offset++));
-    expect(to.texts.at(-1)).toContain('event: fell-behind');
-    expect(to.texts.at(-1)).toContain(`"resume":"rollouts/0/${offset}"`);
+    expect(offset).toBeGreaterThan(10);
+    expect(offsetsOf(to.texts)).toEqual([5, 6]);
+    expect(to.texts).toHaveLength(4);
+    expect(to.texts.at(-1)).toMatch(/^id: rollouts\/0\/7\nevent: fell-behind\n/);
+    expect(to.texts.at(-1)).toContain('"resume":"rollouts/0/7"');
     expect(to.ended).toBe(true);
-    const before = to.texts.length;
     made.receive(batch(offset));
     made.heartbeat();
     made.finish('again');
-    expect(to.texts.length).toBe(before);
+    to.drain(100);
+    expect(to.texts).toHaveLength(4);
+  });
+
+  it('gets whole events without a hole up to where it is told to go on, however it reads', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 5 }), fc.array(fc.integer({ min: 0, max: 6 }), { maxLength: 60 }), (first, reading) => {
+        const { made, to } = client({ types: [] }, wire(first));
+        made.goLive();
+        let offset = 5;
+        for (const frames of reading) {
+          made.receive(batch(offset++));
+          if (frames > 0) to.drain(frames);
+        }
+        if (made.open()) made.finish('the test is over');
+        const given = offsetsOf(to.texts);
+        expect(given).toEqual(given.map((_, index) => 5 + index));
+        expect(to.texts.at(-1)).toContain(`"resume":"rollouts/0/${5 + given.length}"`);
+      }),
+    );
+  });
+
+  it('gets no heartbeats on top of what waits', () => {
+    const { made, to } = client({ types: [] }, wire(1));
+    made.goLive();
+    made.receive(batch(5));
+    made.heartbeat();
+    made.heartbeat();
+    to.drain(10);
+    expect(to.texts).toHaveLength(2);
   });
 
   it('is told where it is when only events of others pass', () => {
@@ -123,19 +169,30 @@ describe('a live client', () => {
   });
 
   it('that reads nothing while it catches up is closed as well', async () => {
-    const { made, to } = client({ types: [] }, sink(true));
+    const { made, to } = client({ types: [] }, wire(1));
     for (let offset = 5; made.open(); offset += 1) await made.catchUp(batch(offset));
     expect(to.texts.at(-1)).toContain('event: fell-behind');
     await made.catchUp(batch(100));
-    expect(to.texts.at(-1)).toContain('event: fell-behind');
+    expect(to.texts).toHaveLength(2);
+    expect(to.texts.at(-1)).toContain('"resume":"rollouts/0/5"');
+  });
+
+  it('that leaves while it catches up is not waited for', async () => {
+    const to = wire(1);
+    const made = createLiveClient({ wire: to, filter: { types: [] }, maxBufferedBytes: 10, patienceMs: 1_000_000 });
+    made.startAt([{ topic: 'rollouts', partition: 0, offset: 5 }]);
+    const catching = made.catchUp(batch(5));
+    to.close();
+    await catching;
+    expect(made.open()).toBe(false);
   });
 
   it('gets every event once and in order, wherever the catching up ends and however much comes meanwhile', async () => {
     const count = fc.integer({ min: 0, max: 20 });
     await fc.assert(
-      fc.asyncProperty(count, count, fc.integer({ min: 30, max: 2_000 }), async (missed, meanwhile, maxBufferedBytes) => {
-        const to = sink();
-        const made = createLiveClient({ sink: to, filter: { types: [] }, maxBufferedBytes });
+      fc.asyncProperty(count, count, fc.integer({ min: 200, max: 4_000 }), async (missed, meanwhile, maxBufferedBytes) => {
+        const to = wire();
+        const made = createLiveClient({ wire: to, filter: { types: [] }, maxBufferedBytes });
         made.startAt([{ topic: 'rollouts', partition: 0, offset: 5 }]);
         let end = 5 + missed;
         let coming = meanwhile;

@@ -1,23 +1,15 @@
 // One live client. It first gets what it missed (when it says where it was), then what comes; every event carries the
 // positions to go on from, and so does a heartbeat when events passed that it did not ask for.
-// What was missed is sent as fast as the client reads it. What comes meanwhile is kept back, up to `maxBufferedBytes`; when
-// that is not enough it is let go and read from the log again. A client that does not keep up with what comes, or reads
-// nothing while it catches up, is told where to go on and is closed. So memory is bounded by twice `maxBufferedBytes`.
+// What was missed is sent as fast as the client reads it. What comes meanwhile is kept back, up to half of
+// `maxBufferedBytes`; when that is not enough it is let go and read from the log again. A client that does not keep up with
+// what comes, or reads nothing while it catches up, is told where to go on and is closed, at once: what it was not given yet
+// is taken back, and that place is where it goes on. So memory is bounded by `maxBufferedBytes` and a batch.
 import type { EventType } from '../../../schemas/generated/events.ts';
 import type { Position } from '../../../streams/core/ports.ts';
 import type { LiveBatch } from './follower.ts';
 import { frame, type LiveEvent } from './message.ts';
+import { Outbox, type Wire } from './outbox.ts';
 import { Positions } from './positions.ts';
-
-/** Where the bytes go: a response, in tests a list. */
-export interface Sink {
-  /** Bytes that were written and not sent yet. */
-  readonly buffered: () => number;
-  /** Resolves when they were sent; false when the client did not take them in time or has gone. */
-  drained(): Promise<boolean>;
-  write(text: string): void;
-  end(): void;
-}
 
 export interface LiveFilter {
   readonly run?: string | undefined;
@@ -47,17 +39,25 @@ export interface LiveClient {
 }
 
 export interface ClientOptions {
-  readonly sink: Sink;
+  readonly wire: Wire;
   readonly filter: LiveFilter;
   readonly maxBufferedBytes: number;
+  /** How long a client that catches up may read nothing; 30 s when left out. */
+  readonly patienceMs?: number;
 }
 
+const PATIENCE_MS = 30_000;
+/** Of a frame, beside its id and its data. */
+const FRAME_CHARS = 40;
 const TOO_SLOW = 'the client reads slower than events come; connect again with Last-Event-ID';
 
 export const createLiveClient = (options: ClientOptions): LiveClient => new BoundedClient(options);
 
 class BoundedClient implements LiveClient {
-  readonly #sink: Sink;
+  readonly #wire: Wire;
+  readonly #patienceMs: number;
+  readonly #outbox: Outbox;
+  #idChars = 0;
   readonly #filter: LiveFilter;
   readonly #maxBytes: number;
   #positions = new Positions();
@@ -67,8 +67,10 @@ class BoundedClient implements LiveClient {
   /** Positions moved since the client was last told. */
   #moved = false;
 
-  constructor({ sink, filter, maxBufferedBytes }: ClientOptions) {
-    this.#sink = sink;
+  constructor({ wire, filter, maxBufferedBytes, patienceMs = PATIENCE_MS }: ClientOptions) {
+    this.#wire = wire;
+    this.#outbox = new Outbox(wire, '');
+    this.#patienceMs = patienceMs;
     this.#filter = filter;
     this.#maxBytes = maxBufferedBytes;
   }
@@ -84,6 +86,7 @@ class BoundedClient implements LiveClient {
   hold(): void {
     this.#held = [];
     this.#heldBytes = 0;
+    this.#idChars = this.#positions.toId().length;
   }
 
   receive(batch: LiveBatch): void {
@@ -96,7 +99,7 @@ class BoundedClient implements LiveClient {
       if (!this.#open) return;
       if (!this.#take(event)) continue;
       this.#send(event.type, event.data);
-      if (this.#sink.buffered() > this.#maxBytes / 2 && !(await this.#sink.drained())) this.#end('fell-behind', TOO_SLOW);
+      if (this.#outbox.size > this.#maxBytes / 2 && !(await this.#outbox.emptied(this.#patienceMs))) this.#end('fell-behind', TOO_SLOW);
     }
     this.#advance(batch);
   }
@@ -108,7 +111,7 @@ class BoundedClient implements LiveClient {
   }
 
   goLive(): boolean {
-    if (this.#heldBytes > this.#maxBytes) return false;
+    if (this.#heldBytes > this.#maxBytes / 2) return false;
     const waiting = this.#held ?? [];
     this.#held = undefined;
     this.#heldBytes = 0;
@@ -117,7 +120,9 @@ class BoundedClient implements LiveClient {
   }
 
   heartbeat(): void {
-    if (this.#open) this.#sink.write(this.#moved ? `: alive\nid: ${this.#positions.toId()}\n\n` : ': alive\n\n');
+    if (!this.#open || this.#outbox.size > 0) return;
+    const id = this.#positions.toId();
+    this.#outbox.push({ text: this.#moved ? `: alive\nid: ${id}\n\n` : ': alive\n\n', id });
     this.#moved = false;
   }
 
@@ -129,14 +134,15 @@ class BoundedClient implements LiveClient {
     if (!this.#open) return;
     this.#open = false;
     this.#held = undefined;
-    const id = this.#positions.toId();
-    this.#sink.write(frame({ event, id, data: JSON.stringify({ reason, resume: id }) }));
-    this.#sink.end();
+    const id = this.#outbox.takeBack() ?? this.#positions.toId();
+    this.#wire.write(frame({ event, id, data: JSON.stringify({ reason, resume: id }) }));
+    this.#wire.end();
   }
 
   #send(event: string, data: string): void {
     this.#moved = false;
-    this.#sink.write(frame({ event, id: this.#positions.toId(), data }));
+    const id = this.#positions.toId();
+    this.#outbox.push({ text: frame({ event, id, data }), id });
   }
 
   #deliver(batch: LiveBatch): void {
@@ -144,14 +150,14 @@ class BoundedClient implements LiveClient {
       if (!this.#open) return;
       if (!this.#take(event)) continue;
       this.#send(event.type, event.data);
-      if (this.#sink.buffered() > this.#maxBytes) this.#end('fell-behind', TOO_SLOW);
+      if (this.#outbox.size > this.#maxBytes) this.#end('fell-behind', TOO_SLOW);
     }
     this.#advance(batch);
   }
 
   #keepBack(batch: LiveBatch, batches: LiveBatch[]): void {
-    this.#heldBytes += batch.events.reduce((sum, { data }) => sum + data.length, 0);
-    if (this.#heldBytes <= this.#maxBytes) batches.push(batch);
+    this.#heldBytes += batch.events.reduce((sum, { data }) => sum + data.length + this.#idChars + FRAME_CHARS, 0);
+    if (this.#heldBytes <= this.#maxBytes / 2) batches.push(batch);
     else batches.length = 0;
   }
 

@@ -3,17 +3,20 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { publishedSchemas, type EventTopic } from '../../../schemas/generated/events.ts';
-import { PlatformError } from '../../../streams/core/errors.ts';
-import type { EventReader, Logger, LogReader, Position } from '../../../streams/core/ports.ts';
+import { isPlatformError, PlatformError } from '../../../streams/core/errors.ts';
+import type { EventReader, Logger, LogReader, Position, Store } from '../../../streams/core/ports.ts';
 import type { Metrics } from '../../../streams/core/telemetry.ts';
 import { answers } from '../columns.ts';
 import { queryOf } from '../list.ts';
-import { runParams } from '../route-kit.ts';
-import { createLiveClient, type LiveClient, type LiveFilter, type Sink } from './client.ts';
+import { assertRun, runParams } from '../route-kit.ts';
+import { createLiveClient, type LiveClient, type LiveFilter } from './client.ts';
 import { createFollower, decodeBatch, liveTopics, type Follower, type Listener } from './follower.ts';
-import { parsePositions, type Positions } from './positions.ts';
+import { parsePositions, positionsPattern, type Positions } from './positions.ts';
+import { EVENT_STREAM, startStream, wireOf } from './wire.ts';
 
 export interface LiveDeps {
+  /** Knows which runs there are. */
+  readonly store: Store;
   readonly log: LogReader;
   readonly events: EventReader;
   readonly logger: Logger;
@@ -25,8 +28,8 @@ export interface LiveDeps {
 }
 
 const eventTypes = [...new Set(publishedSchemas.map(({ name }) => name))];
-const FAREWELL_MS = 30_000;
-const DRAIN_MS = 30_000;
+
+const eventId = { maxLength: 16_000, pattern: positionsPattern(liveTopics) };
 
 const schema = {
   tags: ['live'],
@@ -34,13 +37,14 @@ const schema = {
   summary: 'Events as they are written, as server-sent events',
   description:
     'The event name is the type, the id holds the positions to go on from (send it as Last-Event-ID). ' +
-    'Other event names: connected, fell-behind and closing, each with the place to resume; gap where the log no longer has what was missed.',
+    'Other event names: connected, fell-behind and closing, each with the place to resume; gap where the log no longer has what was missed. ' +
+    'A client that reads too slowly gets fell-behind after a whole event, and the stream ends.',
   querystring: queryOf({
     run: Type.Optional(runParams.properties.run),
     type: Type.Optional(Type.Array(Type.Enum(eventTypes), { maxItems: 50 })),
-    last_event_id: Type.Optional(Type.String({ maxLength: 16_000, description: 'For who cannot send the header, which wins.' })),
+    last_event_id: Type.Optional(Type.String({ ...eventId, description: 'For clients that cannot send the header. The header wins.' })),
   }),
-  headers: Type.Object({ 'last-event-id': Type.Optional(Type.String({ maxLength: 16_000 })) }),
+  headers: Type.Object({ 'last-event-id': Type.Optional(Type.String({ ...eventId, description: 'Where to go on: the id of an event.' })) }),
   produces: ['text/event-stream'],
   response: answers(Type.String(), 'A stream of server-sent events.'),
 };
@@ -62,12 +66,24 @@ export const liveRoutes: FastifyPluginAsyncTypebox<LiveDeps> = async (app, deps)
     if (hub.clients.size >= deps.maxClients) {
       throw new PlatformError('RATE_LIMITED', `opening a live stream: ${deps.maxClients} are open; close one or try again later`);
     }
+    if (request.method === 'HEAD') return reply.type(EVENT_STREAM).send();
     const { run, type, last_event_id } = request.query;
+    if (run !== undefined) await assertWritten(deps, run);
     const last = request.headers['last-event-id'] ?? last_event_id;
     const resume = last === undefined || last === '' ? undefined : parsePositions(last, liveTopics);
     await serve(hub, { reply, resume, filter: { run, types: type ?? [] } });
   });
 };
+
+/** Throws NOT_FOUND for a run that no table knows. While the store is away the stream goes on without asking. */
+async function assertWritten({ store, logger }: LiveDeps, run: string): Promise<void> {
+  try {
+    await assertRun(store, run);
+  } catch (error) {
+    if (isPlatformError(error, 'NOT_FOUND')) throw error;
+    logger.debug({ err: error, run }, 'a live stream starts without knowing its run');
+  }
+}
 
 interface Hub {
   readonly deps: LiveDeps;
@@ -83,7 +99,7 @@ interface Visit {
 
 async function serve(hub: Hub, { reply, resume, filter }: Visit): Promise<void> {
   const { deps, follower, clients } = hub;
-  const client = createLiveClient({ sink: sinkOf(reply), filter, maxBufferedBytes: deps.maxBufferedBytes });
+  const client = createLiveClient({ wire: wireOf(reply.raw), filter, maxBufferedBytes: deps.maxBufferedBytes });
   const listener: Listener = {
     onBatch: (batch) => {
       client.receive(batch);
@@ -155,49 +171,4 @@ function startOf(live: Positions, resume: readonly Position[] | undefined): read
     if (end !== undefined && position.offset < end) start.set(position);
   }
   return start.all();
-}
-
-function startStream(reply: FastifyReply): void {
-  reply.hijack();
-  for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) reply.raw.setHeader(name, value);
-  reply.raw.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' });
-  reply.raw.write('retry: 2000\n\n');
-}
-
-function sinkOf({ raw }: FastifyReply): Sink {
-  return {
-    buffered: () => raw.writableLength,
-    drained: () => drained(raw),
-    write: (text) => {
-      if (!raw.destroyed) raw.write(text);
-    },
-    end: () => {
-      raw.end();
-      const timer = setTimeout(() => {
-        raw.destroy();
-      }, FAREWELL_MS);
-      timer.unref();
-      raw.once('close', () => {
-        clearTimeout(timer);
-      });
-    },
-  };
-}
-
-/** A client that takes nothing for half a minute is not waited for any longer. */
-async function drained(raw: FastifyReply['raw']): Promise<boolean> {
-  if (raw.destroyed || !raw.writableNeedDrain) return !raw.destroyed;
-  return new Promise((resolve) => {
-    const done = (answer: boolean) => (): void => {
-      clearTimeout(timer);
-      raw.off('drain', yes);
-      raw.off('close', no);
-      resolve(answer);
-    };
-    const yes = done(true);
-    const no = done(false);
-    const timer = setTimeout(no, DRAIN_MS);
-    raw.once('drain', yes);
-    raw.once('close', no);
-  });
 }

@@ -15,7 +15,12 @@ let url: string;
 const streams: EventStream[] = [];
 
 async function start(options: Partial<TestApiOptions> = {}): Promise<void> {
-  server = await testApi({ store: createFakeStore(), log, live: { heartbeatMs: 10 }, ...options });
+  server = await testApi({
+    store: createFakeStore(({ params }) => (params['run'] === 'nope' ? [] : [{ known: 1 }])),
+    log,
+    live: { heartbeatMs: 10 },
+    ...options,
+  });
   ({ url } = await server.listen());
 }
 
@@ -41,7 +46,40 @@ const write = (trajectory: string, run = 'run-a') =>
   log.writer().append([outgoing('TurnRecorded', turn({ trajectory, sequence: 1, run }, 0))]);
 const trajectoryOf = (event: ServerSentEvent | undefined) => (event?.data['event'] as { trajectory_id: string } | undefined)?.trajectory_id;
 
+/** Adds what comes, each trajectory once, until the stream ends or there are enough; answers the last event. */
+async function readAll(stream: EventStream, seen: Set<string | undefined>, enough = Infinity): Promise<ServerSentEvent | undefined> {
+  let last: ServerSentEvent | undefined;
+  while (seen.size < enough) {
+    const event = await stream.next();
+    if (event === undefined) break;
+    last = event;
+    if (event.event !== 'TurnRecorded') continue;
+    expect(seen.has(trajectoryOf(event))).toBe(false);
+    seen.add(trajectoryOf(event));
+  }
+  return last;
+}
+
 describe('GET /v1/live', () => {
+  it('has an answer for a run that nobody knows, and for who asks for the headers alone', async () => {
+    await start();
+    const refused = await fetch(`${url}/v1/live?run=nope`);
+    expect({ status: refused.status, body: await refused.json() }).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } });
+    const head = await fetch(`${url}/v1/live`, { method: 'HEAD' });
+    expect({ status: head.status, type: head.headers.get('content-type') }).toMatchObject({
+      status: 200,
+      type: expect.stringContaining('text/event-stream') as string,
+    });
+  });
+
+  it('goes on while nobody can say whether there is such a run', async () => {
+    const store = createFakeStore(() => {
+      throw new PlatformError('STORE_UNAVAILABLE', 'asking');
+    });
+    await start({ store });
+    expect(await (await open('?run=run-a')).next()).toMatchObject({ event: 'connected' });
+  });
+
   it('shows what is written from now on, without its bytes', async () => {
     await start();
     await write('old.0');
@@ -246,9 +284,13 @@ describe('GET /v1/live', () => {
       await log.settled();
     }
     expect(await reading).toBeGreaterThan(0);
-    let last: ServerSentEvent | undefined;
-    for (let event = await slow.next(); event !== undefined; event = await slow.next()) last = event;
+    const seen = new Set<string | undefined>();
+    const last = await readAll(slow, seen);
     expect(last).toMatchObject({ event: 'fell-behind' });
     expect(last?.data['resume']).toBe(last?.id);
+    expect(seen.size).toBeLessThan(events.length);
+    const again = await open('', { 'last-event-id': String(last?.data['resume']) });
+    await readAll(again, seen, events.length);
+    expect(seen.size).toBe(events.length);
   });
 });

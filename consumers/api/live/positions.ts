@@ -38,6 +38,12 @@ export class Positions {
 
 const PART = /^([a-z-]{1,40})\/(\d{1,6})\/(\d{1,15})$/;
 
+/** What an id looks like; an empty one names no position. */
+export function positionsPattern(topics: readonly EventTopic[]): string {
+  const position = `(${topics.join('|')})/[0-9]{1,6}/[0-9]{1,15}`;
+  return `^(${position}(,${position})*)?$`;
+}
+
 /** Throws REQUEST_INVALID when the text is not the id of an event of this stream. */
 export function parsePositions(id: string, topics: readonly EventTopic[]): readonly Position[] {
   return id.split(',').map((part) => {
