@@ -5,7 +5,7 @@ export const MEDIA_TYPE = 'application/vnd.schemaregistry.v1+json';
 export const bodyTypes = [MEDIA_TYPE, 'application/vnd.schemaregistry+json', 'application/json'] as const;
 export const COMPATIBILITY = 'FULL_TRANSITIVE';
 
-const ignored = Type.Optional(Type.String({ maxLength: 1_000, description: 'Taken and ignored.' }));
+const ignored = Type.Optional(Type.String({ maxLength: 100, description: 'Taken and ignored.' }));
 
 /** Confluent's clients send these whether or not they mean something; one that Confluent does not know is refused. */
 export const registryQuery = Type.Object(

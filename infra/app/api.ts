@@ -23,7 +23,16 @@ export const apiRole: RoleMain = async (context, signal) => {
     { name: 'clickhouse', check: () => migrated(store) },
   ];
   const server = await createHttpServer({
-    ...{ host: config.apiHost, names: config.apiNames, port: config.apiPort, keys: config.apiKeys, version, logger, metrics, probes },
+    ...{
+      host: config.apiHost,
+      port: config.apiPort,
+      keys: config.apiKeys,
+      corsOrigins: config.apiCorsOrigins,
+      version,
+      logger,
+      metrics,
+      probes,
+    },
     ...{ freshMs: config.apiFreshMs, requestsPerSecond: config.apiRequestsPerSecond },
     metricsText: () => metrics.text(context.metricsOfOthers()),
     status: context.status,

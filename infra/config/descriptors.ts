@@ -225,6 +225,14 @@ export const descriptors = {
     help: 'API keys with scopes read, write, sql, admin. None: loopback only, everything allowed.',
     secret: true,
   },
+  apiCorsOrigins: {
+    env: 'TURNSTREAM_API_CORS_ORIGINS',
+    kind: 'list',
+    fallback: [],
+    pattern: /^https?:\/\/[a-z0-9.-]+(:\d{1,5})?$|^https?:\/\/\[[0-9a-f:]+\](:\d{1,5})?$/,
+    shape: 'an origin as a browser sends it, such as https://ui.example or http://localhost:5173',
+    help: 'Origins whose pages may use the API from a browser (CORS). None: pages of other origins cannot read it.',
+  },
   apiRequestsPerSecond: {
     env: 'TURNSTREAM_API_REQUESTS_PER_SECOND',
     kind: 'whole',

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createAnswerCache, type CachedAnswer } from './answer-cache.ts';
+import { addVary } from './vary.ts';
 import { codingOf, encode, MIN_COMPRESSED_BYTES, type Coding } from './codings.ts';
 
 const CACHE_BYTES = 64_000_000;
@@ -60,7 +61,8 @@ async function send(request: FastifyRequest, reply: FastifyReply, answer: Cached
 
 /** Headers of an answer that can be asked about again. True when the client has it already: then there is no body. */
 function describe(request: FastifyRequest, reply: FastifyReply, { etag }: CachedAnswer): boolean {
-  reply.headers({ etag, 'cache-control': 'private, no-cache', vary: 'accept-encoding' });
+  reply.headers({ etag, 'cache-control': 'private, no-cache' });
+  addVary(reply, 'accept-encoding');
   if (!holds(request.headers['if-none-match'], etag)) return false;
   reply.code(304);
   reply.removeHeader('content-length');
@@ -84,7 +86,7 @@ interface Body {
 }
 
 async function compressed(request: FastifyRequest, reply: FastifyReply, { body, coded, type }: Body): Promise<Buffer> {
-  reply.header('vary', 'accept-encoding');
+  addVary(reply, 'accept-encoding');
   if (body.length < MIN_COMPRESSED_BYTES || reply.hasHeader('content-encoding') || isPacked(type)) return body;
   const coding = codingOf(request.headers['accept-encoding']);
   if (coding === 'identity') return body;

@@ -8,6 +8,7 @@ import { PlatformError } from '../../streams/core/errors.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
 import { guardAccess } from './access.ts';
+import { allowOrigins } from './cors.ts';
 import { shapeAnswers } from './answers.ts';
 import { watchMethods, type MethodTable } from './methods.ts';
 import { finishDocument, openapiOptions } from './openapi.ts';
@@ -24,6 +25,8 @@ export interface HttpServerOptions extends HealthSources {
   /** `<key>:<scope>[+<scope>…]`; none: everything is allowed, on loopback only. */
   readonly keys: readonly string[];
   readonly version: string;
+  /** Origins whose pages may use the API from a browser; none when left out. */
+  readonly corsOrigins?: readonly string[];
   /** How long an answer to a read may be used again for equal requests, ms; 0 or left out: never. */
   readonly freshMs?: number;
   /** Requests a second of one key, or of one address without keys; 0 or left out: no limit. */
@@ -43,12 +46,15 @@ export interface HttpServer {
 }
 
 const BODY_BYTES = 1_048_576;
+/** Room for every filter of a list at its longest. */
+const HEADER_BYTES = 65_536;
 const REQUEST_ID = /^[\w.-]{1,64}$/;
 
 /** Builds the server with its system routes; it listens when told to. */
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const app = fastify({
     logger: false,
+    http: { maxHeaderSize: HEADER_BYTES },
     bodyLimit: BODY_BYTES,
     requestIdHeader: false,
     genReqId: ({ headers }) => requestIdOf(headers['x-request-id']),
@@ -83,7 +89,12 @@ function addCrossCutting(app: FastifyInstance, options: HttpServerOptions, metho
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(commonHeaders(request));
   });
-  guardAccess(app, { host: options.host, names: options.names ?? [], keys: options.keys, perSecond: options.requestsPerSecond ?? 0 });
+  const origins = options.corsOrigins ?? [];
+  allowOrigins(app, origins, methods);
+  guardAccess(app, {
+    ...{ host: options.host, names: options.names ?? [], origins },
+    ...{ keys: options.keys, perSecond: options.requestsPerSecond ?? 0 },
+  });
   app.addHook('onRequest', async (request, reply) => {
     if (request.is404) refuseRoute(request, reply, methods);
   });
@@ -134,10 +145,14 @@ function sendProblem(parts: {
   else if (problem.status >= 500 && problem.code !== 'NOT_READY') logger.warn(fields, 'a request could not be answered now');
   void reply
     .code(problem.status)
-    .headers({ ...commonHeaders(request), ...headers })
+    .headers({ ...commonHeaders(request), ...corsKept(reply), ...headers })
     .type('application/problem+json')
     .send(JSON.stringify(problem));
 }
+
+/** A page of an allowed origin can read why it was refused. */
+const corsKept = (reply: FastifyReply): Readonly<Record<string, string>> =>
+  reply.hasHeader('access-control-allow-origin') ? { 'cross-origin-resource-policy': 'cross-origin' } : {};
 
 /** Bytes that are no HTTP: there is no request to answer, only a socket. */
 function answerUnreadable(error: Error & { readonly code?: string }, socket: NodeJS.WritableStream & { destroy(): unknown }): void {

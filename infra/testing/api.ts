@@ -46,6 +46,7 @@ export interface TestApiOptions {
   readonly registry?: SchemaRegistry | null;
   readonly keys?: readonly string[];
   readonly host?: string;
+  readonly corsOrigins?: readonly string[];
   readonly limits?: Partial<SqlLimits>;
   readonly live?: { readonly heartbeatMs?: number; readonly maxClients?: number; readonly maxBufferedBytes?: number };
   readonly logger?: Logger;

@@ -1,0 +1,40 @@
+// Pages of other origins that may use this API from a browser: those of an allow-list, and none without one. They carry an API key
+// in a header like any other client; cookies play no part.
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { MethodTable } from './methods.ts';
+import { addVary } from './vary.ts';
+
+const REQUEST_HEADERS = 'authorization, content-type, if-none-match, last-event-id, x-api-key, x-request-id';
+const ANSWER_HEADERS = 'etag, retry-after, x-request-id';
+const PREFLIGHT_SECONDS = '600';
+
+/** The origin of the request when the list has it. Origins are compared as browsers write them: `https://host[:port]`. */
+export function allowedOrigin(origins: readonly string[], headers: FastifyRequest['headers']): string | undefined {
+  const { origin } = headers;
+  return typeof origin === 'string' && origins.includes(origin) ? origin : undefined;
+}
+
+/** Adds the headers for allowed origins, and answers their preflights. Call it before the hooks that ask for a key: a preflight has none. */
+export function allowOrigins(app: FastifyInstance, origins: readonly string[], methods: MethodTable): void {
+  if (origins.length === 0) return;
+  app.addHook('onRequest', async (request, reply) => {
+    const origin = allowedOrigin(origins, request.headers);
+    addVary(reply, 'origin');
+    if (origin === undefined) return;
+    reply.headers({
+      'access-control-allow-origin': origin,
+      'access-control-expose-headers': ANSWER_HEADERS,
+      'cross-origin-resource-policy': 'cross-origin',
+    });
+    const taken = methods.of(request.url.split('?')[0] ?? '');
+    if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined || taken.length === 0) return;
+    return reply
+      .code(204)
+      .headers({
+        'access-control-allow-methods': taken.join(', '),
+        'access-control-allow-headers': REQUEST_HEADERS,
+        'access-control-max-age': PREFLIGHT_SECONDS,
+      })
+      .send();
+  });
+}
