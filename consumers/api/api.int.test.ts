@@ -14,6 +14,7 @@ let engine: TestStore;
 let store: ClickHouseStore;
 let server: HttpServer;
 let schemas: Record<string, Json>;
+let components: Record<string, Schema>;
 
 beforeAll(async () => {
   engine = await startTestStore();
@@ -22,7 +23,12 @@ beforeAll(async () => {
   const log = new MemoryLog();
   await tellStory(log, store);
   server = await testApi({ store, log });
-  schemas = (await server.app.inject('/openapi.json')).json<{ paths: Record<string, Json> }>().paths;
+  const document = (await server.app.inject('/openapi.json')).json<{
+    paths: Record<string, Json>;
+    components: { schemas: typeof components };
+  }>();
+  schemas = document.paths;
+  components = document.components.schemas;
 });
 
 afterAll(async () => {
@@ -105,6 +111,34 @@ describe('lists', () => {
     }
   });
 
+  it('take their own cursors alone', async () => {
+    const cursorOf = async (url: string) => String((await get(`${url}${url.includes('?') ? '&' : '?'}limit=1`))['next_cursor']);
+    const lists = [
+      `${run}/steps`,
+      `${run}/staleness`,
+      `${run}/policies`,
+      `${run}/trajectories`,
+      `${run}/tool-calls`,
+      `${run}/lineage`,
+      `${run}/cost`,
+    ];
+    const others = [
+      '/v1/questions',
+      '/v1/questions?accepted=true',
+      `${run}/steps?order=desc`,
+      `${run}/trajectories?min_reward=0`,
+      `${run}/tool-calls?tool=search`,
+    ];
+    const all = [...lists, ...others];
+    const cursors = await Promise.all(all.map(cursorOf));
+    for (const [at, url] of all.entries()) {
+      for (const [from, cursor] of cursors.entries()) {
+        const answer = await server.app.inject(`${url}${url.includes('?') ? '&' : '?'}cursor=${cursor}`);
+        expect({ url, from: all[from], status: answer.statusCode }).toEqual({ url, from: all[from], status: at === from ? 200 : 409 });
+      }
+    }
+  });
+
   it('stay where they are when rows come in between', async () => {
     const first = await get(`${run}/trajectories?limit=5`);
     const rest = await get(`${run}/trajectories?limit=50&cursor=${String(first['next_cursor'])}`);
@@ -140,19 +174,32 @@ async function copyOf(table: string, trajectory: string, id: string) {
 
 interface Schema {
   readonly type?: string;
+  readonly $ref?: string;
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
   readonly description?: string;
   readonly anyOf?: readonly Schema[];
   readonly items?: Schema;
 }
 
+/** A reference of the document, followed. */
+function follow(schema: Schema): Schema {
+  const { $ref } = schema;
+  return $ref === undefined ? schema : components[$ref.split('/').at(-1) ?? '']!;
+}
+
+/** Columns of the whole rows of a list. */
 function itemSchema(path: string): Record<string, Schema> {
-  const operation = schemas[path]!['get'] as {
-    responses: Record<
-      string,
-      { content: Record<string, { schema: { properties: { items: { items: { properties: Record<string, Schema> } } } } }> }
-    >;
-  };
-  return operation.responses['200']!.content['application/json']!.schema.properties.items.items.properties;
+  const operation = schemas[path]!['get'] as { responses: Record<string, { content: Record<string, { schema: Schema }> }> };
+  const page = follow(operation.responses['200']!.content['application/json']!.schema);
+  const [whole, part] = page.properties!['items']!.items!.anyOf!.map(follow);
+  const { properties = {}, required } = whole!;
+  expect(required).toEqual(Object.keys(properties).filter((name) => properties[name]?.description !== HEAVY));
+  expect({ names: Object.keys(part?.properties ?? {}), required: part?.required }).toEqual({
+    names: Object.keys(properties),
+    required: undefined,
+  });
+  return properties;
 }
 
 const checks: Readonly<Record<string, (value: unknown) => boolean>> = {

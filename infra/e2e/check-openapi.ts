@@ -1,0 +1,101 @@
+// `npm run check:openapi [-- --schemathesis]`: starts an API with a small run, lints its OpenAPI document with redocly and
+// spectral, makes clients with openapi-typescript and openapi-python-client, compiles them strictly and lets them walk every
+// list to its end; with --schemathesis that asks it everything it can think of, with all checks. The tools are installed
+// below .turnstream on the first use. Ends with 1 when one of them found something.
+import { spawn, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { connectStore } from '../clickhouse/client.ts';
+import { migrate } from '../clickhouse/migrate.ts';
+import { storyRun, tellStory } from '../testing/api-story.ts';
+import { testApi } from '../testing/api.ts';
+import { MemoryLog } from '../testing/memory-log.ts';
+import { startTestStore } from '../testing/store.ts';
+
+const { values: flags } = parseArgs({
+  options: { schemathesis: { type: 'boolean', default: false }, examples: { type: 'string', default: '20' } },
+});
+const source = join('infra', 'e2e', 'clients', 'openapi');
+const home = resolve('.turnstream', 'openapi');
+const venv = join(home, 'venv', 'bin');
+const bin = (name: string): string => join(home, 'node_modules', '.bin', name);
+const names = [storyRun, `${storyRun}-g1-0.0`, 'eval-1'];
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+const failed: string[] = [];
+
+/** Beside the API, which answers in this process. */
+async function attempt(what: string, [file = '', ...args]: readonly string[]): Promise<void> {
+  say(`== ${what}`);
+  const code = await new Promise<number | null>((done) => {
+    spawn(file, args, { cwd: home, stdio: 'inherit' })
+      .once('error', () => {
+        done(1);
+      })
+      .once('close', done);
+  });
+  if (code !== 0) failed.push(what);
+}
+
+function install(): void {
+  mkdirSync(home, { recursive: true });
+  cpSync(source, home, { recursive: true });
+  cpSync(join(source, '..', 'schemathesis'), join(home, '..', 'schemathesis'), { recursive: true });
+  const steps = [
+    ...(existsSync(bin('redocly')) ? [] : [['npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts', '--silent']]),
+    ...(existsSync(join(venv, 'mypy'))
+      ? []
+      : [
+          ['python3', '-m', 'venv', 'venv'],
+          [join(venv, 'pip'), 'install', '--quiet', '--disable-pip-version-check', '--requirement', 'requirements.txt'],
+        ]),
+  ];
+  for (const [file = '', ...args] of steps) {
+    const { status } = spawnSync(file, args, { cwd: home, stdio: 'inherit' });
+    if (status !== 0) throw new Error(`${file} ${args.join(' ')} ended with ${String(status)}`);
+  }
+}
+
+async function tryAll(url: string): Promise<void> {
+  await attempt('redocly', [bin('redocly'), 'lint', 'openapi.json', '--extends', 'recommended', '--format', 'stylish']);
+  await attempt('spectral', [bin('spectral'), 'lint', 'openapi.json', '--ruleset', 'spectral.yaml', '--fail-severity', 'hint']);
+  await attempt('openapi-typescript', [bin('openapi-typescript'), 'openapi.json', '--output', 'schema.d.ts']);
+  await attempt('tsc', [bin('tsc'), '--project', '.']);
+  await attempt('the TypeScript client', [process.execPath, join('made', 'walk.mjs'), url, ...names]);
+  const generate = ['generate', '--path', 'openapi.json', '--output-path', 'turnstream_client', '--meta', 'none', '--overwrite'];
+  await attempt('openapi-python-client', [join(venv, 'openapi-python-client'), ...generate]);
+  await attempt('mypy', [join(venv, 'mypy'), '--strict', 'turnstream_client']);
+  await attempt('the Python client', [join(venv, 'python'), 'walk.py', url, ...names]);
+  if (!flags.schemathesis) return;
+  const asked = [
+    '--checks',
+    'all',
+    '--max-examples',
+    flags.examples,
+    '--seed',
+    '1',
+    '--continue-on-failure',
+    '--generation-database',
+    'none',
+  ];
+  await attempt('schemathesis', [join(venv, 'schemathesis'), '--config-file', 'schemathesis.toml', 'run', `${url}/openapi.json`, ...asked]);
+}
+
+install();
+const engine = await startTestStore();
+const store = connectStore({ url: engine.url, database: 'turnstream' });
+await migrate(store);
+const log = new MemoryLog();
+await tellStory(log, store);
+const server = await testApi({ store, log });
+try {
+  const { url } = await server.listen();
+  writeFileSync(join(home, 'openapi.json'), (await server.app.inject('/openapi.json')).body);
+  await tryAll(url);
+} finally {
+  await server.close();
+  await store.close();
+  await engine.stop();
+}
+say(failed.length === 0 ? 'all of them passed' : `FAILED: ${failed.join(', ')}`);
+process.exitCode = failed.length === 0 ? 0 : 1;
