@@ -51,6 +51,7 @@ export const registryRoutes: FastifyPluginAsyncTypebox<{ readonly registry: Sche
   const lookup = lookupIn(registry);
   app.get('/', { schema: { hide: true } }, async () => ({}));
   addSchemaRoutes(app, lookup);
+  addUseRoutes(app, lookup);
   addVersionRoutes(app, registry, lookup);
   addWriteRoutes(app, registry, lookup);
   addConfigRoutes(app);
@@ -90,6 +91,9 @@ function addSchemaRoutes(app: App, lookup: Lookup): void {
     },
     async ({ params }) => JSON.parse(await lookup.textOf(params.id)) as unknown,
   );
+}
+
+function addUseRoutes(app: App, lookup: Lookup): void {
   app.get(
     '/schemas/ids/:id/subjects',
     {

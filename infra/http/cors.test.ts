@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createFakeStore } from '../testing/fake-store.ts';
 import { testApi, type TestApiOptions } from '../testing/api.ts';
+import { allowedOrigin } from './cors.ts';
 import type { HttpServer } from './server.ts';
 
 const open: HttpServer[] = [];
@@ -27,6 +28,11 @@ const preflight = (origin: string, method = 'POST') => ({
 });
 
 describe('pages of other origins', () => {
+  it('are told by the header that their browser sends', () => {
+    expect(allowedOrigin([UI], { origin: UI })).toBe(UI);
+    expect(allowedOrigin([UI], {})).toBeUndefined();
+  });
+
   it('get nothing by default', async () => {
     const { app } = await api({ corsOrigins: [] });
     const read = await app.inject({ url: '/v1/runs', headers: { origin: UI } });

@@ -36,6 +36,7 @@ const listsOf = ({ schema }: RouteOptions): readonly string[] =>
 function splitLists(query: Record<string, unknown>, names: readonly string[]): void {
   for (const name of names) {
     const given = query[name];
-    if (given !== undefined) query[name] = [given].flat().flatMap((value) => String(value).split(','));
+    if (given !== undefined)
+      query[name] = [given].flat().flatMap((value: unknown) => (typeof value === 'string' ? value.split(',') : [value]));
   }
 }

@@ -80,8 +80,7 @@ const byStatus: Readonly<Record<number, ErrorCode>> = {
 function describeFramework(error: unknown, parameters: readonly string[] | undefined): Described | undefined {
   if (!(error instanceof Error)) return undefined;
   if ('validation' in error && Array.isArray(error.validation)) {
-    const context = 'validationContext' in error ? String(error.validationContext) : '';
-    return describeValidation(error.validation as readonly Violation[], context, context === 'querystring' ? parameters : undefined);
+    return describeValidation(error.validation as readonly Violation[], contextOf(error), parameters);
   }
   const status = 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : 500;
   if (status < 400 || status >= 500) return undefined;
@@ -103,7 +102,10 @@ const places: Readonly<Record<string, string>> = {
   body: 'body field',
 };
 
-function describeValidation(violations: readonly Violation[], context: string, known: readonly string[] | undefined): Described {
+const contextOf = (error: Error): string => ('validationContext' in error ? String(error.validationContext) : '');
+
+function describeValidation(violations: readonly Violation[], context: string, parameters: readonly string[] | undefined): Described {
+  const known = context === 'querystring' ? parameters : undefined;
   const place = places[context] ?? 'parameter';
   const errors = violations.map((violation) => ({ parameter: parameterOf(violation), message: messageOfViolation(violation, known) }));
   const detail = errors.map(({ parameter, message }) => `${place} ${parameter === '' ? '(whole)' : parameter} ${message}`).join('; ');

@@ -14,6 +14,12 @@ const items = (name: string, columns: Columns) => answers(named(`${name}List`, {
 const questions = listOf('RunQuestion', runQuestionColumns);
 const costs = listOf('Cost', costColumns);
 
+const lengthReport = named('LengthReport', {
+  items: Type.Array(schemaOf('Length', lengthColumns)),
+  by_length: Type.Number(),
+  at_same_length: Type.Number(),
+});
+
 /** How the rollouts of a run went. */
 export const rolloutReportRoutes: StoreRoutes = async (app, { store }) => {
   app.get(
@@ -24,13 +30,7 @@ export const rolloutReportRoutes: StoreRoutes = async (app, { store }) => {
         operationId: 'getLengths',
         summary: 'Reward by length, early and late: how much of the change comes with other lengths, how much at the same length',
         params: runParams,
-        response: answers(
-          named('LengthReport', {
-            items: Type.Array(schemaOf('Length', lengthColumns)),
-            by_length: Type.Number(),
-            at_same_length: Type.Number(),
-          }),
-        ),
+        response: answers(lengthReport),
       },
     },
     async ({ params }) => {
