@@ -71,6 +71,7 @@ const none = [
   'apiPort',
   'apiKeys',
   'apiNames',
+  'apiCorsOrigins',
   'llmUrl',
   'llmApiKey',
   'retrievalUrl',

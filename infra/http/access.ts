@@ -17,6 +17,8 @@ export interface AccessOptions {
   readonly host: string;
   /** Other host names that people reach it by. */
   readonly names: readonly string[];
+  /** Origins whose pages may ask. */
+  readonly origins: readonly string[];
   readonly keys: readonly string[];
   /** Requests a second of one caller; 0 = no limit. */
   readonly perSecond: number;

@@ -39,7 +39,7 @@ describe('pages of other origins', () => {
     expect(corsHeaders(read.headers)).toEqual([]);
     expect(read.headers['cross-origin-resource-policy']).toBe('same-origin');
     const asked = await app.inject(preflight(UI));
-    expect({ status: asked.statusCode, cors: corsHeaders(asked.headers) }).toEqual({ status: 405, cors: [] });
+    expect({ status: asked.statusCode, cors: corsHeaders(asked.headers) }).toEqual({ status: 403, cors: [] });
   });
 
   it.each(['https://ui.example.evil', 'http://ui.example', 'https://ui.example:8443', 'null', 'https://UI.example'])(
@@ -49,9 +49,16 @@ describe('pages of other origins', () => {
       const read = await app.inject({ url: '/v1/runs', headers: { origin } });
       expect(corsHeaders(read.headers)).toEqual([]);
       expect(read.headers['vary']).toContain('origin');
-      expect((await app.inject(preflight(origin))).statusCode).toBe(405);
+      expect((await app.inject(preflight(origin))).statusCode).toBe(403);
     },
   );
+
+  it('of the list pass the door, by the right name of this machine only', async () => {
+    const { app } = await api();
+    const headers = { origin: UI, 'sec-fetch-site': 'cross-site' };
+    expect((await app.inject({ url: '/v1/runs', headers: { ...headers, host: '127.0.0.1:8787' } })).statusCode).toBe(200);
+    expect((await app.inject({ url: '/v1/runs', headers: { ...headers, host: 'evil.example' } })).statusCode).toBe(403);
+  });
 
   it('of the list may read answers, their tags and their errors', async () => {
     const { app } = await api();

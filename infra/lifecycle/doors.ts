@@ -8,6 +8,8 @@ export interface Door {
   readonly host: string;
   /** Other names that people reach the port by, such as that of a reverse proxy; without ports. */
   readonly names?: readonly string[];
+  /** Origins whose pages may ask, as browsers write them. */
+  readonly origins?: readonly string[];
 }
 
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
@@ -26,11 +28,13 @@ export const isLocalHostHeader = (host: string | undefined): boolean =>
   host !== undefined && (isLoopbackHost(host.trim()) || nameIn(host)?.endsWith('.localhost') === true);
 
 /** Why a request is refused: a page of another origin sent it. Undefined for programs, the address bar and pages of this port. */
-export function foreignRequest(headers: RequestHeaders, { host, names = [] }: Door): PlatformError | undefined {
+export function foreignRequest(headers: RequestHeaders, { host, names = [], origins = [] }: Door): PlatformError | undefined {
   const known = (name: string | undefined): boolean => name !== undefined && names.includes(name);
+  const origin = one(headers['origin']);
   const foreign = foreignHeader(headers, 'any');
-  const isProxied = foreign === 'origin' && known(nameIn(one(headers['origin'])?.replace(/^https?:\/\//i, '')));
-  if (foreign !== undefined && !isProxied) return refusal(foreign);
+  const isProxied = foreign === 'origin' && known(nameIn(origin?.replace(/^https?:\/\//i, '')));
+  const isListed = origin !== undefined && origins.includes(origin);
+  if (foreign !== undefined && !isProxied && !isListed) return refusal(foreign);
   const asked = one(headers['host']);
   return isLoopback(host) && !isLocalHostHeader(asked) && !known(nameIn(asked)) ? refusal('host') : undefined;
 }
