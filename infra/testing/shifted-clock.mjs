@@ -1,0 +1,35 @@
+// Preload that gives a process a wrong wall clock: `NODE_OPTIONS=--import=<this file>`. Timers and performance.now() keep
+// running at their own pace, as they do on a machine whose clock is wrong. Worker threads and child processes inherit it.
+//
+// SHIFT_CLOCK_MS        by how much Date is ahead (positive) or behind (negative), ms
+// SHIFT_CLOCK_AFTER_MS  the clock is right at first and jumps this long after the start of the thread; 0 unless given
+// SHIFT_CLOCK_BACK_MS   the clock jumps back to the right time this long after the start; never unless given
+//
+// Plain JavaScript, for it also runs in processes that load no TypeScript.
+const milliseconds = (name, otherwise) => {
+  const text = process.env[name];
+  if (text === undefined || text === '') return otherwise;
+  const value = Number(text);
+  if (!Number.isFinite(value)) throw new Error(`${name}=${text} is not a number of milliseconds`);
+  return value;
+};
+
+const shiftMs = milliseconds('SHIFT_CLOCK_MS', 0);
+const afterMs = milliseconds('SHIFT_CLOCK_AFTER_MS', 0);
+const backMs = milliseconds('SHIFT_CLOCK_BACK_MS', Infinity);
+
+if (shiftMs !== 0) {
+  const Original = globalThis.Date;
+  const trueNow = Original.now.bind(Original);
+  const now = () => {
+    const upMs = performance.now();
+    return trueNow() + (upMs >= afterMs && upMs < backMs ? shiftMs : 0);
+  };
+  Original.now = now;
+  const Shifted = new Proxy(Original, {
+    construct: (target, args, newTarget) => Reflect.construct(target, args.length === 0 ? [now()] : args, newTarget),
+    apply: (target) => new target(now()).toString(),
+  });
+  Original.prototype.constructor = Shifted;
+  globalThis.Date = Shifted;
+}
