@@ -28,16 +28,21 @@ export const isLocalHostHeader = (host: string | undefined): boolean =>
   host !== undefined && (isLoopbackHost(host.trim()) || nameIn(host)?.endsWith('.localhost') === true);
 
 /** Why a request is refused: a page of another origin sent it. Undefined for programs, the address bar and pages of this port. */
-export function foreignRequest(headers: RequestHeaders, { host, names = [], origins = [] }: Door): PlatformError | undefined {
-  const known = (name: string | undefined): boolean => name !== undefined && names.includes(name);
-  const origin = one(headers['origin']);
+export function foreignRequest(headers: RequestHeaders, door: Door): PlatformError | undefined {
   const foreign = foreignHeader(headers, 'any');
-  const isProxied = foreign === 'origin' && known(nameIn(origin?.replace(/^https?:\/\//i, '')));
-  const isListed = origin !== undefined && origins.includes(origin);
-  if (foreign !== undefined && !isProxied && !isListed) return refusal(foreign);
+  if (foreign !== undefined && !isLetIn(foreign, one(headers['origin']), door)) return refusal(foreign);
   const asked = one(headers['host']);
-  return isLoopback(host) && !isLocalHostHeader(asked) && !known(nameIn(asked)) ? refusal('host') : undefined;
+  return isLoopback(door.host) && !isLocalHostHeader(asked) && !isKnown(nameIn(asked), door) ? refusal('host') : undefined;
 }
+
+/** A page of a listed origin, or of this port behind a proxy that has another name. */
+function isLetIn(foreign: ForeignHeader, origin: string | undefined, door: Door): boolean {
+  if (origin === undefined) return false;
+  if (door.origins?.includes(origin) === true) return true;
+  return foreign === 'origin' && isKnown(nameIn(origin.replace(/^https?:\/\//i, '')), door);
+}
+
+const isKnown = (name: string | undefined, { names = [] }: Door): boolean => name !== undefined && names.includes(name);
 
 const one = (value: RequestHeaders[string]): string | undefined => (typeof value === 'string' ? value : value?.join(', '));
 

@@ -20,6 +20,7 @@ export default defineConfig(
     'infra/tooling/*.cjs',
     'infra/tooling/vitest.config.ts',
     '**/*.mjs',
+    'infra/e2e/clients/openapi/**',
   ]),
   tseslint.configs.strictTypeChecked,
   {
