@@ -1,6 +1,5 @@
 // Values that a column can have, for parameters that filter by it: any other is refused by name.
 
-export const discardReasons = ['uniform_group', 'stale', 'incomplete', 'expired', 'lost', 'superseded', 'invalid'] as const;
 export const purposes = ['train', 'eval', 'external'] as const;
 export const trajectoryStatuses = ['answered', 'max_turns', 'max_tokens', 'timeout', 'cancelled', 'failed'] as const;
 export const toolStatuses = ['ok', 'error', 'timeout', 'refused'] as const;

@@ -6,6 +6,8 @@
 // SHIFT_CLOCK_BACK_MS   the clock jumps back to the right time this long after the start; never unless given
 //
 // Plain JavaScript, for it also runs in processes that load no TypeScript.
+import { replaceDate } from './replace-date.mjs';
+
 const milliseconds = (name, otherwise) => {
   const text = process.env[name];
   if (text === undefined || text === '') return otherwise;
@@ -19,17 +21,8 @@ const afterMs = milliseconds('SHIFT_CLOCK_AFTER_MS', 0);
 const backMs = milliseconds('SHIFT_CLOCK_BACK_MS', Infinity);
 
 if (shiftMs !== 0) {
-  const Original = globalThis.Date;
-  const trueNow = Original.now.bind(Original);
-  const now = () => {
+  replaceDate((trueMs) => {
     const upMs = performance.now();
-    return trueNow() + (upMs >= afterMs && upMs < backMs ? shiftMs : 0);
-  };
-  Original.now = now;
-  const Shifted = new Proxy(Original, {
-    construct: (target, args, newTarget) => Reflect.construct(target, args.length === 0 ? [now()] : args, newTarget),
-    apply: (target) => new target(now()).toString(),
+    return trueMs + (upMs >= afterMs && upMs < backMs ? shiftMs : 0);
   });
-  Original.prototype.constructor = Shifted;
-  globalThis.Date = Shifted;
 }

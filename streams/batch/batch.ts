@@ -5,7 +5,8 @@ import { finishedOf, isSettled, type Finished, type Group } from '../group/group
 import { stalenessOf, type Staleness, type TokenAges } from '../staleness/staleness.ts';
 import { decisionsOf, spansOf, type Attempt, type Ending } from '../trajectory/attempt.ts';
 
-export type DiscardReason = 'uniform_group' | 'stale' | 'incomplete' | 'expired' | 'lost' | 'superseded' | 'invalid';
+export const discardReasons = ['uniform_group', 'stale', 'incomplete', 'expired', 'lost', 'superseded', 'invalid'] as const;
+export type DiscardReason = (typeof discardReasons)[number];
 
 export interface BatchRules {
   /** grpo or reinforce. */

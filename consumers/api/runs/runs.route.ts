@@ -3,7 +3,7 @@ import { answers, named, schemaOf } from '../columns.ts';
 import { listOf, queryOf } from '../list.ts';
 import { toolChangeColumns } from '../reports/reports.columns.ts';
 import { readToolChanges } from '../reports/reports.reader.ts';
-import { discardReasons } from '../values.ts';
+import { discardReasons } from '../../../streams/batch/batch.ts';
 import { assertRun, idText, notFound, pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
 import {
   discardedColumns,

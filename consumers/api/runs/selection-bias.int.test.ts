@@ -11,7 +11,7 @@ import { MemoryLog } from '../../../infra/testing/memory-log.ts';
 import { startTestStore, type TestStore } from '../../../infra/testing/store.ts';
 import { storeLog } from '../../../infra/testing/api-story.ts';
 import type { OutgoingEvent } from '../../../streams/core/ports.ts';
-import { discardReasons } from '../values.ts';
+import { discardReasons } from '../../../streams/batch/batch.ts';
 
 type Json = Record<string, unknown>;
 

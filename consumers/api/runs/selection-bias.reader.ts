@@ -2,7 +2,7 @@
 // reward. The figures are those of the view selection_bias, made of the outcomes that a request asks for.
 import type { Store } from '../../../streams/core/ports.ts';
 import { selectList, type RowOf } from '../columns.ts';
-import type { discardReasons } from '../values.ts';
+import type { DiscardReason } from '../../../streams/batch/batch.ts';
 import { compare, equals, readPage, readRows, type Clause, type Page, type PageRequest } from '../list.ts';
 import { biasColumns, biasFigureColumns, biasReasonColumns } from './selection-bias.columns.ts';
 
@@ -10,7 +10,7 @@ interface BiasRequest extends PageRequest {
   readonly from_step?: number | undefined;
   readonly to_step?: number | undefined;
   /** Only discards for this reason stand beside what was kept. */
-  readonly reason?: (typeof discardReasons)[number] | undefined;
+  readonly reason?: DiscardReason | undefined;
 }
 
 interface SelectionBias extends Page<RowOf<typeof biasColumns>> {

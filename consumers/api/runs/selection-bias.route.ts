@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { answers, pageSchema, schemaOf } from '../columns.ts';
 import { pageQuery, queryOf } from '../list.ts';
-import { discardReasons } from '../values.ts';
+import { discardReasons } from '../../../streams/batch/batch.ts';
 import { assertRun, runParams, type StoreRoutes } from '../route-kit.ts';
 import { biasColumns, biasFigureColumns, biasReasonColumns } from './selection-bias.columns.ts';
 import { readSelectionBias } from './selection-bias.reader.ts';

@@ -3,12 +3,11 @@
 // whose clock jumps. Plain JavaScript, for it also runs in processes that load no TypeScript.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { replaceDate } from '../../testing/replace-date.mjs';
 
 const LOOK_MS = 50;
 const dir = new URL(import.meta.url).searchParams.get('clocks');
 const file = join(dir ?? '', process.argv[2] ?? '');
-const Original = globalThis.Date;
-const trueNow = Original.now.bind(Original);
 let shiftMs = 0;
 let lookAgainMs = 0;
 
@@ -24,13 +23,4 @@ function shift() {
   return shiftMs;
 }
 
-if (dir !== null) {
-  const now = () => trueNow() + shift();
-  Original.now = now;
-  const Shifted = new Proxy(Original, {
-    construct: (target, args, newTarget) => Reflect.construct(target, args.length === 0 ? [now()] : args, newTarget),
-    apply: (target) => new target(now()).toString(),
-  });
-  Original.prototype.constructor = Shifted;
-  globalThis.Date = Shifted;
-}
+if (dir !== null) replaceDate((trueMs) => trueMs + shift());
