@@ -10,11 +10,12 @@ import type { Group } from '../../streams/group/group.ts';
 import type { TokenAges } from '../../streams/staleness/staleness.ts';
 import { foldLedger, foldTask } from '../../streams/run/fold.ts';
 import { forgetSettled, resumeOf } from '../../streams/run/resume.ts';
-import type { RunState } from '../../streams/run/run-state.ts';
+import type { Mark, RunState } from '../../streams/run/run-state.ts';
 import type { PolicyPublished, Resume, TrajectoryRequested } from '../../schemas/generated/events.ts';
 import { discardFields, groupIdFor, groupRequests, nextRequest, stepMetrics, trainedFields } from './entries.ts';
 import { createLedgerWriter, type Author, type LedgerWriter, type Unchained } from './ledger-writer.ts';
 import type { Expiry } from './liveness.ts';
+import { textOfMark } from './cut-log.ts';
 import { claimAt } from './ownership.ts';
 import type { Plan } from './plan.ts';
 import type { TrainingQuestions } from './questions.ts';
@@ -139,15 +140,22 @@ const publishedBy = (author: Author, policy: TrainedBatch['policy']): OutgoingEv
 
 function positionsOf(
   resume: Resume,
-  { start, claim }: Pick<CommitDeps, 'start' | 'claim'>,
+  { start, claim, state }: Pick<CommitDeps, 'start' | 'claim' | 'state'>,
 ): readonly (Position & { readonly metadata?: string })[] {
   return [
-    ...resume.rollouts.map((position) => ({ topic: 'rollouts' as const, ...position })),
+    ...resume.rollouts.map((position) => ({
+      topic: 'rollouts' as const,
+      ...position,
+      ...metadataOf(state.rolloutMarks.get(position.partition)),
+    })),
     ...resume.tasks.map((position) => ({ topic: 'tasks' as const, ...position })),
     { topic: 'training', partition: 0, offset: start.training },
     claimAt(start.policies, claim),
   ];
 }
+
+/** What the next start recognizes the log by, if it was cut meanwhile. */
+const metadataOf = (mark: Mark | undefined): { readonly metadata?: string } => (mark === undefined ? {} : { metadata: textOfMark(mark) });
 
 function addStep(deps: CommitDeps, ledger: LedgerWriter, step: { readonly trained: TrainedBatch; readonly resume: Resume }): void {
   const { batch, update, weightsSha256, optimizerSha256 } = step.trained;

@@ -34,7 +34,7 @@ class World {
   #diedMs = Infinity;
   readonly #liveness = createLiveness({ silenceMs: SILENCE_MS });
   readonly #listening = createListening({
-    log: { bounds: async () => (this.#isAway ? Promise.reject(new Error('away')) : [{ partition: 0, first: 0, end: this.#log.length }]) },
+    watch: { bounds: async () => (this.#isAway ? Promise.reject(new Error('away')) : [{ partition: 0, first: 0, end: this.#log.length }]) },
     positions: this.state.rolloutPositions,
     monotonic: () => this.#nowMs,
     silenceMs: SILENCE_MS,
@@ -45,11 +45,7 @@ class World {
 
   constructor() {
     foldTask(this.state, { ...requested({ trajectory: 'g.0' }), max_wall_ms: 1e12 }, { partition: 0, offset: 0 });
-    foldRollout(
-      this.state,
-      { type: 'TrajectoryStarted', event: started({ trajectory: 'g.0' }) },
-      { partition: 0, offset: -1, timestampMs: 1 },
-    );
+    foldRollout(this.state, { type: 'TrajectoryStarted', event: started({ trajectory: 'g.0' }) }, { partition: 0, offset: -1 });
     this.state.rolloutPositions.set(0, 0);
     this.#liveness.live(this.#listening.now());
   }
@@ -156,7 +152,7 @@ describe('a trainer that listens', () => {
     const interrupted: number[] = [];
     const listening = createListening({
       ...{ positions, silenceMs: SILENCE_MS, monotonic: () => nowMs },
-      log: { bounds: async () => [{ partition: 0, first: 0, end }] },
+      watch: { bounds: async () => [{ partition: 0, first: 0, end }] },
       onInterrupted: (atMs) => void interrupted.push(atMs),
     });
     const look = async (atMs: number): Promise<number> => {
@@ -181,7 +177,7 @@ describe('a trainer that listens', () => {
   it('does not wait for records that retention has deleted', async () => {
     const listening = createListening({
       ...{ positions: new Map([[0, 1]]), silenceMs: SILENCE_MS, monotonic: () => 5, onInterrupted: () => undefined },
-      log: { bounds: async () => [{ partition: 0, first: 9, end: 9 }] },
+      watch: { bounds: async () => [{ partition: 0, first: 9, end: 9 }] },
     });
     listening.look();
     await settle();

@@ -5,7 +5,7 @@
 // - Time in which Kafka did not answer, or in which this process did not run, does not count. Nobody could speak then, or
 //   nobody knows who could. Whoever was running gets a new deadline afterwards, as after a restart.
 // - The clock is monotonic and this process's own. No clock of another machine is looked at.
-import type { LogReader } from '../../streams/core/ports.ts';
+import type { CutWatch } from './cut-log.ts';
 
 export interface Listening {
   /** Milliseconds of listening until now. It stands still while nothing could be heard. */
@@ -19,7 +19,7 @@ export interface Listening {
 }
 
 export interface ListeningDeps {
-  readonly log: Pick<LogReader, 'bounds'>;
+  readonly watch: CutWatch;
   /** The next offset of `rollouts` to be folded, by partition. */
   readonly positions: ReadonlyMap<number, number>;
   readonly monotonic: () => number;
@@ -41,10 +41,10 @@ export const gapMs = (silenceMs: number): number => Math.max(SHORTEST_GAP_MS, si
 
 interface Asked {
   readonly atMs: number;
-  readonly ends: Awaited<ReturnType<LogReader['bounds']>>;
+  readonly ends: Awaited<ReturnType<CutWatch['bounds']>>;
 }
 
-export function createListening({ log, positions, monotonic, silenceMs, onInterrupted }: ListeningDeps): Listening {
+export function createListening({ watch, positions, monotonic, silenceMs, onInterrupted }: ListeningDeps): Listening {
   let lostMs = 0;
   let answeredMs = monotonic();
   let askedMs = -Infinity;
@@ -68,7 +68,7 @@ export function createListening({ log, positions, monotonic, silenceMs, onInterr
   async function ask(): Promise<void> {
     const lostBefore = lostMs;
     const atMs = now();
-    const ends = await log.bounds('rollouts');
+    const ends = await watch.bounds('rollouts');
     noteAnswer();
     if (lostMs === lostBefore) waitingFor ??= { atMs, ends };
     folded();

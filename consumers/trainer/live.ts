@@ -4,6 +4,7 @@ import { planNow } from './plan.ts';
 import { prepareBatch, trainingBatch } from './batches.ts';
 import { policyFields, sha256Of } from './checkpoints.ts';
 import type { Committer, PreparedBatch, TrainedBatch } from './committer.ts';
+import type { CutWatch } from './cut-log.ts';
 import type { Listening } from './listening.ts';
 import type { Liveness } from './liveness.ts';
 import type { RolloutFeed } from './rollout-feed.ts';
@@ -33,6 +34,8 @@ export interface Life extends TrainerDeps {
   readonly feed: RolloutFeed;
   readonly liveness: Liveness;
   readonly listening: Listening;
+  /** Where topics end. */
+  readonly watch: CutWatch;
   readonly wake: Wake;
   /** What the log no longer held when this trainer started; empty when all was there. */
   readonly notice: string;
@@ -147,8 +150,8 @@ async function lookAtClaims(life: Life, loop: Loop): Promise<void> {
 }
 
 /** Tasks before these offsets were claimed, or deleted before anybody claimed them. */
-async function passed({ log }: Life, committed: Awaited<ReturnType<GroupOffsets['fetch']>>): Promise<ReadonlyMap<number, number>> {
-  const firsts = new Map((await log.bounds('tasks')).map(({ partition, first }) => [partition, first]));
+async function passed({ watch }: Life, committed: Awaited<ReturnType<GroupOffsets['fetch']>>): Promise<ReadonlyMap<number, number>> {
+  const firsts = new Map((await watch.bounds('tasks')).map(({ partition, first }) => [partition, first]));
   return new Map(committed.map(({ partition, offset }) => [partition, Math.max(offset, firsts.get(partition) ?? 0)]));
 }
 

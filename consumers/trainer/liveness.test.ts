@@ -34,7 +34,7 @@ describe('a claim that was lost', () => {
     expect(told(liveness, state, SILENCE_MS + 1)).toEqual([]);
     liveness.claimed(new Map([[0, 6]]));
     expect(told(liveness, state, SILENCE_MS + 2)).toEqual([]);
-    foldRollout(state, { type: 'TrajectoryStarted', event: started({ trajectory: 'g.0' }) }, { ...place, timestampMs: 1 });
+    foldRollout(state, { type: 'TrajectoryStarted', event: started({ trajectory: 'g.0' }) }, place);
     liveness.heard('w-0', 2 * SILENCE_MS);
     expect(told(liveness, state, 2 * SILENCE_MS + 5)).toEqual([]);
   });

@@ -1,31 +1,47 @@
 // Rebuilds the state of a run from the log after this process became its only writer: nothing that it reads of the
 // ledger and the tasks can change any more.
+import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { LogReader, Position, RunStart, SkippedRange } from '../../streams/core/ports.ts';
 import { foldTask, raise } from '../../streams/run/fold.ts';
-import { newRunState, type RunState } from '../../streams/run/run-state.ts';
+import { newRunState, type Mark, type RunState } from '../../streams/run/run-state.ts';
+import { isStillThere } from './cut-log.ts';
 import { findLedger, ofRun, type FoldedLedger, type LedgerSource } from './find-ledger.ts';
+
+export interface RecoverySource extends LedgerSource {
+  /** The marks that the newest step committed, by partition; not compared unless given. */
+  readonly marks?: () => Promise<ReadonlyMap<number, Mark>>;
+}
 
 export interface Recovered {
   /** Folded up to the ends of the ledger and the tasks, with the positions to go on reading rollouts from. */
   readonly state: RunState;
   readonly skipped: readonly SkippedRange[];
+  /** Partitions that were cut behind the resume point, and are read again from their first record. */
+  readonly cut: readonly CutPartition[];
   /** Nothing of the run lies before it. */
   readonly start: RunStart;
 }
 
-export async function recoverRun(source: LedgerSource): Promise<Recovered> {
+export interface CutPartition {
+  readonly topic: 'tasks' | 'rollouts';
+  readonly partition: number;
+  /** Its first record. */
+  readonly first: number;
+}
+
+export async function recoverRun(source: RecoverySource): Promise<Recovered> {
   // Before it is asked whether the run exists: whoever begins it later writes behind them.
   const ends = await endsOfLog(source.log);
   const ledger = await findLedger(source, ends);
-  if (ledger === undefined) return { state: newRunState(source.runId), skipped: [], start: ends };
-  const state = (await keptState(source.log, ledger)) ?? atResumePoint(ledger);
+  if (ledger === undefined) return { state: newRunState(source.runId), skipped: [], cut: [], start: ends };
+  const { state, cut } = (await keptState(source.log, ledger)) ?? (await atResumePoint(source, ledger));
   const skipped = [
     ...(await skippedOf(source.log, 'tasks', state.taskPositions)),
     ...(await skippedOf(source.log, 'rollouts', state.rolloutPositions)),
   ];
   await readTasks(source, state);
-  return { state, skipped, start: ledger.start };
+  return { state, skipped, cut, start: ledger.start };
 }
 
 async function endsOfLog(log: LogReader): Promise<RunStart> {
@@ -39,20 +55,45 @@ async function endsOfLog(log: LogReader): Promise<RunStart> {
   return { training: training[0]?.end ?? 0, policies: policies[0]?.end ?? 0 };
 }
 
-function atResumePoint({ state, resume }: FoldedLedger): RunState {
+interface Begun {
+  readonly state: RunState;
+  readonly cut: readonly CutPartition[];
+}
+
+/** A partition that was cut since is read from its first record: where it was cut, nothing says. */
+async function atResumePoint({ log, marks }: RecoverySource, { state, resume }: FoldedLedger): Promise<Begun> {
   for (const { partition, offset } of resume.tasks) state.taskPositions.set(partition, offset);
   for (const { partition, offset } of resume.rollouts) state.rolloutPositions.set(partition, offset);
-  return state;
+  for (const [partition, mark] of (await marks?.()) ?? []) state.rolloutMarks.set(partition, mark);
+  const cut = await cutOf(log, state);
+  for (const { topic, partition, first } of cut) {
+    const positions = topic === 'tasks' ? state.taskPositions : state.rolloutPositions;
+    positions.set(partition, first);
+    if (topic === 'rollouts') state.rolloutMarks.delete(partition);
+  }
+  return { state, cut };
+}
+
+async function cutOf(log: LogReader, { taskPositions, rolloutPositions: read, rolloutMarks }: RunState): Promise<readonly CutPartition[]> {
+  const [tasks, rollouts] = [await log.bounds('tasks'), await log.bounds('rollouts')];
+  const isCut = async ({ partition, end }: { readonly partition: number; readonly end: number }): Promise<boolean> => {
+    const mark = rolloutMarks.get(partition);
+    return end < (read.get(partition) ?? 0) || (mark !== undefined && !(await isStillThere(log, { partition, mark }, rollouts)));
+  };
+  const cut: CutPartition[] = [];
+  for (const { partition, first, end } of tasks) {
+    if (end < (taskPositions.get(partition) ?? 0)) cut.push({ topic: 'tasks', partition, first });
+  }
+  for (const at of rollouts) if (await isCut(at)) cut.push({ topic: 'rollouts', partition: at.partition, first: at.first });
+  return cut;
 }
 
 /** The state of the snapshot, if it is of this log and saves anything. */
-async function keptState(log: LogReader, { kept, resume }: FoldedLedger): Promise<RunState | undefined> {
+async function keptState(log: LogReader, { kept, resume }: FoldedLedger): Promise<Begun | undefined> {
   if (kept === undefined) return undefined;
   const saved = [...kept.rolloutPositions.values()].reduce((sum, offset) => sum + offset, 0);
   if (saved < resume.rollouts.reduce((sum, { offset }) => sum + offset, 0)) return undefined;
-  const within = async (topic: 'tasks' | 'rollouts', positions: ReadonlyMap<number, number>): Promise<boolean> =>
-    (await log.bounds(topic)).every(({ partition, end }) => (positions.get(partition) ?? 0) <= end);
-  return (await within('tasks', kept.taskPositions)) && (await within('rollouts', kept.rolloutPositions)) ? kept : undefined;
+  return (await cutOf(log, kept)).length === 0 ? { state: kept, cut: [] } : undefined;
 }
 
 async function skippedOf(
@@ -74,7 +115,7 @@ async function readTasks({ log, events, runId }: LedgerSource, state: RunState):
       for (const record of batch.records) {
         if (!ofRun(record, runId)) continue;
         const read = await events.read(record);
-        if (read.ok && read.value.type === 'TrajectoryRequested') {
+        if (read.ok && read.value.type === 'TrajectoryRequested' && isKnown(state, read.value.event)) {
           foldTask(state, read.value.event, { partition: record.partition, offset: record.offset });
         }
       }
@@ -82,6 +123,10 @@ async function readTasks({ log, events, runId }: LedgerSource, state: RunState):
     },
   });
 }
+
+/** A group that is neither open nor settled as far as anybody remembers was settled long ago: after a cut its tasks are read again. */
+const isKnown = ({ admitted, settled }: RunState, { group_id: id, purpose }: TrajectoryRequested): boolean =>
+  purpose !== 'train' || admitted.has(id) || settled.has(id);
 
 /** Positions to follow rollouts from. */
 export const rolloutPositions = (state: RunState): readonly Position[] =>

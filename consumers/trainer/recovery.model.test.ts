@@ -16,7 +16,7 @@ import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
 import { foldRequest, newGroup, type Group, type Trajectory } from '../../streams/group/group.ts';
 import type { LedgerEntry } from '../../streams/ledger/chain.ts';
 import { createLedgerVerifier, type LedgerReport } from '../../streams/ledger/verify.ts';
-import { foldLedger, foldRollout, foldTask } from '../../streams/run/fold.ts';
+import { foldLedger, foldRollout, foldTask, noteRead } from '../../streams/run/fold.ts';
 import { rolloutView, type RolloutEvent } from '../../streams/run/rollout-view.ts';
 import { resumeOf } from '../../streams/run/resume.ts';
 import { newRunState, type RunState } from '../../streams/run/run-state.ts';
@@ -24,6 +24,7 @@ import { newAttempt, statusOf, spansOf } from '../../streams/trajectory/attempt.
 import { prepareBatch } from './batches.ts';
 import { sha256Of } from './checkpoints.ts';
 import { createCommitter, type Committer } from './committer.ts';
+import { committedMarks } from './cut-log.ts';
 import { createLiveness, type Expiry } from './liveness.ts';
 import { planNow, type PlanInputs } from './plan.ts';
 import { recoverRun } from './recover.ts';
@@ -103,7 +104,8 @@ async function committerOf(log: MemoryLog, state: RunState): Promise<Committer> 
 /** The state of a trainer that was started anew, and has read all that there is. */
 async function restart(world: Pick<World, 'log' | 'events'>, snapshot?: Buffer): Promise<{ state: RunState; skipped: number }> {
   const snapshots = snapshot === undefined ? {} : { snapshots: { read: async () => snapshot } };
-  const { state, skipped } = await recoverRun({ runId, log: world.log.reader(), events: world.events, ...snapshots });
+  const marks = () => committedMarks(world.log.offsets, 'trainer');
+  const { state, skipped } = await recoverRun({ runId, log: world.log.reader(), events: world.events, marks, ...snapshots });
   restoreRequests(state, { producer: 'trainer/t-1', settings, questions });
   await foldRollouts(world, state);
   return { state, skipped: skipped.length };
@@ -114,6 +116,16 @@ async function deleteSome(log: MemoryLog, topic: 'tasks' | 'rollouts', random: (
   for (const { partition, first, end } of await log.reader().bounds(topic)) {
     if (random() < 0.7) log.deleteBefore(topic, partition, first + Math.floor(random() * (end - first + 1)));
   }
+}
+
+/** Takes some of the newest rollouts of every partition away, as a power loss does, and writes others in their places. */
+async function cutSome(world: World, random: () => number): Promise<void> {
+  for (const { partition, end } of await world.log.reader().bounds('rollouts')) {
+    const start = world.state.started?.resume.rollouts.find((one) => one.partition === partition)?.offset ?? 0;
+    if (random() < 0.3) world.log.elect('rollouts', partition);
+    else world.log.cutTail('rollouts', partition, Math.max(start, end - Math.floor(random() * 20)));
+  }
+  for (let left = Math.floor(random() * 20); left > 0; left -= 1) await (random() < 0.7 ? emitRecord : emitAttempt)(world, random);
 }
 
 async function newWorld(): Promise<World> {
@@ -151,6 +163,7 @@ async function foldRollouts(world: Pick<World, 'log' | 'events'>, state: RunStat
         if (read.ok && read.value.type in rolloutView && read.value.event.run_id === runId)
           foldRollout(state, read.value as RolloutEvent, record);
       }
+      noteRead(state, batch);
     },
   });
 }
@@ -460,6 +473,19 @@ describe('the state of a run', () => {
     expect(lost).toBeGreaterThan(10);
   });
 
+  it('is that of the log after its newest rollouts were lost and others took their places, with and without a snapshot', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(1_000_000), fc.integer({ min: 0, max: 150 }), async (seed, moves) => {
+        const { world, snapshot } = await liveWithSnapshot(seed, moves);
+        await cutSome(world, seeded(seed + 4));
+        const ofTheLog = summary(await foldFromZero(world));
+        expect(summary((await restart(world)).state)).toEqual(ofTheLog);
+        expect(summary((await restart(world, snapshot)).state)).toEqual(ofTheLog);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
   it('is the same after a restart from a snapshot of any moment, which is used', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(1_000_000), fc.integer({ min: 0, max: 250 }), async (seed, moves) => {
@@ -500,11 +526,11 @@ describe('the state of a run', () => {
     const [trajectory] = group.trajectories.values();
     const names = (value: object = {}): string => Object.keys(value).sort().join(' ');
     expect([state, state.chain, group, trajectory, newAttempt(0)].map(names), 'raise FORMAT in snapshot.ts').toEqual([
-      'admitted chain counters decided exhausted finished groups lateRecords ledgerPosition optimizerSha256 rolloutPositions runId settled started taskPositions version weightsSha256',
+      'admitted chain counters decided exhausted finished groups lateRecords ledgerPosition optimizerSha256 rolloutMarks rolloutPositions runId settled started taskPositions version weightsSha256',
       'previousSha256 sequence',
       'firstOffsets id lastFirst lastPartition order questionId settled size tasks trajectories',
       'attempts exhausted id latest request requestOffset requestPartition sample winner',
-      'ahead contiguous decisions ending number ordered spans spansEnd startedMs tokens workerId',
+      'ahead contiguous decisions ending number ordered spans spansEnd tokens workerId',
     ]);
   });
 

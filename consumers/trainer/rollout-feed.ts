@@ -5,9 +5,10 @@ import type { EventReader, EventRead, Following, LogBatch, LogReader, LogRecord 
 import type { Metrics } from '../../streams/core/telemetry.ts';
 import type { DecodedEvent } from '../../schemas/codec.ts';
 import type { EventType } from '../../schemas/generated/events.ts';
-import { foldRollout, raise } from '../../streams/run/fold.ts';
+import { foldRollout, noteRead } from '../../streams/run/fold.ts';
 import { rolloutView, type RolloutEvent } from '../../streams/run/rollout-view.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
+import { cutError, isStillThere } from './cut-log.ts';
 import { rolloutPositions } from './recover.ts';
 
 export interface RolloutFeed {
@@ -66,6 +67,14 @@ function foldRead(deps: FeedDeps, read: EventRead, record: LogRecord): void {
   foldRollout(deps.state, value, record);
 }
 
+/** Throws LOG_CUT when what was folded of the partition is no longer what lies before the batch. */
+async function assertFollows({ state, log }: FeedDeps, { partition, records }: LogBatch): Promise<void> {
+  const mark = state.rolloutMarks.get(partition);
+  const leaderEpoch = records[0]?.leaderEpoch;
+  if (mark === undefined || leaderEpoch === undefined || leaderEpoch === mark.leaderEpoch) return;
+  if (!(await isStillThere(log, { partition, mark }))) throw cutError('rollouts', partition, mark.offset + 1);
+}
+
 const isRollout = (value: { readonly type: EventType }): value is RolloutEvent & DecodedEvent => value.type in rolloutView;
 
 function behind(ends: ReadonlyMap<number, number>, positions: ReadonlyMap<number, number>): number {
@@ -84,13 +93,14 @@ export function createRolloutFeed(deps: FeedDeps): RolloutFeed {
   let [caughtUp, folded] = [false, 0];
 
   async function onBatch(batch: LogBatch): Promise<void> {
+    await assertFollows(deps, batch);
     await gate;
     for (const record of batch.records) {
       if (!concerns(state, runBytes, record)) continue;
       const read = deps.rollouts.read(record);
       foldRead(deps, read instanceof Promise ? await read : read, record);
     }
-    raise(state.rolloutPositions, { partition: batch.partition, offset: batch.nextOffset - 1 });
+    noteRead(state, batch);
     ends.set(batch.partition, batch.endOffset);
     folded += batch.records.length;
     deps.metrics.count('trainer_records_total', { topic: 'rollouts' }, batch.records.length);

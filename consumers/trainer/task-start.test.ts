@@ -32,7 +32,7 @@ async function worldOf(claimed: readonly Claimed[], unclaimed: number) {
       foldRollout(
         state,
         { type: 'TrajectoryStarted', event: started({ trajectory: `g${index}.0`, attempt: 0, sequence: 0 }) },
-        { ...here(index), timestampMs: 1 },
+        here(index),
       );
     }
     if (fate === 'settled') state.groups.delete(`g${index}`);

@@ -320,6 +320,63 @@ describe('the trainer', () => {
   });
 });
 
+describe('a run whose newest records are lost under its trainer', () => {
+  async function underWay(rig: Rig): Promise<void> {
+    await vi.waitFor(async () => {
+      expect((await rig.all('training')).filter(({ type }) => type === 'StepCompleted').length).toBeGreaterThan(1);
+    }, WAIT);
+  }
+  const lastOf = async (rig: Rig, topic: 'rollouts' | 'tasks'): Promise<{ readonly partition: number; readonly end: number }> =>
+    (await rig.log.reader().bounds(topic)).reduce((most, one) => (one.end > most.end ? one : most));
+
+  it('ends with LOG_CUT, whether or not others took their places, and the next one finishes it', async () => {
+    for (const refill of [0, 4, 30]) {
+      const rig = newRig();
+      let answers = 0;
+      // some are answered; then the log stands still
+      await scriptedWorker(rig, () => ((answers += 1) > 40 ? 'claim' : 'answer'));
+      const running = expect(runTrainer(rig.deps({ settings: { ...settings, steps: 0 } }), never)).rejects.toMatchObject({
+        code: 'LOG_CUT',
+      });
+      await underWay(rig);
+      await rig.log.settled();
+      const { partition, end } = await lastOf(rig, 'rollouts');
+      rig.log.cutTail('rollouts', partition, end - 3);
+      for (let i = 0; i < refill; i += 1) rig.log.appendRaw('rollouts', [{ partition, key: 'x', value: Buffer.from([i]), headers: {} }]);
+      await running;
+      const stop = new AbortController();
+      const next = runTrainer(rig.deps({ settings: { ...settings, steps: 0 } }), stop.signal);
+      await vi.waitFor(() => {
+        expect(rig.statuses.at(-1)).toMatchObject({ state: 'live' });
+      }, WAIT);
+      stop.abort();
+      expect(await next).toMatchObject({ kind: 'stopped' });
+      expect(await verified(rig)).toMatchObject({ problems: [] });
+    }
+  });
+
+  it('asks again for requests of which nothing is left', async () => {
+    const rig = newRig();
+    const stop = new AbortController();
+    const deps = rig.deps({ settings: { ...settings, steps: 0 } });
+    const running = expect(runTrainer(deps, never)).rejects.toMatchObject({ code: 'LOG_CUT' });
+    await vi.waitFor(async () => {
+      expect((await rig.all('tasks')).length).toBeGreaterThan(0);
+    }, WAIT);
+    const { partition, end } = await lastOf(rig, 'tasks');
+    rig.log.cutTail('tasks', partition, end - 3);
+    await running;
+    const next = runTrainer(deps, stop.signal);
+    await vi.waitFor(async () => {
+      const expired = (await rig.all('training')).flatMap((read) => (read.type === 'TrajectoryExpired' ? [read.event.reason] : []));
+      expect(expired).toContain('lost_request');
+    }, WAIT);
+    stop.abort();
+    await next;
+    expect(await verified(rig)).toMatchObject({ problems: [] });
+  });
+});
+
 describe('a run whose requests retention deleted', () => {
   /** Stops when it has admitted groups that nobody has answered. */
   async function admitted(rig: Rig): Promise<void> {

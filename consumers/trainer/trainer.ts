@@ -11,6 +11,7 @@ import type { RunStart, TransactionalWriter } from '../../streams/core/ports.ts'
 import { resumeOf } from '../../streams/run/resume.ts';
 import { policyFields, restoreCheckpoint } from './checkpoints.ts';
 import { createCommitter, type Committer } from './committer.ts';
+import { committedMarks, watchForCuts } from './cut-log.ts';
 import type { TrainerDeps, TrainerEnd } from './deps.ts';
 import { learnerRecord, parameterDifferences, recordedLearner } from './learner-record.ts';
 import { createListening } from './listening.ts';
@@ -52,7 +53,11 @@ export async function runTrainer(deps: TrainerOptions, signal: AbortSignal): Pro
 }
 
 async function bringUp(options: TrainerOptions & { readonly owner: Owner }, writer: TransactionalWriter, wake: Wake): Promise<Life> {
-  const recovered = await recoverRun({ ...options, ...startsOf(options) });
+  const recovered = await recoverRun({
+    ...options,
+    ...startsOf(options),
+    marks: () => committedMarks(options.offsets, options.groups.trainer),
+  });
   const { state } = recovered;
   const deps = { ...options, learner: await options.learner };
   if (state.finished !== undefined) {
@@ -79,8 +84,9 @@ async function bringUp(options: TrainerOptions & { readonly owner: Owner }, writ
   else await deps.learner.restore(await restoreCheckpoint(deps, state, recovered.start.policies), recorded);
   const notice = tellMissing(deps, recovered, restoreRequests(state, { producer: deps.producer, settings: used, questions }));
   const liveness = createLiveness({ silenceMs: used.silenceMs });
+  const watch = watchForCuts(deps.log, { rollouts: state.rolloutPositions, tasks: state.taskPositions }, wake.fail);
   const listening = createListening({
-    ...{ log: deps.log, positions: state.rolloutPositions, monotonic, silenceMs: used.silenceMs },
+    ...{ watch, positions: state.rolloutPositions, monotonic, silenceMs: used.silenceMs },
     onInterrupted: (nowMs) => {
       liveness.live(nowMs);
     },
@@ -100,7 +106,7 @@ async function bringUp(options: TrainerOptions & { readonly owner: Owner }, writ
   };
   const feed = createRolloutFeed({ ...deps, state, signs, onFolded, onError: wake.fail });
   await feed.start();
-  return { ...deps, state, used, notice, committer, writer, feed, liveness, listening, wake };
+  return { ...deps, state, used, notice, committer, writer, feed, liveness, listening, watch, wake };
 }
 
 const startsOf = ({ index, offsets, groups }: TrainerOptions) =>
@@ -114,15 +120,18 @@ async function committedStart(offsets: TrainerDeps['offsets'], group: string): P
 }
 
 /** Says what the log no longer holds, once; answers it as the detail of the role's health, empty when all is there. */
-function tellMissing({ logger, metrics }: TrainerDeps, { skipped }: Recovered, restored: number): string {
+function tellMissing({ logger, metrics }: TrainerDeps, { skipped, cut }: Recovered, restored: number): string {
   for (const { topic, from, to } of skipped) metrics.count('trainer_skipped_records_total', { topic }, to - from);
   metrics.count('trainer_restored_requests_total', {}, restored);
-  if (skipped.length === 0 && restored === 0) return '';
+  for (const { topic } of cut) metrics.count('trainer_log_cuts_total', { topic });
+  if (skipped.length + cut.length === 0 && restored === 0) return '';
   const ranges = skipped.map(({ topic, partition, from, to }) => `${topic}/${partition} ${from}-${to - 1}`);
   const parts = [...(ranges.length > 0 ? [`records deleted before they were read: ${ranges.join(', ')}`] : [])];
+  const places = cut.map(({ topic, partition }) => `${topic}/${partition}`);
+  if (cut.length > 0) parts.push(`the newest records were gone, so the whole was read again: ${places.join(', ')}`);
   if (restored > 0) parts.push(`${restored} requests were no longer in tasks and are asked for again`);
   const notice = parts.join('; ');
-  logger.warn({ skipped, restored }, `the log no longer holds all that this run needs: ${notice}`);
+  logger.warn({ skipped, cut, restored }, `the log no longer holds all that this run needs: ${notice}`);
   return notice;
 }
 

@@ -14,6 +14,7 @@ export interface OutageOptions {
 
 const OUTAGES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'KAFKA_UNAVAILABLE',
+  'LOG_CUT',
   'REGISTRY_UNAVAILABLE',
   'STORE_UNAVAILABLE',
   'STORE_FULL',

@@ -87,14 +87,16 @@ export function connectKafka(options: ConnectOptions): KafkaConnection {
   const context = { codec: options.codec, namespace: options.namespace, names };
   const records = new RecordWriter({ ...options, kafka });
   const closing = new AbortController();
-  const log = createLogReader({ ...common, closing: closing.signal, tellSkipped: createSkippedTeller(options) });
-  const offsets = createGroupOffsets({ ...common, bounds: (topic) => log.rawBounds(topic) });
+  const tellSkipped = createSkippedTeller(options);
+  const log = createLogReader({ ...common, closing: closing.signal, tellSkipped });
+  const bounds = (topic: string): ReturnType<typeof log.rawBounds> => log.rawBounds(topic);
+  const offsets = createGroupOffsets({ ...common, bounds });
   const closers = createClosers();
   const appendRaw = (topic: string, raw: readonly RawRecord[]): Promise<readonly Placed[]> =>
     records.append(raw.map((record) => outgoingRaw(names.full(topic), record)));
   const raw = (topic: string): RawTopic => ({
     append: (records) => appendRaw(topic, records),
-    bounds: () => log.rawBounds(topic),
+    bounds: () => bounds(topic),
     readToEnd: (read) => log.readRawToEnd(topic, read),
   });
   const runs = createRunIndex({ topic: raw(RUNS_TOPIC), log });
@@ -114,7 +116,7 @@ export function connectKafka(options: ConnectOptions): KafkaConnection {
       readToEnd: (topic, read) => log.readToEnd(topic, read),
       follow: async (follow) => closers.track(await log.follow(follow)),
     }),
-    group: () => closers.track(createGroupConsumer({ ...options, ...common })),
+    group: () => closers.track(createGroupConsumer({ ...options, ...common, offsets, bounds, tellSkipped })),
     offsets,
     runs,
     topics: withIndex(createTopics(admin, names), raw(RUNS_TOPIC)),

@@ -62,7 +62,10 @@ describe('a generation of a member', () => {
     const { kafka, emit, committed, made } = scripted();
     const sessions: GroupSession[] = [];
     const errors: unknown[] = [];
-    member = createGroupConsumer({ kafka, names: createNames('t'), logger: silentLogger });
+    member = createGroupConsumer({
+      ...{ kafka, names: createNames('t'), logger: silentLogger },
+      ...{ bounds: async () => [], offsets: { fetch: async () => [] }, tellSkipped: () => undefined },
+    });
     await member.start({
       group: 'g',
       topics: ['tasks'],

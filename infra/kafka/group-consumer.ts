@@ -5,22 +5,29 @@
 // - A batch is delivered again when its handler failed, and after a rebalance from the committed offset on: at least once.
 // - Heartbeats go on while a handler runs, so a slow handler keeps its partitions, up to the rebalance timeout of 30 s
 //   once another member wants to join; then it is fenced.
+// - A position that the log does not have, since retention deleted it or the newest records are gone, is told to the owner.
+//   For an owner that does not want to know, it becomes the first of the partition.
 // - Frozen for longer than the session timeout, the member is replaced; its commits are refused when it wakes.
 import type { EachBatchPayload, Kafka } from 'kafkajs';
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import { isPlatformError, PlatformError } from '../../streams/core/errors.ts';
-import type { GroupConsumer, LogBatch, Logger, Position } from '../../streams/core/ports.ts';
+import type { GroupConsumer, GroupOffsets, LogBatch, Logger, Position } from '../../streams/core/ports.ts';
 import { logBatchOf } from './batch.ts';
 import type { ConsumerInstance, Joined, Passed } from './consumer-instance.ts';
 import { ConsumerLoop } from './consumer-loop.ts';
 import { Session } from './group-session.ts';
 import { kafkaError } from './kafka-error.ts';
+import type { Bounds } from './log-reader.ts';
 import type { Names } from './names.ts';
+import type { createSkippedTeller } from './skipped.ts';
 
 export interface GroupConsumerOptions {
   readonly kafka: Kafka;
   readonly names: Names;
   readonly logger: Logger;
+  readonly offsets: GroupOffsets;
+  readonly bounds: (topic: string) => Promise<readonly Bounds[]>;
+  readonly tellSkipped: ReturnType<typeof createSkippedTeller>;
   /** A member that is silent for longer loses its partitions, ms. */
   readonly sessionTimeoutMs?: number;
   readonly heartbeatMs?: number;
@@ -68,6 +75,8 @@ class Member {
   readonly #start: StartOptions;
   readonly #topics: ReadonlyMap<string, EventTopic>;
   #session: Session | undefined;
+  /** Partitions that are about to be read from their first record. */
+  readonly #beginning = new Set<string>();
   /** Batches of nothing, which are handled between the others. */
   #passing: Promise<void> = Promise.resolve();
 
@@ -97,11 +106,9 @@ class Member {
       onPassed: (passed, instance) => {
         this.#pass(passed, instance);
       },
-      onOutOfRange:
-        start.onOutOfRange &&
-        ((at, instance) => {
-          this.#onOutOfRange(at, instance);
-        }),
+      onOutOfRange: (at, instance) => {
+        this.#onOutOfRange(at, instance);
+      },
       onEnded: ({ by, error }) => {
         if (isPlatformError(error, 'GROUP_FENCED')) return;
         start.onError(by === 'handler' ? error : kafkaError(`reading as a member of ${start.group}`, error));
@@ -151,10 +158,40 @@ class Member {
   /** Before the owner has said where to start it will still say so. Afterwards it is asked again. */
   #onOutOfRange(at: { readonly topic: string; readonly partition: number }, instance: ConsumerInstance): void {
     const topic = this.#topics.get(at.topic);
-    if (topic === undefined || this.#session?.isReady !== true || this.#session.isOver()) return;
-    this.#start.onOutOfRange?.({ topic, partition: at.partition });
+    const session = this.#session;
+    if (topic === undefined || session?.isReady !== true || session.isOver()) return;
+    if (this.#start.onOutOfRange === undefined) {
+      this.#beginAnew({ topic, partition: at.partition }, { session, instance }).catch((error: unknown) => {
+        instance.fail({ by: 'kafka', error });
+      });
+      return;
+    }
+    this.#start.onOutOfRange({ topic, partition: at.partition });
     const error = new PlatformError('GROUP_FENCED', `reading ${at.topic}: the log does not have the position of partition ${at.partition}`);
     instance.fail({ by: 'handler', error });
+  }
+
+  /** At the first record of the partition, for others as well: what is committed counts as taken. */
+  async #beginAnew(
+    { topic, partition }: { readonly topic: EventTopic; readonly partition: number },
+    { session, instance }: { readonly session: Session; readonly instance: ConsumerInstance },
+  ): Promise<void> {
+    const at = `${topic}/${partition}`;
+    if (this.#beginning.has(at)) return;
+    this.#beginning.add(at);
+    try {
+      const { bounds, names, offsets, tellSkipped, logger } = this.#options;
+      const { group } = this.#start;
+      const [log, committed] = await Promise.all([bounds(topic), offsets.fetch(group, topic)]);
+      const first = log.find((one) => one.partition === partition)?.first ?? 0;
+      const offset = committed.find((one) => one.partition === partition)?.offset ?? -1;
+      if (offset >= 0 && offset < first) tellSkipped({ topic, partition, from: offset, to: first });
+      else logger.warn({ topic, partition, offset }, `records of ${at} that ${group} has read are gone; reading it from its first record`);
+      await session.commit([{ topic, partition, offset: first }]);
+      instance.consumer.seek({ topic: names.full(topic), partition, offset: String(first) });
+    } finally {
+      this.#beginning.delete(at);
+    }
   }
 
   #pass(passed: Passed, instance: ConsumerInstance): void {

@@ -4,6 +4,8 @@
 // - Only committed records are seen; a transaction that is still open holds a read back until it is decided.
 // - A batch is delivered again when its handler failed; otherwise each record is delivered once a read, in order.
 // - A position that was deleted by retention becomes the first that is there, and the range between them is told (skipped.ts).
+// - A position behind the end of a partition, whose newest records are gone, becomes that end.
+//   Whoever keeps a state of what is gone has to notice by itself: the leader epoch of the next record is another one.
 import { randomBytes } from 'node:crypto';
 import type { EachBatchPayload, Kafka } from 'kafkajs';
 import type { EventTopic } from '../../schemas/generated/events.ts';
@@ -198,6 +200,13 @@ class PositionedRead {
         const topic = this.#topics.get(passed.topic);
         if (topic !== undefined) this.#add({ ...passed, topic, records: [] }, instance);
       },
+      onOutOfRange: ({ topic, partition }, instance) => {
+        const short = this.#topics.get(topic);
+        if (short === undefined) return;
+        this.#moveInto({ topic: short, partition }, instance).catch((error: unknown) => {
+          instance.fail({ by: 'kafka', error });
+        });
+      },
       onEnded: options.onEnded,
     });
   }
@@ -215,6 +224,25 @@ class PositionedRead {
         instance.consumer.seek({ topic, partition, offset: String(offset) });
       }
     }
+  }
+
+  /** The log does not have the position: it begins behind it, or ends before it. */
+  async #moveInto(
+    { topic, partition }: Omit<Bounds, 'first' | 'end'> & { readonly topic: EventTopic },
+    instance: ConsumerInstance,
+  ): Promise<void> {
+    const own = (await fetchBounds(this.#reader, topic)).find((one) => one.partition === partition);
+    const at = `${topic}/${partition}`;
+    const position = this.#positions.get(at) ?? 0;
+    if (own === undefined || instance.isOver()) return;
+    const { first, end } = own;
+    if (position < first) this.#reader.tellSkipped({ topic, partition, from: position, to: first }, this.#options.onSkipped);
+    else if (position > end)
+      this.#reader.logger.warn({ topic, partition, position, end }, `records of ${at} that were read are gone; going on at its end`);
+    else return;
+    const offset = Math.min(end, Math.max(first, position));
+    this.#positions.set(at, offset);
+    instance.consumer.seek({ topic: this.#reader.names.full(topic), partition, offset: String(offset) });
   }
 
   async #deliver(payload: EachBatchPayload, instance: ConsumerInstance): Promise<void> {

@@ -26,6 +26,7 @@ const UNREADABLE_VALUE_BYTES = 65_536;
 interface BatchContext {
   readonly producerId: string;
   readonly inTransaction: boolean;
+  readonly leaderEpoch: number;
 }
 
 /** What the records of a batch share. */
@@ -57,6 +58,11 @@ const nowhere: Place = { topic: 'rollouts', partition: -1 };
 
 abstract class PlacedRecord {
   place = nowhere;
+  abstract readonly batchContext: BatchContext;
+
+  get leaderEpoch(): number {
+    return this.batchContext.leaderEpoch;
+  }
 
   get topic(): EventTopic {
     return this.place.topic;
@@ -183,7 +189,11 @@ function readBatch(bytes: Buffer): Batch {
     lastOffset: baseOffset + bytes.readInt32BE(23),
     baseTimestamp: readInt64(bytes, 27),
     appendTimestamp: (attributes & LOG_APPEND_TIME) === 0 ? undefined : readInt64(bytes, 35),
-    context: { producerId: bytes.readBigInt64BE(43).toString(), inTransaction: (attributes & TRANSACTIONAL) !== 0 },
+    context: {
+      producerId: bytes.readBigInt64BE(43).toString(),
+      inTransaction: (attributes & TRANSACTIONAL) !== 0,
+      leaderEpoch: bytes.readInt32BE(LENGTH_END),
+    },
     count: bytes.readInt32BE(57),
     body: bytes.subarray(BATCH_HEADER_BYTES),
   };

@@ -38,6 +38,7 @@ export interface MemoryPartition {
   readonly topic: EventTopic;
   readonly partition: number;
   first: number;
+  leaderEpoch: number;
   readonly slots: Slot[];
 }
 
@@ -81,7 +82,7 @@ export class MemoryLog {
       const count = options.partitions?.[topic] ?? defaultPartitions[topic] ?? 1;
       this.#partitions.set(
         topic,
-        Array.from({ length: count }, (_, partition) => ({ topic, partition, first: 0, slots: [] })),
+        Array.from({ length: count }, (_, partition) => ({ topic, partition, first: 0, leaderEpoch: 0, slots: [] })),
       );
     }
     this.offsets = {
@@ -183,9 +184,16 @@ export class MemoryLog {
     if (log !== undefined) log.first = Math.max(log.first, first);
   }
 
-  /** Cuts the tail off, as an unclean election does: its offsets are used again. */
+  /** Cuts the tail off, as an unclean election does: its offsets are used again, by another leader. */
   cutTail(topic: EventTopic, partition: number, end: number): void {
     this.partitionsOf(topic)[partition]?.slots.splice(end);
+    this.elect(topic, partition);
+  }
+
+  /** Another broker leads the partition, as after a restart. */
+  elect(topic: EventTopic, partition: number): void {
+    const log = this.partitionsOf(topic)[partition];
+    if (log !== undefined) log.leaderEpoch += 1;
     this.changed();
   }
 
@@ -285,6 +293,7 @@ export class MemoryLog {
       key,
       value: message.value,
       headers: headersOf(message.headers),
+      leaderEpoch: log.leaderEpoch,
     };
     log.slots.push({ visible: true, record });
     this.changed();

@@ -249,6 +249,7 @@ export const hostileStatements: readonly string[] = [
   // settings and output
   'select 1 settings max_threads = 1',
   'select 1 settings readonly = 0',
+  'select 1 settings output_format_json_array_of_rows = 1',
   'select * from (select 1 settings max_memory_usage = 0)',
   'select * from turns settings max_result_rows = 0, max_execution_time = 0',
   "select 1 into outfile '/tmp/x'",

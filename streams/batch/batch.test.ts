@@ -15,7 +15,7 @@ function groupOf(order: number, rewards: readonly (number | undefined | null)[],
     foldRequest(group, requested(at(0), size), { partition: 0, offset: order });
     const trajectory = group.trajectories.get(idOf(sample))!;
     const attempt = attemptOf(trajectory, 0)!;
-    foldStarted(attempt, started(at(0)), 0);
+    foldStarted(attempt, started(at(0)));
     foldTurn(attempt, turn(at(1), version));
     if (typeof reward === 'number') foldFinished(attempt, finished(at(2), reward));
     noteEnding(group, trajectory, attempt);

@@ -35,6 +35,11 @@ export const errorCodes = {
     httpStatus: 503,
     help: 'No broker answered. Roles wait with backoff; check KAFKA_BROKERS and the broker logs.',
   },
+  LOG_CUT: {
+    retriable: true,
+    httpStatus: 503,
+    help: 'The newest records of a partition are gone, although they were acknowledged: a power loss, or an unclean election. The trainer folds the run anew from what the log holds, and asks again for what is missing. Nothing is to be done; look at the replication and the disks of the brokers.',
+  },
   DISK_FULL: {
     retriable: true,
     httpStatus: 503,

@@ -37,6 +37,8 @@ export interface LogRecord {
   readonly value: Buffer | null;
   /** Lower-case names; `run-id` and the CloudEvents `ce_*` are always there on our own records. */
   readonly headers: Readonly<Record<string, Buffer>>;
+  /** Which leader of the partition wrote it, where the log tells. It never falls within a partition. */
+  readonly leaderEpoch?: number;
 }
 
 export type EventRead =

@@ -25,6 +25,11 @@ export const metricTable = {
     labels: ['topic'],
     help: 'Records that a restart would have read and the log no longer held.',
   },
+  trainer_log_cuts_total: {
+    kind: 'counter',
+    help: 'Partitions whose newest records were gone at a restart, and which were read again from their first record.',
+    labels: ['topic'],
+  },
   trainer_restored_requests_total: {
     kind: 'counter',
     labels: [],

@@ -76,6 +76,17 @@ describe('a comparison', () => {
     expect(found.figures.find(({ name }) => name === 'turns')).toMatchObject({ difference: 0, low: 0, high: 0, greater: 0.5 });
   });
 
+  it('compares nothing when no question is in both, and the judge only where both were judged', () => {
+    const [a, b] = [[answer('q1', {})], [answer('q2', {}), answer('q3', {})]];
+    const found = compareEvaluations(a, b, options);
+    expect(found).toMatchObject({ questions: 0, onlyA: 1, onlyB: 2 });
+    for (const figure of found.figures) expect(figure).toMatchObject({ a: 0, b: 0, difference: 0, low: 0, high: 0, greater: 0 });
+    expect(found.figures.some(({ name }) => name.endsWith('judge'))).toBe(false);
+    const judged = [answer('q1', { verdict: 'correct' })];
+    const names = compareEvaluations(judged, judged, options).figures.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(['avg_judge', 'pass_judge']));
+  });
+
   it('is not sure of a difference that chance explains', () => {
     const a = many((index) => index % 2);
     const b = many((index) => (index % 4 === 0 ? 1 - (index % 2) : index % 8 === 1 ? 0 : index % 2));

@@ -18,7 +18,7 @@ const trajectoryOf = (group: Group, sample: number) => group.trajectories.get(`g
 function end(group: Group, sample: number, number: number): Attempt {
   const at = (sequence: number) => ({ trajectory: `g.${sample}`, attempt: number, sequence });
   const attempt = attemptOf(trajectoryOf(group, sample), number)!;
-  foldStarted(attempt, started(at(0)), 0);
+  foldStarted(attempt, started(at(0)));
   foldTurn(attempt, turn(at(1), 0));
   foldFinished(attempt, finished(at(2), 1));
   noteEnding(group, trajectoryOf(group, sample), attempt);

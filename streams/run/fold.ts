@@ -12,6 +12,7 @@ import {
   type Trajectory,
 } from '../group/group.ts';
 import { groupIdOf } from '../core/ids.ts';
+import type { LogBatch } from '../core/ports.ts';
 import { advance, type LedgerEntry } from '../ledger/chain.ts';
 import { foldFinished, foldStarted, foldTurn, type Attempt } from '../trajectory/attempt.ts';
 import type { RolloutEvent } from './rollout-view.ts';
@@ -123,12 +124,18 @@ export function raise(positions: Map<number, number>, place: TaskPlace): void {
   if ((positions.get(place.partition) ?? 0) <= place.offset) positions.set(place.partition, place.offset + 1);
 }
 
-export interface RolloutPlace extends TaskPlace {
-  readonly timestampMs: number;
+/** A batch of `rollouts` was folded. */
+export function noteRead(
+  state: RunState,
+  { partition, records, nextOffset }: Pick<LogBatch, 'partition' | 'records' | 'nextOffset'>,
+): void {
+  raise(state.rolloutPositions, { partition, offset: nextOffset - 1 });
+  const last = records.at(-1);
+  if (last?.leaderEpoch !== undefined) state.rolloutMarks.set(partition, { offset: last.offset, leaderEpoch: last.leaderEpoch });
 }
 
 /** Folds one record of `rollouts`. Never throws, whatever the record says. */
-export function foldRollout(state: RunState, { type, event }: RolloutEvent, place: RolloutPlace): void {
+export function foldRollout(state: RunState, { type, event }: RolloutEvent, place: TaskPlace): void {
   raise(state.rolloutPositions, place);
   if (type === 'WorkerHeartbeat') return;
   const found = find(state, event, place);
@@ -137,7 +144,7 @@ export function foldRollout(state: RunState, { type, event }: RolloutEvent, plac
   if (type === 'TurnRecorded') {
     foldTurn(attempt, event);
   } else if (type === 'TrajectoryStarted') {
-    foldStarted(attempt, event, place.timestampMs);
+    foldStarted(attempt, event);
   } else {
     foldFinished(attempt, event);
   }

@@ -36,6 +36,12 @@ export interface Counters {
   closedTrajectories: number;
 }
 
+/** A record of a partition: what was folded last. When another one lies there now, the log was cut and written anew. */
+export interface Mark {
+  readonly offset: number;
+  readonly leaderEpoch: number;
+}
+
 export interface RunState {
   readonly runId: string;
   started: RunStarted | undefined;
@@ -58,6 +64,8 @@ export interface RunState {
   /** Trajectories whose last attempt was given up, and the ledger offset that says so. */
   readonly exhausted: Map<string, number>;
   readonly rolloutPositions: Map<number, number>;
+  /** The newest record of each partition of `rollouts` that was folded. */
+  readonly rolloutMarks: Map<number, Mark>;
   readonly taskPositions: Map<number, number>;
   /** Rollout records of no open group. */
   lateRecords: number;
@@ -86,6 +94,7 @@ export const newRunState = (runId: string): RunState => ({
   settled: new Map(),
   exhausted: new Map(),
   rolloutPositions: new Map(),
+  rolloutMarks: new Map(),
   taskPositions: new Map(),
   lateRecords: 0,
 });

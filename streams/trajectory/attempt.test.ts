@@ -12,7 +12,7 @@ function records(turns: number, status = 'answered'): Fold[] {
   const place = (sequence: number) => ({ trajectory, sequence });
   return [
     (attempt) => {
-      foldStarted(attempt, started(place(0)), 5);
+      foldStarted(attempt, started(place(0)));
     },
     ...Array.from({ length: turns }, (_, i): Fold => (attempt) => {
       foldTurn(attempt, turn(place(i + 1), i));
@@ -54,7 +54,7 @@ describe('the fold of an attempt', () => {
         expect(statusOf(messy)).toBe('usable');
         expect(spansOf(messy)).toEqual(spansOf(straight));
         expect(decisionsOf(messy)).toEqual(decisionsOf(straight));
-        expect([messy.tokens, messy.workerId, messy.startedMs]).toEqual([straight.tokens, 'w-0', 5]);
+        expect([messy.tokens, messy.workerId]).toEqual([straight.tokens, 'w-0']);
       }),
     );
   });
@@ -134,6 +134,29 @@ describe('the fold of an attempt', () => {
     foldTurn(attempt, event);
     event.decision?.features.fill(9);
     expect(decisionsOf(attempt)[0]?.decision.features.readFloatLE(0)).toBe(1);
+  });
+
+  it('counts no tokens below zero, and none of a span beyond those of its turn', () => {
+    const attempt = newAttempt(0);
+    const spans = (tokens: readonly number[]) => ({ policy_spans: tokens.map((count, version) => ({ version, tokens: count })) });
+    foldTurn(attempt, { ...turn({ trajectory, sequence: 0 }, 0), completion_tokens: -5, ...spans([3]) });
+    foldTurn(attempt, { ...turn({ trajectory, sequence: 1 }, 0), completion_tokens: 4, ...spans([3, -2, 9]) });
+    foldTurn(attempt, { ...turn({ trajectory, sequence: 2 }, 0), completion_tokens: 4, policy_spans: [], decision: null });
+    expect(attempt.tokens).toBe(8);
+    expect(perToken(spansOf(attempt))).toEqual([0, 0, 0, 2, -1, -1, -1, -1]);
+  });
+
+  it('has the end that came first, and none that comes twice', () => {
+    const attempt = folded(records(1));
+    const before = [attempt.ending, attempt.tokens, attempt.contiguous, spansOf(attempt), decisionsOf(attempt).length];
+    for (const again of [...records(1), ...records(1, 'failed')]) again(attempt);
+    foldFinished(attempt, finished({ trajectory, sequence: 9 }, 1));
+    expect([attempt.ending, attempt.tokens, attempt.contiguous, spansOf(attempt), decisionsOf(attempt).length]).toEqual(before);
+    const early = newAttempt(0);
+    foldFinished(early, finished({ trajectory, sequence: -1 }, 1));
+    foldStarted(early, started({ trajectory, sequence: 0 }));
+    foldStarted(early, { ...started({ trajectory, sequence: 0 }), worker_id: 'w-9' });
+    expect([early.ending, early.workerId]).toEqual([undefined, 'w-0']);
   });
 
   it('does not fail on sequence numbers that cannot be', () => {

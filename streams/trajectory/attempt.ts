@@ -35,8 +35,6 @@ export interface Ending {
 export interface Attempt {
   readonly number: number;
   workerId: string;
-  /** Broker or producer time of TrajectoryStarted, ms; 0 before it was seen. */
-  startedMs: number;
   /** Every sequence number below it was seen. */
   contiguous: number;
   /** Sequence numbers seen beyond a hole. */
@@ -55,7 +53,6 @@ export interface Attempt {
 export const newAttempt = (number: number): Attempt => ({
   number,
   workerId: '',
-  startedMs: 0,
   contiguous: 0,
   ahead: undefined,
   tokens: 0,
@@ -86,10 +83,9 @@ function closeGap(attempt: Attempt, ahead: Set<number>): void {
   if (ahead.size === 0) attempt.ahead = undefined;
 }
 
-export function foldStarted(attempt: Attempt, event: StartedView, timestampMs: number): void {
+export function foldStarted(attempt: Attempt, event: StartedView): void {
   if (!notice(attempt, event.sequence)) return;
   attempt.workerId = event.worker_id;
-  attempt.startedMs = timestampMs;
 }
 
 export function foldTurn(attempt: Attempt, event: TurnView): void {

@@ -69,11 +69,21 @@ export async function judge(store: Store, request: Omit<SqlRequest, 'format'>): 
   const { q: statement = '', version = '' } = found ?? {};
   const vocabulary = await readVocabulary(store, { version, fresh: false });
   assertAllowed(decideText(statement, vocabulary.foreign));
-  const lines = await store.query<{ explain: string }>(`explain ast ${statement}`, { ...signal, params: request.params });
-  const tree = lines.map(({ explain }) => explain).join('\n');
+  const tree = await treeOf(store, { ...request, query: statement });
   await assertTree({ store, statement, tree, vocabulary, version });
   assertAllowed(decideShown(statement, tree));
   return { statement, tree };
+}
+
+/** A setting of the statement holds for the answer of EXPLAIN as well, and some of them make it something else than rows. */
+async function treeOf(store: Store, request: Omit<SqlRequest, 'format'>): Promise<string> {
+  try {
+    const lines = await store.query<{ explain: string }>(`explain ast ${request.query}`, { ...signalOf(request), params: request.params });
+    return lines.map(({ explain }) => explain).join('\n');
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw refusalOf({ allowed: false, part: 'a SETTINGS clause that changes the form of answers', instead: 'leave it out' });
+  }
 }
 
 interface Tree {

@@ -67,6 +67,7 @@ describe('hostile statements', () => {
     ["select url('x')", 'the function "url"'],
     ['select * from system.users', '"system.users" outside this database'],
     ['select 1 settings max_threads = 1', 'a SETTINGS clause'],
+    ['select 1 settings output_format_json_array_of_rows = 1', 'a SETTINGS clause'],
     ["select 1 into outfile 'x'", 'INTO OUTFILE'],
     ['select 1 parallel with select 2', 'a ParallelWithQuery statement'],
   ])('%s names the part', async (query, part) => {

@@ -103,7 +103,7 @@ export function checkResume(of: Case): readonly Problem[] {
       event.resume.admitted_groups === before.admitted &&
       event.resume.trained_groups === counted.trained.size &&
       event.resume.discarded_groups === before.discarded;
-    const left = needs.filter((need) => !wasLost(of.facts.gone, { need, ledgerOffset: fact.offset }));
+    const left = needs.filter((need) => !wasLost(of.facts.gone, { need, ledgerOffset: fact.offset }) && !wasNoticed(of.facts, need));
     return [...(counts ? [] : ['it counts other groups than the ledger']), ...passedOver(event, left)].map(
       (what) => `resume of step ${event.step}: ${what}`,
     );
@@ -120,6 +120,23 @@ const wasLost = (gone: Case['facts']['gone'], { need, ledgerOffset }: { readonly
       ledgerOffset < ledgerEnd &&
       ranges.some(({ partition, from }) => partition === need.partition && need.offset >= from),
   );
+
+/**
+ * It lies where other records were cut off: until the trainer notices, its steps pass over it, and a trainer that starts then
+ * finds that the log was cut. The last step of the time in which it is needed has to know it.
+ */
+function wasNoticed({ gone, training }: Case['facts'], need: Need): boolean {
+  const isReused = gone.some(
+    ({ how, topic, ranges }) =>
+      how === 'cut' &&
+      topic === need.topic &&
+      ranges.some(({ partition, from, to }) => partition === need.partition && need.offset >= from && need.offset < to),
+  );
+  if (!isReused) return false;
+  const steps = training.flatMap(({ read }) => (read.type === 'StepCompleted' ? [read.event] : []));
+  const last = steps.findLast(({ sequence }) => sequence > need.admittedAt && sequence < need.closedAt);
+  return last !== undefined && passedOver(last, [need]).length === 0;
+}
 
 interface Need {
   readonly id: string;

@@ -5,7 +5,9 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { isStillThere } from '../../../consumers/trainer/cut-log.ts';
 import { createCodec } from '../../../schemas/codec.ts';
+import type { Mark } from '../../../streams/run/run-state.ts';
 import { groupsOf } from '../../app/connections.ts';
 import { connectKafka, type KafkaConnection } from '../../kafka/connect.ts';
 import { sharedLibsDir } from '../../testing/kafka.ts';
@@ -96,6 +98,40 @@ describe('a strike at the log', { timeout: 120_000 }, () => {
     const kept = new Map(part!.records.map(({ offset, value }) => [`${partition}/${offset}`, value?.toString('base64')]));
     expect(kept.size).toBeGreaterThan(0);
     expect(new Map([...(await recordsOf(topic)), ...kept])).toEqual(records);
+  });
+
+  it('gives itself away by what lies there afterwards, and whoever follows goes on with what is new', async () => {
+    const reader = kafka.reader();
+    const seen = new Map<string, number>();
+    const marks = new Map<number, Mark>();
+    const following = await reader.follow({
+      topics: ['rollouts'],
+      from: [],
+      otherwise: 'first',
+      onError: () => undefined,
+      onBatch: ({ partition, records }) => {
+        for (const { offset, leaderEpoch = -1 } of records) {
+          seen.set(`${partition}/${offset}`, leaderEpoch);
+          marks.set(partition, { offset, leaderEpoch });
+        }
+      },
+    });
+    onTestFinished(() => following.close());
+    const before = await bounds('rollouts');
+    await expect
+      .poll(() => seen.size, { timeout: 20_000 })
+      .toBe([...before.values()].reduce((sum, { end, first }) => sum + end - first, 0));
+    const old = new Map(marks);
+    const { gone } = await cutNewest(world({}, 'warehouse').world, { ...strike, kind: 'tail', target: 'broker', topic: 'rollouts' });
+    const { partition, from } = gone!.parts[0]!;
+    const writer = await kafka.writer();
+    for (let i = 0; (await bounds('rollouts')).get(partition)!.end <= before.get(partition)!.end; i += 1) {
+      await writer.append([{ type: 'TrajectoryStarted', key: `${RUN}-n${i}`, event: started({ trajectory: `${RUN}-n${i}.0` }) }]);
+    }
+    await expect.poll(() => marks.get(partition)!.offset, { timeout: 60_000 }).toBe((await bounds('rollouts')).get(partition)!.end - 1);
+    expect(marks.get(partition)!.leaderEpoch).toBeGreaterThan(old.get(partition)!.leaderEpoch);
+    for (const [at, mark] of old) expect(await isStillThere(reader, { partition: at, mark })).toBe(at !== partition);
+    expect(from).toBeLessThanOrEqual(old.get(partition)!.offset);
   });
 
   it('deletes the oldest tasks, as far as they are stored', async () => {

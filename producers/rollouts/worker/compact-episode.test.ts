@@ -58,7 +58,7 @@ async function playedGroup(): Promise<{ readonly group: Group; readonly log: Mem
     const trajectory = group.trajectories.get(one.trajectory_id)!;
     const attempt = attemptOf(trajectory, 0)!;
     for (const { type, event } of rolloutsOf(log).attempts.get(`${one.trajectory_id}/0`) ?? []) {
-      if (type === 'TrajectoryStarted') foldStarted(attempt, event, 0);
+      if (type === 'TrajectoryStarted') foldStarted(attempt, event);
       if (type === 'TurnRecorded') foldTurn(attempt, event);
       if (type === 'TrajectoryFinished') foldFinished(attempt, event);
     }

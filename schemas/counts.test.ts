@@ -1,0 +1,31 @@
+// Counts that lie, in every event and record that has one.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { countCheckOf, COUNTS } from './counts.ts';
+
+const names = [...COUNTS];
+
+describe('a check of counts', () => {
+  it('refuses an event with one negative count, whichever it is, and takes every other', () => {
+    const counts = fc.record(Object.fromEntries(names.map((name) => [name, fc.integer({ min: -2, max: 5 })])), { requiredKeys: [] });
+    fc.assert(
+      fc.property(counts, (event) => {
+        const check = () => {
+          countCheckOf([...names, 'reward'])({ ...event, reward: -1 });
+        };
+        const negative = names.find((name) => (event[name] ?? 0) < 0);
+        if (negative === undefined) expect(check).not.toThrow();
+        else expect(check).toThrow(`${negative} is ${event[negative]}`);
+      }),
+    );
+  });
+
+  it('looks into the policy spans, also of an event that has none', () => {
+    const check = countCheckOf(['policy_spans']);
+    check({});
+    check({ policy_spans: [{ tokens: 0 }, { tokens: 7 }] });
+    expect(() => {
+      check({ policy_spans: [{ tokens: 1 }, { tokens: -1 }] });
+    }).toThrow(RangeError);
+  });
+});
