@@ -33,6 +33,8 @@ export interface TrainerDeps {
   readonly groups: { readonly trainer: string; readonly workers: string };
   readonly learner: Learner;
   readonly weights: WeightsStore;
+  /** This process has found that the log was cut. */
+  readonly afterCut?: boolean;
   /** Nothing is kept unless given. */
   readonly snapshots?: SnapshotStore;
   readonly questions: (dataset: string, seed: number) => Promise<TrainingQuestions>;

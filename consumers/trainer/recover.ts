@@ -2,15 +2,17 @@
 // ledger and the tasks can change any more.
 import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
-import type { LogReader, Position, RunStart, SkippedRange } from '../../streams/core/ports.ts';
+import type { LogReader, RunStart, SkippedRange } from '../../streams/core/ports.ts';
 import { foldTask, raise } from '../../streams/run/fold.ts';
 import { newRunState, type Mark, type RunState } from '../../streams/run/run-state.ts';
 import { isStillThere } from './cut-log.ts';
 import { findLedger, ofRun, type FoldedLedger, type LedgerSource } from './find-ledger.ts';
 
 export interface RecoverySource extends LedgerSource {
-  /** The marks that the newest step committed, by partition; not compared unless given. */
+  /** The marks that the newest step committed, by partition. */
   readonly marks?: () => Promise<ReadonlyMap<number, Mark>>;
+  /** The log was cut: marks are looked up. Otherwise the feed meets them when it reads on, which costs no time. */
+  readonly afterCut?: boolean;
 }
 
 export interface Recovered {
@@ -35,7 +37,7 @@ export async function recoverRun(source: RecoverySource): Promise<Recovered> {
   const ends = await endsOfLog(source.log);
   const ledger = await findLedger(source, ends);
   if (ledger === undefined) return { state: newRunState(source.runId), skipped: [], cut: [], start: ends };
-  const { state, cut } = (await keptState(source.log, ledger)) ?? (await atResumePoint(source, ledger));
+  const { state, cut } = (await keptState(source, ledger)) ?? (await atResumePoint(source, ledger));
   const skipped = [
     ...(await skippedOf(source.log, 'tasks', state.taskPositions)),
     ...(await skippedOf(source.log, 'rollouts', state.rolloutPositions)),
@@ -61,11 +63,11 @@ interface Begun {
 }
 
 /** A partition that was cut since is read from its first record: where it was cut, nothing says. */
-async function atResumePoint({ log, marks }: RecoverySource, { state, resume }: FoldedLedger): Promise<Begun> {
+async function atResumePoint(source: RecoverySource, { state, resume }: FoldedLedger): Promise<Begun> {
   for (const { partition, offset } of resume.tasks) state.taskPositions.set(partition, offset);
   for (const { partition, offset } of resume.rollouts) state.rolloutPositions.set(partition, offset);
-  for (const [partition, mark] of (await marks?.()) ?? []) state.rolloutMarks.set(partition, mark);
-  const cut = await cutOf(log, state);
+  for (const [partition, mark] of (await source.marks?.()) ?? []) state.rolloutMarks.set(partition, mark);
+  const cut = await cutOf(source, state);
   for (const { topic, partition, first } of cut) {
     const positions = topic === 'tasks' ? state.taskPositions : state.rolloutPositions;
     positions.set(partition, first);
@@ -74,11 +76,15 @@ async function atResumePoint({ log, marks }: RecoverySource, { state, resume }: 
   return { state, cut };
 }
 
-async function cutOf(log: LogReader, { taskPositions, rolloutPositions: read, rolloutMarks }: RunState): Promise<readonly CutPartition[]> {
+async function cutOf(
+  { log, afterCut = false }: RecoverySource,
+  { taskPositions, rolloutPositions: read, rolloutMarks }: RunState,
+): Promise<readonly CutPartition[]> {
   const [tasks, rollouts] = [await log.bounds('tasks'), await log.bounds('rollouts')];
   const isCut = async ({ partition, end }: { readonly partition: number; readonly end: number }): Promise<boolean> => {
     const mark = rolloutMarks.get(partition);
-    return end < (read.get(partition) ?? 0) || (mark !== undefined && !(await isStillThere(log, { partition, mark }, rollouts)));
+    if (end < (read.get(partition) ?? 0) || (mark !== undefined && end <= mark.offset)) return true;
+    return afterCut && mark !== undefined && !(await isStillThere(log, { partition, mark }, rollouts));
   };
   const cut: CutPartition[] = [];
   for (const { partition, first, end } of tasks) {
@@ -89,11 +95,11 @@ async function cutOf(log: LogReader, { taskPositions, rolloutPositions: read, ro
 }
 
 /** The state of the snapshot, if it is of this log and saves anything. */
-async function keptState(log: LogReader, { kept, resume }: FoldedLedger): Promise<Begun | undefined> {
+async function keptState(source: RecoverySource, { kept, resume }: FoldedLedger): Promise<Begun | undefined> {
   if (kept === undefined) return undefined;
   const saved = [...kept.rolloutPositions.values()].reduce((sum, offset) => sum + offset, 0);
   if (saved < resume.rollouts.reduce((sum, { offset }) => sum + offset, 0)) return undefined;
-  return (await cutOf(log, kept)).length === 0 ? { state: kept, cut: [] } : undefined;
+  return (await cutOf(source, kept)).length === 0 ? { state: kept, cut: [] } : undefined;
 }
 
 async function skippedOf(
@@ -127,7 +133,3 @@ async function readTasks({ log, events, runId }: LedgerSource, state: RunState):
 /** A group that is neither open nor settled as far as anybody remembers was settled long ago: after a cut its tasks are read again. */
 const isKnown = ({ admitted, settled }: RunState, { group_id: id, purpose }: TrajectoryRequested): boolean =>
   purpose !== 'train' || admitted.has(id) || settled.has(id);
-
-/** Positions to follow rollouts from. */
-export const rolloutPositions = (state: RunState): readonly Position[] =>
-  [...state.rolloutPositions].map(([partition, offset]) => ({ topic: 'rollouts', partition, offset }));

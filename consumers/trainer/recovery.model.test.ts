@@ -105,7 +105,14 @@ async function committerOf(log: MemoryLog, state: RunState): Promise<Committer> 
 async function restart(world: Pick<World, 'log' | 'events'>, snapshot?: Buffer): Promise<{ state: RunState; skipped: number }> {
   const snapshots = snapshot === undefined ? {} : { snapshots: { read: async () => snapshot } };
   const marks = () => committedMarks(world.log.offsets, 'trainer');
-  const { state, skipped } = await recoverRun({ runId, log: world.log.reader(), events: world.events, marks, ...snapshots });
+  const { state, skipped } = await recoverRun({
+    runId,
+    log: world.log.reader(),
+    events: world.events,
+    marks,
+    afterCut: true,
+    ...snapshots,
+  });
   restoreRequests(state, { producer: 'trainer/t-1', settings, questions });
   await foldRollouts(world, state);
   return { state, skipped: skipped.length };

@@ -1,15 +1,14 @@
 // Follows `rollouts` and folds every record of the run. Records of other runs are skipped by their header; records
 // of groups that are settled by their key. While a commit is under way the fold waits, so that a worker's answer to a
 // request is never folded before the request itself.
-import type { EventReader, EventRead, Following, LogBatch, LogReader, LogRecord } from '../../streams/core/ports.ts';
+import type { EventReader, EventRead, Following, LogBatch, LogReader, LogRecord, Position } from '../../streams/core/ports.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
 import type { DecodedEvent } from '../../schemas/codec.ts';
 import type { EventType } from '../../schemas/generated/events.ts';
 import { foldRollout, noteRead } from '../../streams/run/fold.ts';
 import { rolloutView, type RolloutEvent } from '../../streams/run/rollout-view.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
-import { cutError, isStillThere } from './cut-log.ts';
-import { rolloutPositions } from './recover.ts';
+import { createMarkCheck } from './mark-check.ts';
 
 export interface RolloutFeed {
   start(): Promise<void>;
@@ -67,14 +66,6 @@ function foldRead(deps: FeedDeps, read: EventRead, record: LogRecord): void {
   foldRollout(deps.state, value, record);
 }
 
-/** Throws LOG_CUT when what was folded of the partition is no longer what lies before the batch. */
-async function assertFollows({ state, log }: FeedDeps, { partition, records }: LogBatch): Promise<void> {
-  const mark = state.rolloutMarks.get(partition);
-  const leaderEpoch = records[0]?.leaderEpoch;
-  if (mark === undefined || leaderEpoch === undefined || leaderEpoch === mark.leaderEpoch) return;
-  if (!(await isStillThere(log, { partition, mark }))) throw cutError('rollouts', partition, mark.offset + 1);
-}
-
 const isRollout = (value: { readonly type: EventType }): value is RolloutEvent & DecodedEvent => value.type in rolloutView;
 
 function behind(ends: ReadonlyMap<number, number>, positions: ReadonlyMap<number, number>): number {
@@ -86,6 +77,7 @@ function behind(ends: ReadonlyMap<number, number>, positions: ReadonlyMap<number
 export function createRolloutFeed(deps: FeedDeps): RolloutFeed {
   const { state } = deps;
   const runBytes = Buffer.from(state.runId);
+  const check = createMarkCheck(deps.log, state);
   const ends = new Map<number, number>();
   const targets = new Map<number, number>();
   let following: Following | undefined;
@@ -93,9 +85,11 @@ export function createRolloutFeed(deps: FeedDeps): RolloutFeed {
   let [caughtUp, folded] = [false, 0];
 
   async function onBatch(batch: LogBatch): Promise<void> {
-    await assertFollows(deps, batch);
+    await check.assertFollows(batch);
     await gate;
+    const from = state.rolloutPositions.get(batch.partition) ?? 0;
     for (const record of batch.records) {
+      if (record.offset < from) continue;
       if (!concerns(state, runBytes, record)) continue;
       const read = deps.rollouts.read(record);
       foldRead(deps, read instanceof Promise ? await read : read, record);
@@ -116,9 +110,11 @@ export function createRolloutFeed(deps: FeedDeps): RolloutFeed {
 
   return {
     async start() {
-      const from = rolloutPositions(state); // not moved to what is left: the log tells what is gone
+      const from: Position[] = [];
       for (const { partition, first, end } of await deps.log.bounds('rollouts')) {
-        const at = Math.max(first, state.rolloutPositions.get(partition) ?? first);
+        const position = state.rolloutPositions.get(partition) ?? first;
+        from.push({ topic: 'rollouts', partition, offset: Math.min(position, check.awaited(partition, first) ?? position) });
+        const at = Math.max(first, position);
         state.rolloutPositions.set(partition, at);
         if (end > at) targets.set(partition, end);
       }

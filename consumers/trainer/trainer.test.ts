@@ -345,7 +345,7 @@ describe('a run whose newest records are lost under its trainer', () => {
       for (let i = 0; i < refill; i += 1) rig.log.appendRaw('rollouts', [{ partition, key: 'x', value: Buffer.from([i]), headers: {} }]);
       await running;
       const stop = new AbortController();
-      const next = runTrainer(rig.deps({ settings: { ...settings, steps: 0 } }), stop.signal);
+      const next = runTrainer(rig.deps({ afterCut: true, settings: { ...settings, steps: 0 } }), stop.signal);
       await vi.waitFor(() => {
         expect(rig.statuses.at(-1)).toMatchObject({ state: 'live' });
       }, WAIT);
@@ -366,7 +366,7 @@ describe('a run whose newest records are lost under its trainer', () => {
     const { partition, end } = await lastOf(rig, 'tasks');
     rig.log.cutTail('tasks', partition, end - 3);
     await running;
-    const next = runTrainer(deps, stop.signal);
+    const next = runTrainer({ ...deps, afterCut: true }, stop.signal);
     await vi.waitFor(async () => {
       const expired = (await rig.all('training')).flatMap((read) => (read.type === 'TrajectoryExpired' ? [read.event.reason] : []));
       expect(expired).toContain('lost_request');

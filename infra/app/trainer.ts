@@ -84,14 +84,16 @@ export function trainerRole(options: TrainerArguments): RoleMain {
       };
       // A trainer takes all that it is from the log: after an outage it begins as another one would.
       let began = false;
+      let afterCut = false;
       const end = await throughOutages({ report, logger, signal }, async (during) => {
         await log.kafka.ping();
         try {
-          return await runTrainer({ ...deps, report: during }, signal);
+          return await runTrainer({ ...deps, afterCut, report: during }, signal);
         } catch (error) {
           // The outage hid that the commit before it had finished the run.
           if (began && isPlatformError(error, 'RUN_FINISHED')) return { kind: 'finished' } as const;
           began = true;
+          afterCut ||= isPlatformError(error, 'LOG_CUT');
           throw error;
         }
       });

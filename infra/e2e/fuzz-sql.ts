@@ -11,19 +11,33 @@ import { loadConfig } from '../config/load.ts';
 import { readServices, type Addresses } from '../app/services-file.ts';
 import { generateHostile, hostileParams, type Generated } from '../testing/hostile-sql.ts';
 import { seeded } from '../testing/events.ts';
+import { flagsOr } from './flags.ts';
 import { measureCosts } from './sql-costs.ts';
 import { sweepAll } from './sql-sweep.ts';
 
-const { values: flags } = parseArgs({
-  options: {
-    statements: { type: 'string', default: '10000' },
-    seed: { type: 'string', default: '1' },
-    lanes: { type: 'string', default: '2' },
-    sweep: { type: 'boolean', default: false },
-    costs: { type: 'boolean', default: false },
-    only: { type: 'string', default: '' },
-  },
-});
+const HELP = `npm run fuzz:sql -- [flags]
+
+  --statements N  hostile statements for the turnstream that runs here (10000)
+  --seed S        which ones (1)
+  --lanes L       at the same time (2)
+  --sweep         instead: every name of the engine in every position, on an engine of its own
+  --costs         instead: every allowed function with large arguments, on an engine of its own
+  --only NAME     with --costs: this function alone`;
+
+const flags = flagsOr(
+  HELP,
+  () =>
+    parseArgs({
+      options: {
+        statements: { type: 'string', default: '10000' },
+        seed: { type: 'string', default: '1' },
+        lanes: { type: 'string', default: '2' },
+        sweep: { type: 'boolean', default: false },
+        costs: { type: 'boolean', default: false },
+        only: { type: 'string', default: '' },
+      },
+    }).values,
+);
 const SECRET = 'sandbox_check.secrets';
 const MARK = 'this-is-the-secret';
 const RESTART_MS = 10_000;

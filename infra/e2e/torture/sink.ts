@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util';
 import { startLocalKafka } from '../../kafka/local.ts';
 import { silentLogger } from '../../testing/logger.ts';
 import { startTestStore } from '../../testing/store.ts';
+import { flagsOr } from '../flags.ts';
 import { tortureSink, type LaneFindings } from './sink-lane.ts';
 
 const figures = ['forgotten', 'records', 'rows', 'doubled', 'lost', 'changed'] as const;
@@ -23,7 +24,14 @@ function addUp(lanes: readonly LaneFindings[]) {
   };
 }
 
-async function main(): Promise<number> {
+const HELP = `npm run torture:sink -- [flags]
+
+  --kills N   how often a sink is killed, in all lanes (300)
+  --seed S    (1)
+  --lanes L   sinks that are tortured at the same time, each with topics and tables of its own (3)
+  --out FILE  the result as JSON`;
+
+function askedFor() {
   const { values } = parseArgs({
     options: {
       kills: { type: 'string', default: '300' },
@@ -35,6 +43,11 @@ async function main(): Promise<number> {
   const [kills, seed, lanes] = [Number(values.kills), Number(values.seed), Number(values.lanes)];
   if (![kills, seed, lanes].every((value) => Number.isInteger(value) && value > 0))
     throw new RangeError('--kills, --seed and --lanes are whole numbers over 0');
+  return { kills, seed, lanes, out: values.out };
+}
+
+async function main(): Promise<number> {
+  const { kills, seed, lanes, out } = flagsOr(HELP, askedFor);
   const dir = mkdtempSync(join(tmpdir(), 'turnstream-torture-sink-'));
   const libsDir = join(process.cwd(), '.turnstream', 'kafka', 'libs');
   const [kafka, store] = await Promise.all([startLocalKafka({ dataDir: dir, libsDir, logger: silentLogger }), startTestStore()]);
@@ -59,9 +72,9 @@ async function main(): Promise<number> {
     );
     const result = { seed, lanes, seconds: Math.round((Date.now() - beganMs) / 1_000), dedupWindow: 0, ...addUp(found) };
     process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
-    if (values.out !== '') {
-      mkdirSync(dirname(values.out), { recursive: true });
-      writeFileSync(values.out, `${JSON.stringify(result, null, 2)}\n`);
+    if (out !== '') {
+      mkdirSync(dirname(out), { recursive: true });
+      writeFileSync(out, `${JSON.stringify(result, null, 2)}\n`);
     }
     return result.equal ? 0 : 1;
   } finally {

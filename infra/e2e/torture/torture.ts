@@ -13,10 +13,11 @@ import { connectStore } from '../../clickhouse/client.ts';
 import { connectKafka } from '../../kafka/connect.ts';
 import { silentLogger } from '../../testing/logger.ts';
 import { canMountDisk } from '../../testing/small-disk.ts';
+import { flagsOr } from '../flags.ts';
 import { readFactsAfter } from './facts.ts';
 import { judgeRun } from './oracle.ts';
 import { reportOf, tableOf, type Findings, type Settings } from './report.ts';
-import { scheduleOf } from './schedule.ts';
+import { faultKinds, scheduleOf } from './schedule.ts';
 import { createSigns, type Mark, type Signs } from './signs.ts';
 import { isSurvived, nameOf, strike, type Struck } from './strike.ts';
 import { judgeTables } from './tables.ts';
@@ -43,6 +44,17 @@ interface Asked {
   readonly patienceMs: number;
   readonly out: string;
 }
+
+const HELP = `npm run torture -- [flags]
+
+  --minutes M   how long the run is struck (3)
+  --kills N     faults in that time (12)
+  --seed S      which ones, and when (1)
+  --brokers B   1 or 3 (1)
+  --workers W   (1)
+  --only a,b    these strikes alone, of ${faultKinds.join(', ')}
+  --patience S  seconds in which a fault has to be survived (300)
+  --out FILE    the report as JSON`;
 
 function askedFor(args: readonly string[]): Asked {
   const { values } = parseArgs({
@@ -151,7 +163,7 @@ async function atWork(signs: Signs, world: World): Promise<void> {
 }
 
 async function main(): Promise<number> {
-  const asked = askedFor(process.argv.slice(2));
+  const asked = flagsOr(HELP, () => askedFor(process.argv.slice(2)));
   const { settings, out } = asked;
   const root = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
   const dir = mkdtempSync(join(tmpdir(), 'turnstream-torture-'));

@@ -1,0 +1,44 @@
+// Sees while it reads on whether what was folded of `rollouts` is still what the log holds. After a start the mark of each
+// partition has to come by, as it was; later a mark is looked up when the leader of its partition has changed.
+import type { LogBatch, LogReader } from '../../streams/core/ports.ts';
+import type { Mark, RunState } from '../../streams/run/run-state.ts';
+import { cutError, isStillThere } from './cut-log.ts';
+
+export interface MarkCheck {
+  /** Where the mark of a partition lies that has to come by, if the log still has it. */
+  awaited(partition: number, first: number): number | undefined;
+  /** Throws LOG_CUT when the batch follows something else than what was folded. */
+  assertFollows(batch: LogBatch): Promise<void> | void;
+}
+
+export function createMarkCheck(log: LogReader, { rolloutMarks }: Pick<RunState, 'rolloutMarks'>): MarkCheck {
+  const expected = new Map(rolloutMarks);
+
+  async function lookUp(partition: number, mark: Mark): Promise<void> {
+    if (!(await isStillThere(log, { partition, mark }))) throw cutError('rollouts', partition, mark.offset + 1);
+  }
+
+  return {
+    awaited(partition, first) {
+      const mark = expected.get(partition);
+      if (mark === undefined || mark.offset >= first) return mark?.offset;
+      expected.delete(partition);
+      return undefined;
+    },
+    assertFollows({ partition, records, nextOffset }) {
+      const awaited = expected.get(partition);
+      if (awaited !== undefined) {
+        if (nextOffset <= awaited.offset) return;
+        expected.delete(partition);
+        if (records.some((record) => isSame(record, awaited))) return;
+        return lookUp(partition, awaited);
+      }
+      const [mark, first] = [rolloutMarks.get(partition), records[0]];
+      if (mark === undefined || first?.leaderEpoch === undefined || first.leaderEpoch === mark.leaderEpoch) return;
+      return lookUp(partition, mark);
+    },
+  };
+}
+
+const isSame = (record: LogBatch['records'][number], { offset, leaderEpoch }: Mark): boolean =>
+  record.offset === offset && record.leaderEpoch === leaderEpoch;
