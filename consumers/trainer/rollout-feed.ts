@@ -89,8 +89,7 @@ export function createRolloutFeed(deps: FeedDeps): RolloutFeed {
     await gate;
     const from = state.rolloutPositions.get(batch.partition) ?? 0;
     for (const record of batch.records) {
-      if (record.offset < from) continue;
-      if (!concerns(state, runBytes, record)) continue;
+      if (record.offset < from || !concerns(state, runBytes, record)) continue;
       const read = deps.rollouts.read(record);
       foldRead(deps, read instanceof Promise ? await read : read, record);
     }
