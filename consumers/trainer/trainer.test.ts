@@ -355,6 +355,43 @@ describe('a run whose newest records are lost under its trainer', () => {
     }
   });
 
+  it('is noticed by a trainer that starts afterwards, and not when only the leader has changed', async () => {
+    const rig = newRig();
+    let answers = 0;
+    await scriptedWorker(rig, () => ((answers += 1) > 40 ? 'claim' : 'answer'));
+    const endless = rig.deps({ settings: { ...settings, steps: 0 } });
+    const live = async (deps: TrainerDeps): Promise<void> => {
+      const stop = new AbortController();
+      const running = runTrainer(deps, stop.signal);
+      running.catch(() => undefined);
+      const from = rig.statuses.length;
+      await Promise.race([
+        running,
+        vi.waitFor(() => {
+          expect(rig.statuses.slice(from).some(({ state }) => state === 'live')).toBe(true);
+        }, WAIT),
+      ]);
+      await rig.log.settled();
+      stop.abort();
+      await running;
+    };
+    const stop = new AbortController();
+    const first = runTrainer(endless, stop.signal);
+    await underWay(rig);
+    stop.abort();
+    await first;
+    const { partition, end } = await lastOf(rig, 'rollouts');
+    const put = (): void => void rig.log.appendRaw('rollouts', [{ partition, key: 'x', value: Buffer.from('x'), headers: {} }]);
+    rig.log.elect('rollouts', partition);
+    put();
+    await live(endless);
+    rig.log.cutTail('rollouts', partition, end - 8);
+    for (let i = 0; i < 30; i += 1) put();
+    await expect(live(endless)).rejects.toMatchObject({ code: 'LOG_CUT' });
+    await live({ ...endless, afterCut: true });
+    expect(await verified(rig)).toMatchObject({ problems: [] });
+  });
+
   it('asks again for requests of which nothing is left', async () => {
     const rig = newRig();
     const stop = new AbortController();

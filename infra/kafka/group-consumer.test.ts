@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { GroupConsumer, GroupSession } from '../../streams/core/ports.ts';
 import { silentLogger } from '../testing/logger.ts';
 import { createGroupConsumer } from './group-consumer.ts';
+import { outOfRangeListeners } from './kafkajs.ts';
 import { createNames } from './names.ts';
 
 const names = [
@@ -25,6 +26,7 @@ function scripted() {
     for (const listener of listeners.get(name) ?? []) listener({ payload });
   };
   const committed: unknown[] = [];
+  const sought: unknown[] = [];
   const consumer = {
     events: Object.fromEntries(names.map((name) => [name, name])),
     on(name: string, listener: (event: { payload: unknown }) => void) {
@@ -35,7 +37,10 @@ function scripted() {
     connect: async () => undefined,
     subscribe: async () => undefined,
     run: async () => {
-      emit('GROUP_JOIN', { memberAssignment: { 't.tasks': [0] } });
+      emit('GROUP_JOIN', { memberId: 'm', memberAssignment: { 't.tasks': [0] } });
+    },
+    seek: (to: unknown) => {
+      sought.push(to);
     },
     commitOffsets: async (offsets: unknown) => {
       committed.push(offsets);
@@ -51,20 +56,23 @@ function scripted() {
       return consumer as unknown as Consumer;
     },
   } as unknown as Kafka;
-  return { kafka, emit, committed, made: () => made };
+  return { kafka, emit, committed, sought, made: () => made };
 }
 
 describe('a generation of a member', () => {
   let member: GroupConsumer | undefined;
   afterEach(() => member?.close());
 
-  async function begin() {
-    const { kafka, emit, committed, made } = scripted();
+  async function begin(first = 0, offset = -1) {
+    const { kafka, emit, committed, sought, made } = scripted();
+    const skipped: unknown[] = [];
     const sessions: GroupSession[] = [];
     const errors: unknown[] = [];
     member = createGroupConsumer({
       ...{ kafka, names: createNames('t'), logger: silentLogger },
-      ...{ bounds: async () => [], offsets: { fetch: async () => [] }, tellSkipped: () => undefined },
+      bounds: async () => [{ partition: 0, first, end: 20 }],
+      offsets: { fetch: async () => [{ partition: 0, offset, metadata: '' }] },
+      tellSkipped: (range) => skipped.push(range),
     });
     await member.start({
       group: 'g',
@@ -78,7 +86,7 @@ describe('a generation of a member', () => {
     });
     const position = [{ topic: 'tasks' as const, partition: 0, offset: 1 }];
     await expect.poll(() => sessions.length).toBe(1);
-    return { emit, committed, sessions, position, errors, made };
+    return { emit, committed, sought, skipped, sessions, position, errors, made };
   }
 
   it.each<readonly [string, string, Partial<EachBatchPayload> | { readonly apiName: string }]>([
@@ -99,6 +107,23 @@ describe('a generation of a member', () => {
     expect(committed).toHaveLength(1);
     await sessions[1]!.commit(position);
     expect(committed).toHaveLength(2);
+  });
+
+  it.each([
+    ['retention deleted', { first: 10, offset: 4, skipped: [{ topic: 'tasks', partition: 0, from: 4, to: 10 }] }],
+    ['the log lost with its newest records', { first: 2, offset: 40, skipped: [] }],
+  ])('goes on at the first record from a position that %s, and says so', async (_what, { first, offset, skipped }) => {
+    const member = await begin(first, offset);
+    const tell = () =>
+      outOfRangeListeners.get('g')?.forEach((listener) => {
+        listener({ topic: 't.tasks', partition: 0, memberId: 'm' });
+      });
+    tell();
+    tell(); // asked for again meanwhile
+    await expect.poll(() => member.sought).toEqual([{ topic: 't.tasks', partition: 0, offset: String(first) }]);
+    expect(member.committed).toEqual([[{ topic: 't.tasks', partition: 0, offset: String(first), metadata: null }]]);
+    expect(member.skipped).toEqual(skipped);
+    expect(member.errors).toEqual([]);
   });
 
   it('begins anew with another consumer when kafkajs fetches although joining failed half way', async () => {
