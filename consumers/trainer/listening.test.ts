@@ -107,7 +107,7 @@ class World {
   }
 
   #isGivenUp(): boolean {
-    return this.#liveness.expired(this.state, this.#listening.heardUpTo).length > 0;
+    return this.#listening.mayJudge() && this.#liveness.expired(this.state, this.#listening.heardUpTo).length > 0;
   }
 }
 
@@ -172,6 +172,29 @@ describe('a trainer that listens', () => {
     expect([interrupted, listening.now()]).toEqual([[3_000], 3_000]);
     expect(await look(31_000)).toBe(4_000);
     expect(gapMs(SILENCE_MS)).toBe(5_000);
+  });
+
+  it('judges no moment that is long past: who was silent then may have spoken since', async () => {
+    let [nowMs, end] = [0, 1];
+    const positions = new Map([[0, 1]]);
+    const listening = createListening({
+      ...{ positions, silenceMs: SILENCE_MS, monotonic: () => nowMs, onInterrupted: () => undefined },
+      watch: { bounds: async () => [{ partition: 0, first: 0, end }] },
+    });
+    const look = async (atMs: number): Promise<readonly [number, boolean]> => {
+      nowMs = atMs;
+      listening.look();
+      await settle();
+      return [listening.heardUpTo, listening.mayJudge()];
+    };
+    expect(await look(1_000)).toEqual([1_000, true]);
+    end = 2;
+    for (const atMs of [2_000, 3_000]) expect(await look(atMs)).toEqual([1_000, true]);
+    for (const atMs of [4_000, 5_000, 6_000]) expect(await look(atMs)).toEqual([1_000, false]);
+    positions.set(0, 2);
+    listening.folded();
+    expect([listening.heardUpTo, listening.mayJudge()]).toEqual([2_000, false]);
+    expect(await look(7_000)).toEqual([7_000, true]);
   });
 
   it('does not wait for records that retention has deleted', async () => {

@@ -12,6 +12,8 @@ export interface Listening {
   now(): number;
   /** Everything that was written before this moment of listening has been folded. */
   readonly heardUpTo: number;
+  /** Silence may be judged at `heardUpTo`: hardly anything can have been written since. A trainer that is behind reads on first. */
+  mayJudge(): boolean;
   /** Asks for the end of the log when it is time to. To be called often; never waits, never throws. */
   look(): void;
   /** To be called when positions have moved. */
@@ -38,6 +40,9 @@ export const lookEveryMs = (silenceMs: number): number => Math.min(LONGEST_LOOK_
 
 /** Without an answer for longer than this, nothing could be heard, ms. Well below the silence, so that a gap is not taken for one. */
 export const gapMs = (silenceMs: number): number => Math.max(SHORTEST_GAP_MS, silenceMs / 4);
+
+/** A judgement of a moment that is longer past is not made, ms: workers that were silent then may have spoken since. */
+const oldestMs = (silenceMs: number): number => Math.max(SHORTEST_LOOK_MS, silenceMs / 10);
 
 interface Asked {
   readonly atMs: number;
@@ -86,6 +91,7 @@ export function createListening({ watch, positions, monotonic, silenceMs, onInte
   return {
     now,
     folded,
+    mayJudge: () => now() - heardUpTo <= oldestMs(silenceMs),
     get heardUpTo() {
       return heardUpTo;
     },

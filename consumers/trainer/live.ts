@@ -131,7 +131,7 @@ function planFor(life: Life, loop: Loop, version: number): Plan {
   return planNow(state, {
     settings: used,
     training: loop.training?.batch.groups ?? [],
-    expiries: loop.lookDue ? life.liveness.expired(state, loop.lookedUpTo) : [],
+    expiries: loop.lookDue && life.listening.mayJudge() ? life.liveness.expired(state, loop.lookedUpTo) : [],
     version,
     admitting: used.steps === 0 || after < used.steps,
   });
