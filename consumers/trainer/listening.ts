@@ -34,6 +34,8 @@ export interface ListeningDeps {
 const SHORTEST_LOOK_MS = 100;
 const LONGEST_LOOK_MS = 1_000;
 const SHORTEST_GAP_MS = 1_000;
+/** Longer than a turn of the trainer's loop. */
+const SHORTEST_AGE_MS = 500;
 
 /** How often the end of the log is asked for, ms. */
 export const lookEveryMs = (silenceMs: number): number => Math.min(LONGEST_LOOK_MS, Math.max(SHORTEST_LOOK_MS, silenceMs / 10));
@@ -42,7 +44,7 @@ export const lookEveryMs = (silenceMs: number): number => Math.min(LONGEST_LOOK_
 export const gapMs = (silenceMs: number): number => Math.max(SHORTEST_GAP_MS, silenceMs / 4);
 
 /** A judgement of a moment that is longer past is not made, ms: workers that were silent then may have spoken since. */
-const oldestMs = (silenceMs: number): number => Math.max(SHORTEST_LOOK_MS, silenceMs / 10);
+const oldestMs = (silenceMs: number): number => Math.max(SHORTEST_AGE_MS, silenceMs / 10);
 
 interface Asked {
   readonly atMs: number;
