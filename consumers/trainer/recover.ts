@@ -47,15 +47,26 @@ export async function recoverRun(source: RecoverySource): Promise<Recovered> {
 }
 
 async function endsOfLog(log: LogReader): Promise<RunStart> {
-  const [training, policies] = await Promise.all([log.bounds('training'), log.bounds('policies')]);
+  const [training, policies, rollouts, tasks] = await Promise.all([
+    log.bounds('training'),
+    log.bounds('policies'),
+    log.bounds('rollouts'),
+    log.bounds('tasks'),
+  ]);
   if (training.length !== 1) {
     throw new PlatformError(
       'TOPIC_MISMATCH',
       `starting a trainer: training has ${training.length} partitions and must have exactly 1, for a ledger has one order; use another namespace`,
     );
   }
-  return { training: training[0]?.end ?? 0, policies: policies[0]?.end ?? 0 };
+  return { training: training[0]?.end ?? 0, policies: policies[0]?.end ?? 0, rollouts: endsOf(rollouts), tasks: endsOf(tasks) };
 }
+
+const endsOf = (bounds: Awaited<ReturnType<LogReader['bounds']>>): readonly number[] => {
+  const ends: number[] = [];
+  for (const { partition, end } of bounds) ends[partition] = end;
+  return ends;
+};
 
 interface Begun {
   readonly state: RunState;

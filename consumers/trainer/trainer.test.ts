@@ -534,7 +534,8 @@ describe('where a run begins', () => {
       },
     };
     await runTrainer(rig.deps({ index, log, settings: { ...settings, steps: 1 } }), never);
-    expect(noted).toEqual([{ run: 'run-a', training: 0, policies: 0, entries: 0 }]);
+    expect(noted).toMatchObject([{ run: 'run-a', training: 0, policies: 0, entries: 0 }]);
+    expect(noted[0]).toMatchObject({ rollouts: expect.arrayContaining([0]) as unknown, tasks: expect.arrayContaining([0]) as unknown });
     expect(read).not.toContain('training');
     expect(read).not.toContain('policies');
   });

@@ -31,11 +31,13 @@ export interface LogOptions {
   readonly metrics?: Metrics;
   /** Told of what a reader had to pass over. */
   readonly onSkipped?: (skipped: SkippedRange) => void;
+  /** False for a reader of turns that needs none of their texts. */
+  readonly wholeTurns?: boolean;
 }
 
 /** Connects to the log. With Confluent's registry the ids of schemas are asked for first; ours follow from the schemas. */
 export async function connectLog(options: LogOptions): Promise<LogConnection> {
-  const { config, clientId, logger, metrics, onSkipped } = options;
+  const { config, clientId, logger, metrics, onSkipped, wholeTurns = true } = options;
   const confluent =
     config.schemaRegistryUrl === ''
       ? undefined
@@ -49,6 +51,7 @@ export async function connectLog(options: LogOptions): Promise<LogConnection> {
     codec,
     logger,
     sessionTimeoutMs: config.kafkaSessionMs,
+    wholeTurns,
     ...(metrics === undefined ? {} : { metrics }),
     ...(onSkipped === undefined ? {} : { onSkipped }),
   });

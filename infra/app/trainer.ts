@@ -55,7 +55,7 @@ export function trainerRole(options: TrainerArguments): RoleMain {
     const { run } = options;
     report({ state: 'starting', detail: 'loading the tensor backend', figures: {} });
     const { algorithm, learningRate, backend, entropyBonus, crashAt } = config;
-    const log = await connectLog({ config, clientId: 'trainer', logger, metrics, onSkipped });
+    const log = await connectLog({ config, clientId: 'trainer', logger, metrics, onSkipped, wholeTurns: false });
     // Loaded in a thread of its own while the ledger is read.
     const learner = createLearner({ architecture, algorithm, learningRate, backend, hyper: { entropyBonus }, logger, crashAt });
     learner.catch(() => undefined);

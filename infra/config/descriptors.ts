@@ -103,6 +103,21 @@ export const descriptors = {
     fallback: 6_000,
     help: 'How long a worker or warehouse may be silent before Kafka gives its partitions to another one.',
   },
+  kafkaCompression: {
+    env: 'TURNSTREAM_KAFKA_COMPRESSION',
+    kind: 'choice',
+    choices: ['lz4', 'gzip', 'none'],
+    fallback: 'lz4',
+    help: 'Compression of what is written to Kafka. gzip makes it smaller and takes several times as much processor time. What others wrote is read in every form.',
+  },
+  sharedTextsMb: {
+    env: 'TURNSTREAM_SHARED_TEXTS_MB',
+    kind: 'whole',
+    min: 0,
+    max: 1_024,
+    fallback: 64,
+    help: 'Tool results of 1 kB and more that turns have in common are in the log once, in the topic texts, up to this many MB together; every reader of turns holds them in memory. 0 writes every turn whole.',
+  },
   replication: {
     env: 'TURNSTREAM_REPLICATION',
     kind: 'whole',
@@ -135,6 +150,29 @@ export const descriptors = {
     not: 0,
     fallback: -1,
     help: 'Retention of rollouts, tasks and dead-letters, hours from 1 on; -1 keeps them for ever. What a run still needs must not be older. The other topics are always kept.',
+  },
+  keepLogHours: {
+    env: 'TURNSTREAM_KEEP_LOG_HOURS',
+    kind: 'whole',
+    min: -1,
+    max: 876_000,
+    not: 0,
+    fallback: 168,
+    help: 'How long the local Kafka keeps the rollouts and tasks of a run after it has finished, hours; -1 = for ever. Unfinished runs, ledgers, policies and the tables are always kept.',
+  },
+  keepLogGb: {
+    env: 'TURNSTREAM_KEEP_LOG_GB',
+    kind: 'whole',
+    min: -1,
+    max: 1_000_000,
+    fallback: 20,
+    help: 'When rollouts and tasks take more GB of the local Kafka than this, those of finished runs go, the oldest run first; -1 = no bound. A log of unfinished runs may be larger.',
+  },
+  keepRuns: {
+    env: 'TURNSTREAM_KEEP_RUNS',
+    kind: 'list',
+    fallback: [],
+    help: 'Runs whose rollouts and tasks the local Kafka keeps whatever their age and size, comma separated.',
   },
 
   clickhouseDatabase: {

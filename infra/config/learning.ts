@@ -80,10 +80,15 @@ const none = [
   'jinaUrl',
   'jinaApiKey',
   // topics and tables
+  'kafkaCompression',
+  'sharedTextsMb',
   'replication',
   'partitionsRollouts',
   'partitionsTasks',
   'retentionHours',
+  'keepLogHours',
+  'keepLogGb',
+  'keepRuns',
   'sinkBatchRows',
   'sinkMaxWaitMs',
   // reading

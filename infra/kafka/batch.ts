@@ -4,7 +4,12 @@ import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { LogBatch } from '../../streams/core/ports.ts';
 import type { FetchedRecord, Place } from './record-batches.ts';
 
-export function logBatchOf(batch: Batch, topic: EventTopic): LogBatch {
+/** A batch whose records may lack texts. */
+export interface FetchedBatch extends LogBatch {
+  readonly records: readonly FetchedRecord[];
+}
+
+export function logBatchOf(batch: Batch, topic: EventTopic): FetchedBatch {
   const { partition } = batch;
   const place: Place = { topic, partition };
   // What kafkajs calls its messages was decoded by record-batches.ts.

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { compressFrameSync } from 'lz4-napi';
-import { decompress } from './compression.ts';
+import { compressLz4, decompress } from './compression.ts';
 import { uncompressSnappy } from './snappy.ts';
 
 const vectors = JSON.parse(readFileSync(new URL('record-batches.vectors.json', import.meta.url), 'utf8')) as Record<string, string>;
@@ -122,5 +122,19 @@ describe('decompress', () => {
     const packed = batchOf('zstd').subarray(61);
     expect((await decompress(4, packed)).length).toBeGreaterThan(4_000);
     await expect(decompress(4, packed, 1_000)).rejects.toThrow(RangeError);
+  });
+});
+
+describe('compressLz4', () => {
+  it('gives back what went in, small or large, and makes repeating text smaller', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), fc.integer({ min: 1, max: 600 }), async (bytes, times) => {
+        const plain = Buffer.concat(Array.from({ length: times }, () => bytes));
+        const packed = await compressLz4(plain);
+        expect((await decompress(3, packed)).equals(plain)).toBe(true);
+        if (bytes.length >= 100 && times >= 10) expect(packed.length).toBeLessThan(plain.length / 2);
+      }),
+      { numRuns: 50 },
+    );
   });
 });

@@ -1,11 +1,13 @@
 // Kafka as the ports of the log. Topics have their short names here and the namespace before them on the wire; groups and
 // transactional ids are passed as they are. Every client is made when it is first needed, and close() ends those that are open.
 import type { Codec } from '../../schemas/codec.ts';
-import type { Appended, EventWriter, GroupConsumer, Logger, LogReader, RunIndex, TransactionalWriter } from '../../streams/core/ports.ts';
+import type { Appended, EventWriter, GroupConsumer, Logger, LogReader, TransactionalWriter } from '../../streams/core/ports.ts';
 import type { EventTopic } from '../../schemas/generated/events.ts';
+import { messageOf } from '../../streams/core/errors.ts';
 import type { ReachPoint } from '../../streams/core/crash-points.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
 import { createSharedAdmin } from './admin.ts';
+import type { Compression } from './compression.ts';
 import {
   createEventWriter,
   createMixedTransactionalWriter,
@@ -15,15 +17,18 @@ import {
 } from './event-writer.ts';
 import { createGroupConsumer } from './group-consumer.ts';
 import { createGroupOffsets, type KafkaGroupOffsets } from './group-offsets.ts';
-import { createLogReader } from './log-reader.ts';
+import { createLogReader, type RawLogReader } from './log-reader.ts';
 import type { RawRecord } from './message.ts';
 import { createNames } from './names.ts';
 import { createAdminClient, createClient, type KafkaSecurity } from './options.ts';
 import type { Placed } from './producer.ts';
 import { RecordWriter } from './record-writer.ts';
-import { COMPLETE_RECORD, createRunIndex } from './run-index.ts';
+import { COMPLETE_RECORD, createRunIndex, type WholeRunIndex } from './run-index.ts';
+import { protocolType } from './kafka-error.ts';
 import { createSkippedTeller, type OnSkipped } from './skipped.ts';
-import { createTopics, RUNS_TOPIC, type Topics } from './topics.ts';
+import { TextReader } from './text-reader.ts';
+import { TextWriter } from './text-writer.ts';
+import { createTopics, RUNS_TOPIC, TEXTS_TOPIC, type Topics } from './topics.ts';
 import { openTransactionalWriter } from './transactional-writer.ts';
 
 export interface ConnectOptions {
@@ -39,6 +44,12 @@ export interface ConnectOptions {
   readonly onSkipped?: OnSkipped;
   /** How long an append waits for Kafka to come back, ms; 10 minutes unless given. */
   readonly deliveryTimeoutMs?: number;
+  /** Of what is written; LZ4 unless given. */
+  readonly compression?: Compression;
+  /** Bytes of the texts that turns share at most (text-writer.ts); 0, the default, writes every turn whole. */
+  readonly sharedTextBytes?: number;
+  /** False leaves out the texts of turns that share them, for readers that need none; true unless given. */
+  readonly wholeTurns?: boolean;
   /** Of members of groups, ms; 6 s unless given. */
   readonly sessionTimeoutMs?: number;
 }
@@ -64,7 +75,7 @@ export interface KafkaConnection {
   readonly offsets: KafkaGroupOffsets;
   readonly topics: Topics;
   /** Where each run begins. */
-  readonly runs: RunIndex;
+  readonly runs: WholeRunIndex;
   /** Appends exactly these bytes. */
   appendRaw(topic: EventTopic, records: readonly RawRecord[]): Promise<readonly Appended[]>;
   raw(topic: string): RawTopic;
@@ -88,7 +99,8 @@ export function connectKafka(options: ConnectOptions): KafkaConnection {
   const records = new RecordWriter({ ...options, kafka });
   const closing = new AbortController();
   const tellSkipped = createSkippedTeller(options);
-  const log = createLogReader({ ...common, closing: closing.signal, tellSkipped });
+  const texts = options.wholeTurns === false ? undefined : createTextReader(options, () => log);
+  const log = createLogReader({ ...common, closing: closing.signal, tellSkipped, texts });
   const bounds = (topic: string): ReturnType<typeof log.rawBounds> => log.rawBounds(topic);
   const offsets = createGroupOffsets({ ...common, bounds });
   const closers = createClosers();
@@ -100,9 +112,11 @@ export function connectKafka(options: ConnectOptions): KafkaConnection {
     readToEnd: (read) => log.readRawToEnd(topic, read),
   });
   const runs = createRunIndex({ topic: raw(RUNS_TOPIC), log });
+  const { sharedTextBytes = 0, logger } = options;
+  const textWriter = sharedTextBytes === 0 ? undefined : new TextWriter({ topic: raw(TEXTS_TOPIC), maxBytes: sharedTextBytes, logger });
 
   return {
-    writer: async () => createEventWriter(records, context),
+    writer: async () => createEventWriter(records, context, textWriter),
     async transactional(transactionalId, reach) {
       const writer = await openTransactionalWriter({ ...options, kafka, transactionalId, ...(reach === undefined ? {} : { reach }) });
       return closers.track(createTransactionalEventWriter(writer, context));
@@ -116,7 +130,7 @@ export function connectKafka(options: ConnectOptions): KafkaConnection {
       readToEnd: (topic, read) => log.readToEnd(topic, read),
       follow: async (follow) => closers.track(await log.follow(follow)),
     }),
-    group: () => closers.track(createGroupConsumer({ ...options, ...common, offsets, bounds, tellSkipped })),
+    group: () => closers.track(createGroupConsumer({ ...options, ...common, offsets, bounds, tellSkipped, texts })),
     offsets,
     runs,
     topics: withIndex(createTopics(admin, names), raw(RUNS_TOPIC)),
@@ -130,11 +144,34 @@ export function connectKafka(options: ConnectOptions): KafkaConnection {
     async close() {
       closing.abort();
       const failed = await closers.closeAll();
+      await texts?.close();
       await records.close();
       await admin.close();
       if (failed.length > 0) throw new AggregateError(failed, 'closing the connection to Kafka');
     },
   };
+}
+
+function createTextReader({ logger, metrics }: ConnectOptions, log: () => RawLogReader): TextReader {
+  // Records of this topic are no events, which the reader of the log need not know.
+  const topics = [TEXTS_TOPIC as EventTopic];
+  return new TextReader({
+    ...{ logger, metrics },
+    follow: (onBatch) =>
+      log().follow({
+        ...{ topics, from: [], otherwise: 'first', onBatch },
+        onError: (error) => {
+          logger.debug({ error: messageOf(error) }, 'following the topic of texts failed, trying again');
+        },
+      }),
+    bounds: () =>
+      log()
+        .rawBounds(TEXTS_TOPIC)
+        .catch((error: unknown) => {
+          if (protocolType(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return [];
+          throw error;
+        }),
+  });
 }
 
 /** An index of runs that is made together with their ledger is complete. */

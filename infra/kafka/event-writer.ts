@@ -9,6 +9,7 @@ import { MAX_RECORD_BYTES, messageOf, recordBytes, type Message, type RawRecord 
 import type { Names } from './names.ts';
 import type { Outgoing, Placed } from './producer.ts';
 import type { RecordWriter } from './record-writer.ts';
+import type { TextWriter } from './text-writer.ts';
 import type { RecordTransactionWriter } from './transactional-writer.ts';
 
 const CLOSE_GRACE_MS = 10_000;
@@ -19,13 +20,33 @@ export interface EventContext {
   readonly names: Names;
 }
 
-export function createEventWriter(records: RecordWriter, context: EventContext): EventWriter {
+/** Texts that were written before are left out of turns when there is a writer for them. */
+export function createEventWriter(records: RecordWriter, context: EventContext, texts?: TextWriter): EventWriter {
   const pending = new Set<Promise<unknown>>();
   let closed = false;
+  /** Calls whose texts are looked at, one after the other; undefined when there are none. */
+  let queue: Promise<unknown> | undefined;
 
+  const send = (messages: readonly Message[]) => ({ messages, places: records.append(outgoing(messages, context.names)) });
+
+  /** Appends in the order of the calls, though the texts of one may take time and those of the next may not. */
   async function append(events: readonly OutgoingEvent[]): Promise<readonly Appended[]> {
-    const messages = events.map((event) => messageOf(event, context));
-    return withTopics(messages, await records.append(outgoing(messages, context.names)));
+    const sent =
+      queue === undefined && texts?.concerns(events) !== true
+        ? send(events.map((event) => messageOf(event, context)))
+        : await queued(async () => send((await texts?.messagesOf(events, context)) ?? []));
+    return withTopics(sent.messages, await sent.places);
+  }
+
+  async function queued<T>(work: () => Promise<T>): Promise<T> {
+    const result = (queue ?? Promise.resolve()).then(work);
+    const settled = result.catch(() => undefined);
+    queue = settled;
+    try {
+      return await result;
+    } finally {
+      if (queue === settled) queue = undefined;
+    }
   }
 
   return {

@@ -20,6 +20,7 @@ import { kafkaError } from './kafka-error.ts';
 import type { Bounds } from './log-reader.ts';
 import type { Names } from './names.ts';
 import type { createSkippedTeller } from './skipped.ts';
+import type { TextReader } from './text-reader.ts';
 
 export interface GroupConsumerOptions {
   readonly kafka: Kafka;
@@ -28,6 +29,8 @@ export interface GroupConsumerOptions {
   readonly offsets: GroupOffsets;
   readonly bounds: (topic: string) => Promise<readonly Bounds[]>;
   readonly tellSkipped: ReturnType<typeof createSkippedTeller>;
+  /** Without it turns stay without the texts that they were written without. */
+  readonly texts?: TextReader | undefined;
   /** A member that is silent for longer loses its partitions, ms. */
   readonly sessionTimeoutMs?: number;
   readonly heartbeatMs?: number;
@@ -146,11 +149,13 @@ class Member {
     const session = this.#session;
     const topic = this.#topics.get(payload.batch.topic);
     if (session === undefined || topic === undefined) return;
+    const batch = logBatchOf(payload.batch, topic);
     await session.ready;
     await this.#passing;
+    await this.#options.texts?.fill(batch);
     // A position was asked for meanwhile, or the generation is over: what was fetched is not what is wanted.
     if (session.isOver() || instance.isOver() || payload.isStale()) return;
-    await this.#start.onBatch(logBatchOf(payload.batch, topic), session);
+    await this.#start.onBatch(batch, session);
     const last = payload.batch.messages.at(-1);
     if (last !== undefined) payload.resolveOffset(last.offset);
   }

@@ -6,6 +6,7 @@
 // these modules is refused at once, since it would read or write differently and silently.
 import { createRequire } from 'node:module';
 import type * as types from 'kafkajs';
+import { compressLz4, decompress } from './compression.ts';
 import { connectionOf, type ConnectionClass } from './connection.ts';
 import { decodeRecordBatches, type FetchedRecord } from './record-batches.ts';
 import { encodeRecord } from './record-encoder.ts';
@@ -138,3 +139,9 @@ replace('network/requestQueue/index.js', (original) => requestQueueOf(original a
 replace('network/connection.js', (original) => connectionOf(original as ConnectionClass));
 
 export const kafkajs = require('kafkajs') as typeof types;
+
+// What is fetched is unpacked by record-batches.ts.
+kafkajs.CompressionCodecs[kafkajs.CompressionTypes.LZ4] = () => ({
+  compress: ({ buffer }: { readonly buffer: Buffer }) => compressLz4(buffer),
+  decompress: (packed: Buffer) => decompress(kafkajs.CompressionTypes.LZ4, packed),
+});

@@ -128,6 +128,9 @@ export function propertiesText(paths: LocalPaths, ports: LocalPorts, { front, no
     `message.max.bytes=${MAX_MESSAGE_BYTES}`,
     `replica.fetch.max.bytes=${MAX_MESSAGE_BYTES}`,
     'log.retention.ms=-1',
+    // what was cut off leaves the disk a segment at a time
+    'log.segment.bytes=134217728',
+    'log.retention.check.interval.ms=60000',
     'num.network.threads=2',
     'num.io.threads=4',
     'num.recovery.threads.per.data.dir=2',

@@ -13,12 +13,13 @@ import { isPlatformError, messageOf, PlatformError } from '../../streams/core/er
 import type { Following, LogBatch, Logger, LogReader } from '../../streams/core/ports.ts';
 import type { SharedAdmin } from './admin.ts';
 import { backoffMs, pause } from './backoff.ts';
-import { logBatchOf } from './batch.ts';
+import { logBatchOf, type FetchedBatch } from './batch.ts';
 import type { ConsumerInstance, Ending, Joined } from './consumer-instance.ts';
 import { ConsumerLoop } from './consumer-loop.ts';
 import { kafkaError } from './kafka-error.ts';
 import type { Names } from './names.ts';
 import type { createSkippedTeller, OnSkipped } from './skipped.ts';
+import type { TextReader } from './text-reader.ts';
 
 const SESSION_MS = 30_000;
 const HEARTBEAT_MS = 3_000;
@@ -43,6 +44,8 @@ export interface LogReaderOptions {
   /** Aborted when the connection is closed. */
   readonly closing: AbortSignal;
   readonly tellSkipped: ReturnType<typeof createSkippedTeller>;
+  /** Without it turns stay without the texts that they were written without. */
+  readonly texts?: TextReader | undefined;
 }
 
 export interface Bounds {
@@ -259,7 +262,7 @@ class PositionedRead {
     }
   }
 
-  #add(batch: LogBatch, instance: ConsumerInstance): void {
+  #add(batch: FetchedBatch, instance: ConsumerInstance): void {
     this.#ahead += 1;
     this.#handling = this.#handling.then(async () => {
       try {
@@ -274,12 +277,13 @@ class PositionedRead {
   }
 
   /** What an instance that is over has fetched, the next one fetches again, from the position that was reached. */
-  async #handle(batch: LogBatch, instance: ConsumerInstance): Promise<void> {
+  async #handle(batch: FetchedBatch, instance: ConsumerInstance): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     const at = `${batch.topic}/${batch.partition}`;
     const position = this.#positions.get(at) ?? 0;
     if (instance.isOver() || batch.nextOffset <= position) return;
     await this.#tellIfSkipped(batch, position);
+    await this.#reader.texts?.fill(batch);
     await this.#options.onBatch(from(batch, position));
     this.#positions.set(at, batch.nextOffset);
     this.#proven = instance;

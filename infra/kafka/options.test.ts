@@ -13,6 +13,8 @@ describe('options out of the configuration', () => {
       brokers: ['127.0.0.1:1'],
       namespace: 'turnstream',
       security: { tls: false },
+      compression: 'lz4',
+      sharedTextBytes: 64_000_000,
     });
     expect(kafkaOptionsOf(loadConfig({ KAFKA_BROKERS: 'a:1,b:2' })).brokers).toEqual(['a:1', 'b:2']);
   });

@@ -4,6 +4,7 @@ import type { Kafka, KafkaConfig, LogEntry, RetryOptions } from 'kafkajs';
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import type { Config } from '../config/descriptors.ts';
+import type { Compression } from './compression.ts';
 import { plainSocket } from './connection.ts';
 import { kafkajs } from './kafkajs.ts';
 
@@ -18,16 +19,32 @@ export interface KafkaAddress {
   readonly brokers: readonly string[];
   readonly namespace: string;
   readonly security: KafkaSecurity;
+  readonly compression: Compression;
+  readonly sharedTextBytes: number;
 }
 
 type KafkaSettings = Pick<
   Config,
-  'kafkaBrokers' | 'namespace' | 'kafkaTls' | 'kafkaCaFile' | 'kafkaSaslMechanism' | 'kafkaSaslUsername' | 'kafkaSaslPassword'
+  | 'kafkaBrokers'
+  | 'namespace'
+  | 'kafkaTls'
+  | 'kafkaCaFile'
+  | 'kafkaSaslMechanism'
+  | 'kafkaSaslUsername'
+  | 'kafkaSaslPassword'
+  | 'kafkaCompression'
+  | 'sharedTextsMb'
 >;
 
 /** Address and security out of the configuration; `brokers` are those of the local Kafka when none are configured. */
 export function kafkaOptionsOf(config: KafkaSettings, brokers: readonly string[] = config.kafkaBrokers): KafkaAddress {
-  return { brokers, namespace: config.namespace, security: securityOf(config) };
+  return {
+    brokers,
+    namespace: config.namespace,
+    security: securityOf(config),
+    compression: config.kafkaCompression,
+    sharedTextBytes: config.sharedTextsMb * 1_000_000,
+  };
 }
 
 function securityOf(config: KafkaSettings): KafkaSecurity {

@@ -1,6 +1,7 @@
 // One kafkajs producer and where it put each record. Sends go one after the other: with two in flight a failed one gives
 // its sequence numbers back, and the broker would take the other for a repetition and drop it silently.
-import type { Kafka, Message as KafkaMessage, Producer, RecordMetadata, TopicMessages, Transaction } from 'kafkajs';
+import type { CompressionTypes, Kafka, Message as KafkaMessage, Producer, RecordMetadata, TopicMessages, Transaction } from 'kafkajs';
+import type { Compression } from './compression.ts';
 import { kafkajs } from './kafkajs.ts';
 import { transactionRetry, writeRetry } from './options.ts';
 import type { HeaderValues } from './message.ts';
@@ -43,8 +44,14 @@ export interface RecordTransaction {
   abort(): Promise<void>;
 }
 
+export interface ProducerOptions {
+  /** LZ4 unless given. */
+  readonly compression?: Compression | undefined;
+  readonly transaction?: { readonly id: string; readonly timeoutMs: number };
+}
+
 /** Idempotent; transactional when it has an id. */
-export function createRecordProducer(kafka: Kafka, transaction?: { readonly id: string; readonly timeoutMs: number }): RecordProducer {
+export function createRecordProducer(kafka: Kafka, { compression = 'lz4', transaction }: ProducerOptions = {}): RecordProducer {
   const common = { idempotent: true, allowAutoTopicCreation: false, metadataMaxAge: 60_000, createPartitioner: trackingPartitioner };
   const producer: Producer = kafka.producer(
     transaction === undefined
@@ -59,11 +66,11 @@ export function createRecordProducer(kafka: Kafka, transaction?: { readonly id: 
   );
   return {
     connect: () => producer.connect(),
-    send: (records) => sendAll(producer, records),
+    send: (records) => sendAll(producer, records, compression),
     async begin() {
       const open = await producer.transaction();
       return {
-        send: (records) => sendAll(open, records),
+        send: (records) => sendAll(open, records, compression),
         sendOffsets: (offsets) => open.sendOffsets(offsets),
         commit: () => open.commit(),
         abort: () => open.abort(),
@@ -83,7 +90,21 @@ function trackingPartitioner() {
   };
 }
 
-async function sendAll(sender: Pick<Producer, 'sendBatch'>, records: readonly Outgoing[]): Promise<readonly Placed[]> {
+/** Below this a batch hardly gets smaller, bytes. */
+const WORTH_COMPRESSING = 512;
+
+const codecs = { none: 'None', gzip: 'GZIP', lz4: 'LZ4' } as const;
+
+function codecFor(records: readonly Outgoing[], compression: Compression): CompressionTypes {
+  const bytes = records.reduce((sum, record) => sum + record.bytes, 0);
+  return kafkajs.CompressionTypes[bytes < WORTH_COMPRESSING ? 'None' : codecs[compression]];
+}
+
+async function sendAll(
+  sender: Pick<Producer, 'sendBatch'>,
+  records: readonly Outgoing[],
+  compression: Compression,
+): Promise<readonly Placed[]> {
   const byTopic = new Map<string, Tracked[]>();
   const tracked = records.map((record) => {
     const message: Tracked = { key: record.key, value: record.value, headers: record.headers, target: -1 };
@@ -94,7 +115,7 @@ async function sendAll(sender: Pick<Producer, 'sendBatch'>, records: readonly Ou
     return message;
   });
   const topicMessages: TopicMessages[] = [...byTopic].map(([topic, messages]) => ({ topic, messages }));
-  const answers = await sender.sendBatch({ acks: -1, compression: kafkajs.CompressionTypes.None, topicMessages });
+  const answers = await sender.sendBatch({ acks: -1, compression: codecFor(records, compression), topicMessages });
   return placesOf(records, tracked, answers);
 }
 

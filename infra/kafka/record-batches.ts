@@ -11,6 +11,7 @@ import type { EventTopic } from '../../schemas/generated/events.ts';
 import { messageOf } from '../../streams/core/errors.ts';
 import type { LogRecord } from '../../streams/core/ports.ts';
 import { decompress } from './compression.ts';
+import { parseTextHeader, TEXT_HEADER, withText, type TextReference } from './text-reference.ts';
 
 const BATCH_HEADER_BYTES = 61;
 const LENGTH_END = 12;
@@ -52,6 +53,10 @@ export interface FetchedRecord extends LogRecord {
   readonly isControlRecord: boolean;
   readonly batchContext: BatchContext;
   place: Place;
+  /** The text that the record was written without, until it is given. */
+  readonly lacks: TextReference | undefined;
+  /** Puts the text that it lacks into the value, and takes the reference out of the headers. */
+  give(text: Buffer): void;
 }
 
 const nowhere: Place = { topic: 'rollouts', partition: -1 };
@@ -81,6 +86,10 @@ class LyingRecord extends PlacedRecord implements FetchedRecord {
   /** Where its key begins. */
   readonly #at: number;
   #headers: Readonly<Record<string, Buffer>> | undefined;
+  #lacks: TextReference | undefined;
+  /** The value with the text that was given. */
+  #value: Buffer | undefined;
+  #text: Buffer | undefined;
 
   constructor(source: Source, offset: number, timestampMs: number) {
     super();
@@ -105,10 +114,31 @@ class LyingRecord extends PlacedRecord implements FetchedRecord {
   }
 
   get value(): Buffer | null {
+    if (this.#text === undefined) return this.#lyingValue();
+    const value = (this.#value ??= withText(this.#lyingValue() ?? empty, this.#lacks?.at ?? -1, this.#text));
+    return value;
+  }
+
+  #lyingValue(): Buffer | null {
     const { cursor } = this.#source;
     cursor.at = this.#at;
     cursor.skip();
     return cursor.block();
+  }
+
+  get lacks(): TextReference | undefined {
+    return this.#text === undefined ? this.#lacks : undefined;
+  }
+
+  /** To be called once all parts were passed over. */
+  findReference(): void {
+    this.#lacks = parseTextHeader(this.headers[TEXT_HEADER]);
+  }
+
+  give(text: Buffer): void {
+    this.#text = text;
+    const { [TEXT_HEADER]: _reference, ...others } = this.headers;
+    this.#headers = others;
   }
 
   get headers(): Readonly<Record<string, Buffer>> {
@@ -130,6 +160,7 @@ class UnreadableRecord extends PlacedRecord implements FetchedRecord {
   readonly value: Buffer;
   readonly headers: LogRecord['headers'];
   readonly isControlRecord = false;
+  readonly lacks = undefined;
   readonly batchContext: BatchContext;
 
   constructor(batch: Batch, reason: string) {
@@ -139,6 +170,11 @@ class UnreadableRecord extends PlacedRecord implements FetchedRecord {
     this.value = batch.body.subarray(0, UNREADABLE_VALUE_BYTES);
     this.headers = { [UNREADABLE_HEADER]: Buffer.from(reason) };
     this.batchContext = batch.context;
+  }
+
+  /** It lacks nothing that could be given. */
+  give(): void {
+    return undefined;
   }
 }
 
@@ -213,21 +249,31 @@ function decodeInto(records: FetchedRecord[], batch: Batch, body: Buffer): void 
     cursor.at += 1;
     const timestamp = baseTimestamp + cursor.number();
     const offset = baseOffset + cursor.number();
-    records.push(new LyingRecord(source, offset, appendTimestamp ?? timestamp));
-    checkParts(cursor, end);
+    const record = new LyingRecord(source, offset, appendTimestamp ?? timestamp);
+    records.push(record);
+    if (checkParts(cursor, end)) record.findReference();
     cursor.at = end;
   }
 }
 
-/** That key, value and headers lie within their record, so that nothing fails when they are asked for. */
-function checkParts(cursor: Cursor, end: number): void {
+const textHeaderBytes = Buffer.from(TEXT_HEADER);
+
+/**
+ * That key, value and headers lie within their record, so that nothing fails when they are asked for. Answers whether one
+ * of the headers refers to a text.
+ */
+function checkParts(cursor: Cursor, end: number): boolean {
+  let refers = false;
   cursor.skip();
   cursor.skip();
   for (let count = cursor.number(); count > 0 && cursor.at <= end; count -= 1) {
-    cursor.skip();
+    const length = cursor.number();
+    refers ||= length === textHeaderBytes.length && isAt(cursor.bytes, cursor.at, textHeaderBytes);
+    if (length > 0) cursor.at += length;
     cursor.skip();
   }
   if (cursor.at > end) throw new RangeError('a record is cut off');
+  return refers;
 }
 
 const empty = Buffer.alloc(0);

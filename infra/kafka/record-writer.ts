@@ -9,6 +9,7 @@ import type { Kafka } from 'kafkajs';
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
+import type { Compression } from './compression.ts';
 import { backoffMs, pause, settledWithin } from './backoff.ts';
 import { isFinal, isTooLarge, kafkaError } from './kafka-error.ts';
 import { createRecordProducer, SEND_BYTES, type Outgoing, type Placed, type RecordProducer } from './producer.ts';
@@ -23,6 +24,7 @@ export interface RecordWriterOptions {
   readonly logger: Logger;
   readonly metrics?: Metrics;
   readonly deliveryTimeoutMs?: number;
+  readonly compression?: Compression;
 }
 
 interface Job {
@@ -142,7 +144,7 @@ export class RecordWriter {
 
   async #connected(): Promise<RecordProducer> {
     if (this.#producer !== undefined) return this.#producer;
-    const producer = createRecordProducer(this.#options.kafka);
+    const producer = createRecordProducer(this.#options.kafka, { compression: this.#options.compression });
     this.#producer = producer;
     await producer.connect();
     return producer;

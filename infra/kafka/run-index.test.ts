@@ -63,6 +63,24 @@ describe('the index of runs', () => {
     expect(looks()).toBe(1);
   });
 
+  it('knows where each run begins in every topic, as far as that was noted', async () => {
+    const log = new MemoryLog();
+    await entries(log, ['a', 'b']);
+    const { index, looks } = rig(log);
+    const start = { training: 1, policies: 0, rollouts: [7, 9], tasks: [3] };
+    await index.note('c', start);
+    expect(await index.startOf('c')).toEqual(start);
+    expect(await index.starts()).toEqual(
+      new Map<string, unknown>([
+        ['a', { training: 0, policies: 0 }],
+        ['b', { training: 1, policies: 0 }],
+        ['c', start],
+      ]),
+    );
+    expect([...(await index.starts()).keys()].sort()).toEqual(['a', 'b', 'c']);
+    expect(looks()).toBe(1);
+  });
+
   it('passes over records that are none of its own', async () => {
     const text = (key: string, value: string) => ({ key, value: Buffer.from(value) });
     const { index } = rig(new MemoryLog(), [text('a', '{'), text('b', '{"training":-1,"policies":0}'), text('c', 'null'), COMPLETE_RECORD]);

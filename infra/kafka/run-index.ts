@@ -1,5 +1,5 @@
 // Where each run begins, out of one compacted topic: the key of a record is the run, its value a lower bound of the offsets
-// of everything that the run wrote to `training` and `policies`. A run is noted before its first entry is written, so that
+// of everything that the run wrote to `training`, `policies`, `rollouts` and `tasks`. A run is noted before its first entry is written, so that
 // a run that is not in a complete index has not begun, however much others wrote.
 //
 // - A bound that is too low costs time; one that is too high cannot be: the ends of the log are asked for before it is asked
@@ -26,7 +26,12 @@ export interface RunIndexOptions {
   readonly log: Pick<LogReader, 'readToEnd'>;
 }
 
-export function createRunIndex({ topic, log }: RunIndexOptions): RunIndex {
+/** The index, and all of it. */
+export interface WholeRunIndex extends RunIndex {
+  starts(): Promise<ReadonlyMap<string, RunStart>>;
+}
+
+export function createRunIndex({ topic, log }: RunIndexOptions): WholeRunIndex {
   async function read(): Promise<Found> {
     const found: Found = { starts: new Map(), isComplete: false };
     await topic.readToEnd({
@@ -58,6 +63,10 @@ export function createRunIndex({ topic, log }: RunIndexOptions): RunIndex {
       const { starts, isComplete } = await read();
       return starts.get(run) ?? (isComplete ? undefined : (await complete()).get(run));
     },
+    async starts() {
+      const { starts, isComplete } = await read();
+      return isComplete ? starts : new Map([...(await complete()), ...starts]);
+    },
     async note(run, start) {
       await topic.append([recordOf(run, start)]);
     },
@@ -82,11 +91,14 @@ function take(found: Found, { key, value }: LogRecord): void {
 function parse(value: Buffer): RunStart | undefined {
   try {
     const start = JSON.parse(value.toString()) as Partial<RunStart> | null;
-    const { training, policies } = start ?? {};
-    return isOffset(training) && isOffset(policies) ? { training, policies } : undefined;
+    const { training, policies, rollouts, tasks } = start ?? {};
+    if (!isOffset(training) || !isOffset(policies)) return undefined;
+    return { training, policies, ...(areOffsets(rollouts) ? { rollouts } : {}), ...(areOffsets(tasks) ? { tasks } : {}) };
   } catch {
     return undefined;
   }
 }
+
+const areOffsets = (value: unknown): value is readonly number[] => Array.isArray(value) && value.every(isOffset);
 
 const isOffset = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;

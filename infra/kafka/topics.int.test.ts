@@ -7,7 +7,7 @@ import { kafkajs } from './kafkajs.ts';
 import { topicPlanOf } from './topics.ts';
 
 const settings = { replication: 1, partitionsRollouts: 4, partitionsTasks: 8, retentionHours: -1 };
-const all = ['questions', 'tasks', 'rollouts', 'training', 'policies', 'evaluations', 'dead-letters', 'schemas', 'runs'];
+const all = ['questions', 'tasks', 'rollouts', 'training', 'policies', 'evaluations', 'dead-letters', 'schemas', 'runs', 'texts'];
 let brokers: string[];
 
 beforeAll(async () => {

@@ -16,9 +16,12 @@ export const SCHEMAS_TOPIC = 'schemas';
 /** Topic of where each run begins (run-index.ts), compacted; it carries no events. */
 export const RUNS_TOPIC = 'runs';
 
+/** Topic of the long texts that turns share (text-writer.ts), compacted; it carries no events. */
+export const TEXTS_TOPIC = 'texts';
+
 export interface TopicSpec {
   /** Without the namespace. */
-  readonly topic: EventTopic | typeof SCHEMAS_TOPIC | typeof RUNS_TOPIC;
+  readonly topic: EventTopic | typeof SCHEMAS_TOPIC | typeof RUNS_TOPIC | typeof TEXTS_TOPIC;
   readonly partitions: number;
   readonly replication: number;
   /** Topic configuration of Kafka, e.g. `retention.ms`. */
@@ -46,6 +49,8 @@ export interface Topics {
   apply(plan: TopicPlan): Promise<TopicReport>;
   /** Topics of the namespace, by name. */
   list(): Promise<readonly ExistingTopic[]>;
+  /** Deletes the records before these offsets, for ever. */
+  cut(topic: EventTopic, before: readonly { readonly partition: number; readonly offset: number }[]): Promise<void>;
 }
 
 type PlanSettings = Pick<Config, 'replication' | 'partitionsRollouts' | 'partitionsTasks' | 'retentionHours'>;
@@ -74,6 +79,7 @@ export function topicPlanOf(config: PlanSettings): TopicPlan {
     spec('dead-letters', 1, expiring),
     spec(SCHEMAS_TOPIC, 1, { ...common, 'cleanup.policy': 'compact' }),
     spec(RUNS_TOPIC, 1, { ...common, 'cleanup.policy': 'compact' }),
+    spec(TEXTS_TOPIC, 1, { ...common, 'cleanup.policy': 'compact' }),
   ];
 }
 
@@ -81,6 +87,14 @@ export function createTopics(admin: SharedAdmin, names: Names): Topics {
   const list = (): Promise<readonly ExistingTopic[]> => admin.use('listing topics', (client) => listTopics(client, names));
   return {
     list,
+    async cut(topic, before) {
+      const partitions = before.map(({ partition, offset }) => ({ partition, offset: String(offset) }));
+      await admin.use(`deleting records of ${topic}`, async (client) => {
+        // Without it the client knows no leaders.
+        await client.fetchTopicOffsets(names.full(topic));
+        await client.deleteTopicRecords({ topic: names.full(topic), partitions });
+      });
+    },
     async apply(plan) {
       const created = await admin.use('making topics', (client) => createMissing(client, { plan, names }));
       return admin.use('applying topics', async (client) => {

@@ -14,6 +14,7 @@ import { inStep, reachNothing, type ReachPoint } from '../../streams/core/crash-
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
 import type { Logger, Position, TransactionalWriter } from '../../streams/core/ports.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
+import type { Compression } from './compression.ts';
 import { backoffMs, pause, settledWithin } from './backoff.ts';
 import { isFinal, isProducerFence, kafkaError, protocolType } from './kafka-error.ts';
 import { chunksOf, createRecordProducer, type Outgoing, type Placed, type RecordProducer, type RecordTransaction } from './producer.ts';
@@ -49,6 +50,7 @@ export interface TransactionalOptions {
   readonly logger: Logger;
   readonly metrics?: Metrics;
   readonly reach?: ReachPoint;
+  readonly compression?: Compression;
 }
 
 type Work = Parameters<RecordTransactionWriter['commit']>;
@@ -98,7 +100,8 @@ function errorOf(doing: string, cause: unknown): PlatformError {
 async function openProducer(options: TransactionalOptions): Promise<RecordProducer> {
   const deadline = performance.now() + OPEN_TIMEOUT_MS;
   for (let attempt = 0; ; attempt += 1) {
-    const producer = createRecordProducer(options.kafka, { id: options.transactionalId, timeoutMs: TRANSACTION_TIMEOUT_MS });
+    const transaction = { id: options.transactionalId, timeoutMs: TRANSACTION_TIMEOUT_MS };
+    const producer = createRecordProducer(options.kafka, { compression: options.compression, transaction });
     try {
       await producer.connect();
       // kafkajs asks for the producer id, which is what fences, when it begins its first transaction.

@@ -178,6 +178,9 @@ export interface GroupOffsets {
 export interface RunStart {
   readonly training: number;
   readonly policies: number;
+  /** By partition; a partition that is not there was made later. Runs of earlier versions have none. */
+  readonly rollouts?: readonly number[];
+  readonly tasks?: readonly number[];
 }
 
 /** Where each run begins, so that whoever starts reads nothing of what other runs wrote. */

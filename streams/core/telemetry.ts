@@ -60,10 +60,21 @@ export const metricTable = {
   api_requests_total: { kind: 'counter', labels: ['route', 'status'], help: 'Requests answered.' },
   api_request_seconds: { kind: 'histogram', labels: ['route'], help: 'Duration of requests.' },
   api_live_clients: { kind: 'gauge', labels: [], help: 'Open live streams.' },
+  disk_free_bytes: { kind: 'gauge', labels: [], help: 'What may still be written to the disk of the data directory.' },
+  disk_used_bytes: {
+    kind: 'gauge',
+    labels: ['part'],
+    help: 'What the data directory takes, by part: log.<topic>, tables, kafka (the program), other.',
+  },
   kafka_skipped_records_total: {
     kind: 'counter',
     labels: ['topic'],
     help: 'Offsets that a reader had to pass over because retention had deleted them.',
+  },
+  kafka_missing_texts_total: {
+    kind: 'counter',
+    labels: ['topic'],
+    help: 'Turns that were read without their result because the topic of texts does not have it.',
   },
   kafka_producer_recreated_total: { kind: 'counter', labels: [], help: 'Producers replaced after they wedged.' },
 } as const satisfies Record<
