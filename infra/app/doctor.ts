@@ -1,15 +1,19 @@
 // `turnstream doctor`: every precondition looked at, each with what to do about it. It starts nothing and writes nothing.
 import { execFile } from 'node:child_process';
-import { existsSync, readdirSync, statfsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { messageOf } from '../../streams/core/errors.ts';
 import type { Config } from '../config/descriptors.ts';
 import { loadConfig, type Env } from '../config/load.ts';
 import { assertJava, systemToolchain } from '../kafka/local-toolchain.ts';
+import { LOW_BYTES } from '../lifecycle/disk-forecast.ts';
+import { freeBytes } from '../lifecycle/disk-full.ts';
+import { bytesText, diskText, measureDisk } from '../lifecycle/disk-use.ts';
 import { endpointOf, portAnswers, portIsFree } from '../lifecycle/net.ts';
 import { loadBackend } from '../tfjs/backend.ts';
 import { pings } from './local-ports.ts';
+import { keptText } from './kept-text.ts';
 import { readServices } from './services-file.ts';
 
 export interface Finding {
@@ -48,6 +52,7 @@ export async function examine(env: Env): Promise<readonly Finding[]> {
     ...(known.kafkaBrokers.length > 0 ? [finding('Kafka', () => brokersAnswer(known))] : localKafka(known)),
     ...(known.clickhouseUrl === '' ? [] : [finding('ClickHouse', () => clickhouseAnswers(known))]),
     ...(known.schemaRegistryUrl === '' ? [] : [finding('schema registry', () => registryAnswers(known))]),
+    finding('log', () => `kept: ${keptText(known)}`),
     finding('API port', () => apiPort(known)),
     finding('tensor backend', async () => {
       const backend = await loadBackend(known.backend);
@@ -79,15 +84,13 @@ async function maven({ dataDir }: Config): Promise<string> {
   }
 }
 
-const MIN_FREE = 2_000_000_000;
-
-function dataDirectory({ dataDir }: Config): string {
+async function dataDirectory({ dataDir, namespace }: Config): Promise<string> {
   let dir = resolve(dataDir);
   while (!existsSync(dir)) dir = dirname(dir);
-  const { bavail, bsize } = statfsSync(dir);
-  const free = bavail * bsize;
-  const text = `${dataDir}, ${(free / 1e9).toFixed(1)} GB free`;
-  if (free < MIN_FREE) throw new Warning(`${text}; at least 2 GB are advisable`);
+  const use = await measureDisk(dataDir, namespace);
+  const free = use?.free_bytes ?? (await freeBytes(dir));
+  const text = `${dataDir}, ${use === undefined ? `${bytesText(free)} free` : diskText(use)}`;
+  if (free < LOW_BYTES) throw new Warning(`${text}; at least ${bytesText(LOW_BYTES)} are advisable`);
   return text;
 }
 

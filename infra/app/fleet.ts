@@ -4,12 +4,15 @@ import type { Config } from '../config/descriptors.ts';
 import type { RoleName } from '../config/secrets.ts';
 import type { Progress } from './progress.ts';
 import { freePort, rememberedPort } from './local-ports.ts';
+import { measureDisk, type DiskUse } from '../lifecycle/disk-use.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
 import { ensureStorePassword } from '../clickhouse/store/password.ts';
 import { kafkaService, storeService } from './local-services.ts';
 import type { MetricsMessage } from './messages.ts';
 import { prepareLog, prepareStore } from './prepare.ts';
 import { roleEnv } from './role-env.ts';
 import { roleService, type RoleService, type RoleServiceOptions } from './role-services.ts';
+import { startTidying } from './tidy-log.ts';
 import { createServiceBoard } from './service-board.ts';
 import { watchOwnTrouble, type OwnTrouble } from './own-trouble.ts';
 import type { Addresses } from './services-file.ts';
@@ -69,20 +72,24 @@ class LocalFleet implements Fleet {
   readonly #board = createServiceBoard(Date.now);
   readonly #startedAt = new Date().toISOString();
   readonly #own: OwnTrouble;
+  readonly #metrics = createMetrics('up');
   #trainerDone: () => void = () => undefined;
   #evaluator: Promise<void> | undefined;
   #addresses: Addresses = { kafkaBrokers: [], clickhouseUrl: '', apiUrl: '', registryUrl: '' };
   #apiPort = 0;
+  #stopTidying: () => Promise<void> = () => Promise.resolve();
 
   constructor(options: FleetOptions) {
     this.#options = options;
     this.trainer = { done: new Promise((resolve) => (this.#trainerDone = resolve)) };
     this.#own = watchOwnTrouble({
       dataDir: options.config.dataDir,
-      onStatus: (status) => {
+      onStatus: (status, isNews) => {
         this.#onStatus('up', status);
-        options.onChange('health', { service: 'up', ...status });
+        if (isNews) options.onChange('health', { service: 'up', ...status });
       },
+      measure: () => measureDisk(options.config.dataDir, options.config.namespace),
+      onMeasured: (use) => void this.#shareDisk(use),
     });
     this.#supervisor = createSupervisor({
       stopMs: STOP_MS,
@@ -112,6 +119,7 @@ class LocalFleet implements Fleet {
     progress.phase('waiting for the store');
     await store;
     await this.#startReading();
+    this.#startTidying();
   }
 
   async evaluateAfter(): Promise<void> {
@@ -120,6 +128,7 @@ class LocalFleet implements Fleet {
   }
 
   async stopAll(): Promise<void> {
+    await this.#stopTidying();
     await this.#supervisor.stopAll();
     this.#own.close();
   }
@@ -192,6 +201,19 @@ class LocalFleet implements Fleet {
     this.#add({ role: 'api', name: 'api', tier: tiers.api, args: ['api'], onSuccess: 'restart' });
   }
 
+  /** A Kafka that was configured keeps what its owner says. */
+  #startTidying(): void {
+    const { config, run, logger, onChange } = this.#options;
+    if (config.kafkaBrokers.length > 0) return;
+    this.#stopTidying = startTidying({
+      ...{ run, logger },
+      config: () => ({ ...config, kafkaBrokers: this.#addresses.kafkaBrokers, clickhouseUrl: this.#addresses.clickhouseUrl }),
+      onCut: ({ released }) => {
+        onChange('log_cut', { released });
+      },
+    });
+  }
+
   /** Once, and not before the first step: the workers have enough to do until then. */
   #evaluateBefore(): Promise<void> {
     return (this.#evaluator ??= this.#addEvaluator('evaluator-before', ['--policy', '0']));
@@ -243,6 +265,12 @@ class LocalFleet implements Fleet {
   /** The API answers for all of them; it is told when something changed, and whatever there is when it comes back. */
   #shareHealth(): void {
     this.#roles.get('api')?.service.pass({ type: 'health', services: this.#board.services() });
+  }
+
+  async #shareDisk({ free_bytes: free, parts }: DiskUse): Promise<void> {
+    this.#metrics.set('disk_free_bytes', {}, free);
+    for (const { part, bytes } of parts) this.#metrics.set('disk_used_bytes', { part }, bytes);
+    this.#passMetrics({ type: 'metrics', role: 'up', metrics: await this.#metrics.snapshot() });
   }
 
   #passMetrics(message: MetricsMessage): void {

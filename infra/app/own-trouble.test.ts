@@ -48,6 +48,31 @@ describe('trouble of up itself', () => {
     expect(told).toHaveLength(2);
   });
 
+  it('tells what the data directory takes and warns before the disk is full, and is live all the while', async () => {
+    const use = { bytes: 3e9, free_bytes: 9e9, disk_bytes: 90e9, parts: [{ part: 'tables', bytes: 3e9 }] };
+    const measured: unknown[] = [];
+    const news: boolean[] = [];
+    own = watchOwnTrouble({
+      dataDir: folder,
+      onStatus: (status, isNews) => {
+        told.push(status);
+        news.push(isNews);
+      },
+      ...{ lookMs: 10, measureMs: 10, free: () => Promise.resolve(free) },
+      measure: () => Promise.resolve(use),
+      onMeasured: (found) => measured.push(found),
+    });
+    await expect.poll(() => told.at(-1)).toMatchObject({ state: 'live', detail: 'disk 3.0 GB: tables 3.0 GB; 9.0 GB free' });
+    expect(measured[0]).toBe(use);
+    free = 1e9;
+    await expect.poll(() => told.at(-1)?.detail).toMatch(/^its disk has 1\.0 GB left; disk 3\.0 GB/);
+    free = 0.9e9;
+    await expect.poll(() => told.at(-1)?.detail).toMatch(/^its disk has 900 MB left/);
+    free = 1_000;
+    await expect.poll(() => told.at(-1)).toMatchObject({ state: 'waiting', detail: expect.stringContaining('is full') as unknown });
+    expect(news).toEqual([false, true, false, true]);
+  });
+
   it('keeps the addresses to their owner: one may hold a password', () => {
     watch(folder).publish(services('run'));
     expect(statSync(servicesPath(folder)).mode & 0o777).toBe(0o600);

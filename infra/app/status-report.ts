@@ -3,8 +3,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from '../../streams/core/ports.ts';
 import type { Config } from '../config/descriptors.ts';
+import { measureDisk, type DiskUse } from '../lifecycle/disk-use.ts';
 import { listRuns, summaryOf, type RunLine, type RunSummary } from './run-summary.ts';
 import { clickhousePasswordOf } from './connections.ts';
+import { keptText } from './kept-text.ts';
 import { withStore } from './with-store.ts';
 import { readServices, type ServicesFile } from './services-file.ts';
 
@@ -17,6 +19,10 @@ export interface StatusReport {
   /** The run that is being trained; null when none is. */
   readonly run: string | null;
   readonly processes: Readonly<Record<string, number>>;
+  /** What the data directory takes of its disk; null where there is none. */
+  readonly disk: DiskUse | null;
+  /** What is kept of the log, in words. */
+  readonly kept: string;
   readonly runs: readonly RunLine[];
 }
 
@@ -44,7 +50,9 @@ export async function readStatus(config: Config, logger: Logger, showSecrets = f
     ...addresses,
     clickhouse: addresses.clickhouse === null ? null : clickhouseAddress(config, addresses.clickhouse, showSecrets),
     run: running?.run ?? null,
+    kept: keptText(config),
     processes: running?.processes ?? {},
+    disk: (await measureDisk(config.dataDir, config.namespace)) ?? null,
     runs: runs.map((run) => (run.state === 'running' ? { ...run, state: unfinished(run) } : run)),
   };
 }

@@ -6,16 +6,20 @@ const number = (value: number, digits: number): string => (Number.isFinite(value
 /** The block, each line cut to `columns`. */
 export function renderProgress(snapshot: Snapshot, columns: number): readonly string[] {
   const { run, phase, addresses } = snapshot;
+  const services = snapshot.services.filter(({ name, state }) => name !== 'up' || state !== 'live');
   const lines = [
     `run ${run}${phase === '' ? '' : `  (${phase})`}`,
     `  step ${stepOf(snapshot)}   reward ${number(snapshot.rewardMean, 3)}   staleness mean ${number(snapshot.stalenessMean, 2)} max ${number(snapshot.stalenessMax, 0)}`,
     `  turns/s ${number(snapshot.turnsPerSecond, 0)}   lag ${snapshot.lag}   policy ${versionsOf(snapshot.versions)}`,
-    `  ${snapshot.services.map(serviceOf).join('   ')}`,
-    ...snapshot.services.filter(({ detail, state }) => detail !== '' && state !== 'live').map(({ name, detail }) => `  ${name}: ${detail}`),
+    `  ${services.map(serviceOf).join('   ')}`,
+    ...snapshot.services.filter(isTold).map(({ name, detail }) => `  ${name === 'up' ? '' : `${name}: `}${detail}`),
   ];
   if (addresses !== undefined) lines.push(...addressLines(addresses));
   return lines.map((line) => cut(line.replace(/\s*\n\s*/g, ' '), columns));
 }
+
+/** What a live service has to say is of no interest here, but for the disk. */
+const isTold = ({ name, detail, state }: ServiceView): boolean => detail !== '' && (state !== 'live' || name === 'up');
 
 const stepOf = ({ step, steps }: Snapshot): string => (steps > 0 ? `${step}/${steps}` : String(step));
 

@@ -1,5 +1,6 @@
 // How `turnstream status` looks.
 import type { StatusReport } from '../app/status-report.ts';
+import { diskText } from '../lifecycle/disk-use.ts';
 import { withoutSecrets } from './progress-view.ts';
 import { renderRuns } from './summary-view.ts';
 
@@ -14,6 +15,7 @@ export function renderStatus(status: StatusReport, showSecrets = false): string 
     address('ClickHouse', status.clickhouse),
     address('API', status.api),
     ...(processes.length > 0 ? [`processes   ${processes.join(', ')}\n`] : []),
+    ...(status.disk === null ? [] : [`disk        ${diskText(status.disk)}\n`, `kept        ${status.kept}\n`]),
     '\n',
     renderRuns(status.runs),
   ].join('');

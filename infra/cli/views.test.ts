@@ -58,11 +58,15 @@ describe('views', () => {
       api: null,
       run: 'r1',
       processes: { trainer: 5 },
+      kept: 'everything',
+      disk: { bytes: 31e9, free_bytes: 5e9, disk_bytes: 90e9, parts: [{ part: 'log.rollouts', bytes: 31e9 }] },
       runs: [],
     };
     const text = renderStatus(report);
     expect(text).not.toContain('secret');
     expect(text).toContain('trainer 5');
+    expect(text).toContain('disk        31.0 GB: log 31.0 GB (rollouts 31.0 GB); 5.0 GB free');
+    expect(renderStatus({ ...report, disk: null })).not.toContain('disk');
     expect(renderStatus({ ...report, processes: {} })).not.toContain('processes');
   });
 

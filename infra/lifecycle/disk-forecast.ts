@@ -1,0 +1,49 @@
+// Tells early that a disk is filling up, from how much was free over the last minutes.
+import { bytesText } from './disk-use.ts';
+
+/** With less a warning is due at any pace, bytes. */
+export const LOW_BYTES = 2_000_000_000;
+
+/** A disk that is full sooner than this at its pace is worth a warning, ms. */
+const SOON_MS = 2 * 3_600_000;
+
+const WINDOW_MS = 600_000;
+const SPACING_MS = 5_000;
+/** A pace is known after this long, ms. */
+const KNOWN_MS = 60_000;
+
+interface Sample {
+  readonly atMs: number;
+  readonly free: number;
+}
+
+export interface DiskForecast {
+  /** Takes what is free now, at a monotonic time, and answers the warning that is due; empty when none is. */
+  look(free: number, atMs: number): string;
+}
+
+export function createDiskForecast(): DiskForecast {
+  const samples: Sample[] = [];
+  return {
+    look(free, atMs) {
+      const newest = samples.at(-1);
+      if (newest === undefined || atMs - newest.atMs >= SPACING_MS) samples.push({ atMs, free });
+      while (samples.length > 1 && atMs - (samples[0]?.atMs ?? 0) > WINDOW_MS) samples.shift();
+      const fullInMs = msUntilFull(samples[0], { atMs, free });
+      if (fullInMs < SOON_MS)
+        return `its disk is full in about ${durationText(fullInMs)} at the pace of the last minutes (${bytesText(free)} free)`;
+      return free < LOW_BYTES ? `its disk has ${bytesText(free)} left` : '';
+    },
+  };
+}
+
+function msUntilFull(first: Sample | undefined, now: Sample): number {
+  if (first === undefined || now.atMs - first.atMs < KNOWN_MS) return Number.POSITIVE_INFINITY;
+  const taken = first.free - now.free;
+  return taken <= 0 ? Number.POSITIVE_INFINITY : (now.free * (now.atMs - first.atMs)) / taken;
+}
+
+function durationText(ms: number): string {
+  const minutes = Math.max(1, Math.round(ms / 60_000));
+  return minutes < 90 ? `${minutes} min` : `${(minutes / 60).toFixed(1)} h`;
+}
