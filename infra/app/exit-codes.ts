@@ -21,6 +21,7 @@ const NEEDS_A_PERSON: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'TOOLCHAIN_MISSING',
   'PORT_IN_USE',
   'DATA_DIR_IN_USE',
+  'DATA_DIR_UNUSABLE',
   'DISK_FULL',
   'KAFKA_UNAVAILABLE',
   'STORE_UNAVAILABLE',

@@ -39,6 +39,7 @@ const FINAL: ReadonlySet<string> = new Set<ErrorCode>([
   'CONFIG_INVALID',
   'USAGE_INVALID',
   'PORT_IN_USE',
+  'DATA_DIR_UNUSABLE',
   'TOPIC_MISMATCH',
   'PRODUCER_FENCED',
   'LEDGER_BROKEN',

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import type { Config } from '../config/descriptors.ts';
+import { assertDataDir } from '../lifecycle/data-dir.ts';
 import { takeLock } from '../lifecycle/lock-file.ts';
 import { assertAnswering } from './answering.ts';
 import { rememberedPort } from './local-ports.ts';
@@ -25,6 +26,7 @@ export async function withServices<T>(options: ServiceOptions, work: (config: Co
   const startKafka = options.needs.kafka && known.kafkaBrokers.length === 0;
   const startOwnStore = options.needs.store && known.clickhouseUrl === '';
   if (!startKafka && !startOwnStore) return work(known);
+  assertDataDir(options.config.dataDir);
   const started: (() => Promise<void>)[] = [lock(options.config, options.purpose)];
   try {
     const starting = [

@@ -5,6 +5,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { messageOf } from '../../streams/core/errors.ts';
+import { assertDataDir } from '../lifecycle/data-dir.ts';
 
 export interface SqlPromptOptions {
   readonly input: NodeJS.ReadableStream;
@@ -159,6 +160,7 @@ function readHistory(file: string): string[] {
 /** History is a convenience: where it cannot be kept, the prompt works without. */
 function writeHistory(file: string, history: readonly string[]): void {
   try {
+    assertDataDir(dirname(file));
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, `${history.join('\n')}\n`, { mode: 0o600 });
     chmodSync(file, 0o600);

@@ -3,6 +3,7 @@
 import { startStore, type RunningStore } from '../clickhouse/store-process.ts';
 import { ensureStorePassword } from '../clickhouse/store/password.ts';
 import { messageOf } from '../../streams/core/errors.ts';
+import { assertDataDir } from '../lifecycle/data-dir.ts';
 import type { ReportStatus } from '../../streams/core/telemetry.ts';
 import type { RoleMain } from './role.ts';
 import { untilAborted } from './until-aborted.ts';
@@ -13,6 +14,7 @@ const LOOK_MS = 5_000;
 /** Runs until it is stopped; running queries end first. */
 export const storeRole: RoleMain = async ({ config, logger, report }, signal) => {
   const { dataDir, storePort, storeSessions, clickhousePassword } = config;
+  assertDataDir(dataDir);
   const threads = Number(process.env['UV_THREADPOOL_SIZE']);
   const store = await startStore({
     ...{ dataDir, port: storePort, sessions: storeSessions, logger },

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type { Tool } from '../../streams/core/agents.ts';
 import type { Config } from '../config/descriptors.ts';
+import { assertDataDir } from '../lifecycle/data-dir.ts';
 import type { WebOptions } from '../web/options.ts';
 import { ownTools } from './own-module.ts';
 
@@ -41,6 +42,7 @@ export async function toolsOf(config: Config): Promise<ToolSet> {
       return { tools: createFactbookTools(), close: () => Promise.resolve() };
     }
     case 'web': {
+      assertDataDir(config.dataDir);
       const { createWebTools } = await import('../web/web-tools.ts');
       return createWebTools(webOptionsOf(config), { now: Date.now, random: Math.random });
     }

@@ -30,6 +30,11 @@ export const errorCodes = {
     httpStatus: 409,
     help: 'Another turnstream runs in this data directory. Use it, stop it, or set TURNSTREAM_DATA_DIR to another one.',
   },
+  DATA_DIR_UNUSABLE: {
+    retriable: false,
+    httpStatus: 500,
+    help: 'TURNSTREAM_DATA_DIR is not a folder, cannot be written by this user, or lies where no folder can be made. The message says which. Set it to a folder that can be written, or give this user the rights.',
+  },
   KAFKA_UNAVAILABLE: {
     retriable: true,
     httpStatus: 503,
@@ -85,7 +90,11 @@ export const errorCodes = {
     httpStatus: 409,
     help: 'The run was started with other settings, which the message lists. Use those, or another --run.',
   },
-  RUN_FINISHED: { retriable: false, httpStatus: 409, help: 'The run has finished. Start another one with another --run.' },
+  RUN_FINISHED: {
+    retriable: false,
+    httpStatus: 409,
+    help: 'The run has finished. `turnstream serve` opens it without training. `turnstream up --run <run> --steps <n>` trains it further when n is more than the steps it made. Another --run starts a new run.',
+  },
   BACKEND_UNAVAILABLE: {
     retriable: false,
     httpStatus: 500,
