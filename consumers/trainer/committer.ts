@@ -67,7 +67,8 @@ export interface Committer {
   carryOut(plan: Plan): Promise<void>;
   /** Answers how long its transaction took, ms. */
   step(trained: TrainedBatch, plan: Plan): Promise<number>;
-  finish(fields: Unchained<'RunFinished'>): Promise<void>;
+  /** The run is over, or is trained further after it was. */
+  mark<T extends 'RunFinished' | 'RunContinued'>(type: T, fields: Unchained<T>): Promise<void>;
 }
 
 export function createCommitter(deps: CommitDeps): Committer {
@@ -118,9 +119,9 @@ export function createCommitter(deps: CommitDeps): Committer {
       metrics.count('trainer_steps_total', {});
       return tookMs;
     },
-    async finish(fields) {
+    async mark(type, fields) {
       const ledger = createLedgerWriter(author, state.chain);
-      ledger.add('RunFinished', fields);
+      ledger.add(type, fields);
       await commit(ledger, []);
     },
   };

@@ -9,6 +9,12 @@ import type { Owner } from './ownership.ts';
 import type { TrainingQuestions } from './questions.ts';
 import type { RunSettings, WorkerSettings } from './settings.ts';
 
+/** Where it is noted that a run is over, for a start that wants to say so before it starts anything. The ledger decides, not the note. */
+export interface EndNotes {
+  write(steps: number): Promise<void>;
+  remove(): Promise<void>;
+}
+
 /** What a trainer needs of the world. */
 export interface TrainerDeps {
   readonly runId: string;
@@ -37,6 +43,8 @@ export interface TrainerDeps {
   readonly afterCut?: boolean;
   /** Nothing is kept unless given. */
   readonly snapshots?: SnapshotStore;
+  /** Nothing is noted unless given. */
+  readonly ends?: EndNotes;
   readonly questions: (dataset: string, seed: number) => Promise<TrainingQuestions>;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -14,6 +14,7 @@ import type { TrainerDeps, TrainerEnd } from './deps.ts';
 import { summariseAges } from '../../streams/staleness/staleness.ts';
 import { messageOf } from '../../streams/core/errors.ts';
 import type { GroupOffsets, TransactionalWriter } from '../../streams/core/ports.ts';
+import { noteEnd } from './run-end.ts';
 import { packSnapshot, type SnapshotStore } from './snapshot.ts';
 import type { Wake } from './wake.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
@@ -180,8 +181,9 @@ async function finishRun(life: Life): Promise<TrainerEnd> {
   const { version, counters } = life.state;
   const { admittedTrajectories: admitted, trainedTrajectories: trained, closedTrajectories: closed } = counters;
   const totals = { admitted, trained, discarded: closed - trained, open: admitted - closed };
-  await life.feed.exclusively(() => life.committer.finish({ steps: version, version, reason: 'steps_reached', ...totals }));
+  await life.feed.exclusively(() => life.committer.mark('RunFinished', { steps: version, version, reason: 'steps_reached', ...totals }));
   await life.snapshots?.remove();
+  await noteEnd(life, version);
   return { kind: 'finished', version };
 }
 

@@ -40,8 +40,8 @@ const SHARED = [
 export const settingsRecord = (settings: RunSettings, workers: WorkerSettings | undefined): string =>
   JSON.stringify({ requests: Object.fromEntries(REQUESTED.map((name) => [name, settings[name]])), workers });
 
-/** Recorded settings win over those of this process, except how long to go on. */
-export function settingsOf(own: RunSettings, recorded: RunStarted): RunSettings {
+/** Recorded settings win over those of this process, except how long to go on; `planned` is what the ledger says of that. */
+export function settingsOf(own: RunSettings, recorded: RunStarted, planned = recorded.steps): RunSettings {
   return {
     ...own,
     seed: recorded.seed,
@@ -53,7 +53,7 @@ export function settingsOf(own: RunSettings, recorded: RunStarted): RunSettings 
     maxConcurrent: recorded.max_concurrent,
     maxAttempts: recorded.max_attempts,
     stalePolicy: recorded.stale_policy,
-    steps: own.steps > 0 ? own.steps : recorded.steps,
+    steps: own.steps > 0 ? own.steps : planned,
     ...requestedOf(own, recorded),
   };
 }

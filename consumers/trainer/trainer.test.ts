@@ -196,7 +196,7 @@ describe('the trainer', () => {
     const rig = newRig();
     await scriptedWorker(rig);
     await runTrainer(rig.deps({ settings: { ...settings, steps: 1 } }), never);
-    await expect(runTrainer(rig.deps(), never)).rejects.toMatchObject({ code: 'RUN_FINISHED' });
+    await expect(runTrainer(rig.deps({ settings: { ...settings, steps: 1 } }), never)).rejects.toMatchObject({ code: 'RUN_FINISHED' });
   });
 
   it.each(['commit', 'commit_answer'] as const)('goes on where it was when the transaction fails at %s', async (point) => {
@@ -502,7 +502,8 @@ describe('where a run begins', () => {
   it('is found by its offsets, by the index, or in the whole ledger, whichever there is', async () => {
     const rig = newRig();
     await scriptedWorker(rig);
-    await runTrainer(rig.deps({ settings: { ...settings, steps: 1 } }), never);
+    const one = { settings: { ...settings, steps: 1 } };
+    await runTrainer(rig.deps(one), never);
     const unplaced = { fetch: async () => [{ partition: 0, offset: 3, metadata: '' }] };
     const ways: readonly Partial<TrainerDeps>[] = [
       ...[{}, { index: nowhere }, { index: at(0) }, { index: at(0), offsets: forgotten }],
@@ -513,7 +514,7 @@ describe('where a run begins', () => {
         { index: at(2), offsets: forgotten },
       ],
     ];
-    for (const way of ways) await expect(runTrainer(rig.deps(way), never)).rejects.toMatchObject({ code: 'RUN_FINISHED' });
+    for (const way of ways) await expect(runTrainer(rig.deps({ ...one, ...way }), never)).rejects.toMatchObject({ code: 'RUN_FINISHED' });
   });
 
   it('is noted before its first entry, and nothing of other runs is read for a new one', async () => {

@@ -5,7 +5,6 @@
 // refolds and goes on. Another trainer of the same run fences this one. The fold goes on while the learner trains in
 // its own thread; only a commit holds it up, for as long as the transaction takes.
 import { randomUUID } from 'node:crypto';
-import { PlatformError } from '../../streams/core/errors.ts';
 import type { Learner } from '../../streams/core/learning.ts';
 import type { RunStart, TransactionalWriter } from '../../streams/core/ports.ts';
 import { resumeOf } from '../../streams/run/resume.ts';
@@ -21,6 +20,7 @@ import { explainFence, newOwner, openOwned, type Owner } from './ownership.ts';
 import { recoverRun, type Recovered } from './recover.ts';
 import { restoreRequests } from './restore-requests.ts';
 import { createRolloutFeed, type RolloutFeed } from './rollout-feed.ts';
+import { assertOpen, continueRun } from './run-end.ts';
 import { assertWorkerSettings, differences, settingsOf, settingsRecord } from './settings.ts';
 import { createWake, type Wake } from './wake.ts';
 import { createWorkerClocks } from './worker-clocks.ts';
@@ -60,14 +60,9 @@ async function bringUp(options: TrainerOptions & { readonly owner: Owner }, writ
   });
   const { state } = recovered;
   const deps = { ...options, learner: await options.learner };
-  if (state.finished !== undefined) {
-    throw new PlatformError(
-      'RUN_FINISHED',
-      `resuming run ${deps.runId}: it finished after step ${state.finished.steps}; choose another --run`,
-    );
-  }
+  await assertOpen(deps, state);
   if (state.started !== undefined) assertWorkerSettings(deps.workerSettings, state.started);
-  const used = state.started === undefined ? deps.settings : settingsOf(deps.settings, state.started);
+  const used = state.started === undefined ? deps.settings : settingsOf(deps.settings, state.started, state.plannedSteps);
   const recorded = state.started === undefined ? undefined : recordedLearner(state.started).parameters;
   const differing = [...differences(deps.settings, used), ...parameterDifferences(deps.learner.parameters, recorded)];
   if (differing.length > 0) deps.logger.warn({ differing }, 'the run was started with other settings; it goes on with those');
@@ -82,6 +77,7 @@ async function bringUp(options: TrainerOptions & { readonly owner: Owner }, writ
   });
   if (state.started === undefined) await beginRun({ ...deps, settings: used }, recovered, committer);
   else await deps.learner.restore(await restoreCheckpoint(deps, state, recovered.start.policies), recorded);
+  if (state.finished !== undefined) await continueRun(deps, state, committer);
   const notice = tellMissing(deps, recovered, restoreRequests(state, { producer: deps.producer, settings: used, questions }));
   const liveness = createLiveness({ silenceMs: used.silenceMs });
   const watch = watchForCuts(deps.log, { rollouts: state.rolloutPositions, tasks: state.taskPositions }, wake.fail);

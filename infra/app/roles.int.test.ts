@@ -197,7 +197,7 @@ describe('roles', { timeout: 120_000 }, () => {
       ).end,
     ).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await expect(prepareLog({ ...config, dataset: 'unknown' }, silentLogger)).rejects.toMatchObject({ code: 'NOT_FOUND' });
-    await expect(start('trainer', config, trainerRole({ run: RUN, seed: 1, steps: 9 })).end).rejects.toMatchObject({
+    await expect(start('trainer', config, trainerRole({ run: RUN, seed: 1, steps: STEPS })).end).rejects.toMatchObject({
       code: 'RUN_FINISHED',
     });
   });
@@ -244,6 +244,26 @@ describe('roles', { timeout: 120_000 }, () => {
     const evaluated = await command(elsewhere, 'evaluate', '--run', RUN, '--policy', '0', '--questions', '4');
     expect(JSON.parse(evaluated.out)).toMatchObject({ policy_version: 0, questions: 4, dataset: 'factbook' });
     expect(await command(env, 'trainer', '--run', RUN, '--dataset', 'factbook')).toMatchObject({ code: 2 });
+  });
+
+  it('train a run further that had finished, which is one run in every view', async () => {
+    const more = STEPS + 1;
+    expect(await run('trainer-again', trainerRole({ run: RUN, seed: 1, steps: more })).end).toBe('finished');
+    const verified = await command(env, 'ledger', 'verify', '--run', RUN);
+    expect(verified).toMatchObject({ code: 0, out: expect.stringMatching(/, finished, continued once$/m) as string });
+    expect(await command(env, 'replay', '--run', RUN, '--all', '--train')).toMatchObject({ code: 0 });
+    await waitUntilDrained(config, silentLogger, new AbortController().signal);
+    expect(await command(env, 'audit')).toMatchObject({ code: 0 });
+    expect(await runSummary(config, RUN)).toMatchObject({ state: 'finished', steps: more, version: more });
+    const events = await command(
+      env,
+      'sql',
+      '--format',
+      'TSV',
+      '-q',
+      `SELECT event, steps FROM run_events WHERE run_id = '${RUN}' ORDER BY sequence`,
+    );
+    expect(events.out).toBe(`started\t${STEPS}\nfinished\t${STEPS}\ncontinued\t${more}\nfinished\t${more}\n`);
   });
 
   it('notices that a row is gone', async () => {

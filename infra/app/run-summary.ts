@@ -63,8 +63,11 @@ const STARTED = `
     toFloat64(anyIf(seed, event = 'started')) AS seed,
     anyIf(algorithm, event = 'started') AS algorithm,
     anyIf(max_staleness, event = 'started') AS max_staleness,
-    toUInt8(countIf(event = 'finished') > 0) AS finished,
-    toFloat64(dateDiff('millisecond', minIf(at, event = 'started'), greatest(max(at), (SELECT max(at) FROM steps WHERE run_id = {run:String})))) / 1000 AS seconds
+    toUInt8(argMax(event, sequence) = 'finished') AS finished,
+    (toFloat64(dateDiff('millisecond', minIf(at, event = 'started'), greatest(max(at), (SELECT max(at) FROM steps WHERE run_id = {run:String}))))
+      - toFloat64(sumIf(toUnixTimestamp64Milli(at), event = 'continued'))
+      + toFloat64(sumIf(toUnixTimestamp64Milli(at), event = 'finished'))
+      - if(finished = 1, toFloat64(toUnixTimestamp64Milli(maxIf(at, event = 'finished'))), 0)) / 1000 AS seconds
   FROM run_events WHERE run_id = {run:String} HAVING countIf(event = 'started') > 0`;
 
 interface StepsRow {

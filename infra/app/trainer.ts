@@ -12,10 +12,12 @@ import { RANKER_WIDTH } from '../../producers/rollouts/policies/ranker/features.
 import type { Config } from '../config/descriptors.ts';
 import { workerSettingsOf } from '../config/learning.ts';
 import { systemClock } from '../lifecycle/clock.ts';
+import { assertDataDir } from '../lifecycle/data-dir.ts';
 import { createLearner } from '../tfjs/learner.ts';
 import { connectLog, groupsOf } from './connections.ts';
 import { throughOutages } from './outages.ts';
 import type { RoleMain } from './role.ts';
+import { fileEndNotes } from './run-ends.ts';
 import { fileSnapshots } from './snapshots.ts';
 import { fileWeights } from './weights.ts';
 
@@ -53,6 +55,8 @@ const settingsOf = (config: Config, { seed, steps }: TrainerArguments): RunSetti
 export function trainerRole(options: TrainerArguments): RoleMain {
   return async ({ config, logger, metrics, report, reach, onSkipped }, signal) => {
     const { run } = options;
+    // weights that do not fit into a record go there in mid-run
+    assertDataDir(config.dataDir);
     report({ state: 'starting', detail: 'loading the tensor backend', figures: {} });
     const { algorithm, learningRate, backend, entropyBonus, crashAt } = config;
     const log = await connectLog({ config, clientId: 'trainer', logger, metrics, onSkipped, wholeTurns: false });
@@ -79,6 +83,7 @@ export function trainerRole(options: TrainerArguments): RoleMain {
         groups: { trainer: groups.trainer(run), workers: groups.workers(run) },
         weights: fileWeights(config.dataDir),
         snapshots: fileSnapshots(config.dataDir, run),
+        ends: fileEndNotes(config, run, () => log.kafka.clusterId()),
         questions: (dataset: string, seed: number) => loadTrainingQuestions({ log: reader, events: log.events }, dataset, seed),
         clock: systemClock,
       };

@@ -85,6 +85,8 @@ export interface KafkaConnection {
   setOffsets: KafkaGroupOffsets['set'];
   /** One metadata request; KAFKA_UNAVAILABLE when no broker answers. */
   ping(): Promise<void>;
+  /** What the brokers call their cluster; the same for as long as it has its data. */
+  clusterId(): Promise<string>;
   /** Closes writers after what they have was sent, readers and members after their handlers ended. */
   close(): Promise<void>;
 }
@@ -141,6 +143,7 @@ export function connectKafka(options: ConnectOptions): KafkaConnection {
     async ping() {
       await admin.use('asking Kafka whether it is there', (client) => client.describeCluster());
     },
+    clusterId: () => admin.use('asking Kafka for the id of its cluster', async (client) => (await client.describeCluster()).clusterId),
     async close() {
       closing.abort();
       const failed = await closers.closeAll();

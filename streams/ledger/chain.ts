@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto';
 import type { EventByType, EventType } from '../../schemas/generated/events.ts';
 
-export type LedgerType = 'RunStarted' | 'GroupsAdmitted' | 'StepCompleted' | 'TrajectoryDiscarded' | 'TrajectoryExpired' | 'RunFinished';
+export type LedgerType =
+  'RunStarted' | 'GroupsAdmitted' | 'StepCompleted' | 'TrajectoryDiscarded' | 'TrajectoryExpired' | 'RunFinished' | 'RunContinued';
 
 const ledgerTypes: ReadonlySet<string> = new Set<LedgerType>([
   'RunStarted',
@@ -11,6 +12,7 @@ const ledgerTypes: ReadonlySet<string> = new Set<LedgerType>([
   'TrajectoryDiscarded',
   'TrajectoryExpired',
   'RunFinished',
+  'RunContinued',
 ]);
 
 export const isLedgerType = (type: EventType): type is LedgerType => ledgerTypes.has(type);

@@ -190,6 +190,25 @@ describe('the ledger', () => {
     });
   });
 
+  it('takes a run further that had ended, each of whose ends tells of what was before it', () => {
+    const first = [started, admit({ a: 2, b: 3 }), step(1, ['a.0', 'a.1'], 1)];
+    const told = { admitted: 5, trained: 2, discarded: 0, open: 3 };
+    const goOn = { type: 'RunContinued' as const, fields: { steps: 2, version: 1 } };
+    const more = [...first, end(told), goOn, step(2, ['b.0', 'b.1', 'b.2'], 0)];
+    expect(verify(chainOf(more))).toMatchObject({ ok: true, steps: 2, trained: 5, open: 0, finished: false, continued: 1, problems: [] });
+    const last = { admitted: 5, trained: 5, discarded: 0, open: 0 };
+    expect(verify(chainOf([...more, end(last)]))).toMatchObject({ ok: true, finished: true, continued: 1 });
+    const problemsOf = (...entries: Parameters<typeof chainOf>[0]) => verify(chainOf(entries)).problems.map(({ problem }) => problem);
+    expect(problemsOf(...more, end(told))).toContain('the end of the run tells of 2 trained trajectories, its entries of 5');
+    expect(problemsOf(...first, end({ ...told, open: 0 }), goOn, step(2, ['b.0', 'b.1', 'b.2'], 0))).toEqual([
+      'the end of the run tells of 0 open trajectories, its entries of 3',
+    ]);
+    expect(problemsOf(...first, goOn, step(2, ['b.0', 'b.1', 'b.2'], 0))).toEqual(['entry 3 continues a run that had not ended']);
+    expect(problemsOf(...more.slice(0, 5), goOn, step(2, ['b.0', 'b.1', 'b.2'], 0))).toEqual([
+      'entry 5 continues a run that had not ended',
+    ]);
+  });
+
   it('fails when versions have a gap, weights differ or were never published', () => {
     expect(verify(chainOf([started, step(2, [])]), [0, 2]).problems.map(({ problem }) => problem)).toEqual(['step 2 follows step 0']);
     expect(verify(chainOf(whole), [0, 1]).problems[0]?.problem).toContain('never published');

@@ -23,7 +23,10 @@ export interface LedgerReport {
   readonly discarded: number;
   /** Trajectories of groups of which nothing was trained or discarded. */
   readonly open: number;
+  /** True unless the run goes on, or was continued after its end. */
   readonly finished: boolean;
+  /** How often the run was continued after its end. */
+  readonly continued: number;
   /** What the ledger does not say, because an older version wrote it. */
   readonly notes: readonly string[];
   readonly headSha256: string;
@@ -50,26 +53,20 @@ export function createLedgerVerifier(): LedgerVerifier {
   let head: ChainHead = emptyChain;
   let step = 0;
   let finished: EventByType['RunFinished'] | undefined;
+  let continued = 0;
 
   const blame = (offset: number, problem: string): void => void problems.push({ offset, problem });
 
   function checkStep(event: EventByType['StepCompleted'], offset: number): void {
-    if (event.step !== step + 1) blame(offset, `step ${event.step} follows step ${step}`);
-    if (event.version_after !== event.version_before + 1 || event.version_after !== event.step) {
-      blame(offset, `step ${event.step} makes version ${event.version_after} out of ${event.version_before}`);
-    }
+    for (const problem of stepProblems(event, step, outcomes)) blame(offset, problem);
     step = event.step;
     stepWeights.set(event.version_after, event.weights_sha256);
-    for (const { trajectory_id: id, attempt } of event.trajectories) {
-      for (const problem of outcomes.trained(id, attempt)) blame(offset, `${problem} in step ${event.step}`);
-    }
-    const { open_groups: held } = event.resume;
-    const { open } = outcomes.groups();
-    if (held >= 0 && held !== open)
-      blame(
-        offset,
-        `the trainer held ${held} open groups after step ${event.step}, the ledger has ${open} that are neither trained nor discarded`,
-      );
+  }
+
+  /** The end of a run tells of everything before it; a run that is continued has more than one. */
+  function finish(event: EventByType['RunFinished']): void {
+    finished = event;
+    for (const problem of compareTotals(event, outcomes.report())) blame(-1, problem);
   }
 
   return {
@@ -80,7 +77,11 @@ export function createLedgerVerifier(): LedgerVerifier {
       if (entry.type === 'StepCompleted') checkStep(entry.event, offset);
       if (entry.type === 'TrajectoryDiscarded') for (const problem of outcomes.discarded(entry.event)) blame(offset, problem);
       if (entry.type === 'GroupsAdmitted') for (const problem of outcomes.admitted(entry.event.groups)) blame(offset, problem);
-      if (entry.type === 'RunFinished') finished = entry.event;
+      if (entry.type === 'RunFinished') finish(entry.event);
+      if (entry.type === 'RunContinued') {
+        finished = undefined;
+        continued += 1;
+      }
     },
     policy(event, sha256, found = 'before entries') {
       if (event.sha256 !== sha256)
@@ -92,14 +93,37 @@ export function createLedgerVerifier(): LedgerVerifier {
       const { problems: left, ...totals } = outcomes.report();
       const all = [
         ...problems,
-        ...[...left, ...(finished === undefined ? [] : compareTotals(finished, totals))].map((problem) => ({ offset: -1, problem })),
+        ...left.map((problem) => ({ offset: -1, problem })),
         ...comparePolicies({ made: stepWeights, published: policies, mayBeNewer }),
       ];
-      const counts = { entries: head.sequence, steps: step, version: step, ...totals };
       const notes = finished?.open === NOT_TOLD && totals.open > 0 ? [`${totals.open} ${UNEXPLAINED}`] : [];
-      return { ok: all.length === 0, ...counts, finished: finished !== undefined, headSha256: head.previousSha256, problems: all, notes };
+      return {
+        ok: all.length === 0,
+        ...{ entries: head.sequence, steps: step, version: step, ...totals },
+        finished: finished !== undefined,
+        continued,
+        headSha256: head.previousSha256,
+        problems: all,
+        notes,
+      };
     },
   };
+}
+
+/** Notes what a step trained on; answers what is wrong with it, behind step `last`. */
+function stepProblems(event: EventByType['StepCompleted'], last: number, outcomes: Outcomes): readonly string[] {
+  const { step, version_before: before, version_after: after } = event;
+  const trained = event.trajectories.flatMap(({ trajectory_id: id, attempt }) => outcomes.trained(id, attempt));
+  const { open_groups: held } = event.resume;
+  const { open } = outcomes.groups();
+  return [
+    ...(step === last + 1 ? [] : [`step ${step} follows step ${last}`]),
+    ...(after === before + 1 && after === step ? [] : [`step ${step} makes version ${after} out of ${before}`]),
+    ...trained.map((problem) => `${problem} in step ${step}`),
+    ...(held < 0 || held === open
+      ? []
+      : [`the trainer held ${held} open groups after step ${step}, the ledger has ${open} that are neither trained nor discarded`]),
+  ];
 }
 
 /** What is wrong with the place of an entry in the chain. */
@@ -112,7 +136,8 @@ function chainProblems(entry: LedgerEntry, head: ChainHead, isOver: boolean): re
       `entry ${sequence} names ${previous.slice(0, 12)}… before it, the log has ${head.previousSha256.slice(0, 12)}…`,
     ],
     [(entry.type === 'RunStarted') !== (sequence === 0), `entry ${sequence} is ${entry.type}; RunStarted is the first entry and no other`],
-    [isOver, `entry ${sequence} comes after the end of the run`],
+    [isOver && entry.type !== 'RunContinued', `entry ${sequence} comes after the end of the run`],
+    [!isOver && entry.type === 'RunContinued', `entry ${sequence} continues a run that had not ended`],
   ];
   return wrong.flatMap(([is, problem]) => (is ? [problem] : []));
 }

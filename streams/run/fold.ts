@@ -25,6 +25,7 @@ export function foldLedger(state: RunState, entry: LedgerEntry, at: { readonly b
   switch (entry.type) {
     case 'RunStarted':
       state.started = entry.event;
+      state.plannedSteps = entry.event.steps;
       state.weightsSha256 = entry.event.weights_sha256;
       break;
     case 'GroupsAdmitted':
@@ -41,6 +42,10 @@ export function foldLedger(state: RunState, entry: LedgerEntry, at: { readonly b
       break;
     case 'RunFinished':
       state.finished = entry.event;
+      break;
+    case 'RunContinued':
+      state.finished = undefined;
+      state.plannedSteps = entry.event.steps;
       break;
   }
 }

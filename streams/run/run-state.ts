@@ -45,7 +45,10 @@ export interface Mark {
 export interface RunState {
   readonly runId: string;
   started: RunStarted | undefined;
+  /** The end of the run; undefined while it is trained, and again once it is continued. */
   finished: RunFinished | undefined;
+  /** Steps after which the run ends by itself, as the ledger says; 0 = no end. */
+  plannedSteps: number;
   version: number;
   weightsSha256: string;
   optimizerSha256: string;
@@ -75,6 +78,7 @@ export const newRunState = (runId: string): RunState => ({
   runId,
   started: undefined,
   finished: undefined,
+  plannedSteps: 0,
   version: 0,
   weightsSha256: '',
   optimizerSha256: '',

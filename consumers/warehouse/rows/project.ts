@@ -2,6 +2,7 @@
 import type { DecodedEvent } from '../../../schemas/codec.ts';
 import { assertNever } from '../../../streams/core/outcome.ts';
 import type { LogRecord } from '../../../streams/core/ports.ts';
+import type { LedgerType } from '../../../streams/ledger/chain.ts';
 import { originOf, type Emit, type Origin } from './cells.ts';
 import { deadLetterRetryRow, deadLetterRow } from './dead-letters.rows.ts';
 import { evaluationCompletedRow, evaluationStartedRow, scoreRow } from './evaluations.rows.ts';
@@ -9,10 +10,19 @@ import { policyRow } from './policies.rows.ts';
 import { acceptedRow, rejectedRow } from './questions.rows.ts';
 import { heartbeatRow, trajectoryRow, trajectoryStartRow, turnRow } from './rollouts.rows.ts';
 import { taskRow } from './tasks.rows.ts';
-import { admissionRow, discardedRow, expiredRow, runFinishedRow, runStartedRow, stepRow, stepTrajectoryRows } from './training.rows.ts';
+import {
+  admissionRow,
+  discardedRow,
+  expiredRow,
+  runContinuedRow,
+  runFinishedRow,
+  runStartedRow,
+  stepRow,
+  stepTrajectoryRows,
+} from './training.rows.ts';
 
 type OfTopic<T extends DecodedEvent['type']> = Extract<DecodedEvent, { type: T }>;
-type Ledger = OfTopic<'RunStarted' | 'GroupsAdmitted' | 'StepCompleted' | 'TrajectoryDiscarded' | 'TrajectoryExpired' | 'RunFinished'>;
+type Ledger = OfTopic<LedgerType>;
 
 /** Gives every row of one event to `emit`; at least one. */
 export function project(record: LogRecord, decoded: DecodedEvent, emit: Emit): void {
@@ -80,6 +90,9 @@ function projectLedger(work: { decoded: Ledger; origin: Origin; emit: Emit }): v
       return;
     case 'RunFinished':
       emit('run_events', runFinishedRow(decoded.event, origin));
+      return;
+    case 'RunContinued':
+      emit('run_events', runContinuedRow(decoded.event, origin));
       return;
     case 'GroupsAdmitted':
       emit('admissions', admissionRow(decoded.event, origin));

@@ -1,6 +1,7 @@
 // training -> run_events, admissions, steps, step_trajectories, discarded_trajectories, expired_attempts
 import type {
   GroupsAdmitted,
+  RunContinued,
   RunFinished,
   RunStarted,
   StepCompleted,
@@ -56,9 +57,9 @@ export const runStartedRow = (event: RunStarted, origin: Origin): Row => ({
   open: -1,
 });
 
-export const runFinishedRow = (event: RunFinished, origin: Origin): Row => ({
-  ...entry(event, origin),
-  event: 'finished',
+/** Columns of an entry that says nothing of them, in the order of the start's. */
+const blank: Row = {
+  event: '',
   seed: 0,
   algorithm: '',
   backend: '',
@@ -68,18 +69,39 @@ export const runFinishedRow = (event: RunFinished, origin: Origin): Row => ({
   max_staleness: 0,
   max_concurrent: 0,
   max_attempts: 0,
-  steps: event.steps,
+  steps: 0,
   stale_policy: '',
   weights_sha256: '',
   dataset: '',
+  version: 0,
+  reason: '',
+  trained: 0,
+  discarded: 0,
+  resume: '',
+  settings: '',
+  admitted: -1,
+  open: -1,
+};
+
+export const runFinishedRow = (event: RunFinished, origin: Origin): Row => ({
+  ...entry(event, origin),
+  ...blank,
+  event: 'finished',
+  steps: event.steps,
   version: event.version,
   reason: event.reason,
   trained: event.trained,
   discarded: event.discarded,
-  resume: '',
-  settings: '',
   admitted: event.admitted,
   open: event.open,
+});
+
+export const runContinuedRow = (event: RunContinued, origin: Origin): Row => ({
+  ...entry(event, origin),
+  ...blank,
+  event: 'continued',
+  steps: event.steps,
+  version: event.version,
 });
 
 export const admissionRow = (event: GroupsAdmitted, origin: Origin): Row => ({

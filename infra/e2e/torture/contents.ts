@@ -57,6 +57,7 @@ const layouts: { readonly [T in EventType]: Layout<T> } = {
   WorkerHeartbeat: { table: 'heartbeats', columns: { event_id: 'event_id', running: (event) => event.running.length } },
   RunStarted: { table: 'run_events', columns: { ...entry, weights_sha256: 'weights_sha256' } },
   RunFinished: { table: 'run_events', columns: { ...entry, version: 'version' } },
+  RunContinued: { table: 'run_events', columns: { ...entry, version: 'version' } },
   GroupsAdmitted: {
     table: 'admissions',
     columns: {
@@ -104,7 +105,7 @@ export function contentOf({ partition, offset }: Pick<LogRecord, 'partition' | '
 
 /** Where types share a table, the columns of a row are those of its type: the row says which by its own column. */
 const discriminated: Readonly<Record<string, string>> = {
-  run_events: `if(event = 'started', ${sqlText('RunStarted')}, ${sqlText('RunFinished')})`,
+  run_events: `multiIf(event = 'started', ${sqlText('RunStarted')}, event = 'finished', ${sqlText('RunFinished')}, ${sqlText('RunContinued')})`,
 };
 
 function sqlText(type: EventType): string {

@@ -60,6 +60,33 @@ describe('a worker whose group has committed nothing', () => {
   });
 });
 
+describe('a run that was continued after its end', () => {
+  it('is not taken for finished: its trainer says where its tasks go on', async () => {
+    const log = new MemoryLog({ partitions: { tasks: 1 } });
+    await request(log.writer(), tasks(3));
+    const {
+      trained: _,
+      discarded: __,
+      admitted: ___,
+      open: ____,
+      reason: _____,
+      ...continued
+    } = { ...runFinished, sequence: 10, steps: 2 };
+    await log.writer().append([
+      { type: 'RunFinished', key: 'run-a', event: runFinished },
+      { type: 'RunContinued', key: 'run-a', event: continued },
+    ]);
+    const test = await unplaced(log);
+    await eventually(() => {
+      expect(test.status()).toMatchObject({ state: 'waiting', detail: 'for the trainer of run run-a to say where its tasks begin' });
+    });
+    log.setOffsets(GROUP, [{ topic: 'tasks', partition: 0, offset: 2 }]);
+    await eventually(() => {
+      expect([...rolloutsOf(log).attempts.keys()]).toEqual(['g2.0/0']);
+    });
+  });
+});
+
 describe('the wait for a start', () => {
   const log = new MemoryLog({ partitions: { tasks: 1 } });
   const options = (fetch: TaskStartOptions['offsets']['fetch'], told: unknown[] = []): TaskStartOptions => ({

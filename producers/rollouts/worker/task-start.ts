@@ -73,7 +73,10 @@ async function isFinished({ runId, log, index }: TaskStartOptions): Promise<bool
     onBatch: ({ records }) => {
       for (const { headers } of records) {
         if (headers['run-id']?.toString() !== runId) continue;
-        finished ||= headers['ce_type']?.toString().endsWith('.RunFinished') === true;
+        const type = headers['ce_type']?.toString() ?? '';
+        if (type.endsWith('.RunFinished')) finished = true;
+        // trained further: its trainer says where its tasks go on
+        if (type.endsWith('.RunContinued')) finished = false;
       }
     },
   });

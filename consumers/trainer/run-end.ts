@@ -1,0 +1,36 @@
+// The end of a run, and training it further. A run that has made its planned steps ends with RunFinished. One that is asked for
+// more steps than that goes on behind it, with RunContinued, as any other run does that was stopped.
+import { messageOf, PlatformError } from '../../streams/core/errors.ts';
+import type { RunState } from '../../streams/run/run-state.ts';
+import type { Committer } from './committer.ts';
+import type { TrainerDeps } from './deps.ts';
+
+type Noting = Pick<TrainerDeps, 'runId' | 'settings' | 'ends' | 'logger'>;
+
+/** What to say to whoever asks for a run that is over. */
+export const runFinished = (run: string, steps: number): PlatformError =>
+  new PlatformError(
+    'RUN_FINISHED',
+    `resuming run ${run}: it finished after step ${steps}. \`turnstream serve\` opens it and every other run, \`turnstream up --run ${run} --steps ${2 * steps}\` trains it on up to that step, another --run starts a new one`,
+  );
+
+/** Throws RUN_FINISHED when the run is over, unless more steps are asked for than it has made. */
+export async function assertOpen(deps: Noting, { finished }: RunState): Promise<void> {
+  if (finished === undefined || deps.settings.steps > finished.steps) return;
+  await noteEnd(deps, finished.steps);
+  throw runFinished(deps.runId, finished.steps);
+}
+
+/** Writes down that the run goes on. A crash at any point leaves no note of an end that is none. */
+export async function continueRun({ ends, settings, logger }: Noting, { version }: RunState, committer: Committer): Promise<void> {
+  await ends?.remove();
+  await committer.mark('RunContinued', { steps: settings.steps, version });
+  logger.info({ version, steps: settings.steps }, 'the run had finished; it goes on');
+}
+
+/** A note that cannot be written only costs the next start some time. */
+export async function noteEnd({ ends, logger }: Pick<Noting, 'ends' | 'logger'>, steps: number): Promise<void> {
+  await ends?.write(steps).catch((error: unknown) => {
+    logger.warn({ error: messageOf(error) }, 'the end of the run could not be noted; the next start of it reads the ledger to see that');
+  });
+}
