@@ -29,6 +29,6 @@ export function addressesForRole(config: Config, needs: Needs): Config {
   if (missing.length === 0) return found;
   throw new PlatformError(
     'CONFIG_INVALID',
-    `starting the role: ${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} not set and no \`turnstream up\` runs in ${config.dataDir}; set ${missing.length > 1 ? 'them' : 'it'}, or start everything with \`turnstream up\``,
+    `starting the role: ${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} not set and no \`turnstream up\` runs in ${config.dataDir}; set ${missing.length > 1 ? 'them' : 'it'}, or start them with \`turnstream serve\` (without training) or \`turnstream up\``,
   );
 }

@@ -1,12 +1,13 @@
-// `turnstream doctor`: every precondition looked at, each with what to do about it. It starts nothing and writes nothing.
+// `turnstream doctor`: every precondition looked at, each with what to do about it. It starts nothing and leaves nothing behind.
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { messageOf } from '../../streams/core/errors.ts';
 import type { Config } from '../config/descriptors.ts';
-import { loadConfig, type Env } from '../config/load.ts';
+import { isSet, loadConfig, type Env } from '../config/load.ts';
 import { assertJava, systemToolchain } from '../kafka/local-toolchain.ts';
+import { assertDataDir } from '../lifecycle/data-dir.ts';
 import { LOW_BYTES } from '../lifecycle/disk-forecast.ts';
 import { freeBytes } from '../lifecycle/disk-full.ts';
 import { bytesText, diskText, measureDisk } from '../lifecycle/disk-use.ts';
@@ -53,7 +54,7 @@ export async function examine(env: Env): Promise<readonly Finding[]> {
     ...(known.clickhouseUrl === '' ? [] : [finding('ClickHouse', () => clickhouseAnswers(known))]),
     ...(known.schemaRegistryUrl === '' ? [] : [finding('schema registry', () => registryAnswers(known))]),
     finding('log', () => `kept: ${keptText(known)}`),
-    finding('API port', () => apiPort(known)),
+    finding('API port', () => apiPort(known, isSet(env, 'apiPort'))),
     finding('tensor backend', async () => {
       const backend = await loadBackend(known.backend);
       return `${backend.name}: ${backend.device}`;
@@ -85,6 +86,7 @@ async function maven({ dataDir }: Config): Promise<string> {
 }
 
 async function dataDirectory({ dataDir, namespace }: Config): Promise<string> {
+  assertDataDir(dataDir);
   let dir = resolve(dataDir);
   while (!existsSync(dir)) dir = dirname(dir);
   const use = await measureDisk(dataDir, namespace);
@@ -94,11 +96,12 @@ async function dataDirectory({ dataDir, namespace }: Config): Promise<string> {
   return text;
 }
 
-async function apiPort({ apiHost, apiPort: port, dataDir }: Config): Promise<string> {
+async function apiPort({ apiHost, apiPort: port, dataDir }: Config, isFixed: boolean): Promise<string> {
   if (port === 0) return 'a free one is chosen';
   if (await portIsFree(apiHost, port)) return `${apiHost}:${port} is free`;
   const running = readServices(dataDir);
   if (running !== undefined) return `${apiHost}:${port} is used by turnstream (process ${running.pid})`;
+  if (!isFixed) return `${apiHost}:${port} is taken by another program; \`turnstream up\` takes another port and shows it`;
   throw new Error(`${apiHost}:${port} is taken by another program; stop it or set TURNSTREAM_API_PORT`);
 }
 

@@ -4,6 +4,7 @@ import { PlatformError } from '../../streams/core/errors.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import type { Config } from '../config/descriptors.ts';
 import { startLocalKafka } from '../kafka/local.ts';
+import type { OnDownload } from '../kafka/maven-download.ts';
 import { pause } from '../lifecycle/backoff.ts';
 import { pings } from './local-ports.ts';
 import type { Exit, Running, Service } from './service.ts';
@@ -13,12 +14,14 @@ export function kafkaService(options: {
   readonly config: Config;
   readonly logger: Logger;
   readonly onAddress: (brokers: readonly string[]) => void;
+  readonly onDownload: OnDownload;
 }): Service {
   return {
     name: 'kafka',
     tier: 0,
     async launch(signal) {
-      const kafka = await startLocalKafka({ dataDir: options.config.dataDir, logger: options.logger, signal });
+      const { config, logger, onDownload } = options;
+      const kafka = await startLocalKafka({ dataDir: config.dataDir, logger, signal, onDownload });
       options.onAddress(kafka.brokers);
       const exited = kafka.exited.then((code): Exit => ({ code, signal: code === null ? 'SIGKILL' : null }));
       return {

@@ -1,14 +1,23 @@
 // What can be known to be wrong before anything is started or written, told all at once.
 import { isPlatformError, messageOf, PlatformError, type ErrorCode } from '../../streams/core/errors.ts';
+import { runFinished } from '../../consumers/trainer/run-end.ts';
 import type { Config } from '../config/descriptors.ts';
 import { assertJava, systemToolchain, type Toolchain } from '../kafka/local-toolchain.ts';
 import { assertAnswering } from './answering.ts';
+import type { FleetOptions } from './fleet.ts';
+import { finishedSteps } from './run-ends.ts';
+import { assertDataDir } from '../lifecycle/data-dir.ts';
 import { portIsFree } from '../lifecycle/net.ts';
 
-/** Throws with every problem that a start with this configuration would meet. */
-export async function preflight(config: Config, toolchain: Toolchain = systemToolchain): Promise<void> {
+type Planned = Pick<FleetOptions, 'config' | 'training' | 'apiPortFixed'>;
+
+/** Throws with every problem that a start like this would meet. */
+export async function preflight(planned: Planned, toolchain: Toolchain = systemToolchain): Promise<void> {
+  assertNotFinished(planned);
+  const { config } = planned;
   const checks = [
-    apiPort(config),
+    dataDirectory(config),
+    ...(planned.apiPortFixed ? [apiPort(config)] : []),
     assertAnswering(config, { kafka: true, store: true }),
     ...(config.clickhouseUrl === '' ? [storePort(config)] : []),
     ...(config.kafkaBrokers.length === 0 ? [assertJava(toolchain)] : []),
@@ -21,6 +30,17 @@ export async function preflight(config: Config, toolchain: Toolchain = systemToo
 }
 
 const codeOf = (error: unknown): ErrorCode => (isPlatformError(error) ? error.code : 'INTERNAL');
+
+/** As far as the data directory knows; a trainer reads it in the ledger. */
+function assertNotFinished({ config, training }: Planned): void {
+  if (training === undefined) return;
+  const made = finishedSteps(config, training.run);
+  if (made !== undefined && training.steps <= made) throw runFinished(training.run, made);
+}
+
+async function dataDirectory({ dataDir }: Config): Promise<void> {
+  assertDataDir(dataDir);
+}
 
 async function apiPort({ apiHost, apiPort: port }: Config): Promise<void> {
   if (port === 0 || (await portIsFree(apiHost, port))) return;

@@ -7,8 +7,8 @@ import { connectLog, connectWarehouse } from './connections.ts';
 import { ensureQuestions } from './questions.ts';
 import { untilServing } from './serving.ts';
 
-/** Topics, schemas, and the question set that the configuration names. */
-export async function prepareLog(config: Config, logger: Logger): Promise<void> {
+/** Topics, schemas, and, unless nothing is to be trained, the question set that the configuration names. */
+export async function prepareLog(config: Config, logger: Logger, { questions } = { questions: true }): Promise<void> {
   const connection = await connectLog({ config, clientId: 'prepare', logger });
   const { kafka, events, registry } = connection;
   try {
@@ -16,8 +16,9 @@ export async function prepareLog(config: Config, logger: Logger): Promise<void> 
     await kafka.topics.apply(topicPlanOf(config));
     const source = { log: kafka.reader(), events };
     const writer = () => kafka.writer();
-    const [count] = await Promise.all([ensureQuestions(source, writer, config.dataset), registry.ensurePublished()]);
-    logger.info({ dataset: config.dataset, questions: count }, 'the log is prepared');
+    const ensure = questions ? ensureQuestions(source, writer, config.dataset) : undefined;
+    const [count] = await Promise.all([ensure, registry.ensurePublished()]);
+    logger.info(count === undefined ? {} : { dataset: config.dataset, questions: count }, 'the log is prepared');
   } finally {
     await connection.close();
   }

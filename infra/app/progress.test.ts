@@ -4,7 +4,7 @@ import { progressFields, renderProgress, withoutSecrets } from '../cli/progress-
 import { createProgress } from './progress.ts';
 
 function trained() {
-  const progress = createProgress({ run: 'run-1', steps: 150 });
+  const progress = createProgress({ run: 'run-1', steps: 150, nowMs: () => 0 });
   progress.event({ kind: 'started', service: 'kafka', pid: 10, detail: '' });
   progress.event({ kind: 'started', service: 'trainer', pid: 11, detail: '' });
   progress.status('trainer', {
@@ -41,10 +41,47 @@ describe('progress', () => {
   });
 
   it('knows nothing at the start and says so', () => {
-    const snapshot = createProgress({ run: 'r', steps: 0 }).snapshot();
-    expect(snapshot).toMatchObject({ phase: 'starting', step: 0, versions: [-1, -1] });
-    expect(progressFields(snapshot)).toMatchObject({ reward_mean: null, staleness_mean: null });
-    expect(renderProgress(snapshot, 80).join('\n')).toContain('reward –');
+    const snapshot = createProgress({ run: 'r', steps: 0, nowMs: () => 0 }).snapshot();
+    expect(snapshot).toMatchObject({ phase: 'starting', step: 0, versions: undefined, remainingMs: undefined });
+    expect(progressFields(snapshot)).toMatchObject({ reward_mean: null, staleness_mean: null, versions: null, remaining_s: null });
+    const text = renderProgress(snapshot, 80).join('\n');
+    expect(text).toContain('reward –');
+    expect(text).toMatch(/policy –$/m);
+  });
+
+  it('tells how long it has been at it, and about how long it still takes', () => {
+    let nowMs = 1_000;
+    const progress = createProgress({ run: 'r', steps: 150, nowMs: () => nowMs });
+    const at = (seconds: number, step: number): void => {
+      nowMs = 1_000 + seconds * 1_000;
+      progress.status('trainer', { state: 'live', detail: '', figures: { step } });
+    };
+    const title = (): string => renderProgress(progress.snapshot(), 120)[0] ?? '';
+    progress.phase('');
+    expect(title()).toBe('run r   0:00');
+    // resumed at step 100: what was made before says nothing of the pace
+    at(20, 100);
+    expect(title()).toBe('run r   0:20');
+    at(40, 110);
+    expect(title()).toBe('run r   0:40, about 1:20 left');
+    at(50, 110);
+    expect(title(), 'time goes by within a step').toBe('run r   0:50, about 1:10 left');
+    expect(progressFields(progress.snapshot())).toMatchObject({ elapsed_s: 50, remaining_s: 70 });
+    at(3_700, 150);
+    expect(title(), 'nothing is left').toBe('run r   1:01:40');
+  });
+
+  it('takes the plan of a resumed run from its trainer', () => {
+    const progress = createProgress({ run: 'r', steps: 0, nowMs: () => 0 });
+    progress.status('trainer', { state: 'live', detail: '', figures: { step: 7, steps: 20 } });
+    expect(progress.snapshot()).toMatchObject({ step: 7, steps: 20 });
+  });
+
+  it('says that nothing is trained where there is no run', () => {
+    const progress = createProgress({ run: '', steps: 0, nowMs: () => 0 });
+    progress.phase('');
+    progress.status('warehouse', { state: 'live', detail: '', figures: { lag: 7 } });
+    expect(renderProgress(progress.snapshot(), 120)).toEqual(['serving what is there, training nothing', '  lag 7', '  warehouse live']);
   });
 
   it('counts restarts and shows what a service waits for', () => {

@@ -13,19 +13,23 @@ export interface ServiceView {
 }
 
 export interface Snapshot {
+  /** Empty when nothing is trained. */
   readonly run: string;
   /** What happens before and after training, in words; empty while it trains. */
   readonly phase: string;
   readonly step: number;
   /** 0 = no end. */
   readonly steps: number;
+  readonly elapsedMs: number;
+  /** How long the rest of the steps takes at the pace so far; undefined without an end, and before there is a pace. */
+  readonly remainingMs: number | undefined;
   readonly rewardMean: number;
   readonly stalenessMean: number;
   readonly stalenessMax: number;
   readonly turnsPerSecond: number;
   readonly lag: number;
-  /** Oldest and newest policy version among the workers. */
-  readonly versions: readonly [number, number];
+  /** Oldest and newest policy version among the workers; undefined while none has one. */
+  readonly versions: readonly [number, number] | undefined;
   readonly services: readonly ServiceView[];
   readonly addresses: Addresses | undefined;
 }
@@ -50,8 +54,18 @@ interface Mutable {
 
 const stateOfEvent = { started: 'live', exited: 'restarting', restarting: 'restarting', stopped: 'stopped', killed: 'stopped' } as const;
 
-/** Starts with nothing known. `steps` is how many are planned. */
-export function createProgress(options: { readonly run: string; readonly steps: number }): Progress {
+export interface ProgressOptions {
+  readonly run: string;
+  /** How many were asked for; 0 = none. */
+  readonly steps: number;
+  /** Monotonic. */
+  readonly nowMs: () => number;
+}
+
+/** Starts with nothing known. */
+export function createProgress(options: ProgressOptions): Progress {
+  const beganMs = options.nowMs();
+  const pace = createPace(options);
   const services = new Map<string, Mutable>();
   let phase = 'starting';
   let addresses: Addresses | undefined;
@@ -63,6 +77,7 @@ export function createProgress(options: { readonly run: string; readonly steps: 
   return {
     status(name, status) {
       Object.assign(use(name), { state: status.state, detail: status.detail, figures: status.figures });
+      if (name === 'trainer') pace.at(status.figures['step']);
     },
     event({ kind, service, pid, detail }) {
       const known = use(service);
@@ -80,7 +95,17 @@ export function createProgress(options: { readonly run: string; readonly steps: 
     finished(name) {
       Object.assign(use(name), { state: 'finished', detail: '', pid: undefined });
     },
-    snapshot: () => ({ ...figuresOf(services), run: options.run, steps: options.steps, phase, services: viewsOf(services), addresses }),
+    snapshot() {
+      const figures = figuresOf(services);
+      // a run that goes on has the plan that its ledger says
+      const steps = options.steps > 0 ? options.steps : (services.get('trainer')?.figures['steps'] ?? 0);
+      return {
+        ...figures,
+        ...{ run: options.run, steps, phase, services: viewsOf(services), addresses },
+        elapsedMs: options.nowMs() - beganMs,
+        remainingMs: pace.remainingMs(steps),
+      };
+    },
   };
 }
 
@@ -98,6 +123,24 @@ function figuresOf(services: ReadonlyMap<string, Mutable>) {
     stalenessMax: trainer['staleness_max'] ?? Number.NaN,
     turnsPerSecond: workers.reduce((sum, figures) => sum + (figures['turns_per_s'] ?? 0), 0),
     lag: services.get('warehouse')?.figures['lag'] ?? 0,
-    versions: versions.length === 0 ? ([-1, -1] as const) : ([Math.min(...versions), Math.max(...versions)] as const),
+    versions: versions.length === 0 ? undefined : ([Math.min(...versions), Math.max(...versions)] as const),
+  };
+}
+
+/** How fast steps are made: from the first report on, which may be of a run that made some before. */
+function createPace({ nowMs }: Pick<ProgressOptions, 'nowMs'>) {
+  let first: { readonly step: number; readonly atMs: number } | undefined;
+  let last: { readonly step: number; readonly atMs: number } | undefined;
+  return {
+    at(step: number | undefined): void {
+      if (step === undefined || step === last?.step) return;
+      last = { step, atMs: nowMs() };
+      first ??= last;
+    },
+    remainingMs(steps: number): number | undefined {
+      if (first === undefined || last === undefined || last.step <= first.step || steps <= last.step) return undefined;
+      const stepMs = (last.atMs - first.atMs) / (last.step - first.step);
+      return Math.max(0, (steps - last.step) * stepMs - (nowMs() - last.atMs));
+    },
   };
 }

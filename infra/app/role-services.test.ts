@@ -184,7 +184,8 @@ describe('preflight', () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const taken = String((server.address() as AddressInfo).port);
-    const both = loadConfig({ TURNSTREAM_API_PORT: taken, TURNSTREAM_STORE_PORT: taken });
+    const planned = (env: Readonly<Record<string, string>>) => ({ config: loadConfig(env), training: undefined, apiPortFixed: true });
+    const both = planned({ TURNSTREAM_API_PORT: taken, TURNSTREAM_STORE_PORT: taken });
     const error: unknown = await preflight(both, nothing).catch((caught: unknown) => caught);
     expect(isPlatformError(error, 'PORT_IN_USE')).toBe(true);
     for (const part of [
@@ -196,12 +197,13 @@ describe('preflight', () => {
     ]) {
       expect((error as Error).message).toContain(part);
     }
-    await expect(preflight(loadConfig({ TURNSTREAM_API_PORT: '0' }), nothing)).rejects.toMatchObject({ code: 'TOOLCHAIN_MISSING' });
+    await expect(preflight(planned({ TURNSTREAM_API_PORT: '0' }), nothing)).rejects.toMatchObject({ code: 'TOOLCHAIN_MISSING' });
     const there = { KAFKA_BROKERS: `127.0.0.1:${taken}`, CLICKHOUSE_URL: `http://127.0.0.1:${taken}` };
     const remote = { ...there, TURNSTREAM_STORE_PORT: taken };
-    await preflight(loadConfig({ ...remote, TURNSTREAM_API_PORT: String(await freePort()) }), nothing);
+    await preflight(planned({ ...remote, TURNSTREAM_API_PORT: String(await freePort()) }), nothing);
+    await preflight({ ...planned({ ...remote, TURNSTREAM_API_PORT: taken }), apiPortFixed: false }, nothing);
     await new Promise((resolve) => server.close(resolve));
-    await expect(preflight(loadConfig({ ...there, TURNSTREAM_API_PORT: '0' }), nothing)).rejects.toMatchObject({
+    await expect(preflight(planned({ ...there, TURNSTREAM_API_PORT: '0' }), nothing)).rejects.toMatchObject({
       code: 'KAFKA_UNAVAILABLE',
     });
   });

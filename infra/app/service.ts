@@ -109,8 +109,8 @@ export class ServiceLives {
     const last = this.#running;
     if (last !== undefined) await this.#endWithin(last);
     await ended;
-    if (last !== undefined) this.#tell('stopped');
     this.#running = undefined;
+    if (last !== undefined) this.#tell('stopped', '', last.pid);
   }
 
   kill(): void {
@@ -122,15 +122,20 @@ export class ServiceLives {
   /** One life of the process; answers whether there is to be another. */
   async #live(onStarted: () => void): Promise<boolean> {
     const launched = await this.#service.launch(this.#stopping.signal);
-    if (this.#isStopping()) await this.#endLate(launched);
+    if (this.#isStopping()) {
+      await this.#endLate(launched);
+      onStarted();
+      return false;
+    }
     this.#running = launched;
     this.#wasStarted = true;
     this.#tell('started');
     onStarted();
     const exit = await launched.exited;
     if (this.#isStopping()) return false;
-    this.#tell('exited', exit.signal ?? `code ${String(exit.code)}`);
+    // before it is told: whoever hears of it lists the processes that are left
     this.#running = undefined;
+    this.#tell('exited', exit.signal ?? `code ${String(exit.code)}`, launched.pid);
     const verdict = this.#service.judge(exit);
     if (verdict === 'restart' || verdict === 'done') return verdict === 'restart';
     throw verdict.fatal;
@@ -145,7 +150,7 @@ export class ServiceLives {
   async #endWithin(launched: Running): Promise<void> {
     if (await within(launched.stop(), this.#options.stopMs)) return;
     launched.kill();
-    this.#tell('killed', `did not stop within ${this.#options.stopMs} ms`);
+    this.#tell('killed', `did not stop within ${this.#options.stopMs} ms`, launched.pid);
     await launched.exited;
   }
 
@@ -153,7 +158,7 @@ export class ServiceLives {
     return this.#stopping.signal.aborted;
   }
 
-  #tell(kind: SupervisorEvent['kind'], detail = ''): void {
-    this.#options.onEvent({ kind, service: this.#service.name, pid: this.#running?.pid, detail });
+  #tell(kind: SupervisorEvent['kind'], detail = '', pid = this.#running?.pid): void {
+    this.#options.onEvent({ kind, service: this.#service.name, pid, detail });
   }
 }

@@ -116,6 +116,34 @@ describe('supervisor', () => {
     await expect(made.failed).rejects.toThrow('fenced');
   });
 
+  it('lists no process that has ended, whoever looks at whatever moment', async () => {
+    const listed: [string, number | undefined, number[]][] = [];
+    const made = createSupervisor({
+      onEvent: ({ kind, pid }) => listed.push([kind, pid, made.all().flatMap((one) => one.pid() ?? [])]),
+      stopMs: 20,
+      backoff: { firstMs: 1, maxMs: 1 },
+    });
+    const once = fakeService('once', { judge: ({ code }) => (code === 0 ? 'done' : 'restart') });
+    const { done } = made.add(once.service);
+    (await once.nth(1)).end({ code: null, signal: 'SIGKILL' });
+    (await once.nth(2)).end({ code: 0, signal: null });
+    await done;
+    const stubborn = fakeService('stubborn', { stubborn: true });
+    made.add(stubborn.service);
+    await stubborn.nth(1);
+    await made.stopAll();
+    expect(listed).toEqual([
+      ['started', 100, [100]],
+      ['exited', 100, []],
+      ['restarting', undefined, []],
+      ['started', 101, [101]],
+      ['exited', 101, []],
+      ['started', 100, [100]],
+      ['killed', 100, [100]],
+      ['stopped', 100, []],
+    ]);
+  });
+
   it('stops the highest tier first and kills what does not stop in time', async () => {
     const { made, events } = supervisor(20);
     const kafka = fakeService('kafka', { tier: 0 });

@@ -1,4 +1,4 @@
-// `turnstream up`: everything on one machine, as child processes of this one.
+// `turnstream up`: everything on one machine, as child processes of this one. `turnstream serve` is the same without a run.
 //
 // Order: the log and the store at the same time; the trainer, the workers and the evaluator as soon as the log has its
 // topics; the warehouse and the API when the store has its tables as well. Stops the other way round. Nothing is kept
@@ -16,6 +16,8 @@ import { waitUntilDrained } from './drain.ts';
 export interface UpOptions extends FleetOptions {
   /** Runs when the run is over and everything still answers. */
   readonly onFinished: (fleet: Fleet) => Promise<void>;
+  /** Runs once everything that can be known before a start was found in order. */
+  readonly onStarting: () => void;
 }
 
 export interface UpHandle {
@@ -31,9 +33,10 @@ export const lockPath = (dataDir: string): string => resolve(dataDir, 'up.lock')
 export function up(options: UpOptions, signal: AbortSignal): UpHandle {
   let fleet: Fleet | undefined;
   async function run(): Promise<'finished' | 'stopped'> {
-    await preflight(options.config);
+    await preflight(options);
     mkdirSync(options.config.dataDir, { recursive: true });
     const release = lockDataDir(options);
+    options.onStarting();
     try {
       fleet = createFleet(options);
       return await runFleet(fleet, options, signal);
@@ -52,8 +55,8 @@ export function up(options: UpOptions, signal: AbortSignal): UpHandle {
 const told = (error: unknown, dataDir: string): unknown =>
   isDiskFull(error) ? new PlatformError('DISK_FULL', `starting turnstream in ${dataDir}: the disk is full`, { cause: error }) : error;
 
-function lockDataDir({ config, run }: UpOptions): () => void {
-  const lock = takeLock(lockPath(config.dataDir), `up of ${run}`);
+function lockDataDir({ config, training }: UpOptions): () => void {
+  const lock = takeLock(lockPath(config.dataDir), training === undefined ? 'serve' : `up of ${training.run}`);
   if (lock.taken) return lock.release;
   throw new PlatformError(
     'DATA_DIR_IN_USE',
@@ -81,14 +84,14 @@ async function runFleet(fleet: Fleet, options: UpOptions, signal: AbortSignal): 
 
 /** `over` aborts when the run is not to go on: what settles after it settles because everything is being stopped. */
 async function wholeRun(fleet: Fleet, options: UpOptions, over: AbortSignal): Promise<'finished'> {
-  const { progress, onChange } = options;
+  const { progress, onChange, training } = options;
   await fleet.startAll();
   progress.phase('');
+  if (training === undefined) onChange('serving', {});
   await fleet.trainer.done;
   over.throwIfAborted();
-  progress.finished('trainer');
-  onChange('trained', { run: options.run });
-  if (options.evaluate) {
+  onChange('trained', { run: training?.run });
+  if (training?.evaluate === true) {
     progress.phase('answering the held-out questions with the trained policy');
     await fleet.evaluateAfter();
     over.throwIfAborted();

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writeServices } from '../app/services-file.ts';
 import { command } from '../testing/up.ts';
 import { buildProgram } from './main.ts';
 import { newRunId } from './run-up.ts';
@@ -34,6 +35,7 @@ describe('commands', () => {
     const names = all.map(({ words }) => words.join(' '));
     for (const name of [
       'up',
+      'serve',
       'worker',
       'trainer',
       'warehouse',
@@ -63,6 +65,8 @@ describe('commands', () => {
     'up --steps many',
     'up --run Not_A_Slug',
     'up unexpected',
+    'serve unexpected',
+    'serve --run a',
     'worker',
     'trainer --run a --seed -1',
     'evaluate --run a --policy best',
@@ -120,14 +124,70 @@ describe('commands', () => {
     expect(clickhouse).toMatchObject({ code: 2, error: expect.stringContaining('check CLICKHOUSE_URL') as string });
   });
 
+  describe.each(['a file', 'below a file', '/proc'])('with a data directory that cannot be used (%s)', (kind) => {
+    const place = (): string => {
+      const file = join(dataDir, 'a-file');
+      writeFileSync(file, '');
+      return { 'a file': file, 'below a file': join(file, 'x'), '/proc': '/proc/turnstream' }[kind] ?? '';
+    };
+
+    it.each(['up', 'serve', 'load --turns 1', 'ledger verify', 'audit', 'questions list', 'topics list', 'warehouse rebuild'])(
+      '`%s` says so before it starts anything',
+      async (words) => {
+        const path = place();
+        const env = { TURNSTREAM_DATA_DIR: path, TURNSTREAM_API_PORT: '0', TURNSTREAM_LOG_LEVEL: 'silent' };
+        const { code, error } = await command(env, ...words.split(' '));
+        expect(code).toBe(2);
+        expect(error).toContain(`using the data directory ${path}: `);
+        expect(error.trim().split('\n')).toHaveLength(1);
+      },
+    );
+
+    it('the store ends with exit code 2', async () => {
+      expect(await command({ TURNSTREAM_DATA_DIR: place(), TURNSTREAM_LOG_LEVEL: 'silent' }, 'store')).toMatchObject({ code: 2 });
+    });
+
+    it('the doctor sees it', async () => {
+      const path = place();
+      const { code, out } = await command({ TURNSTREAM_DATA_DIR: path, TURNSTREAM_API_PORT: '0' }, 'doctor');
+      expect(code).toBe(2);
+      expect(out).toContain(`FAILED  data directory   using the data directory ${path}: `);
+    });
+  });
+
+  it('has a status where nobody answers, which says so', async () => {
+    const nobody = { KAFKA_BROKERS: '127.0.0.1:1,127.0.0.1:2', CLICKHOUSE_URL: 'http://me:secret@127.0.0.1:1' };
+    const env = { TURNSTREAM_DATA_DIR: dataDir, ...nobody };
+    const { code, out } = await command(env, 'status');
+    expect(code).toBe(2);
+    expect(out.match(/nobody answers there/g)).toHaveLength(2);
+    expect(out).toContain('the runs are not known: nobody answers at the address of ClickHouse');
+    expect(out).not.toContain('secret');
+    expect(JSON.parse((await command(env, 'status', '--json')).out)).toMatchObject({
+      ...{ kafka: '127.0.0.1:1,127.0.0.1:2', api: null, unanswered: ['kafka', 'clickhouse'], runs: [] },
+      runs_unknown: 'nobody answers at the address of ClickHouse',
+    });
+  });
+
+  it('has a status while everything is being started, and lists no process that is gone', async () => {
+    const folder = join(dataDir, 'starting');
+    const nothingYet = { kafkaBrokers: [], clickhouseUrl: '', apiUrl: '', registryUrl: '' };
+    const processes = { store: process.pid, 'evaluator-before': 2 ** 22 + 1 };
+    writeServices(folder, { ...nothingYet, run: '', startedAt: '', processes });
+    const { code, out } = await command({ TURNSTREAM_DATA_DIR: folder }, 'status', '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ run: null, processes: { store: process.pid }, runs_unknown: 'ClickHouse is being started' });
+    expect(out).not.toContain('evaluator-before');
+  });
+
   it('has an empty status where nothing was ever started, and does not start anything for it', async () => {
     const { code, out } = await run('status');
     expect(code).toBe(0);
     expect(out).toContain('not running');
     expect(out).toContain('no runs yet');
     expect(JSON.parse((await run('status', '--json')).out)).toEqual({
-      ...{ kafka: null, registry: null, clickhouse: null, api: null, run: null },
-      ...{ processes: {}, runs: [] },
+      ...{ kafka: null, registry: null, clickhouse: null, api: null, unanswered: [], run: null },
+      ...{ processes: {}, runs: [], runs_unknown: null },
     });
   });
 

@@ -14,6 +14,7 @@ import { plotCommand } from './commands/plot.ts';
 import { questionsCommand } from './commands/questions.ts';
 import { replayCommand } from './commands/replay.ts';
 import { retrievalCommand } from './commands/retrieval.ts';
+import { serveCommand } from './commands/serve.ts';
 import { sqlCommand } from './commands/sql.ts';
 import { statusCommand } from './commands/status.ts';
 import { storeCommand } from './commands/store.ts';
@@ -35,6 +36,7 @@ export function buildProgram(context: CommandContext): Command {
   const program = new Command('turnstream').description(ABOUT).version(version, '-V, --version', 'print the version');
   const commands = [
     upCommand,
+    serveCommand,
     statusCommand,
     sqlCommand,
     exportCommand,
@@ -86,8 +88,8 @@ export async function main(argv: readonly string[], program: string): Promise<vo
     },
   };
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // what `up` prints is for information: a full disk under it must not end a run
-    if (argv[0] === 'up' && isDiskFull(error)) return;
+    // what `up` and `serve` print is for information: a full disk under it must not end a run
+    if ((argv[0] === 'up' || argv[0] === 'serve') && isDiskFull(error)) return;
     process.exit(error.code === 'EPIPE' ? 0 : 1);
   });
   try {

@@ -5,12 +5,11 @@ const number = (value: number, digits: number): string => (Number.isFinite(value
 
 /** The block, each line cut to `columns`. */
 export function renderProgress(snapshot: Snapshot, columns: number): readonly string[] {
-  const { run, phase, addresses } = snapshot;
+  const { phase, addresses } = snapshot;
   const services = snapshot.services.filter(({ name, state }) => name !== 'up' || state !== 'live');
   const lines = [
-    `run ${run}${phase === '' ? '' : `  (${phase})`}`,
-    `  step ${stepOf(snapshot)}   reward ${number(snapshot.rewardMean, 3)}   staleness mean ${number(snapshot.stalenessMean, 2)} max ${number(snapshot.stalenessMax, 0)}`,
-    `  turns/s ${number(snapshot.turnsPerSecond, 0)}   lag ${snapshot.lag}   policy ${versionsOf(snapshot.versions)}`,
+    `${titleOf(snapshot)}${phase === '' ? '' : `  (${phase})`}`,
+    ...figuresOf(snapshot),
     `  ${services.map(serviceOf).join('   ')}`,
     ...snapshot.services.filter(isTold).map(({ name, detail }) => `  ${name === 'up' ? '' : `${name}: `}${detail}`),
   ];
@@ -23,7 +22,35 @@ const isTold = ({ name, detail, state }: ServiceView): boolean => detail !== '' 
 
 const stepOf = ({ step, steps }: Snapshot): string => (steps > 0 ? `${step}/${steps}` : String(step));
 
-const versionsOf = ([oldest, newest]: Snapshot['versions']): string => (oldest === newest ? number(newest, 0) : `${oldest}..${newest}`);
+const titleOf = (snapshot: Snapshot): string =>
+  snapshot.run === '' ? 'serving what is there, training nothing' : `run ${snapshot.run}   ${timesOf(snapshot)}`;
+
+function timesOf({ elapsedMs, remainingMs }: Snapshot): string {
+  return `${duration(elapsedMs)}${remainingMs === undefined ? '' : `, about ${duration(remainingMs)} left`}`;
+}
+
+/** As in 4:05 and 1:04:05. */
+function duration(ms: number): string {
+  const seconds = Math.floor(ms / 1_000);
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60];
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
+}
+
+function figuresOf(snapshot: Snapshot): readonly string[] {
+  if (snapshot.run === '') return [`  lag ${snapshot.lag}`];
+  const { rewardMean, stalenessMean, stalenessMax, turnsPerSecond, lag, versions } = snapshot;
+  return [
+    `  step ${stepOf(snapshot)}   reward ${number(rewardMean, 3)}   staleness mean ${number(stalenessMean, 2)} max ${number(stalenessMax, 0)}`,
+    `  turns/s ${number(turnsPerSecond, 0)}   lag ${lag}   policy ${versionsOf(versions)}`,
+  ];
+}
+
+function versionsOf(versions: Snapshot['versions']): string {
+  if (versions === undefined) return '–';
+  const [oldest, newest] = versions;
+  return oldest === newest ? String(newest) : `${oldest}..${newest}`;
+}
 
 const serviceOf = ({ name, state, restarts }: ServiceView): string => `${name} ${state}${restarts > 0 ? ` (restarted ${restarts}×)` : ''}`;
 
@@ -61,7 +88,9 @@ export const progressFields = (snapshot: Snapshot): Readonly<Record<string, unkn
   staleness_max: finite(snapshot.stalenessMax),
   turns_per_s: snapshot.turnsPerSecond,
   lag: snapshot.lag,
-  versions: snapshot.versions,
+  versions: snapshot.versions ?? null,
+  elapsed_s: Math.round(snapshot.elapsedMs / 1_000),
+  remaining_s: snapshot.remainingMs === undefined ? null : Math.round(snapshot.remainingMs / 1_000),
   restarts: snapshot.services.reduce((sum, { restarts }) => sum + restarts, 0),
 });
 

@@ -1,32 +1,30 @@
-// `turnstream up` as seen from a terminal: what it shows, how it reacts to Ctrl-C, what it prints at the end.
+// `turnstream up` and `turnstream serve` as seen from a terminal: what they show, how they react to Ctrl-C, what they print at the end.
 import { mkdirSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { join } from 'node:path';
 import { exitCodes } from '../app/exit-codes.ts';
 import { createProgress } from '../app/progress.ts';
-import { runSummary } from '../app/run-summary.ts';
+import { runSummary, type RunSummary } from '../app/run-summary.ts';
+import type { Training } from '../app/training.ts';
 import { up } from '../app/up.ts';
 import type { Config } from '../config/descriptors.ts';
+import { isSet } from '../config/load.ts';
 import { listenForInterrupts } from '../lifecycle/interrupts.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import type { CommandContext } from './context.ts';
-import { linesReporter, terminalReporter } from './reporter.ts';
+import { linesReporter, terminalReporter, type Reporter } from './reporter.ts';
 import { renderSummary } from './summary-view.ts';
 
 export interface RunUpOptions {
   readonly config: Config;
-  readonly run?: string;
-  readonly seed: number;
-  readonly steps: number;
-  readonly workers: number;
-  readonly evaluate: boolean;
+  /** Undefined: what is there is opened, and nothing is trained. */
+  readonly training: Training | undefined;
 }
 
 /** Runs it and answers the exit code. */
-export async function runUp(context: CommandContext, options: RunUpOptions): Promise<number> {
-  const { config, steps } = options;
-  const run = options.run ?? newRunId(new Date());
-  const progress = createProgress({ run, steps });
+export async function runUp(context: CommandContext, { config, training }: RunUpOptions): Promise<number> {
+  const [run, steps] = [training?.run ?? '', training?.steps ?? 0];
+  const progress = createProgress({ run, steps, nowMs: () => performance.now() });
   const terminal = process.stdout.isTTY;
   const logs = childLogs(config.dataDir, terminal);
   const logger = createLogger({ level: terminal ? 'error' : config.logLevel, role: 'up' });
@@ -40,23 +38,29 @@ export async function runUp(context: CommandContext, options: RunUpOptions): Pro
   });
   const summary: string[] = [];
   const view = { progress, out: context.out, now: () => new Date() };
-  const reporter = terminal ? terminalReporter({ ...view, columns: () => process.stdout.columns || 100 }) : linesReporter(view);
+  let reporter: Reporter | undefined;
+  const close = (): void => {
+    reporter?.close();
+  };
   const handle = up(
     {
-      ...{ config, run, steps, logger, progress },
-      seed: options.seed,
-      workers: options.workers,
-      evaluate: options.evaluate,
+      ...{ config, training, logger, progress },
+      apiPortFixed: isSet(context.env, 'apiPort'),
       program: context.program,
       logOf: logs,
+      onStarting: () => {
+        reporter = terminal ? terminalReporter({ ...view, columns: () => process.stdout.columns || 100 }) : linesReporter(view);
+      },
       onChange: (kind, fields) => {
-        reporter.changed(kind, fields);
+        reporter?.changed(kind, fields);
       },
       onFinished: async (fleet) => {
         const { clickhouseUrl } = fleet.addresses();
         const found = await runSummary({ ...config, clickhouseUrl }, run);
         summary.push(
-          terminal ? renderSummary(found) : `${JSON.stringify({ time: new Date().toISOString(), event: 'summary', ...found })}\n`,
+          terminal
+            ? renderSummary(found) + whatNext(found)
+            : `${JSON.stringify({ time: new Date().toISOString(), event: 'summary', ...found })}\n`,
         );
       },
     },
@@ -67,11 +71,11 @@ export async function runUp(context: CommandContext, options: RunUpOptions): Pro
   };
   try {
     const end = await handle.ended;
-    reporter.close();
+    close();
     context.out(end === 'finished' ? summary.join('') : stoppedNote(terminal, run));
     return end === 'stopped' && steps > 0 ? exitCodes.interrupted : exitCodes.ok;
   } finally {
-    reporter.close();
+    close();
     interrupts.close();
   }
 }
@@ -79,10 +83,13 @@ export async function runUp(context: CommandContext, options: RunUpOptions): Pro
 /** A name that sorts by time: run-20261121-093000. */
 export const newRunId = (now: Date): string => `run-${now.toISOString().slice(0, 19).replace(/[-:]/g, '').replace('T', '-')}`;
 
-const stoppedNote = (terminal: boolean, run: string): string =>
-  terminal
-    ? `stopped; \`turnstream up --run ${run}\` goes on with it\n`
-    : `${JSON.stringify({ time: new Date().toISOString(), event: 'stopped', run })}\n`;
+const whatNext = ({ run_id: run, steps }: RunSummary): string =>
+  `\n\`turnstream serve\` opens it again; \`turnstream up --run ${run} --steps ${2 * steps}\` trains it further\n`;
+
+function stoppedNote(terminal: boolean, run: string): string {
+  if (!terminal) return `${JSON.stringify({ time: new Date().toISOString(), event: 'stopped', ...(run === '' ? {} : { run }) })}\n`;
+  return run === '' ? 'stopped\n' : `stopped; \`turnstream up --run ${run}\` goes on with it\n`;
+}
 
 /** In a terminal the logs of the children go to files; elsewhere to standard error with ours. */
 function childLogs(dataDir: string, terminal: boolean): (child: string) => number {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AuditResult } from '../../consumers/warehouse/audit.ts';
 import type { RunSummary } from '../app/run-summary.ts';
+import type { StatusReport } from '../app/status-report.ts';
 import { renderAudit } from './audit-view.ts';
 import { renderStatus } from './status-view.ts';
 import { renderRuns, renderSummary } from './summary-view.ts';
@@ -51,16 +52,18 @@ describe('views', () => {
   });
 
   it('show addresses without passwords', () => {
-    const report = {
+    const report: StatusReport = {
       kafka: 'a:1',
       registry: null,
       clickhouse: 'http://me:secret@h:8123',
       api: null,
+      unanswered: [],
       run: 'r1',
       processes: { trainer: 5 },
       kept: 'everything',
       disk: { bytes: 31e9, free_bytes: 5e9, disk_bytes: 90e9, parts: [{ part: 'log.rollouts', bytes: 31e9 }] },
       runs: [],
+      runs_unknown: null,
     };
     const text = renderStatus(report);
     expect(text).not.toContain('secret');
@@ -68,6 +71,34 @@ describe('views', () => {
     expect(text).toContain('disk        31.0 GB: log 31.0 GB (rollouts 31.0 GB); 5.0 GB free');
     expect(renderStatus({ ...report, disk: null })).not.toContain('disk');
     expect(renderStatus({ ...report, processes: {} })).not.toContain('processes');
+  });
+
+  it('say where nobody answers, and why the runs are not known', () => {
+    const report: StatusReport = {
+      ...{ kafka: 'a:1', registry: 'http://r:8081', clickhouse: 'http://h:8123', api: null },
+      unanswered: ['kafka', 'clickhouse'],
+      ...{ disk: null, kept: 'everything' },
+      ...{ run: null, processes: {}, runs: [], runs_unknown: 'nobody answers at the address of ClickHouse' },
+    };
+    const text = renderStatus(report);
+    expect(text).toMatch(/^Kafka +a:1 {3}nobody answers there$/m);
+    expect(text).toMatch(/^registry +http:\/\/r:8081$/m);
+    expect(text).toMatch(/^ClickHouse +http:\/\/h:8123 {3}nobody answers there$/m);
+    expect(text).toMatch(/^API +not running$/m);
+    expect(text).toContain('the runs are not known: nobody answers at the address of ClickHouse');
+    expect(text).not.toContain('no runs yet');
+  });
+
+  it('say how to open runs of other days', () => {
+    const run = { run_id: 'a', state: 'finished', started_at: 't', seed: 1, algorithm: 'grpo', steps: 5, reward_last: null };
+    const report: StatusReport = {
+      ...{ kafka: null, registry: null, clickhouse: null, api: null },
+      ...{ disk: null, kept: 'everything' },
+      ...{ unanswered: [], run: null, processes: {}, runs: [run], runs_unknown: null },
+    };
+    expect(renderStatus(report)).toContain('`turnstream serve` opens them');
+    expect(renderStatus({ ...report, api: 'http://h:1' })).not.toContain('serve');
+    expect(renderStatus({ ...report, runs: [] })).not.toContain('serve');
   });
 
   it('show what an audit found', () => {

@@ -13,7 +13,7 @@ export const apiDescriptors = {
     min: 0,
     max: 65_535,
     fallback: 8787,
-    help: 'Port of the API; 0 chooses a free one.',
+    help: 'Port of the API; 0 chooses a free one. Unset: `turnstream up` and `turnstream serve` choose another one where the default is taken, and show it.',
   },
   apiNames: {
     env: 'TURNSTREAM_API_NAMES',

@@ -29,6 +29,9 @@ export function loadConfig(env: Env, overrides: Partial<Config> = {}): Config {
   return Object.freeze(config);
 }
 
+/** True when the environment sets it, be it to its default. */
+export const isSet = (env: Env, key: keyof Config): boolean => (env[descriptors[key].env]?.trim() ?? '') !== '';
+
 function readOne(descriptor: Descriptor, env: Env, fallback: unknown): Parsed {
   const raw = env[descriptor.env]?.trim();
   if (raw === undefined || raw === '') return { value: fallback };

@@ -62,10 +62,14 @@ describe('toolchain of the local Kafka', () => {
       code: 'TOOLCHAIN_MISSING',
       message: expect.stringMatching(/`mvn` was not found/) as string,
     });
-    const maven = await script(dir, 'mvn', 'echo "[ERROR] Could not transfer artifact"; exit 1');
+    const maven = await script(dir, 'mvn', 'echo "[INFO] Scanning for projects..."; echo "[ERROR] Could not transfer artifact"; exit 1');
     const failing = ensureJars(paths, { toolchain: { java: '', maven }, logger: silentLogger });
     await expect(failing).rejects.toMatchObject({
-      message: expect.stringMatching(/Could not transfer artifact[\s\S]*KAFKA_BROKERS/) as string,
+      message: expect.stringMatching(/Maven failed:\n\[ERROR\] Could not transfer artifact[\s\S]*KAFKA_BROKERS/) as string,
+    });
+    const silent = await script(dir, 'mvn', 'exit 1');
+    await expect(ensureJars(paths, { toolchain: { java: '', maven: silent }, logger: silentLogger })).rejects.toMatchObject({
+      message: expect.stringMatching(/Maven failed:\n.*mvn[\s\S]*KAFKA_BROKERS/) as string,
     });
     expect(await readdir(paths.root)).toEqual([]);
   });
@@ -80,7 +84,10 @@ describe('toolchain of the local Kafka', () => {
       `echo x >> ${calls}; for a in "$@"; do case $a in -DoutputDirectory=*) d=\${a#*=};; esac; done; mkdir -p $d; touch $d/kafka_2.13-4.3.0.jar`,
     );
     const logger = createRecordingLogger();
-    await Promise.all([1, 2, 3].map(() => ensureJars(paths, { toolchain: { java: '', maven }, logger })));
+    let over = 0;
+    const onDownload = (downloaded: unknown): void => void (over += downloaded === undefined ? 1 : 0);
+    await Promise.all([1, 2, 3].map(() => ensureJars(paths, { toolchain: { java: '', maven }, logger, onDownload })));
+    expect(over).toBe(1);
     expect(existsSync(paths.mainJar)).toBe(true);
     expect(logger.lines).toHaveLength(1);
     expect(await readdir(paths.root)).toEqual(['libs']);

@@ -8,6 +8,7 @@ import { messageOf, PlatformError } from '../../streams/core/errors.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import { KAFKA_VERSION, pomText, type LocalPaths } from './local-files.ts';
 import { withLock } from './local-lock.ts';
+import { watchDownload, type OnDownload } from './maven-download.ts';
 
 const run = promisify(execFile);
 
@@ -59,11 +60,16 @@ export function javaVersionOf(text: string): number | undefined {
   return major === 1 ? minor : major;
 }
 
+export interface JarsOptions {
+  readonly toolchain: Toolchain;
+  readonly logger: Logger;
+  readonly signal?: AbortSignal;
+  /** Called as the download goes on; never when the jars are there. */
+  readonly onDownload?: OnDownload;
+}
+
 /** Makes sure that the jars are there; downloads them from Maven Central once, whatever number of processes asks. */
-export async function ensureJars(
-  paths: LocalPaths,
-  options: { toolchain: Toolchain; logger: Logger; signal?: AbortSignal },
-): Promise<void> {
+export async function ensureJars(paths: LocalPaths, options: JarsOptions): Promise<void> {
   if (existsSync(paths.mainJar)) return;
   const lock = `${paths.libs}.lock`;
   await withLock(
@@ -75,7 +81,7 @@ export async function ensureJars(
   );
 }
 
-async function downloadJars(paths: LocalPaths, options: { toolchain: Toolchain; logger: Logger; signal?: AbortSignal }): Promise<void> {
+async function downloadJars(paths: LocalPaths, options: JarsOptions): Promise<void> {
   options.logger.info({ version: KAFKA_VERSION, into: paths.libs }, 'downloading Apache Kafka from Maven Central (43 MB, once)');
   await mkdir(dirname(paths.libs), { recursive: true });
   const work = await mkdtemp(join(dirname(paths.libs), 'download-'));
@@ -83,13 +89,15 @@ async function downloadJars(paths: LocalPaths, options: { toolchain: Toolchain; 
   const target = join(work, 'libs');
   try {
     await writeFile(pom, pomText);
-    const args = ['-q', '-B', '-f', pom, 'dependency:copy-dependencies', `-DoutputDirectory=${target}`, '-DincludeScope=runtime'];
+    const args = ['-B', '-f', pom, 'dependency:copy-dependencies', `-DoutputDirectory=${target}`, '-DincludeScope=runtime'];
     const limits = {
       timeout: DOWNLOAD_TIMEOUT_MS,
       maxBuffer: 16 * 1024 * 1024,
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     };
-    await run(options.toolchain.maven, args, limits).catch((cause: unknown) => {
+    const downloading = run(options.toolchain.maven, args, limits);
+    watchDownload(downloading.child.stdout, options.onDownload);
+    await downloading.catch((cause: unknown) => {
       throw downloadError(cause);
     });
     await rm(paths.libs, { recursive: true, force: true });
@@ -109,8 +117,9 @@ function downloadError(cause: unknown): PlatformError {
     );
   }
   const output = cause instanceof Error && 'stdout' in cause ? String(cause.stdout) : '';
-  const lastLines = `${output}\n${messageOf(cause)}`.trim().split('\n').slice(0, 12).join('\n');
-  return new PlatformError('TOOLCHAIN_MISSING', `downloading Apache Kafka ${KAFKA_VERSION}: Maven failed:\n${lastLines}\n${waysOn}`, {
+  const errors = output.split('\n').filter((line) => line.startsWith('[ERROR]'));
+  const lines = (errors.length > 0 ? errors : messageOf(cause).split('\n')).slice(0, 12).join('\n');
+  return new PlatformError('TOOLCHAIN_MISSING', `downloading Apache Kafka ${KAFKA_VERSION}: Maven failed:\n${lines}\n${waysOn}`, {
     cause,
   });
 }

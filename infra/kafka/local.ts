@@ -30,6 +30,7 @@ import {
 } from './local-process.ts';
 import { findBroker, readRecord, writeRecord } from './local-record.ts';
 import { assertJava, ensureJars, systemToolchain, type Toolchain } from './local-toolchain.ts';
+import type { OnDownload } from './maven-download.ts';
 import { waitUntilReady } from './ready.ts';
 
 const run = promisify(execFile);
@@ -46,6 +47,8 @@ export interface LocalKafkaOptions extends NodeExtras {
   /** Where the jars lie, when several data directories share them. */
   readonly libsDir?: string;
   readonly toolchain?: Toolchain;
+  /** Called as the jars are downloaded, which is once. */
+  readonly onDownload?: OnDownload;
 }
 
 export interface LocalKafka {

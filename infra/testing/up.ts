@@ -63,9 +63,9 @@ export interface UpProcess {
   signal(name: NodeJS.Signals): void;
 }
 
-/** Starts it; ask for `exit` before the test ends. */
-export function startUp(home: TestHome, args: readonly string[]): UpProcess {
-  const child = spawn(process.execPath, [program, 'up', ...args], { env: cleanEnv(home.env), stdio: ['ignore', 'pipe', 'pipe'] });
+/** Starts `up`, or `serve`; ask for `exit` before the test ends. */
+export function startUp(home: TestHome, args: readonly string[], name: 'up' | 'serve' = 'up'): UpProcess {
+  const child = spawn(process.execPath, [program, name, ...args], { env: cleanEnv(home.env), stdio: ['ignore', 'pipe', 'pipe'] });
   const lines: UpLine[] = [];
   const waiting = new Set<() => void>();
   let rest = '';
@@ -100,7 +100,7 @@ export function startUp(home: TestHome, args: readonly string[]): UpProcess {
           if (found === undefined && !ended) return;
           waiting.delete(look);
           if (found !== undefined) resolve(found);
-          else reject(new Error(`turnstream up ended before what was waited for:\n${stderr.slice(-3_000)}`));
+          else reject(new Error(`turnstream ${name} ended before what was waited for:\n${stderr.slice(-3_000)}`));
         };
         waiting.add(look);
         look();

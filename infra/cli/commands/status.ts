@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { exitCodes } from '../../app/exit-codes.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { CommandContext } from '../context.ts';
 import { commandLogger } from '../command-logger.ts';
@@ -35,6 +36,7 @@ export function statusCommand(context: CommandContext): Command {
       if (options.run === undefined) {
         const status = await readStatus(config, logger, options.showSecrets);
         context.out(options.json ? `${JSON.stringify(status, null, 2)}\n` : renderStatus(status, options.showSecrets));
+        if (status.unanswered.includes('clickhouse')) context.exit(exitCodes.usage);
         return;
       }
       const summary = await readRun(config, options.run, logger);

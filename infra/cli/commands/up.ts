@@ -18,7 +18,8 @@ interface UpArguments {
 const HELP = `
 Starts what is not configured: a local Kafka without KAFKA_BROKERS, an embedded ClickHouse without CLICKHOUSE_URL, and
 every role as a child process. Ctrl-C stops all of it in order; a second Ctrl-C at once. Nothing is lost either way, and
-\`turnstream up --run <run>\` goes on where the run stopped.
+\`turnstream up --run <run>\` goes on where the run stopped. A run that has finished goes on when --steps is more than it
+made. To look at runs without training, use \`turnstream serve\`.
 
 --recipe compact: REINFORCE over a replay buffer of 100,000 decisions (discount 0.99, AdamW at 0.00001, gradient clip 1.0),
 200 turns, a reward for each step, three answers in a row to end, 16 trajectories at once (one worker process runs all of
@@ -38,7 +39,12 @@ export function upCommand(context: CommandContext): Command {
     .description('start everything and train')
     .option('--run <run>', 'name of the run; one that was stopped goes on (default: a new name)', runSlug)
     .option('--seed <seed>', 'seed of a new run', wholeIn(0, Number.MAX_SAFE_INTEGER), 1)
-    .option('--steps <steps>', 'end by itself after this many steps; 0 = train until stopped', wholeIn(0, 1_000_000), 0)
+    .option(
+      '--steps <steps>',
+      'end by itself after this step, counted from the first of the run; 0 = train until stopped',
+      wholeIn(0, 1_000_000),
+      0,
+    )
     .option('--workers <workers>', 'rollout workers', wholeIn(1, 64), 1)
     .option('--no-eval', 'do not answer the held-out questions before and after')
     .option('--dataset <dataset>', 'question set to train on')
@@ -51,12 +57,14 @@ export function upCommand(context: CommandContext): Command {
           'turnstream up',
           'turnstream up --steps 150 --seed 2',
           'turnstream up --run my-run --workers 2',
+          'turnstream up --run my-run --steps 300           trains a run of 150 steps further',
           'turnstream up --recipe compact',
         ),
     )
     .action(async (options: UpArguments) => {
       const config = loadConfig(context.env, overridesOf(options));
-      const { runUp } = await import('../run-up.ts');
-      context.exit(await runUp(context, { ...options, config, evaluate: options.eval }));
+      const { newRunId, runUp } = await import('../run-up.ts');
+      const { run = newRunId(new Date()), seed, steps, workers, eval: evaluate } = options;
+      context.exit(await runUp(context, { config, training: { run, seed, steps, workers, evaluate } }));
     });
 }

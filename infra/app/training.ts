@@ -1,0 +1,9 @@
+/** What an `up` trains. */
+export interface Training {
+  readonly run: string;
+  readonly seed: number;
+  /** 0 = until it is stopped. */
+  readonly steps: number;
+  readonly workers: number;
+  readonly evaluate: boolean;
+}
