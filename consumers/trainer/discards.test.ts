@@ -42,6 +42,10 @@ interface Play {
   readonly discards: readonly EventByType['TrajectoryDiscarded'][];
   readonly trained: ReadonlySet<string>;
   readonly metrics: string;
+  /** What each step said of itself. */
+  readonly steps: readonly EventByType['StepCompleted'][];
+  /** What the terminal was told of each. */
+  readonly figures: readonly Readonly<Record<string, number>>[];
 }
 
 const closing: Following[] = [];
@@ -82,11 +86,12 @@ async function answerTasks(log: MemoryLog, script: Script): Promise<void> {
 }
 
 /** Runs a trainer against the script until `over` holds for what it has written. */
-async function play(script: Script, own: Partial<RunSettings>, over: (play: Omit<Play, 'metrics'>) => boolean): Promise<Play> {
+async function play(script: Script, own: Partial<RunSettings>, over: (play: Pick<Play, 'discards' | 'trained'>) => boolean): Promise<Play> {
   const log = new MemoryLog({ partitions: { tasks: 1, rollouts: 2 } });
   const metrics = createMetrics('trainer');
   await answerTasks(log, script);
   const stop = new AbortController();
+  const figures: Readonly<Record<string, number>>[] = [];
   const running = runTrainer(
     {
       runId: 'run-a',
@@ -116,15 +121,18 @@ async function play(script: Script, own: Partial<RunSettings>, over: (play: Omit
       clock: systemClock,
       logger: silentLogger,
       metrics,
-      report: () => undefined,
+      report: (status) => {
+        if ('staleness_mean' in status.figures) figures.push(status.figures);
+      },
     },
     stop.signal,
   );
   const soFar = async () => {
     const entries = (await entriesOf(log)).map(({ entry }) => entry);
     const discards = entries.flatMap((entry) => (entry.type === 'TrajectoryDiscarded' ? [entry.event] : []));
-    const rows = entries.flatMap((entry) => (entry.type === 'StepCompleted' ? entry.event.trajectories : []));
-    return { discards, trained: new Set(rows.map((row) => `${row.trajectory_id.slice(6)}/${row.attempt}`)) };
+    const steps = entries.flatMap((entry) => (entry.type === 'StepCompleted' ? [entry.event] : []));
+    const rows = steps.flatMap(({ trajectories }) => trajectories);
+    return { discards, steps, trained: new Set(rows.map((row) => `${row.trajectory_id.slice(6)}/${row.attempt}`)) };
   };
   await vi.waitFor(
     async () => {
@@ -142,7 +150,7 @@ async function play(script: Script, own: Partial<RunSettings>, over: (play: Omit
       verifier.policy(read.value.event, createHash('sha256').update(read.value.event.weights).digest('hex'));
   }
   expect(verifier.report().problems).toEqual([]);
-  return { ...(await soFar()), metrics: await metrics.text() };
+  return { ...(await soFar()), figures, metrics: await metrics.text() };
 }
 
 interface Attempt {
@@ -255,4 +263,36 @@ it('discards what is too stale, with how stale it was', async () => {
     expectAccount(discard, Number(discard.trajectory_id.at(-1)) % 2);
   }
   expect(played.metrics).toContain(`turnstream_trainer_discards_total{reason="stale",role="trainer"} ${played.discards.length}`);
+});
+
+it('says one staleness in the ledger, the metrics and the terminal', async () => {
+  // the versions behind the turns differ, and so do their tokens: a mean over tokens is another one
+  const script: Script = (request) => {
+    const { group_id: key, trajectory_id: trajectory, attempt, sample, admitted_version: admitted } = request;
+    const place = (sequence: number) => ({ trajectory, attempt, sequence });
+    const tokens = 10 * (1 + sample);
+    const spans = { policy_spans: [{ version: Math.max(0, admitted - sample), tokens }], completion_tokens: tokens };
+    return [
+      { type: 'TrajectoryStarted', key, event: started(place(0)) },
+      { type: 'TurnRecorded', key, event: turn(place(1), 0, spans) },
+      { type: 'TrajectoryFinished', key, event: finished(place(2), sample % 2, { completion_tokens: tokens }) },
+    ];
+  };
+  const { steps, figures, metrics } = await play(script, { maxStaleness: 1_000_000 }, ({ trained }) => trained.size >= 18);
+  for (const { trajectories, metrics: said } of steps) {
+    const mean = (of: (one: (typeof trajectories)[number]) => number): number =>
+      trajectories.reduce((sum, one) => sum + of(one), 0) / trajectories.length;
+    expect(said.staleness_mean).toBe(mean((one) => one.staleness_total));
+    expect(said.staleness_in_flight_mean + said.staleness_in_queue_mean).toBeCloseTo(said.staleness_mean, 12);
+    expect(said.staleness_max).toBe(Math.max(...trajectories.map((one) => one.staleness_total)));
+    const tokens = trajectories.reduce((sum, one) => sum + one.tokens, 0);
+    expect(said.staleness_token_mean).toBeCloseTo(mean((one) => one.staleness_token_mean * one.tokens * trajectories.length) / tokens, 12);
+  }
+  const last = steps.at(-1)!.metrics;
+  expect(last.staleness_token_mean).not.toBe(last.staleness_mean);
+  for (const name of ['mean', 'p95', 'max', 'in_flight_mean', 'in_queue_mean', 'token_mean', 'token_p95', 'token_max'] as const) {
+    expect(metrics).toContain(`turnstream_trainer_staleness{statistic="${name}",role="trainer"} ${last[`staleness_${name}`]}\n`);
+  }
+  const { staleness_mean, staleness_max, staleness_in_flight_mean, staleness_in_queue_mean } = last;
+  expect(figures.at(-1)).toMatchObject({ staleness_mean, staleness_max, staleness_in_flight_mean, staleness_in_queue_mean });
 });

@@ -3,7 +3,8 @@ import type { EventByType, StepMetrics, TrajectoryRequested } from '../../schema
 import type { UpdateMetrics } from '../../streams/core/learning.ts';
 import { trajectoryId } from '../../streams/core/ids.ts';
 import { deriveSeed } from '../../streams/core/random.ts';
-import { stalenessOf, summariseAges, type Staleness, type TokenAges } from '../../streams/staleness/staleness.ts';
+import { batchStaleness, namedStaleness } from '../../streams/staleness/batch-staleness.ts';
+import { stalenessOf, type Staleness, type TokenAges } from '../../streams/staleness/staleness.ts';
 import { spansOf, type Attempt } from '../../streams/trajectory/attempt.ts';
 import type { AccountedTrajectory } from '../../streams/batch/batch.ts';
 import type { Discard } from '../../streams/batch/discards.ts';
@@ -83,7 +84,7 @@ function mean(values: readonly number[]): number {
 /** Metrics of a step: of its batch, its token ages and its update. */
 export function stepMetrics(batch: readonly AccountedTrajectory[], ages: TokenAges, update: UpdateMetrics): StepMetrics {
   const of = (read: (trajectory: AccountedTrajectory) => number): number => mean(batch.map(read));
-  const staleness = summariseAges(ages);
+  const staleness = namedStaleness(batchStaleness(batch, ages));
   return {
     reward_mean: of(({ reward }) => reward),
     f1_mean: of(({ ending }) => ending.f1),
@@ -95,8 +96,11 @@ export function stepMetrics(batch: readonly AccountedTrajectory[], ages: TokenAg
     staleness_mean: staleness.mean,
     staleness_p95: staleness.p95,
     staleness_max: staleness.max,
-    staleness_in_flight_mean: of((trajectory) => trajectory.staleness.inFlight),
-    staleness_in_queue_mean: of((trajectory) => trajectory.staleness.inQueue),
+    staleness_in_flight_mean: staleness.in_flight_mean,
+    staleness_in_queue_mean: staleness.in_queue_mean,
+    staleness_token_mean: staleness.token_mean,
+    staleness_token_p95: staleness.token_p95,
+    staleness_token_max: staleness.token_max,
   };
 }
 

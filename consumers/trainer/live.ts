@@ -11,7 +11,7 @@ import type { RolloutFeed } from './rollout-feed.ts';
 import type { RunSettings } from './settings.ts';
 import { placeWorkers } from './task-start.ts';
 import type { TrainerDeps, TrainerEnd } from './deps.ts';
-import { summariseAges } from '../../streams/staleness/staleness.ts';
+import { batchStaleness, namedStaleness } from '../../streams/staleness/batch-staleness.ts';
 import { messageOf } from '../../streams/core/errors.ts';
 import type { GroupOffsets, TransactionalWriter } from '../../streams/core/ports.ts';
 import { noteEnd } from './run-end.ts';
@@ -189,9 +189,9 @@ async function finishRun(life: Life): Promise<TrainerEnd> {
 
 function reportStep(life: Life, trained: TrainedBatch, commitMs: number): void {
   const { metrics: figures } = trained.update;
-  const rewards = trained.batch.trajectories.map(({ reward }) => reward);
-  const mean = rewards.reduce((sum, reward) => sum + reward, 0) / Math.max(1, rewards.length);
-  const staleness = summariseAges(trained.batch.ages);
+  const { trajectories, ages } = trained.batch;
+  const staleness = namedStaleness(batchStaleness(trajectories, ages));
+  const mean = trajectories.reduce((sum, { reward }) => sum + reward, 0) / Math.max(1, trajectories.length);
   life.metrics.set('trainer_reward_mean', {}, mean);
   for (const [statistic, value] of Object.entries(staleness)) life.metrics.set('trainer_staleness', { statistic }, value);
   life.logger.debug(
@@ -206,7 +206,9 @@ function reportStep(life: Life, trained: TrainedBatch, commitMs: number): void {
       steps: life.used.steps,
       reward_mean: mean,
       staleness_mean: staleness.mean,
-      staleness_max: Math.max(0, ...trained.batch.trajectories.map(({ staleness }) => staleness.worst)),
+      staleness_max: staleness.max,
+      staleness_in_flight_mean: staleness.in_flight_mean,
+      staleness_in_queue_mean: staleness.in_queue_mean,
       train_ms: trained.update.trainMs,
       wait_ms: trained.batch.waitMs,
       commit_ms: commitMs,

@@ -2,6 +2,7 @@
 // step was made: how long it waited and trained, and how long its trajectories were in the queue.
 import type { StepCompleted, StepMetrics } from '../../schemas/generated/events.ts';
 import type { UpdateMetrics } from '../../streams/core/learning.ts';
+import { saidLike } from '../../streams/ledger/step-metrics.ts';
 import type { PreparedBatch } from './committer.ts';
 import { stepMetrics, trainedFields } from './entries.ts';
 
@@ -64,6 +65,7 @@ export function compareBatch(event: StepCompleted, batch: PreparedBatch, why = '
     order: batch.trajectories.map(({ trajectoryId }) => trajectoryId).join(' '),
     batch_sha256: batch.sha256,
   };
+  const metrics = stepMetrics(batch.trajectories, batch.ages, updateOf(event.metrics));
   const recorded = { ...event, order: event.trajectories.map(({ trajectory_id: id }) => id).join(' ') };
   return together([
     ...event.trajectories.map((one) => {
@@ -71,7 +73,7 @@ export function compareBatch(event: StepCompleted, batch: PreparedBatch, why = '
       if (found === undefined) return absent(one.trajectory_id, why);
       return compareValues({ ...one }, { ...trainedFields(found, batch.beganMs) }, one.trajectory_id);
     }),
-    compareValues({ ...event.metrics }, { ...stepMetrics(batch.trajectories, batch.ages, updateOf(event.metrics)) }),
+    compareValues({ ...event.metrics }, { ...saidLike(event.metrics, metrics) }),
     compareValues(recorded, totals),
   ]);
 }

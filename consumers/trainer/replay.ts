@@ -6,7 +6,7 @@
 // memory does not grow with the run.
 import type { Resume } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
-import { summariseAges } from '../../streams/staleness/staleness.ts';
+import { batchStaleness, type BatchStaleness } from '../../streams/staleness/batch-staleness.ts';
 import { prepareBatch } from './batches.ts';
 import type { WeightsStore } from './checkpoints.ts';
 import { compareBatch, type Difference } from './replay-compare.ts';
@@ -35,7 +35,7 @@ export interface StepReplay {
   readonly groups: number;
   readonly trajectories: number;
   readonly tokens: number;
-  readonly staleness: { readonly mean: number; readonly p95: number; readonly max: number };
+  readonly staleness: Pick<BatchStaleness, 'mean' | 'p95' | 'max'>;
   readonly batchSha256: string;
   /** Where the log was read from. */
   readonly from: 'resume' | 'start';
@@ -158,7 +158,7 @@ async function replayStep(step: LedgerStep, { rebuilt, from, before, why }: Foun
     groups: groups.length,
     trajectories: batch.trajectories.length,
     tokens: batch.trajectories.reduce((sum, { attempt }) => sum + attempt.tokens, 0),
-    staleness: summariseAges(batch.ages),
+    staleness: batchStaleness(batch.trajectories, batch.ages),
     batchSha256: batch.sha256,
     from,
     compared: comparison.compared + (update?.compared ?? 0),

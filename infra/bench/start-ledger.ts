@@ -114,7 +114,14 @@ const admissionOf = (ids: readonly string[], step: number, samples: number): Unc
 const METRICS: StepCompleted['metrics'] = {
   ...{ reward_mean: 0.5, f1_mean: 0.5, em_mean: 0.5, format_mean: 1, turns_mean: 40, tool_calls_mean: 40, loss: 0.1, approx_kl: 0.01 },
   ...{ behave_kl: 0.01, clip_fraction: 0.1, capped_fraction: 0, ess: 0.9, entropy: 1, grad_norm: 1, staleness_mean: 1, staleness_p95: 2 },
-  ...{ staleness_max: 3, staleness_in_flight_mean: 1, staleness_in_queue_mean: 1 },
+  ...{
+    staleness_max: 3,
+    staleness_in_flight_mean: 1,
+    staleness_in_queue_mean: 1,
+    staleness_token_mean: 1,
+    staleness_token_p95: 2,
+    staleness_token_max: 3,
+  },
 };
 
 function stepOf(

@@ -39,7 +39,11 @@ export const metricTable = {
   trainer_update_seconds: { kind: 'histogram', labels: [], help: 'Duration of an update of the policy.' },
   trainer_open_groups: { kind: 'gauge', labels: ['state'], help: 'Groups running and ready.' },
   trainer_reward_mean: { kind: 'gauge', labels: [], help: 'Mean reward of the last batch.' },
-  trainer_staleness: { kind: 'gauge', labels: ['statistic'], help: 'Staleness of the last batch.' },
+  trainer_staleness: {
+    kind: 'gauge',
+    labels: ['statistic'],
+    help: 'Staleness of the last batch in versions, named as the columns of `steps`: mean, p95 and max over its trajectories, mean being in_flight_mean + in_queue_mean; token_mean, token_p95 and token_max over its tokens.',
+  },
   sink_rows_total: { kind: 'counter', labels: ['table'], help: 'Rows inserted.' },
   sink_inserts_total: { kind: 'counter', labels: ['table'], help: 'Inserts made.' },
   sink_insert_seconds: { kind: 'histogram', labels: ['table'], help: 'Duration of inserts.' },

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import type { RunStarted, StepCompleted, TrajectoryDiscarded } from '../../schemas/generated/events.ts';
 import { groupIdOf } from '../core/ids.ts';
 import type { LedgerEntry } from './chain.ts';
+import { metricsOf } from './step-metrics.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -106,10 +107,10 @@ export function createOutliner(): Outliner {
   }
 
   function valuesOf(step: StepCompleted): readonly StepValue[] {
-    const { trajectories, metrics, ...rest } = step;
+    const { trajectories, metrics: _, ...rest } = step;
     return [
       ...trajectories.flatMap((one) => ofTrajectory(placeOf(one.trajectory_id), { ...one })),
-      ...named({ ...metrics }, () => 'metrics'),
+      ...named({ ...metricsOf(step) }, () => 'metrics'),
       ...named({ ...rest }, (name) => fieldOfStep[name] ?? 'totals'),
     ];
   }

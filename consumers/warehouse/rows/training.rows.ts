@@ -10,6 +10,7 @@ import type {
   TrajectoryExpired,
 } from '../../../schemas/generated/events.ts';
 import type { Cell, Row } from '../../../streams/core/ports.ts';
+import { metricsOf } from '../../../streams/ledger/step-metrics.ts';
 import { float, type Origin } from './cells.ts';
 
 interface LedgerEntry {
@@ -127,7 +128,7 @@ export const stepRow = (event: StepCompleted, origin: Origin): Row => ({
   groups: event.groups,
   trajectories: event.trajectories.length,
   tokens: event.tokens,
-  ...metricCells(event.metrics),
+  ...metricCells(metricsOf(event)),
   unknown_tokens: event.unknown_tokens,
   wait_ms: float(event.wait_ms),
   train_ms: float(event.train_ms),

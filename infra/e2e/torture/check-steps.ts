@@ -85,7 +85,8 @@ function checkMeans(event: Step['event'], rows: readonly Read[]): readonly strin
   const ages = new Map<number, number>();
   for (const { winner } of rows)
     for (const [age, tokens] of agesOf(winner, event.version_before)) ages.set(age, (ages.get(age) ?? 0) + tokens);
-  const staleness = summarise(ages);
+  const tokens = summarise(ages);
+  const totals = accounts.map((account) => account.staleness_total);
   return [
     ...compare(
       { tokens: event.tokens, unknown_tokens: event.unknown_tokens },
@@ -103,11 +104,14 @@ function checkMeans(event: Step['event'], rows: readonly Read[]): readonly strin
         format_mean: mean(ends.map(({ formatOk }) => (formatOk ? 1 : 0))),
         turns_mean: mean(ends.map(({ turns }) => turns)),
         tool_calls_mean: mean(ends.map(({ toolCalls }) => toolCalls)),
-        staleness_mean: staleness.mean,
-        staleness_p95: staleness.p95,
-        staleness_max: staleness.max,
+        staleness_mean: mean(totals),
+        staleness_p95: [...totals].sort((a, b) => a - b)[Math.ceil(0.95 * totals.length) - 1] ?? 0,
+        staleness_max: Math.max(0, ...totals),
         staleness_in_flight_mean: mean(accounts.map((account) => account.staleness_in_flight)),
         staleness_in_queue_mean: mean(accounts.map((account) => account.staleness_in_queue)),
+        staleness_token_mean: tokens.mean,
+        staleness_token_p95: tokens.p95,
+        staleness_token_max: tokens.max,
       },
     ),
   ];

@@ -1,0 +1,48 @@
+// The staleness of a batch, once for the ledger, the metrics, the terminal and replays. A figure with `token` in its name
+// is over the tokens of known version; every other one is over the trajectories, each of which counts once with its total.
+// So mean = inFlightMean + inQueueMean, as total = in_flight + in_queue holds for each trajectory.
+import { summariseAges, type Staleness, type TokenAges } from './staleness.ts';
+
+export interface BatchStaleness {
+  readonly mean: number;
+  /** Nearest rank. */
+  readonly p95: number;
+  readonly max: number;
+  readonly inFlightMean: number;
+  readonly inQueueMean: number;
+  readonly tokenMean: number;
+  /** Nearest rank. */
+  readonly tokenP95: number;
+  readonly tokenMax: number;
+}
+
+type Account = Pick<Staleness, 'total' | 'inFlight' | 'inQueue'>;
+
+/** `ages` are those of all tokens of the trajectories. Zeros where there is nothing. */
+export function batchStaleness(trajectories: readonly { readonly staleness: Account }[], ages: TokenAges): BatchStaleness {
+  const totals = new Map<number, number>();
+  for (const { total } of trajectories.map(({ staleness }) => staleness)) totals.set(total, (totals.get(total) ?? 0) + 1);
+  const meanOf = (read: (account: Account) => number): number =>
+    trajectories.length === 0 ? 0 : trajectories.reduce((sum, { staleness }) => sum + read(staleness), 0) / trajectories.length;
+  const tokens = summariseAges(ages);
+  return {
+    ...summariseAges(totals),
+    inFlightMean: meanOf(({ inFlight }) => inFlight),
+    inQueueMean: meanOf(({ inQueue }) => inQueue),
+    tokenMean: tokens.mean,
+    tokenP95: tokens.p95,
+    tokenMax: tokens.max,
+  };
+}
+
+/** Its figures by the names that columns, metrics and events give them, less the `staleness_` before each. */
+export const namedStaleness = (staleness: BatchStaleness) => ({
+  mean: staleness.mean,
+  p95: staleness.p95,
+  max: staleness.max,
+  in_flight_mean: staleness.inFlightMean,
+  in_queue_mean: staleness.inQueueMean,
+  token_mean: staleness.tokenMean,
+  token_p95: staleness.tokenP95,
+  token_max: staleness.tokenMax,
+});
