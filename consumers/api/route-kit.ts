@@ -4,23 +4,32 @@ import { Type } from 'typebox';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { Store } from '../../streams/core/ports.ts';
 import { readRows, type Page } from './list.ts';
+import { purposes } from './values.ts';
 
 /** A route plugin over the store: takes its one dependency as an option and decorates nothing. */
 export type StoreRoutes = FastifyPluginAsyncTypebox<{ readonly store: Store }>;
 
 export const runParams = Type.Object({ run: Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,62}$', description: 'Slug of the run.' }) });
+
+const purposeQuery = (otherwise: string) =>
+  Type.Optional(Type.Enum([...purposes], { description: `Only attempts of this purpose; ${otherwise} when left out.` }));
+/** Parameter `purpose` of a report on answers. */
+export const allButEvaluations = purposeQuery('all but evaluations');
+/** Parameter `purpose` of a report on whatever ran. */
+export const allPurposes = purposeQuery('all');
+
 export const idText = Type.String({ minLength: 1, maxLength: 400 });
 export const slugText = Type.String({ minLength: 1, maxLength: 200 });
+
+/** A run is what has events in one of these. */
+const tablesOfRuns = ['run_events', 'tasks', 'trajectory_starts', 'turns', 'trajectories', 'evaluation_events'] as const;
 
 /** Throws NOT_FOUND when no table of the store knows the run. */
 export async function assertRun(store: Store, run: string): Promise<void> {
   const known = await readRows<{ known: number }>(
     store,
     `select 1 as known from (
-      select run_id from run_events where run_id = {run:String} limit 1
-      union all select run_id from tasks where run_id = {run:String} limit 1
-      union all select run_id from trajectories where run_id = {run:String} limit 1
-      union all select run_id from evaluation_events where run_id = {run:String} limit 1
+      ${tablesOfRuns.map((table) => `select run_id from ${table} where run_id = {run:String} limit 1`).join('\n      union all ')}
     ) limit 1`,
     { run },
   );

@@ -43,13 +43,18 @@ export const charts: readonly Chart[] = [
   },
   {
     name: 'staleness',
-    title: 'Staleness, versions',
-    lines: [line('staleness_mean', 'mean'), line('staleness_p95', 'p95'), line('staleness_max', 'worst')],
+    title: 'Staleness of a trajectory, versions',
+    lines: [line('staleness_mean', 'mean'), line('staleness_p95', 'p95'), line('staleness_max', 'most')],
   },
   {
     name: 'staleness-by-cause',
     title: 'Staleness by cause, versions',
     lines: [line('staleness_in_flight_mean', 'in flight'), line('staleness_in_queue_mean', 'in queue')],
+  },
+  {
+    name: 'staleness-of-tokens',
+    title: 'Staleness of a token, versions',
+    lines: [line('staleness_token_mean', 'mean'), line('staleness_token_p95', 'p95'), line('staleness_token_max', 'most')],
   },
   { name: 'entropy', title: 'Entropy', lines: [line('entropy', 'entropy')] },
   { name: 'kl', title: 'KL divergence', lines: [line('approx_kl', 'approx.'), line('behave_kl', 'behaviour')] },

@@ -21,7 +21,10 @@ export async function readCurves(store: Store, run: string): Promise<readonly Cu
     { params: { run } },
   );
   if (span === undefined || span.steps === 0) {
-    throw new PlatformError('NOT_FOUND', `plotting run ${run}: the tables have no step of it; \`turnstream status\` lists the runs`);
+    throw new PlatformError(
+      'NOT_FOUND',
+      `plotting run ${run}: the tables have no step of it and no finished attempt that counts; \`turnstream status\` lists the runs`,
+    );
   }
   const points: CurvePoint[] = [];
   for (let from = span.first; from <= span.last; from += RANGE) points.push(...(await readRange(store, run, from)));

@@ -21,8 +21,15 @@ interface Scale {
   at(value: number): number;
 }
 
+/** A run, and what its points are when they are not steps. */
+export interface Drawn {
+  readonly run: string;
+  readonly unit: string;
+}
+
 /** A chart of a run; one without points says so. */
-export function renderChart(chart: Chart, run: string, points: readonly CurvePoint[]): string {
+export function renderChart(chart: Chart, drawn: string | Drawn, points: readonly CurvePoint[]): string {
+  const { run, unit } = typeof drawn === 'string' ? { run: drawn, unit: 'step' } : drawn;
   const named = [...chart.lines.map(({ series }) => series), ...(chart.band ?? [])];
   const shown = thinned(
     points.filter(({ values }) => named.some((name) => values[name] !== undefined)),
@@ -41,7 +48,7 @@ export function renderChart(chart: Chart, run: string, points: readonly CurvePoi
     `<rect width="${WIDTH}" height="${HEIGHT}" fill="#ffffff"/>`,
     text({ x: INNER.left, y: 20 }, chart.title, 'font-size="15" font-weight="600"'),
     text({ x: WIDTH - INNER.right, y: 20 }, run, 'text-anchor="end" fill="#57606a"'),
-    ...(shown.length === 0 ? [text({ x: WIDTH / 2, y: HEIGHT / 2 }, 'nothing recorded', 'text-anchor="middle"')] : [axes(x, y)]),
+    ...(shown.length === 0 ? [text({ x: WIDTH / 2, y: HEIGHT / 2 }, 'nothing recorded', 'text-anchor="middle"')] : [axes(x, y, unit)]),
     ...(chart.band === undefined ? [] : [band(placesOf(chart.band[0]), placesOf(chart.band[1]))]),
     ...chart.lines.map(({ series }, at) => path(placesOf(series), colourOf(at))),
     legend(chart),
@@ -83,7 +90,7 @@ export function ticksOf(low: number, high: number, count = TICKS): readonly numb
   return Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => Number(((first + at) * step).toPrecision(12)));
 }
 
-function axes(x: Scale, y: Scale): string {
+function axes(x: Scale, y: Scale, unit: string): string {
   const [bottom, right] = [HEIGHT - INNER.bottom, WIDTH - INNER.right];
   const horizontal = ticksOf(y.low, y.high).map((value) => {
     const at = fixed(y.at(value));
@@ -93,7 +100,7 @@ function axes(x: Scale, y: Scale): string {
   const vertical = ticksOf(x.low, x.high, 8)
     .filter(Number.isInteger)
     .map((value) => text({ x: x.at(value), y: bottom + 18 }, labelOf(value), 'text-anchor="middle"'));
-  const name = text({ x: (INNER.left + right) / 2, y: HEIGHT - 8 }, 'step', 'text-anchor="middle" fill="#57606a"');
+  const name = text({ x: (INNER.left + right) / 2, y: HEIGHT - 8 }, unit, 'text-anchor="middle" fill="#57606a"');
   return [...horizontal, ...vertical, name].join('\n');
 }
 

@@ -2,10 +2,12 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { charts } from '../../consumers/curves/charts.ts';
-import { readCurves, type CurvePoint } from '../../consumers/curves/curves.ts';
+import { readCurves } from '../../consumers/curves/curves.ts';
 import { eventFile, eventFileName } from '../../consumers/curves/event-file.ts';
+import { readRecordedCurves, type Curves } from '../../consumers/curves/recorded-curves.ts';
 import { escapeXml, renderChart } from '../../consumers/curves/svg.ts';
-import type { Logger } from '../../streams/core/ports.ts';
+import { isPlatformError } from '../../streams/core/errors.ts';
+import type { Logger, Store } from '../../streams/core/ports.ts';
 import type { Config } from '../config/descriptors.ts';
 import { replaceFile } from '../lifecycle/replace-file.ts';
 import { withStore } from './with-store.ts';
@@ -23,7 +25,9 @@ export interface PlotOptions {
 }
 
 export interface PlotReport {
+  /** Points: steps, or what `unit` says. */
   readonly steps: number;
+  readonly unit: string;
   /** Paths, in the order in which they were written. */
   readonly files: readonly string[];
 }
@@ -36,7 +40,8 @@ function tagOf(series: string): string {
 
 /** Writes a chart a file with a page that shows them all, and an event file in a directory named like the run. */
 export async function plotRun({ config, logger, run, out, format }: PlotOptions): Promise<PlotReport> {
-  const points = await withStore({ config, logger, purpose: 'plot' }, (store) => readCurves(store, run));
+  const curves = await withStore({ config, logger, purpose: 'plot' }, (store) => curvesOf(store, run));
+  const { points, unit } = curves;
   const files: string[] = [];
   const write = async (folder: string, name: string, content: string | Buffer): Promise<void> => {
     await mkdir(folder, { recursive: true });
@@ -45,15 +50,29 @@ export async function plotRun({ config, logger, run, out, format }: PlotOptions)
     files.push(file);
   };
   if (format !== 'tensorboard') {
-    for (const chart of charts) await write(out, `${chart.name}.svg`, renderChart(chart, run, points));
-    await write(out, 'index.html', pageOf(run, points));
+    for (const chart of charts) await write(out, `${chart.name}.svg`, renderChart(chart, { run, unit }, points));
+    await write(out, 'index.html', pageOf(run, curves));
   }
   if (format !== 'svg') await write(join(out, 'tensorboard', run), eventFileName(points, run), eventFile(points, tagOf));
-  return { steps: points.length, files };
+  return { steps: points.length, unit, files };
 }
 
-function pageOf(run: string, points: readonly CurvePoint[]): string {
+/** Of a run without steps, what was recorded of it. */
+async function curvesOf(store: Store, run: string): Promise<Curves> {
+  try {
+    return { unit: 'step', points: await readCurves(store, run) };
+  } catch (error) {
+    if (!isPlatformError(error, 'NOT_FOUND')) throw error;
+    const recorded = await readRecordedCurves(store, run);
+    if (recorded.points.length === 0) throw error;
+    return recorded;
+  }
+}
+
+export const countOf = (count: number, unit: string): string => (unit === 'step' ? `${count} steps` : `${count} points, each a ${unit}`);
+
+function pageOf(run: string, { points, unit }: Curves): string {
   const images = charts.map(({ name, title }) => `<img src="${name}.svg" alt="${escapeXml(title)}">`);
   const name = escapeXml(run);
-  return `<!doctype html>\n<meta charset="utf-8">\n<title>${name}</title>\n<h1>${name}</h1>\n<p>${points.length} steps</p>\n${images.join('\n')}\n`;
+  return `<!doctype html>\n<meta charset="utf-8">\n<title>${name}</title>\n<h1>${name}</h1>\n<p>${countOf(points.length, unit)}</p>\n${images.join('\n')}\n`;
 }

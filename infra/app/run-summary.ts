@@ -21,6 +21,18 @@ export interface RunLine {
   readonly algorithm: string;
   readonly steps: number;
   readonly reward_last: number | null;
+  /** Finished attempts, whatever they were for. */
+  readonly attempts: number;
+}
+
+/** Finished attempts of one purpose. */
+export interface Rollouts {
+  readonly attempts: number;
+  /** Those that are an answer: neither cancelled nor failed. The means are over them. */
+  readonly counted: number;
+  readonly reward_mean: number | null;
+  readonly turns_mean: number | null;
+  readonly tokens_mean: number | null;
 }
 
 export interface RunSummary {
@@ -35,13 +47,10 @@ export interface RunSummary {
   /** Mean reward of the first and of the last 20 steps. */
   readonly reward_first_20: number | null;
   readonly reward_last_20: number | null;
-  readonly staleness: {
-    readonly mean: number | null;
-    readonly max: number | null;
-    readonly in_flight_mean: number | null;
-    readonly in_queue_mean: number | null;
-    readonly limit: number;
-  };
+  /** Of the trajectories that were trained on, each of which counts once: mean = in_flight_mean + in_queue_mean. */
+  readonly staleness: StalenessRow & { readonly limit: number };
+  /** By purpose. */
+  readonly rollouts: Readonly<Record<string, Rollouts>>;
   /** Trajectories that were never trained on, by reason. */
   readonly discarded: Readonly<Record<string, number>>;
   /** Attempts given up, by reason. */
@@ -70,6 +79,18 @@ const STARTED = `
       - if(finished = 1, toFloat64(toUnixTimestamp64Milli(maxIf(at, event = 'finished'))), 0)) / 1000 AS seconds
   FROM run_events WHERE run_id = {run:String} HAVING countIf(event = 'started') > 0`;
 
+type RolloutsRow = Rollouts & { readonly purpose: string };
+
+const ROLLOUTS = `
+  WITH status IN ('answered', 'max_turns', 'max_tokens', 'timeout') AS counts
+  SELECT purpose, toUInt32(count()) AS attempts, toUInt32(countIf(counts)) AS counted, avgOrNullIf(reward, counts) AS reward_mean,
+    avgOrNullIf(turns, counts) AS turns_mean, avgOrNullIf(completion_tokens, counts) AS tokens_mean
+  FROM (SELECT * FROM trajectories WHERE run_id = {run:String} ORDER BY trajectory_id, attempt LIMIT 1 BY trajectory_id, attempt)
+  GROUP BY purpose ORDER BY purpose`;
+
+const RECORDED = `
+  SELECT toFloat64(dateDiff('millisecond', started_at, last_at)) / 1000 AS seconds FROM runs WHERE run_id = {run:String} AND NOT is_trained`;
+
 interface StepsRow {
   readonly steps: number;
   readonly version: number;
@@ -77,10 +98,6 @@ interface StepsRow {
   readonly tokens: number;
   readonly first20: number | null;
   readonly last20: number | null;
-  readonly mean: number | null;
-  readonly max: number | null;
-  readonly in_flight_mean: number | null;
-  readonly in_queue_mean: number | null;
 }
 
 const STEPS = `
@@ -89,13 +106,34 @@ const STEPS = `
     toUInt32(count()) AS steps, max(version_after) AS version,
     toFloat64(sum(trajectories)) AS trajectories, toFloat64(sum(tokens)) AS tokens,
     avgOrNullIf(reward_mean, step <= 20) AS first20,
-    avgOrNullIf(reward_mean, step > newest - 20) AS last20,
-    avgOrNull(staleness_mean) AS mean, maxOrNull(staleness_max) AS max,
-    avgOrNull(staleness_in_flight_mean) AS in_flight_mean, avgOrNull(staleness_in_queue_mean) AS in_queue_mean
-  FROM steps WHERE run_id = {run:String}`;
+    avgOrNullIf(reward_mean, step > newest - 20) AS last20
+  FROM steps
+  WHERE run_id = {run:String} AND (_partition, _offset) NOT IN (SELECT _partition, _offset FROM repeated_steps WHERE run_id = {run:String})`;
 
-const DISCARDED = `SELECT reason, toUInt32(count()) AS trajectories FROM discarded_trajectories WHERE run_id = {run:String} GROUP BY reason ORDER BY reason`;
-const EXPIRED = `SELECT reason, toUInt32(count()) AS trajectories FROM expired_attempts WHERE run_id = {run:String} GROUP BY reason ORDER BY reason`;
+interface StalenessRow {
+  readonly mean: number | null;
+  readonly max: number | null;
+  readonly in_flight_mean: number | null;
+  readonly in_queue_mean: number | null;
+  /** Age of the oldest token, which is what the limit bounds. */
+  readonly worst: number | null;
+  /** Over tokens. */
+  readonly token_mean: number | null;
+}
+
+const STALENESS = `
+  SELECT
+    avgOrNull(staleness_total) AS mean, maxOrNull(staleness_total) AS max,
+    avgOrNull(staleness_in_flight) AS in_flight_mean, avgOrNull(staleness_in_queue) AS in_queue_mean,
+    maxOrNull(staleness_worst) AS worst,
+    sum(staleness_token_mean * greatest(tokens - unknown_tokens, 0)) / nullIf(sum(greatest(tokens - unknown_tokens, 0)), 0) AS token_mean
+  FROM outcomes WHERE run_id = {run:String} AND is_kept`;
+
+const DISCARDED = `
+  SELECT reason, toUInt32(count()) AS trajectories FROM outcomes WHERE run_id = {run:String} AND NOT is_kept GROUP BY reason ORDER BY reason`;
+const EXPIRED = `
+  SELECT reason, toUInt32(uniqExact(trajectory_id, attempt)) AS trajectories
+  FROM expired_attempts WHERE run_id = {run:String} GROUP BY reason ORDER BY reason`;
 
 const EVALUATIONS = `
   SELECT policy_version, questions, avg_f1, avg_em, reward_mean FROM evaluation_events
@@ -104,32 +142,40 @@ const EVALUATIONS = `
 /** Throws NOT_FOUND when the tables have nothing of the run. */
 export async function summaryOf(store: Store, run: string): Promise<RunSummary> {
   const params = { run };
-  const [started, steps, discarded, expired, evaluations] = await Promise.all([
+  const [started, recorded, rollouts, steps, aged, discarded, expired, evaluations] = await Promise.all([
     store.query<StartedRow>(STARTED, { params }),
+    store.query<Pick<StartedRow, 'seconds'>>(RECORDED, { params }),
+    store.query<RolloutsRow>(ROLLOUTS, { params }),
     store.query<StepsRow>(STEPS, { params }),
+    store.query<StalenessRow>(STALENESS, { params }),
     store.query<ReasonRow>(DISCARDED, { params }),
     store.query<ReasonRow>(EXPIRED, { params }),
     store.query<EvaluationScores>(EVALUATIONS, { params }),
   ]);
-  const [start] = started;
+  const start = started[0] ?? startOfRecorded(recorded[0]);
   const [step] = steps;
-  if (start === undefined || step === undefined) {
+  const [staleness] = aged;
+  if (start === undefined || step === undefined || staleness === undefined) {
     throw new PlatformError('NOT_FOUND', `reading run ${run}: there is no such run; \`turnstream status\` lists them`);
   }
-  const { mean, max, in_flight_mean, in_queue_mean } = step;
   return {
     run_id: run,
-    state: start.finished === 1 ? 'finished' : 'unfinished',
+    state: started.length === 0 ? 'recorded' : start.finished === 1 ? 'finished' : 'unfinished',
     ...{ seed: start.seed, algorithm: start.algorithm, seconds: start.seconds },
     ...{ steps: step.steps, version: step.version, trajectories: step.trajectories, tokens: step.tokens },
     reward_first_20: step.first20,
     reward_last_20: step.last20,
-    staleness: { mean, max, in_flight_mean, in_queue_mean, limit: start.max_staleness },
+    staleness: { ...staleness, limit: start.max_staleness },
+    rollouts: Object.fromEntries(rollouts.map(({ purpose, ...figures }) => [purpose, figures])),
     discarded: byReason(discarded),
     expired: byReason(expired),
     evaluation: beforeAndAfter(evaluations),
   };
 }
+
+/** A run without a ledger has no settings. */
+const startOfRecorded = (run: Pick<StartedRow, 'seconds'> | undefined): StartedRow | undefined =>
+  run === undefined ? undefined : { seed: 0, algorithm: '', max_staleness: 0, finished: 0, ...run };
 
 interface ReasonRow {
   readonly reason: string;
@@ -147,8 +193,10 @@ function beforeAndAfter(evaluations: readonly EvaluationScores[]): RunSummary['e
 
 const RUNS = `
   SELECT run_id, status AS state, formatDateTime(started_at, '%FT%TZ', 'UTC') AS started_at, toFloat64(seed) AS seed, algorithm,
-    toUInt32(steps) AS steps, if(steps = 0, NULL, reward_mean) AS reward_last
-  FROM runs ORDER BY runs.started_at DESC LIMIT 100`;
+    toUInt32(steps) AS steps, if(steps = 0, NULL, reward_mean) AS reward_last, toUInt32(ended.attempts) AS attempts
+  FROM runs
+  LEFT JOIN (SELECT run_id, uniqExact(trajectory_id, attempt) AS attempts FROM trajectories GROUP BY run_id) AS ended USING (run_id)
+  ORDER BY runs.started_at DESC LIMIT 100`;
 
 /** The newest hundred runs, newest first. */
 export const listRuns = (store: Store): Promise<readonly RunLine[]> => store.query<RunLine>(RUNS);

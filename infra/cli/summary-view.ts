@@ -1,5 +1,5 @@
 // How the result of a run looks in a terminal.
-import type { EvaluationScores, RunLine, RunSummary } from '../app/run-summary.ts';
+import type { EvaluationScores, Rollouts, RunLine, RunSummary } from '../app/run-summary.ts';
 
 const number = (value: number | null, digits: number): string => (value === null ? '–' : value.toFixed(digits));
 
@@ -14,15 +14,39 @@ function scores(name: string, evaluation: EvaluationScores | null): string {
   return `  held-out ${name}   F1 ${f1.toFixed(3)}   EM ${em.toFixed(3)}   (policy ${version}, ${questions} questions)`;
 }
 
+/** Rounded so that the parts still add up to their mean. */
+function stalenessText({ mean, in_flight_mean: inFlight }: RunSummary['staleness']): string {
+  if (mean === null || inFlight === null) return 'mean –';
+  const [whole, part] = [mean, inFlight].map((value) => Math.round(value * 100)) as [number, number];
+  const text = (hundredths: number): string => (hundredths / 100).toFixed(2);
+  return `mean ${text(whole)} (in flight ${text(part)}, in queue ${text(whole - part)})`;
+}
+
+function rolloutsText([purpose, figures]: readonly [string, Rollouts]): string {
+  const { attempts, counted, reward_mean: reward, turns_mean: turns, tokens_mean: tokens } = figures;
+  const means = `reward ${number(reward, 3)}, ${number(turns, 1)} turns and ${number(tokens, 0)} tokens on average`;
+  return `  ${purpose.padEnd(14)}  ${attempts} finished attempts, ${counted} of them count: ${means}`;
+}
+
+/** A run that no trainer of ours made has rollouts alone. */
+const renderRecorded = (run: RunSummary): string =>
+  [
+    `run ${run.run_id}: recorded, not trained here, ${run.seconds.toFixed(0)} s from its first event to its last`,
+    ...Object.entries(run.rollouts).map(rolloutsText),
+    ...Object.entries(run.evaluation).flatMap(([name, evaluation]) => (evaluation === null ? [] : [scores(name.padEnd(6), evaluation)])),
+    '',
+  ].join('\n');
+
 /** Lines that end with a newline. */
 export function renderSummary(run: RunSummary): string {
+  if (run.state === 'recorded') return renderRecorded(run);
   const { staleness } = run;
   return [
     `run ${run.run_id}: ${run.state}, ${run.steps} steps in ${run.seconds.toFixed(0)} s, seed ${run.seed}, ${run.algorithm}`,
     `  reward          ${number(run.reward_first_20, 3)} over the first 20 steps, ${number(run.reward_last_20, 3)} over the last 20`,
     scores('before', run.evaluation.before),
     scores('after ', run.evaluation.after),
-    `  staleness       mean ${number(staleness.mean, 2)} (in flight ${number(staleness.in_flight_mean, 2)}, in queue ${number(staleness.in_queue_mean, 2)}), worst ${number(staleness.max, 0)} of ${staleness.limit} allowed`,
+    `  staleness       ${stalenessText(staleness)}, worst ${number(staleness.worst ?? staleness.max, 0)} of ${staleness.limit} allowed`,
     `  trained on      ${run.trajectories} trajectories, ${run.tokens} tokens`,
     `  discarded       ${counts(run.discarded)}`,
     `  given up        ${counts(run.expired)}`,
@@ -33,8 +57,11 @@ export function renderSummary(run: RunSummary): string {
 /** A table of runs. */
 export function renderRuns(runs: readonly RunLine[]): string {
   if (runs.length === 0) return 'no runs yet\n';
-  const rows = runs.map((run) => [run.run_id, run.state, String(run.steps), number(run.reward_last, 3), String(run.seed), run.started_at]);
-  const table = [['run', 'state', 'steps', 'reward', 'seed', 'started'], ...rows];
+  const rows = runs.map((run) => [
+    ...[run.run_id, run.state, String(run.steps), number(run.reward_last, 3), String(run.attempts)],
+    ...[run.algorithm === '' ? '–' : String(run.seed), run.started_at],
+  ]);
+  const table = [['run', 'state', 'steps', 'reward', 'attempts', 'seed', 'started'], ...rows];
   const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
   return table
     .map(

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AuditResult } from '../../consumers/warehouse/audit.ts';
 import type { RunSummary } from '../app/run-summary.ts';
@@ -20,7 +21,8 @@ const summary: RunSummary = {
     seconds: 200.4,
   },
   ...{ reward_first_20: 0.2, reward_last_20: 0.6 },
-  staleness: { mean: 1.25, max: 4, in_flight_mean: 0.25, in_queue_mean: 1, limit: 4 },
+  staleness: { mean: 1.25, max: 4, in_flight_mean: 0.25, in_queue_mean: 1, worst: 4, token_mean: 1.5, limit: 4 },
+  rollouts: { train: { attempts: 9_700, counted: 9_650, reward_mean: 0.4, turns_mean: 6, tokens_mean: 100 } },
   discarded: { stale: 3, uniform_group: 40 },
   expired: {},
   evaluation: { before: scores, after: { ...scores, policy_version: 150, avg_f1: 0.7 } },
@@ -44,8 +46,25 @@ describe('views', () => {
     expect(empty).toContain('discarded       none');
   });
 
+  it('show parts of the staleness that add up to their mean, however they are rounded', () => {
+    fc.assert(
+      fc.property(fc.nat(4_000), fc.nat(4_000), fc.integer({ min: 1, max: 600 }), (flying, queuing, trajectories) => {
+        const [in_flight_mean, in_queue_mean] = [flying / trajectories, queuing / trajectories];
+        const mean = (flying + queuing) / trajectories;
+        const text = renderSummary({ ...summary, staleness: { ...summary.staleness, mean, in_flight_mean, in_queue_mean } });
+        const shown = /mean ([\d.]+) \(in flight ([\d.]+), in queue ([\d.]+)\)/.exec(text)?.slice(1).map(Number) ?? [];
+        expect(Math.round(100 * (shown[1]! + shown[2]!))).toBe(Math.round(100 * shown[0]!));
+        expect(Math.abs(shown[2]! - in_queue_mean)).toBeLessThan(0.0151);
+      }),
+    );
+    const { staleness } = summary;
+    const empty = renderSummary({ ...summary, staleness: { ...staleness, mean: null, in_flight_mean: null, in_queue_mean: null } });
+    expect(empty).toContain('staleness       mean –, worst 4 of 4 allowed');
+  });
+
   it('show runs in columns', () => {
-    const line = { run_id: 'a-long-name', state: 'finished', started_at: 't', seed: 1, algorithm: 'grpo', steps: 5, reward_last: null };
+    const names = { run_id: 'a-long-name', state: 'finished', started_at: 't', algorithm: 'grpo' };
+    const line = { ...names, seed: 1, steps: 5, reward_last: null, attempts: 12 };
     const [head, row] = renderRuns([line]).split('\n');
     expect(head?.indexOf('state')).toBe(row?.indexOf('finished'));
     expect(renderRuns([])).toBe('no runs yet\n');

@@ -77,6 +77,39 @@ describe('first light', { timeout: 240_000 }, () => {
     for (const role of ['worker-1', 'warehouse', 'api']) expect(text).toContain(`role="${role}"`);
   });
 
+  it('gives one staleness by REST, by SQL, in the metrics and in the terminal', async () => {
+    const { apiUrl } = up.services();
+    const metricOf = (text: string, name: string, label = ''): number =>
+      Number(new RegExp(`^turnstream_trainer_${name}\\{[^}]*${label}[^}]*\\} (.+)$`, 'm').exec(text)?.[1]);
+    const names = ['mean', 'p95', 'max', 'in_flight_mean', 'in_queue_mean', 'token_mean', 'token_p95', 'token_max'] as const;
+    /** Of the step that the metrics are of, which its reward tells; none while that is not in the tables. */
+    const look = async (): Promise<{ readonly metrics: number[]; readonly step: Record<string, number> } | undefined> => {
+      const text = await (await fetch(`${apiUrl}/metrics`)).text();
+      const answer = await fetch(`${apiUrl}/v1/runs/${RUN}/steps?order=desc&limit=20`);
+      const { items } = (await answer.json()) as { items: Record<string, number>[] };
+      const metrics = names.map((name) => metricOf(text, 'staleness', `statistic="${name}"`));
+      const step = items.find((one) => one['reward_mean'] === metricOf(text, 'reward_mean') && one['staleness_mean'] === metrics[0]);
+      return step === undefined ? undefined : { metrics, step };
+    };
+    let found: Awaited<ReturnType<typeof look>>;
+    await expect.poll(async () => (found = await look()) !== undefined, { timeout: 60_000 }).toBe(true);
+    const row = found?.step ?? {};
+    expect(found?.metrics).toEqual(names.map((name) => row[`staleness_${name}`]));
+    const { step = 0, staleness_mean: mean = Number.NaN } = row;
+    const asked = [
+      `SELECT avg(staleness_total) FROM step_trajectories WHERE step = ${step}`,
+      `SELECT staleness_mean FROM curves WHERE step = ${step}`,
+    ];
+    for (const query of [...asked, `SELECT staleness_mean FROM staleness_by_step WHERE step = ${step}`]) {
+      const { out } = await command(home.env, 'sql', '--format', 'TSV', '-q', query);
+      expect(Number(out), query).toBeCloseTo(mean, 9);
+    }
+    expect(Number(row['staleness_in_flight_mean']) + Number(row['staleness_in_queue_mean'])).toBeCloseTo(mean, 9);
+    await expect
+      .poll(() => up.lines.some((line) => line['step'] === step && line['staleness_mean'] === mean), { timeout: 20_000 })
+      .toBe(true);
+  });
+
   it('refuses a second one in the same data directory, and leaves the first alone', async () => {
     const second = await runProgram(home.env, 'up', '--run', 'other');
     expect(second.code).toBe(2);

@@ -48,6 +48,8 @@ export const workerColumns = {
   lost_share: 'number',
   failed: 'whole',
   cancelled: 'whole',
+  running: 'whole',
+  late: 'whole',
   reward_mean: 'number',
   tool_failure_rate: 'number',
   ms_per_turn: 'number',

@@ -1,6 +1,7 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import { selectList, type Columns, type RowOf } from '../columns.ts';
 import { compare, equals, readPage, readRows, type Page, type PageRequest } from '../list.ts';
+import type { Purpose } from '../values.ts';
 import {
   compareColumns,
   costColumns,
@@ -23,9 +24,18 @@ async function report<C extends Columns>(
   return readRows<RowOf<C>>(store, `select ${selectList(columns)} from (${sql})`, params);
 }
 
+/** A run, and the purpose of the attempts that are looked at. */
+export interface RunPart {
+  readonly run: string;
+  readonly purpose: Purpose | undefined;
+}
+
+/** The empty purpose stands for what the statement says. */
+const partOf = ({ run, purpose }: RunPart): Params => ({ run, purpose: purpose ?? '' });
+
 /** Calls before and since a step, by tool and error type (empty: calls that worked); slowest change first. */
-export const readToolChanges = (store: Store, run: string, step: number): Promise<readonly RowOf<typeof toolChangeColumns>[]> =>
-  report(store, { sql: toolChangesSql, columns: toolChangeColumns }, { run, step });
+export const readToolChanges = (store: Store, part: RunPart, step: number): Promise<readonly RowOf<typeof toolChangeColumns>[]> =>
+  report(store, { sql: toolChangesSql, columns: toolChangeColumns }, { ...partOf(part), step });
 
 export interface LengthReport {
   readonly items: readonly RowOf<typeof lengthColumns>[];
@@ -34,20 +44,21 @@ export interface LengthReport {
   readonly at_same_length: number;
 }
 
-export async function readLengths(store: Store, run: string): Promise<LengthReport> {
-  const items = await report(store, { sql: lengthsSql, columns: lengthColumns }, { run });
+export async function readLengths(store: Store, part: RunPart): Promise<LengthReport> {
+  const items = await report(store, { sql: lengthsSql, columns: lengthColumns }, partOf(part));
   const total = (name: 'by_length' | 'at_same_length'): number => items.reduce((sum, item) => sum + (item[name] ?? 0), 0);
   return { items, by_length: total('by_length'), at_same_length: total('at_same_length') };
 }
 
 export const readWallClock = (
   store: Store,
-  run: string,
+  part: RunPart,
   range: { readonly from_step: number; readonly to_step: number },
-): Promise<readonly RowOf<typeof wallClockColumns>[]> => report(store, { sql: wallClockSql, columns: wallClockColumns }, { run, ...range });
+): Promise<readonly RowOf<typeof wallClockColumns>[]> =>
+  report(store, { sql: wallClockSql, columns: wallClockColumns }, { ...partOf(part), ...range });
 
-export const readWorkers = (store: Store, run: string): Promise<readonly RowOf<typeof workerColumns>[]> =>
-  report(store, { sql: workersSql, columns: workerColumns }, { run });
+export const readWorkers = (store: Store, part: RunPart): Promise<readonly RowOf<typeof workerColumns>[]> =>
+  report(store, { sql: workersSql, columns: workerColumns }, partOf(part));
 
 export const readComparison = (store: Store, run: string, other: string): Promise<readonly RowOf<typeof compareColumns>[]> =>
   report(store, { sql: compareSql, columns: compareColumns }, { run, other });
@@ -55,7 +66,7 @@ export const readComparison = (store: Store, run: string, other: string): Promis
 /** Questions that the run tried, by id. */
 export async function listRunQuestions(
   store: Store,
-  run: string,
+  part: RunPart,
   request: PageRequest & {
     readonly outcome?: string | undefined;
     readonly min_tries?: number | undefined;
@@ -63,7 +74,7 @@ export async function listRunQuestions(
   },
 ): Promise<Page<RowOf<typeof runQuestionColumns>>> {
   const where = [
-    { sql: '1', params: { run } },
+    { sql: '1', params: partOf(part) },
     ...equals('outcome', 'String', request.outcome),
     ...compare('tries', { sign: '>=', type: 'Int64' }, request.min_tries),
     ...compare('flips', { sign: '>=', type: 'Int64' }, request.min_flips),
@@ -73,7 +84,7 @@ export async function listRunQuestions(
 }
 
 /** What a point of reward costs, by version, from the first on. */
-export async function listCosts(store: Store, run: string, request: PageRequest): Promise<Page<RowOf<typeof costColumns>>> {
+export async function listCosts(store: Store, part: RunPart, request: PageRequest): Promise<Page<RowOf<typeof costColumns>>> {
   const spec = { from: `(${costSql})`, columns: costColumns, key: { version: 'Int32' }, direction: 'asc' } as const;
-  return readPage(store, spec, { ...request, where: [{ sql: '1', params: { run } }] });
+  return readPage(store, spec, { ...request, where: [{ sql: '1', params: partOf(part) }] });
 }

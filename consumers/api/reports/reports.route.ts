@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { answers, named, schemaOf, type Columns } from '../columns.ts';
 import { listOf, queryOf } from '../list.ts';
-import { assertRun, pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
+import { allButEvaluations, allPurposes, assertRun, pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
 import { compareColumns, costColumns, lengthColumns, runQuestionColumns, wallClockColumns, workerColumns } from './reports.columns.ts';
 import { listCosts, listRunQuestions, readComparison, readLengths, readWallClock, readWorkers } from './reports.reader.ts';
 
@@ -30,11 +30,12 @@ export const rolloutReportRoutes: StoreRoutes = async (app, { store }) => {
         operationId: 'getLengths',
         summary: 'Reward by length, early and late: how much of the change comes with other lengths, how much at the same length',
         params: runParams,
+        querystring: queryOf({ purpose: allButEvaluations }),
         response: answers(lengthReport),
       },
     },
-    async ({ params }) => {
-      const report = await readLengths(store, params.run);
+    async ({ params, query }) => {
+      const report = await readLengths(store, { ...params, purpose: query.purpose });
       if (report.items.length === 0) await assertRun(store, params.run);
       return report;
     },
@@ -48,10 +49,11 @@ export const rolloutReportRoutes: StoreRoutes = async (app, { store }) => {
         operationId: 'listWorkers',
         summary: 'Workers beside each other, the worst first',
         params: runParams,
+        querystring: queryOf({ purpose: allPurposes }),
         response: items('Worker', workerColumns),
       },
     },
-    async ({ params }) => itemsOfRun(params.run, readWorkers(store, params.run)),
+    async ({ params, query }) => itemsOfRun(params.run, readWorkers(store, { ...params, purpose: query.purpose })),
   );
 
   app.get(
@@ -67,11 +69,12 @@ export const rolloutReportRoutes: StoreRoutes = async (app, { store }) => {
           outcome: Type.Optional(Type.Enum(['never', 'always', 'flips'])),
           min_tries: least,
           min_flips: least,
+          purpose: allButEvaluations,
         }),
         response: questions.response,
       },
     },
-    async ({ params, query }) => pageOfRun(store, params.run, listRunQuestions(store, params.run, query)),
+    async ({ params, query }) => pageOfRun(store, params.run, listRunQuestions(store, { ...params, purpose: query.purpose }, query)),
   );
 
   async function itemsOfRun(run: string, reading: Promise<readonly object[]>) {
@@ -91,13 +94,14 @@ export const costReportRoutes: StoreRoutes = async (app, { store }) => {
         operationId: 'getWallClock',
         summary: 'Where the wall clock goes: generation, tools, queue, training',
         params: runParams,
-        querystring: queryOf({ from_step: step(0), to_step: step(MOST_STEPS) }),
+        querystring: queryOf({ from_step: step(0), to_step: step(MOST_STEPS), purpose: allButEvaluations }),
         response: items('WallClockPhase', wallClockColumns),
       },
     },
     async ({ params, query }) => {
       await assertRun(store, params.run);
-      return { items: await readWallClock(store, params.run, query) };
+      const { purpose, ...range } = query;
+      return { items: await readWallClock(store, { ...params, purpose }, range) };
     },
   );
 
@@ -109,11 +113,11 @@ export const costReportRoutes: StoreRoutes = async (app, { store }) => {
         operationId: 'listCosts',
         summary: 'Tokens, tool calls and seconds for a point of reward, by policy version',
         params: runParams,
-        querystring: queryOf(costs.query),
+        querystring: queryOf({ ...costs.query, purpose: allButEvaluations }),
         response: costs.response,
       },
     },
-    async ({ params, query }) => pageOfRun(store, params.run, listCosts(store, params.run, query)),
+    async ({ params, query }) => pageOfRun(store, params.run, listCosts(store, { ...params, purpose: query.purpose }, query)),
   );
 
   app.get(

@@ -1,7 +1,7 @@
 // The statements behind the reports of a run. The guide of the twelve questions shows the same texts (a test compares
 // them), and anybody can run them through SQL: parameters are bound as {name:Type}.
 
-/** Which tool got slower since a step, with which errors, for which arguments. Parameters: run, step. */
+/** Which tool got slower since a step, with which errors, for which arguments. Parameters: run, step, purpose (empty: all). */
 export const toolChangesSql = `SELECT
   tool,
   error_type,
@@ -21,16 +21,20 @@ FROM (
     count() AS calls,
     quantiles(0.5, 0.95)(tool_ms) AS ms,
     argMax(tool_arguments, tool_ms) AS slowest
-  FROM turns
-  WHERE run_id = {run:String} AND tool != '' AND policy_version_max >= 0
+  FROM (
+    SELECT * FROM turns
+    WHERE run_id = {run:String} AND tool != '' AND policy_version_max >= 0 AND ({purpose:String} = '' OR purpose = {purpose:String})
+    ORDER BY trajectory_id, attempt, turn
+    LIMIT 1 BY trajectory_id, attempt, turn
+  )
   GROUP BY tool, error_type, since
 )
 GROUP BY tool, error_type
 ORDER BY slower DESC NULLS LAST, tool, error_type`;
 
-/** How much of the change of the reward comes with the length of trajectories. Parameter: run. */
+/** How much of the change of the reward comes with the length of trajectories. Parameters: run, purpose (empty: all but eval). */
 export const lengthsSql = `WITH
-  (SELECT max(version_first) FROM trajectories WHERE run_id = {run:String} AND purpose = 'train') AS newest,
+  (SELECT max(version_first) FROM trajectories WHERE run_id = {run:String} AND if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String}) AND status IN ('answered', 'max_turns', 'max_tokens', 'timeout')) AS newest,
   intDiv(newest, 4) AS quarter
 SELECT
   turns,
@@ -49,46 +53,60 @@ FROM (
     countIf(version_first >= newest - quarter) AS late,
     sumIf(reward, version_first <= quarter) AS early_sum,
     sumIf(reward, version_first >= newest - quarter) AS late_sum
-  FROM trajectories
-  WHERE run_id = {run:String} AND purpose = 'train'
+  FROM (
+    SELECT * FROM trajectories
+    WHERE run_id = {run:String} AND if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String}) AND version_first >= 0 AND status IN ('answered', 'max_turns', 'max_tokens', 'timeout')
+    ORDER BY trajectory_id, attempt
+    LIMIT 1 BY trajectory_id, attempt
+  )
   GROUP BY turns
   HAVING early + late > 0
 )
 ORDER BY turns`;
 
-/** Where the wall clock goes. Parameters: run, from_step, to_step. */
+/** Where the wall clock goes. Parameters: run, from_step, to_step, purpose (empty: all but eval). */
 export const wallClockSql = `SELECT side, phase, seconds, seconds / nullIf(sum(seconds) OVER (PARTITION BY side), 0) AS share
 FROM (
   SELECT 'rollouts' AS side, part.1 AS phase, part.2 / 1000 AS seconds
   FROM (
     SELECT sum(generation_ms) AS generation, sum(tool_ms) AS tools
-    FROM turns
-    WHERE run_id = {run:String} AND purpose = 'train'
-      AND policy_version_max >= {from_step:Int32} - 1 AND policy_version_max < {to_step:Int32}
+    FROM (
+      SELECT * FROM turns
+      WHERE run_id = {run:String} AND if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String})
+        AND policy_version_max >= {from_step:Int32} - 1 AND policy_version_max < {to_step:Int32}
+      ORDER BY trajectory_id, attempt, turn
+      LIMIT 1 BY trajectory_id, attempt, turn
+    )
   ) AS busy
   CROSS JOIN (
     SELECT sum(dateDiff('millisecond', started_at, finished_at)) AS flight
-    FROM trajectories
-    WHERE run_id = {run:String} AND purpose = 'train'
-      AND version_last >= {from_step:Int32} - 1 AND version_last < {to_step:Int32}
+    FROM (
+      SELECT * FROM trajectories
+      WHERE run_id = {run:String} AND if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String})
+        AND version_last >= {from_step:Int32} - 1 AND version_last < {to_step:Int32}
+      ORDER BY trajectory_id, attempt
+      LIMIT 1 BY trajectory_id, attempt
+    )
   ) AS whole
   ARRAY JOIN [('generation', generation), ('tools', tools), ('between turns', greatest(0., flight - generation - tools))] AS part
   UNION ALL
   SELECT 'rollouts' AS side, 'queue' AS phase, sum(queue_ms) / 1000 AS seconds
   FROM step_trajectories
   WHERE run_id = {run:String} AND step >= {from_step:Int32} AND step <= {to_step:Int32}
+    AND (_partition, _offset) NOT IN (SELECT _partition, _offset FROM repeated_steps WHERE run_id = {run:String})
   UNION ALL
   SELECT 'trainer' AS side, part.1 AS phase, part.2 / 1000 AS seconds
   FROM (
     SELECT sum(wait_ms) AS waiting, sum(train_ms) AS training
     FROM steps
     WHERE run_id = {run:String} AND step >= {from_step:Int32} AND step <= {to_step:Int32}
+      AND (_partition, _offset) NOT IN (SELECT _partition, _offset FROM repeated_steps WHERE run_id = {run:String})
   )
   ARRAY JOIN [('waiting for groups', waiting), ('training', training)] AS part
 )
 ORDER BY side, seconds DESC`;
 
-/** Questions by how they are answered. Parameter: run. */
+/** Questions by how they are answered. Parameters: run, purpose (empty: all but eval). */
 export const runQuestionsSql = `SELECT
   question_id,
   any(question) AS text,
@@ -100,12 +118,16 @@ export const runQuestionsSql = `SELECT
   arrayCount(x -> x != 0, arrayDifference(arrayMap(x -> x.2, arraySort(groupArray((finished_at, toInt8(em = 1))))))) AS flips,
   min(version_first) AS first_version,
   max(version_last) AS last_version
-FROM trajectories
-WHERE run_id = {run:String} AND purpose = 'train'
+FROM (
+  SELECT * FROM trajectories
+  WHERE run_id = {run:String} AND if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String}) AND status IN ('answered', 'max_turns', 'max_tokens', 'timeout')
+  ORDER BY trajectory_id, attempt
+  LIMIT 1 BY trajectory_id, attempt
+)
 GROUP BY question_id
 ORDER BY flips DESC, question_id`;
 
-/** Workers beside each other. Parameter: run. */
+/** Workers beside each other: started = finished + failed + cancelled + lost + running. Parameters: run, purpose (empty: all). */
 export const workersSql = `SELECT
   worker_id,
   started,
@@ -114,6 +136,8 @@ export const workersSql = `SELECT
   lost / started AS lost_share,
   failed,
   cancelled,
+  started - finished - failed - cancelled - lost AS running,
+  late,
   reward_mean,
   tool_failure_rate,
   ms_per_turn,
@@ -121,26 +145,44 @@ export const workersSql = `SELECT
   longest_silence_s,
   last_heartbeat_at
 FROM (
-  SELECT worker_id, count() AS started FROM trajectory_starts WHERE run_id = {run:String} GROUP BY worker_id
+  SELECT worker_id, uniqExact(trajectory_id, attempt) AS started
+  FROM (
+    SELECT worker_id, trajectory_id, attempt FROM trajectory_starts WHERE run_id = {run:String} AND ({purpose:String} = '' OR purpose = {purpose:String})
+    UNION ALL
+    SELECT worker_id, trajectory_id, attempt FROM trajectories WHERE run_id = {run:String} AND ({purpose:String} = '' OR purpose = {purpose:String})
+  )
+  GROUP BY worker_id
 ) AS starts
 LEFT JOIN (
   SELECT
     worker_id,
-    count() AS finished,
+    countIf(status IN ('answered', 'max_turns', 'max_tokens')) AS finished,
     countIf(status IN ('failed', 'timeout')) AS failed,
     countIf(status = 'cancelled') AS cancelled,
-    avg(reward) AS reward_mean,
+    countIf((trajectory_id, attempt) IN (
+      SELECT trajectory_id, attempt FROM expired_attempts WHERE run_id = {run:String} AND reason != 'unusable'
+    )) AS late,
+    avgOrNullIf(reward, status IN ('answered', 'max_turns', 'max_tokens', 'timeout')) AS reward_mean,
     sum(tool_errors) / nullIf(sum(tool_calls), 0) AS tool_failure_rate,
     sum(dateDiff('millisecond', started_at, finished_at)) / nullIf(sum(turns), 0) AS ms_per_turn
-  FROM trajectories
-  WHERE run_id = {run:String}
+  FROM (
+    SELECT * FROM trajectories
+    WHERE run_id = {run:String} AND ({purpose:String} = '' OR purpose = {purpose:String})
+    ORDER BY trajectory_id, attempt
+    LIMIT 1 BY trajectory_id, attempt
+  )
   GROUP BY worker_id
 ) AS ends USING (worker_id)
 LEFT JOIN (
-  SELECT worker_id, count() AS lost
+  SELECT worker_id, uniqExact(trajectory_id, attempt) AS lost
   FROM trajectory_starts
-  WHERE run_id = {run:String}
+  WHERE run_id = {run:String} AND ({purpose:String} = '' OR purpose = {purpose:String})
     AND (trajectory_id, attempt) IN (SELECT trajectory_id, attempt FROM expired_attempts WHERE run_id = {run:String})
+    AND (trajectory_id, attempt) NOT IN (
+      SELECT trajectory_id, attempt FROM trajectories
+      WHERE run_id = {run:String}
+        AND (trajectory_id, attempt) IN (SELECT trajectory_id, attempt FROM expired_attempts WHERE run_id = {run:String})
+    )
   GROUP BY worker_id
 ) AS losses USING (worker_id)
 LEFT JOIN (
@@ -154,7 +196,7 @@ LEFT JOIN (
 ) AS beats USING (worker_id)
 ORDER BY lost_share DESC, slowness DESC, worker_id`;
 
-/** What a point of reward costs, by the version that a trajectory began with. Parameter: run. */
+/** What a point of reward costs, by the version that a trajectory began with. Parameters: run, purpose (empty: all but eval). */
 export const costSql = `SELECT
   version_first AS version,
   count() AS trajectories,
@@ -163,8 +205,12 @@ export const costSql = `SELECT
   sum(completion_tokens) / nullIf(reward_sum, 0) AS completion_tokens_per_reward,
   sum(tool_calls) / nullIf(reward_sum, 0) AS tool_calls_per_reward,
   sum(dateDiff('millisecond', started_at, finished_at)) / 1000 / nullIf(reward_sum, 0) AS seconds_per_reward
-FROM trajectories
-WHERE run_id = {run:String} AND purpose = 'train'
+FROM (
+  SELECT * FROM trajectories
+  WHERE run_id = {run:String} AND if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String}) AND status IN ('answered', 'max_turns', 'max_tokens', 'timeout')
+  ORDER BY trajectory_id, attempt
+  LIMIT 1 BY trajectory_id, attempt
+)
 GROUP BY version
 ORDER BY version`;
 
@@ -194,6 +240,22 @@ FROM (
     arrayMap(pair -> ('learner', pair.1, pair.2), JSONExtractKeysAndValuesRaw(learner))
   ) AS entry
   WHERE run_id IN ({run:String}, {other:String})
+  UNION ALL
+  SELECT run_id, 'rollouts' AS kind, concat(purpose, ' ', figure.1) AS name, figure.2 AS value
+  FROM (
+    SELECT run_id, purpose, count() AS attempts, avg(reward) AS reward_mean, avg(turns) AS turns_mean, avg(completion_tokens) AS tokens_mean
+    FROM (
+      SELECT * FROM trajectories
+      WHERE run_id IN ({run:String}, {other:String}) AND status IN ('answered', 'max_turns', 'max_tokens', 'timeout')
+      ORDER BY run_id, trajectory_id, attempt
+      LIMIT 1 BY run_id, trajectory_id, attempt
+    )
+    GROUP BY run_id, purpose
+  )
+  ARRAY JOIN [
+    ('attempts', toString(attempts)), ('reward_mean', toString(round(reward_mean, 4))),
+    ('turns_mean', toString(round(turns_mean, 2))), ('tokens_mean', toString(round(tokens_mean, 1)))
+  ] AS figure
 )
 GROUP BY kind, name
 ORDER BY differs DESC, kind DESC, name`;

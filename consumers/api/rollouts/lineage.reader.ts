@@ -55,7 +55,7 @@ function pageOf(store: Store, run: string, request: PageRequest & LineageFilter 
     ...equals('tool', 'String', request.tool),
   ];
   const { step, trajectory, tool } = request;
-  const spec = { from: 'lineage', columns: lineageColumns, key, direction: 'asc' } as const;
+  const spec = { from: 'lineage_records', columns: lineageColumns, key, direction: 'asc' } as const;
   return readPage(store, spec, { ...request, where, identity: { run, step, trajectory, tool } });
 }
 

@@ -74,6 +74,15 @@ export interface ToolCallFilter {
   readonly arguments?: string | undefined;
 }
 
+/** The columns of the view `tool_calls`; a page shows each call once by its key. */
+const TOOL_CALLS = `(
+  select run_id, group_id, trajectory_id, attempt, turn, purpose, worker_id, call_id, tool, tool_status as status,
+    tool_error_type as error_type, tool_started_at as started_at, tool_ms as ms, tool_arguments as arguments, tool_result as result,
+    tool_result_head as result_head, tool_result_chars as result_chars, tool_item_urls as item_urls, tool_item_titles as item_titles,
+    truncated, cache_hit, policy_version_min, policy_version_max, occurred_at
+  from turns where tool != ''
+)`;
+
 /** Tool calls of a run in order of trajectory, attempt and turn. */
 export async function listToolCalls(
   store: Store,
@@ -95,6 +104,6 @@ export async function listToolCalls(
     ...contains('arguments', request.arguments),
   ];
   const key = { trajectory_id: 'String', attempt: 'Int32', turn: 'Int32' } as const;
-  const spec = { from: 'tool_calls', columns: toolCallColumns, heavy: heavyToolCallColumns, key, direction: 'asc' } as const;
+  const spec = { from: TOOL_CALLS, columns: toolCallColumns, heavy: heavyToolCallColumns, key, direction: 'asc' } as const;
   return readPage(store, spec, { ...request, where });
 }

@@ -28,6 +28,9 @@ export const runColumns = {
   started_at: 'time',
   finished_at: 'time',
   last_step_at: 'time',
+  purposes: 'texts',
+  is_trained: 'flag',
+  last_at: 'time',
 } as const;
 
 export const stepColumns = {
@@ -57,6 +60,9 @@ export const stepColumns = {
   staleness_max: 'number',
   staleness_in_flight_mean: 'number',
   staleness_in_queue_mean: 'number',
+  staleness_token_mean: 'number',
+  staleness_token_p95: 'number',
+  staleness_token_max: 'number',
   unknown_tokens: 'whole',
   wait_ms: 'number',
   train_ms: 'number',

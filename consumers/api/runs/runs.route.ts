@@ -4,7 +4,8 @@ import { listOf, queryOf } from '../list.ts';
 import { toolChangeColumns } from '../reports/reports.columns.ts';
 import { readToolChanges } from '../reports/reports.reader.ts';
 import { discardReasons } from '../../../streams/batch/batch.ts';
-import { assertRun, idText, notFound, pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
+import { purposes, runStatuses } from '../values.ts';
+import { allPurposes, assertRun, idText, notFound, pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
 import {
   discardedColumns,
   policyColumns,
@@ -27,6 +28,12 @@ const policies = listOf('Policy', policyColumns);
 const steps = listOf('Step', stepColumns);
 const discarded = listOf('Discard', discardedColumns);
 
+const runsOfPurpose = Type.Optional(Type.Enum([...purposes], { description: 'Only runs that have attempts of this purpose.' }));
+const description = [
+  'Every run that has events. One without a ledger, which no trainer of turnstream wrote, has the status `recorded`, no settings and no',
+  'steps; its `started_at` is its first event.',
+].join(' ');
+
 /** Runs. */
 export const runRoutes: StoreRoutes = async (app, { store }) => {
   app.get(
@@ -36,7 +43,8 @@ export const runRoutes: StoreRoutes = async (app, { store }) => {
         tags,
         operationId: 'listRuns',
         summary: 'Runs, newest first',
-        querystring: queryOf({ ...runs.query, status: Type.Optional(Type.Enum(['running', 'finished'])) }),
+        description,
+        querystring: queryOf({ ...runs.query, status: Type.Optional(Type.Enum([...runStatuses])), purpose: runsOfPurpose }),
         response: runs.response,
       },
     },
@@ -79,7 +87,7 @@ export const accountRoutes: StoreRoutes = async (app, { store }) => {
         operationId: 'getTools',
         summary: 'Calls, failures and latencies of each tool; with since_step also what changed since that step',
         params: runParams,
-        querystring: queryOf({ since_step: Type.Optional(stepNumber) }),
+        querystring: queryOf({ since_step: Type.Optional(stepNumber), purpose: allPurposes }),
         response: answers(
           named('ToolReport', {
             items: Type.Array(schemaOf('Tool', toolColumns)),
@@ -90,10 +98,11 @@ export const accountRoutes: StoreRoutes = async (app, { store }) => {
       },
     },
     async ({ params, query }) => {
-      const report = await readTools(store, params.run);
+      const part = { ...params, purpose: query.purpose };
+      const report = await readTools(store, part);
       if (report.items.length === 0) await assertRun(store, params.run);
       if (query.since_step === undefined) return report;
-      return { ...report, changes: await readToolChanges(store, params.run, query.since_step) };
+      return { ...report, changes: await readToolChanges(store, part, query.since_step) };
     },
   );
 

@@ -27,9 +27,9 @@ export function plotCommand(context: CommandContext): Command {
       examples('turnstream plot --run my-run --out curves', 'turnstream plot --run my-run --out curves --format tensorboard'),
     )
     .action(async ({ run, out, format }: PlotFlags) => {
-      const { plotRun } = await import('../../app/plot.ts');
-      const { steps, files } = await plotRun({ config: loadConfig(context.env), logger: commandLogger(context), run, out, format });
-      context.out(`${steps} steps, ${files.length} files in ${out}\n`);
+      const { countOf, plotRun } = await import('../../app/plot.ts');
+      const { steps, unit, files } = await plotRun({ config: loadConfig(context.env), logger: commandLogger(context), run, out, format });
+      context.out(`${countOf(steps, unit)}, ${files.length} files in ${out}\n`);
       if (format !== 'svg') context.out(`tensorboard --logdir ${out}/tensorboard\n`);
     });
 }

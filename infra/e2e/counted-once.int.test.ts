@@ -1,0 +1,209 @@
+// Whatever the log holds twice counts once: in every view of the tables, over REST and in the terminal. Attempts that were
+// cancelled or failed are no answers.
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createLoad } from '../../producers/load/load.ts';
+import { defaultShape } from '../../producers/load/shape.ts';
+import type { OutgoingEvent, Row } from '../../streams/core/ports.ts';
+import { listRuns, summaryOf } from '../app/run-summary.ts';
+import { storyEvents, storyRun } from '../testing/api-story.ts';
+import { outgoing } from '../testing/events.ts';
+import { finished, requested, started, turn } from '../testing/rollout-events.ts';
+import { startTestStore, type TestStore } from '../testing/store.ts';
+import { newToldWorld, type ToldWorld } from '../testing/told-world.ts';
+
+type Json = Record<string, unknown>;
+
+let engine: TestStore;
+let databases = 0;
+const open: ToldWorld[] = [];
+
+beforeAll(async () => {
+  engine = await startTestStore();
+});
+
+afterAll(async () => {
+  for (const { store } of open) await store.close();
+  await engine.stop();
+});
+
+async function newWorld(): Promise<ToldWorld> {
+  databases += 1;
+  const world = await newToldWorld(engine.url, `once_${databases}`);
+  open.push(world);
+  return world;
+}
+
+/** Where a record lies, which is not what it says. */
+const placeColumns = new Set(['_topic', '_partition', '_offset', '_timestamp']);
+/** Sums may differ in their last digits, for they are made in another order. */
+const rounded = (_: string, value: unknown): unknown => (typeof value === 'number' ? Number(value.toPrecision(9)) : value);
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value, rounded));
+const said = (row: object): string =>
+  JSON.stringify(
+    Object.entries(row).filter(([name]) => !placeColumns.has(name)),
+    rounded,
+  );
+
+async function viewsOf({ store }: ToldWorld): Promise<Record<string, readonly string[]>> {
+  const views = await store.query<{ name: string }>(
+    "select name from system.tables where database = currentDatabase() and engine = 'View' and not match(name, '^repeated_|_records$') order by name",
+  );
+  expect(views.length).toBeGreaterThan(10);
+  const shown: Record<string, readonly string[]> = {};
+  for (const { name } of views) shown[name] = (await store.query<Json>(`select * from ${name}`)).map(said).sort();
+  return shown;
+}
+
+const perRun = [
+  ...['', '/steps', '/steps/2', '/staleness', '/tools', '/tools?since_step=2', '/policies', '/discarded', '/curves', '/selection-bias'],
+  ...[
+    '/trajectories',
+    '/lineage',
+    '/tool-calls',
+    '/lengths',
+    '/workers',
+    '/questions',
+    '/wall-clock',
+    '/cost',
+    `/compare?with=${storyRun}`,
+  ],
+];
+
+async function answersOf(world: ToldWorld, runs: readonly string[]): Promise<Record<string, unknown>> {
+  const lists = ['/v1/runs', '/v1/questions', '/v1/evaluations', '/v1/evaluations/eval-1/scores', '/v1/dead-letters'];
+  const urls = [...lists, ...runs.flatMap((run) => perRun.map((path) => `/v1/runs/${run}${path}`))];
+  const found = await world.get(urls);
+  const shown = found.map(({ status, body }) => {
+    const items = Array.isArray(body['items']) ? (body['items'] as object[]).map(said) : plain({ ...body, request_id: '' });
+    return { status, next: typeof body['next_cursor'], items };
+  });
+  return Object.fromEntries(urls.map((url, at) => [url, shown[at]]));
+}
+
+const terminalOf = async ({ store }: ToldWorld): Promise<unknown> => plain([await listRuns(store), await summaryOf(store, storyRun)]);
+
+const loadRun = 'load-a';
+
+function loadEvents(seed: number): readonly OutgoingEvent[] {
+  const shape = { ...defaultShape, faults: 0.3, versionMs: 2_000, turnBytes: 400 };
+  const options = { runId: loadRun, purpose: 'train', seed, producer: 'load/1', startMs: 1_700_000_000_000, shape } as const;
+  const load = createLoad({ ...options, trajectories: 16, turns: Infinity, open: 2, places: 4 });
+  const events: OutgoingEvent[] = [];
+  for (let event = load.next(); event !== undefined; event = load.next()) events.push(event);
+  return events;
+}
+
+/** The load repeats some records by itself. */
+const once = (events: readonly OutgoingEvent[]): readonly OutgoingEvent[] => [
+  ...new Map(events.map((event) => [`${event.type} ${event.event.event_id}`, event])).values(),
+];
+
+describe('an event that is written twice', () => {
+  it('counts once in every view, every answer and the terminal', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(1_000), fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 3 }), async (seed, every, times) => {
+        const world = await newWorld();
+        const events = [...storyEvents(), ...once(loadEvents(seed))];
+        await world.tell(events);
+        const look = async () => ({
+          views: await viewsOf(world),
+          answers: await answersOf(world, [storyRun, loadRun]),
+          terminal: await terminalOf(world),
+        });
+        const before = await look();
+        for (let time = 0; time < times; time += 1) await world.tell(events.filter((_, at) => (at + seed) % every === 0));
+        const after = await look();
+        for (const [name, rows] of Object.entries(before.views)) expect({ name, rows: after.views[name] }).toEqual({ name, rows });
+        expect(after.answers).toEqual(before.answers);
+        expect(after.terminal).toEqual(before.terminal);
+      }),
+      { numRuns: 2, examples: [[1, 1, 1]] },
+    );
+  }, 600_000);
+
+  it('is a row a record in the tables, and the first of them stays', async () => {
+    const world = await newWorld();
+    const place = { trajectory: 'g.0', run: 'r' };
+    const turns = [1, 2].map((sequence) => outgoing('TurnRecorded', turn({ ...place, sequence }, 0)));
+    await world.tell(turns);
+    await world.tell([turns[1]!, turns[1]!]);
+    const { store } = world;
+    expect(await store.query('select count() as n from turns')).toEqual([{ n: 4 }]);
+    expect(await store.query('select turn, _offset from repeated_turns order by _offset')).toEqual([
+      { turn: 1, _offset: 2 },
+      { turn: 1, _offset: 3 },
+    ]);
+    expect(await store.query('select count() as n, max(_offset) as last from tool_calls')).toEqual([{ n: 2, last: 1 }]);
+  });
+});
+
+describe('an attempt that was cancelled', () => {
+  const run = 'stopped';
+  const id = (number: number): string => `${run}-g${number}.0`;
+  const versions = (number: number) => ({ version_first: number % 8, version_last: number % 8 });
+
+  /** Eight questions that are answered right, ten times each. */
+  const right = Array.from({ length: 80 }, (_, number) => {
+    const place = { trajectory: id(number), run };
+    const question_id = `q-${number % 8}`;
+    return [
+      outgoing('TrajectoryRequested', requested(place, { question_id })),
+      outgoing('TrajectoryStarted', started({ ...place, sequence: 0 }, { question_id })),
+      outgoing('TurnRecorded', turn({ ...place, sequence: 1 }, number % 8, { question_id })),
+      outgoing('TrajectoryFinished', finished({ ...place, sequence: 2 }, 1, { question_id, ...versions(number) })),
+    ];
+  }).flat();
+
+  /** What Ctrl-C leaves behind of a running attempt, and the trainer's word that it is given up. */
+  const stopped = (status: string) =>
+    Array.from({ length: 16 }, (_, number) => {
+      const place = { trajectory: `${run}-${status}-g${number}.0`, run };
+      const question_id = `q-${number % 8}`;
+      const none = { status, answer: '', turns: 0, tool_calls: 0, completion_tokens: 0, version_first: -1, version_last: -1 };
+      return [
+        outgoing('TrajectoryRequested', requested(place, { question_id })),
+        outgoing('TrajectoryStarted', started({ ...place, sequence: 0 }, { question_id })),
+        outgoing('TrajectoryFinished', finished({ ...place, sequence: 1 }, 0, { question_id, ...none })),
+      ];
+    }).flat();
+
+  const expired = (world: ToldWorld, rows: readonly object[]) => world.store.insert('expired_attempts', rows as readonly Row[], 'expired');
+
+  it('is no answer: no flip, no length, no cost, and not lost', async () => {
+    const world = await newWorld();
+    await world.tell(right);
+    const get = async (path: string): Promise<Json> => (await world.get([`/v1/runs/${run}${path}`]))[0]?.body ?? {};
+    const reports = async () => [await get('/questions'), await get('/lengths'), await get('/cost')] as const;
+    const before = await reports();
+    const [questions, lengths, costs] = before.map(({ items }) => items as Json[]);
+    expect(questions).toHaveLength(8);
+    for (const question of questions ?? []) expect(question).toMatchObject({ tries: 10, outcome: 'always', flips: 0 });
+    expect(lengths).toMatchObject([{ turns: 1, early: 20, late: 20, early_reward: 1, late_reward: 1 }]);
+    expect(costs?.map(({ version }) => version)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+
+    await world.tell([...stopped('cancelled'), ...stopped('failed')]);
+    const given = Array.from({ length: 16 }, (_, number) => ({
+      ...{ run_id: run, trajectory_id: `${run}-cancelled-g${number}.0`, attempt: 0, reason: 'unusable', next_attempt: 1 },
+      ...{ sequence: number, _topic: 'training', _partition: 0, _offset: number },
+    }));
+    await expired(world, given);
+    expect(await reports()).toEqual(before);
+    expect((await get('/workers'))['items']).toMatchObject([
+      { started: 112, finished: 80, failed: 16, cancelled: 16, lost: 0, running: 0, late: 0, reward_mean: 1 },
+    ]);
+  });
+
+  it('is not what a lost, a late or a running one is', async () => {
+    const world = await newWorld();
+    const begun = [0, 1, 2].map((number) => outgoing('TrajectoryStarted', started({ trajectory: id(number), run, sequence: 0 })));
+    await world.tell([...begun, outgoing('TrajectoryFinished', finished({ trajectory: id(2), run, sequence: 1 }, 1))]);
+    const rows = [1, 2].map((number) => ({
+      ...{ run_id: run, trajectory_id: id(number), attempt: 0, reason: 'silent', next_attempt: 1, sequence: number },
+      ...{ _topic: 'training', _partition: 0, _offset: number },
+    }));
+    await expired(world, rows);
+    const [answer] = await world.get([`/v1/runs/${run}/workers`]);
+    expect(answer?.body['items']).toMatchObject([{ started: 3, finished: 1, lost: 1, late: 1, running: 1, failed: 0, cancelled: 0 }]);
+  });
+});
