@@ -97,8 +97,9 @@ describe('a run that was not trained here', () => {
     for (let cursor = ''; ;) {
       const page = await get(`/v1/runs?limit=1${cursor}`);
       pages.push(...(page['items'] as Json[]));
-      if (page['next_cursor'] === null) break;
-      cursor = `&cursor=${String(page['next_cursor'])}`;
+      const next = page['next_cursor'];
+      if (typeof next !== 'string') break;
+      cursor = `&cursor=${next}`;
     }
     expect(idsOf(pages)).toEqual([agent, torn, storyRun, loaded].sort());
   });
