@@ -187,7 +187,13 @@ describe('commands', () => {
     expect(out).toContain('no runs yet');
     expect(JSON.parse((await run('status', '--json')).out)).toEqual({
       ...{ kafka: null, registry: null, clickhouse: null, api: null, unanswered: [], run: null },
-      ...{ processes: {}, runs: [], runs_unknown: null, disk: expect.anything() as unknown, kept: expect.stringContaining('finished runs') as unknown },
+      ...{
+        processes: {},
+        runs: [],
+        runs_unknown: null,
+        disk: expect.anything() as unknown,
+        kept: expect.stringContaining('finished runs') as unknown,
+      },
     });
   });
 

@@ -109,7 +109,7 @@ describe('views', () => {
   });
 
   it('say how to open runs of other days', () => {
-    const run = { run_id: 'a', state: 'finished', started_at: 't', seed: 1, algorithm: 'grpo', steps: 5, reward_last: null };
+    const run = { run_id: 'a', state: 'finished', started_at: 't', seed: 1, algorithm: 'grpo', steps: 5, reward_last: null, attempts: 40 };
     const report: StatusReport = {
       ...{ kafka: null, registry: null, clickhouse: null, api: null },
       ...{ disk: null, kept: 'everything' },

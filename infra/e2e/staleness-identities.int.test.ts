@@ -229,7 +229,7 @@ it('is corrected in tables that were stored before, so that they are what the lo
     [{ ...before, staleness_token_mean: -1, staleness_token_p95: -1, staleness_token_max: -1 } as never],
     'before',
   );
-  const { statements } = (await readMigrations()).find(({ name }) => name === '0011-staleness')!;
+  const { statements } = (await readMigrations()).find(({ name }) => name === '0010-staleness')!;
   for (const statement of statements.filter((one) => one.includes('update'))) await store.command(statement);
   expect(await rowOf(`${run}-before`)).toEqual(now);
 });

@@ -364,7 +364,7 @@ left join (
     run_id,
     true as is_ledger,
     max(at) as last_at,
-    if(countIf(event = 'finished') > 0, 'finished', 'running') as status,
+    if(argMax(event, sequence) = 'finished', 'finished', 'running') as status,
     anyIf(reason, event = 'finished') as finish_reason,
     anyIf(dataset, event = 'started') as dataset,
     anyIf(algorithm, event = 'started') as algorithm,
@@ -377,7 +377,7 @@ left join (
     anyIf(max_concurrent, event = 'started') as max_concurrent,
     anyIf(max_attempts, event = 'started') as max_attempts,
     anyIf(stale_policy, event = 'started') as stale_policy,
-    anyIf(run_events.steps, event = 'started') as planned_steps,
+    argMaxIf(run_events.steps, sequence, event in ('started', 'continued')) as planned_steps,
     minIf(at, event = 'started') as started_at,
     maxIf(at, event = 'finished') as finished_at
   from run_events
