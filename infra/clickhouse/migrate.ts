@@ -4,6 +4,7 @@
 // migration must therefore be safe to repeat: drops say IF EXISTS, and rows are not moved by INSERT … SELECT.
 import { isPlatformError, PlatformError } from '../../streams/core/errors.ts';
 import type { ClickHouseStore } from './client.ts';
+import { applyComments } from './comments/apply-comments.ts';
 import { readMigrations, type Migration } from './migration-files.ts';
 
 export interface AppliedMigration {
@@ -24,7 +25,7 @@ const TABLE = `
 const ALREADY_THERE = new Set([57, 82]);
 const ALREADY_THERE_TEXT = /with this name already exists/;
 
-/** Creates the database when needed and answers what was applied now. Throws MIGRATION_MISMATCH before it changes anything. */
+/** Creates the database when needed and answers what was applied now; every column has its comment then. Throws MIGRATION_MISMATCH before it changes anything. */
 export async function migrate(store: ClickHouseStore, from?: readonly Migration[]): Promise<readonly AppliedMigration[]> {
   const migrations = from ?? (await readMigrations());
   await store.createDatabase();
@@ -33,6 +34,7 @@ export async function migrate(store: ClickHouseStore, from?: readonly Migration[
   for (const migration of migrations) check(migration, applied.get(migration.number), store.database);
   const fresh = migrations.filter(({ number }) => !applied.has(number));
   for (const migration of fresh) await apply(store, migration);
+  await applyComments(store, migrations);
   return fresh.map(({ name, checksum }) => ({ name, checksum }));
 }
 

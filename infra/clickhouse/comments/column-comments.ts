@@ -1,0 +1,36 @@
+// What every column of every table and view holds, with its unit. An entry for one table says what differs there.
+import { evaluations, evaluationsOf } from "./evaluations.ts";
+import { figuresByName } from "./figures.ts";
+import { identity, identityOf } from "./identity.ts";
+import { rollouts, rolloutsOf } from "./rollouts.ts";
+import { training, trainingOf } from "./training.ts";
+
+/** Comments by the name of the column. */
+export type Comments = Readonly<Record<string, string>>;
+
+export const byName: Comments = {
+  ...identity,
+  ...rollouts,
+  ...training,
+  ...evaluations,
+  ...figuresByName,
+};
+
+/** By table. */
+export const byTable: Readonly<Record<string, Comments>> = merged([
+  identityOf,
+  rolloutsOf,
+  trainingOf,
+  evaluationsOf,
+]);
+
+function merged(
+  parts: readonly Readonly<Record<string, Comments>>[],
+): Readonly<Record<string, Comments>> {
+  const tables: Record<string, Comments> = {};
+  for (const part of parts) {
+    for (const [table, comments] of Object.entries(part))
+      tables[table] = { ...tables[table], ...comments };
+  }
+  return tables;
+}

@@ -1,0 +1,105 @@
+// Columns that are one figure of another: `tokens_p95`, `discarded_turns_mean`, `kept_reward_p50`, `reward_ks`.
+import type { Comments } from "./column-comments.ts";
+
+/** What a figure is of, and its unit where the name of the quantity is none. */
+const QUANTITIES = {
+  reward: "reward",
+  f1: "F1, 0 to 1",
+  turns: "turns",
+  tool_calls: "tool calls",
+  searches: "searches",
+  accesses: "opened pages",
+  tool_errors: "failed tool calls",
+  tokens: "tokens",
+  completion_tokens: "completion tokens",
+} as const;
+
+type Quantity = keyof typeof QUANTITIES;
+
+const SHAPES = {
+  mean: "Mean",
+  min: "Least",
+  max: "Greatest",
+  p50: "Median",
+  p95: "95th percentile",
+} as const;
+type Shape = keyof typeof SHAPES;
+
+interface Figures {
+  readonly prefix: string;
+  readonly of: readonly Quantity[];
+  readonly shapes: readonly Shape[];
+  readonly trajectories: string;
+}
+
+function figures({ prefix, of, shapes, trajectories }: Figures): Comments {
+  return Object.fromEntries(
+    of.flatMap((quantity) => {
+      const [what, unit] = QUANTITIES[quantity].split(", ");
+      return shapes.map((shape) => [
+        `${prefix}${quantity}_${shape}`,
+        `${SHAPES[shape]} of ${what} per trajectory, ${trajectories}${unit === undefined ? "" : `, ${unit}`}`,
+      ]);
+    }),
+  );
+}
+
+/** Of the trajectories that a step trained on; the means of `steps` are said there. */
+const ofStep = {
+  ...figures({
+    prefix: "",
+    of: ["reward", "f1", "turns", "tool_calls"],
+    shapes: ["min", "max", "p95"],
+    trajectories: "over those of the step",
+  }),
+  ...figures({
+    prefix: "",
+    of: ["searches", "accesses", "tokens", "completion_tokens"],
+    shapes: ["mean", "min", "max", "p95"],
+    trajectories: "over those of the step",
+  }),
+  tool_errors_mean:
+    "Mean of failed tool calls per trajectory, over those of the step",
+  format_rate: "Share of trajectories that kept to the format, 0 to 1",
+  discarded_stale: "Trajectories that were discarded as stale",
+  discarded_uniform:
+    "Trajectories that were discarded because all rewards of their group are equal",
+};
+
+function side(prefix: "kept" | "discarded", trajectories: string): Comments {
+  return {
+    ...figures({
+      prefix: `${prefix}_`,
+      of: ["reward", "turns", "tokens"],
+      shapes: ["mean", "p50", "p95"],
+      trajectories,
+    }),
+    [`${prefix}_staleness_mean`]: `Mean of staleness_total, ${trajectories}, versions`,
+    [`${prefix}_flight_ms_mean`]: `Mean of flight_ms, ${trajectories}, ms`,
+  };
+}
+
+const distance = (quantity: string): string =>
+  `Kolmogorov-Smirnov distance of ${quantity} between kept and discarded, 0 to 1; null when a side is empty`;
+
+export const figuresByName: Comments = {
+  ...ofStep,
+  ...side("kept", "over the kept ones"),
+  ...side("discarded", "over the discarded ones"),
+  kept: "Trajectories that were trained on",
+  discarded_queue_ms_mean: "Mean of queue_ms, over the discarded ones, ms",
+  discarded_staleness_in_flight_mean:
+    "Mean of staleness_in_flight, over the discarded ones, versions",
+  discarded_staleness_in_queue_mean:
+    "Mean of staleness_in_queue, over the discarded ones, versions",
+  discarded_staleness_token_mean:
+    "Mean staleness over the tokens of known version of the discarded ones, versions",
+  discarded_staleness_worst:
+    "Greatest staleness_worst of a discarded trajectory, versions",
+  discarded_tokens: "Tokens of the discarded trajectories",
+  discarded_unknown_tokens:
+    "Tokens of the discarded trajectories whose policy version is unknown",
+  reward_ks: distance("rewards"),
+  turns_ks: distance("turns"),
+  tokens_ks: distance("tokens"),
+};
