@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createRowCount } from '../cli/row-count.ts';
 import { commandOf, isWhole, runSqlPrompt } from './sql-prompt.ts';
@@ -15,13 +16,15 @@ describe('the prompt', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
+  const words = async () => ({ tables: new Map([['steps', ['run_id', 'reward_mean']]]), functions: ['count'] });
+
   function start(run: (statement: string, signal: AbortSignal) => Promise<number | undefined>) {
     const input = new PassThrough();
     const output = new PassThrough();
     output.resume();
     const said: string[] = [];
     const historyFile = join(folder, 'data', 'sql-history');
-    const ended = runSqlPrompt({ input, output, err: (text) => said.push(text), terminal: true, historyFile, run, now: () => 0 });
+    const ended = runSqlPrompt({ input, output, err: (text) => said.push(text), terminal: true, historyFile, run, words, now: () => 0 });
     return { input, said, ended, historyFile };
   }
 
@@ -37,7 +40,7 @@ describe('the prompt', () => {
     expect(asked).toHaveLength(7);
     expect(asked[0]).toBe("select 'a;b', -- not yet;\n1;\n");
     expect(asked[4]).toBe('DESCRIBE TABLE steps');
-    expect(asked[5]).toContain('system.tables');
+    expect(asked[5]).toBe('SHOW TABLES');
     const all = said.join('');
     for (const part of ['1 row, 0.000 s', '2 rows, 0.000 s', 'no such thing', 'Ctrl-C']) expect(all).toContain(part);
   });
@@ -82,6 +85,24 @@ describe('the prompt', () => {
     expect(asked[1]).toBe('select quick;\n');
   });
 
+  it('completes tables and columns by Tab, over the lines of a statement', async () => {
+    const asked: string[] = [];
+    const { input, ended } = start(async (statement) => void asked.push(statement));
+    // A tab within pasted text is a tab: the key comes by itself.
+    for (const typed of ['select * from ste', '\t', '\n', 'where rew', '\t', ' = 1;\n']) {
+      input.write(typed);
+      await setImmediate();
+    }
+    await vi.waitFor(
+      () => {
+        expect(asked).toEqual(['select * from steps\nwhere reward_mean = 1;\n']);
+      },
+      { timeout: 20_000 },
+    );
+    input.write('\\q\n');
+    await ended;
+  });
+
   it('keeps what was entered in a file of its owner alone', async () => {
     const first = start(async () => undefined);
     first.input.write('select 1;\nselect 2;\n\\q\n');
@@ -100,6 +121,8 @@ describe('the prompt', () => {
   it('knows its own words and where a statement ends', () => {
     expect(commandOf('\\d')).toMatchObject({ kind: 'sql' });
     expect(commandOf('\\q')).toEqual({ kind: 'leave' });
+    expect(commandOf('show tables')).toEqual({ kind: 'sql', sql: 'SHOW TABLES' });
+    expect(commandOf('SHOW TABLES;')).toEqual({ kind: 'sql', sql: 'SHOW TABLES' });
     expect(commandOf('select 1')).toBeUndefined();
     expect(commandOf('\\d a; drop')).toBeUndefined();
     for (const text of ['select 1;', "select ';' ;\n", 'select 1; -- done', 'select "a;";']) expect(isWhole(text)).toBe(true);
@@ -120,5 +143,23 @@ describe('rows of an answer', () => {
     expect(rowsOf('PrettyCompact', '   ┌─x─┐\n1. │ 1 │\n', '2. │ 2 │\n   └───┘\n')).toBe(2);
     expect(rowsOf('PrettyCompact', '1000. │ 1 │\nShowed 1000 out of 12345 rows.\n')).toBe(12_345);
     expect(rowsOf('Parquet', 'PAR1\n')).toBeUndefined();
+  });
+
+  it('are counted where wide rows stand below each other, where totals follow, and wherever the bytes are cut', () => {
+    const shown: readonly (readonly [format: string, rows: number, text: string])[] = [
+      ['PrettyCompact', 3, 'Row 1:\n──────\nid: a\nn:  1\n\nRow 2:\n──────\nid: b\nn:  2\n\nRow 3:\n──────\nid: c\nn:  3\n'],
+      ['Vertical', 1, 'Row 1:\n──────\nt: Row 2: is no row\nRow 9:\n'],
+      ['PrettyCompact', 2, '   ┌─n─┐\n1. │ 0 │\n2. │ 1 │\n   └───┘\n\nTotals:\n   ┌─n─┐\n1. │ 1 │\n   └───┘\n'],
+      ['PrettySpace', 3, '    n   t\n\n1.  0   c \n2.  1   a↴\n       ↳b \n3.  2   c \n'],
+      ['Pretty', 0, ''],
+    ];
+    for (const [format, rows, text] of shown) {
+      const bytes = Buffer.from(text);
+      for (let cut = 0; cut <= bytes.length; cut += 1) {
+        const count = createRowCount(format);
+        for (const part of [bytes.subarray(0, cut), bytes.subarray(cut)]) count.take(part);
+        expect(count.rows(), `${format} cut at ${cut}`).toBe(rows);
+      }
+    }
   });
 });

@@ -1,11 +1,12 @@
 // The prompt of `turnstream sql`: statements that end with a semicolon, over as many lines as they take. Ctrl-C stops a
-// running query, or drops what is written, and stays; Ctrl-D leaves. What was entered is kept in a file that only its
-// owner reads.
+// running query, or drops what is written, and stays; Ctrl-D leaves; Tab completes names. What was entered is kept in a file
+// that only its owner reads.
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { messageOf } from '../../streams/core/errors.ts';
 import { assertDataDir } from '../lifecycle/data-dir.ts';
+import { completeSql, type Completion, type SqlWords } from './sql-completion.ts';
 
 export interface SqlPromptOptions {
   readonly input: NodeJS.ReadableStream;
@@ -16,6 +17,8 @@ export interface SqlPromptOptions {
   readonly historyFile: string;
   /** Runs a statement and writes its rows; rejects with what is wrong with it, or when the signal aborts. Answers the rows, when it knows. */
   readonly run: (statement: string, signal: AbortSignal) => Promise<number | undefined>;
+  /** Names to complete with; not asked for while a statement runs. */
+  readonly words: () => Promise<SqlWords>;
   readonly now: () => number;
 }
 
@@ -23,15 +26,12 @@ const PROMPT = 'turnstream> ';
 const GOES_ON = '         -> ';
 const HISTORY = 1_000;
 
-const TABLES =
-  "SELECT name AS table, if(engine = 'View', 'view', 'table') AS kind, total_rows AS rows FROM system.tables WHERE database = currentDatabase() AND name NOT LIKE 'audit%' ORDER BY kind, name";
-
 /** What a line asks for that is no SQL. */
 export function commandOf(
   line: string,
 ): { readonly kind: 'sql'; readonly sql: string } | { readonly kind: 'help' } | { readonly kind: 'leave' } | undefined {
   const words = line.trim().replace(/;$/, '').trim();
-  if (/^(?:\\d|\\dt|tables)$/i.test(words)) return { kind: 'sql', sql: TABLES };
+  if (/^(?:\\d|\\dt|tables|show\s+tables)$/i.test(words)) return { kind: 'sql', sql: 'SHOW TABLES' };
   const described = /^\\d\s+(\w+)$/.exec(words)?.[1];
   if (described !== undefined) return { kind: 'sql', sql: `DESCRIBE TABLE ${described}` };
   if (/^(?:\\\?|\\h|help)$/i.test(words)) return { kind: 'help' };
@@ -51,18 +51,29 @@ const HELP = `Statements end with a semicolon.
   \\d            tables and views
   \\d <table>    columns of one
   \\q or Ctrl-D  leave
+  Tab           complete a table, a column or a function
   Ctrl-C        stop the query
 `;
+
+const NOTHING: Completion = { hits: [], word: '' };
 
 /** Resolves when it is left. */
 export async function runSqlPrompt(options: SqlPromptOptions): Promise<void> {
   const { input, output, terminal, historyFile, err } = options;
-  const lines = createInterface({ input, output, terminal, history: readHistory(historyFile), historySize: HISTORY, prompt: PROMPT });
+  let session: Session | undefined;
+  const completer = (line: string, answer: (error: null, found: [string[], string]) => void): void => {
+    void (session?.complete(line) ?? Promise.resolve(NOTHING)).then(({ hits, word }) => {
+      answer(null, [[...hits], word]);
+    });
+  };
+  const history = readHistory(historyFile);
+  const lines = createInterface({ input, output, terminal, history, historySize: HISTORY, prompt: PROMPT, completer });
   lines.on('history', (history: string[]) => {
     writeHistory(historyFile, history);
   });
   if (terminal) err('\\? shows help\n');
-  await new Session(options, lines).ended;
+  session = new Session(options, lines);
+  await session.ended;
 }
 
 class Session {
@@ -92,6 +103,14 @@ class Session {
       });
     });
     lines.prompt();
+  }
+
+  /** `line` is what stands before the cursor in the last line. */
+  async complete(line: string): Promise<Completion> {
+    if (this.#running !== undefined) return NOTHING;
+    const words = await this.#options.words();
+    const before = this.#text + line;
+    return completeSql(before, words, before + this.#lines.line.slice(line.length));
   }
 
   #interrupt(): void {

@@ -1,6 +1,7 @@
 // One query of the owner of the data. A SELECT goes through the API of a running `up`, whose sandbox judges and bounds
-// it; where there is none, and for what the sandbox does not know (SHOW, DESCRIBE, other formats), the store is asked
+// it; where there is none, and for what the sandbox does not know (EXPLAIN, other formats), the store is asked
 // directly: read only, with the same limits.
+import { assertDescribed, catalogueStatement } from '../../consumers/api/sql/catalogue.ts';
 import { sqlFormats } from '../../consumers/api/sql/formats.ts';
 import { userErrorOf } from '../../consumers/api/sql/limits.ts';
 import { errorCodes, PlatformError, type ErrorCode } from '../../streams/core/errors.ts';
@@ -37,9 +38,11 @@ export async function streamQuery(asked: SqlQuery): Promise<void> {
   if (api === undefined || !(await askApi({ ...asked, query }, api))) await askStore({ ...asked, query });
 }
 
+const isForApi = (query: string): boolean => /^\(*\s*(select|with)\b/i.test(query) || catalogueStatement(query, '') !== undefined;
+
 /** The API of the `up` that runs here, when the query can go through it. */
 function apiFor({ config, format }: SqlQuery, query: string): string | undefined {
-  if (config.clickhouseUrl !== '' || !(format in sqlFormats) || !/^\(*\s*(select|with)\b/i.test(query)) return undefined;
+  if (config.clickhouseUrl !== '' || !(format in sqlFormats) || !isForApi(query)) return undefined;
   const url = readServices(config.dataDir)?.apiUrl;
   return url === undefined || url === '' ? undefined : url;
 }
@@ -70,8 +73,11 @@ function askStore({ config, query, params = {}, format, logger, signal, out }: S
   return withStore({ config, logger, purpose: 'sql' }, async (store) => {
     try {
       const settings = settingsOf(config);
-      for await (const part of await store.stream(query, { params, format, settings, ...(signal === undefined ? {} : { signal }) }))
-        await out(part);
+      const catalogue = catalogueStatement(query, store.database);
+      if (catalogue !== undefined) await assertDescribed(store, catalogue);
+      const asked = catalogue ?? { statement: query, params };
+      const options = { params: asked.params, format, settings, ...(signal === undefined ? {} : { signal }) };
+      for await (const part of await store.stream(asked.statement, options)) await out(part);
     } catch (error) {
       throw userErrorOf(error);
     }

@@ -1,4 +1,5 @@
 // How many rows an answer has, read off its bytes where its format says so.
+import { StringDecoder } from 'node:string_decoder';
 
 export interface RowCount {
   take(bytes: Buffer): void;
@@ -8,14 +9,16 @@ export interface RowCount {
 
 /** Formats with one row a line, and how many lines stand before the first. */
 const LINES: Readonly<Record<string, number>> = { TSV: 0, TabSeparated: 0, JSONEachRow: 0, JSONCompactEachRow: 0, TSVWithNames: 1 };
-const NUMBERED = /^\s*(\d+)\. [│|]/;
+/** A row of a table, or the head of one that was too wide for a table and stands as a list of its columns. */
+const NUMBERED = /^\s*(\d+)\. |^Row (\d+):$/;
 const SHOWN = /^Showed (?:first )?\d+ out of (\d+) rows/;
+const NUMBERS = /^(?:Pretty(?!JSON)|Vertical$)/;
 const LINE_END = 10;
 
 export function createRowCount(format: string): RowCount {
   const head = LINES[format];
   if (head !== undefined) return countLines(head);
-  return format.startsWith('Pretty') ? countNumbers() : { take: () => undefined, rows: () => undefined };
+  return NUMBERS.test(format) ? countNumbers() : { take: () => undefined, rows: () => undefined };
 }
 
 function countLines(head: number): RowCount {
@@ -28,17 +31,23 @@ function countLines(head: number): RowCount {
   };
 }
 
-/** Pretty formats number their rows, and say how many there are when they do not show them all. */
+/**
+ * Pretty formats number their rows, and say how many there are when they do not show them all. A number that does not
+ * follow the last one is of something else: totals, or a line of a text.
+ */
 function countNumbers(): RowCount {
+  const decoder = new StringDecoder('utf8');
   let rows = 0;
   let rest = '';
   const look = (line: string): void => {
-    const found = NUMBERED.exec(line)?.[1] ?? SHOWN.exec(line)?.[1];
-    if (found !== undefined) rows = Number(found);
+    const [, inTable, inList] = NUMBERED.exec(line) ?? [];
+    const shown = SHOWN.exec(line)?.[1];
+    if (shown !== undefined) rows = Number(shown);
+    else if (Number(inTable ?? inList) === rows + 1) rows += 1;
   };
   return {
     take(bytes) {
-      const lines = (rest + bytes.toString()).split('\n');
+      const lines = (rest + decoder.write(bytes)).split('\n');
       rest = lines.pop() ?? '';
       lines.forEach(look);
     },

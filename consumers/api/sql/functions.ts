@@ -5,8 +5,7 @@
 // well: what takes more than time in proportion to its arguments and that the engine does not stop meanwhile (editDistance,
 // JSONMergePatch, arrayFold, seriesDecomposeSTL, …); npm run fuzz:sql -- --costs finds such functions.
 
-const scalars = new Set(
-  lowerCaseNames(`
+const scalarNames = namesIn(`
     _CAST array_concat_agg bar byteSize caseWithExpr caseWithExpression countDigits current_database currentDatabase DATABASE digits
     FORMAT_BYTES formatReadableDecimalSize formatReadableQuantity formatReadableSize formatReadableTimeDelta getSubcolumn identity
     ignore indexHint isConstant isDecimalOverflow lowCardinalityIndices lowCardinalityKeys materialize minSampleSizeContinous
@@ -163,11 +162,10 @@ const scalars = new Set(
     rand rand32 rand64 randBernoulli randBinomial randCanonical randChiSquared randConstant randExponential randFisherF randLogNormal
     randNegativeBinomial randNormal randomFixedString randomPrintableASCII randomString randomStringUTF8 randPoisson randStudentT
     randUniform
-  `),
-);
+  `);
+const scalars = lowerCased(scalarNames);
 
-const aggregates = new Set(
-  lowerCaseNames(`
+const aggregateNames = namesIn(`
     analysisOfVariance anova any any_respect_nulls any_value any_value_respect_nulls anyHeavy anyLast anyLast_respect_nulls
     anyLastRespectNulls anyRespectNulls anyValueRespectNulls approx_top_count approx_top_k approx_top_sum argAndMax argAndMin argMax
     argMin array_agg avg avgWeighted BIT_AND BIT_OR BIT_XOR boundingRatio categoricalInformationValue contingency corr corrMatrix
@@ -193,15 +191,26 @@ const aggregates = new Set(
     stddevPopStable stddevSamp stddevSampStable string_agg studentTTest studentTTestOneSample sum sumCount sumKahan sumMapFiltered
     sumMapFilteredWithOverflow sumMappedArrays sumMapWithOverflow sumWithOverflow theilsU topK topKWeighted uniq uniqCombined
     uniqCombined64 uniqExact uniqHLL12 uniqUpTo VAR_POP VAR_SAMP varPop varPopStable varSamp varSampStable welchTTest windowFunnel
-  `),
-);
+  `);
+const aggregates = lowerCased(aggregateNames);
+
+/** Functions that a query may call, as ClickHouse writes them. */
+export const functionNames: readonly string[] = [...scalarNames, ...aggregateNames];
 
 const combinators = ['ordefault', 'distinct', 'resample', 'foreach', 'argmax', 'argmin', 'ornull', 'tuple', 'array', 'null', 'map', 'if'];
 
-const tableFunctions = new Set(lowerCaseNames('numbers numbers_mt zeros zeros_mt generateSeries generate_series SQLStandardValues'));
+const tableFunctions = lowerCased(namesIn('numbers numbers_mt zeros zeros_mt generateSeries generate_series SQLStandardValues'));
 
 export function lowerCaseNames(text: string): readonly string[] {
-  return text.trim().toLowerCase().split(/\s+/);
+  return namesIn(text.toLowerCase());
+}
+
+function namesIn(text: string): readonly string[] {
+  return text.trim().split(/\s+/);
+}
+
+function lowerCased(names: readonly string[]): ReadonlySet<string> {
+  return new Set(names.map((name) => name.toLowerCase()));
 }
 
 /** A scalar or window function, or an aggregate with any of its combinators (sumIf, uniqArrayIf, …). */

@@ -3,9 +3,10 @@
 // The decision is made on the engine's own reading of the statement: formatQuerySingleLine (the text as a bound value)
 // refuses several statements and drops comments; its answer is judged by decideText(); EXPLAIN AST of it, with the same
 // parameters, is judged by decide() with what the engine and the database have names for (vocabulary.ts); exactly the text that was judged runs, under limits. Nothing of the statement runs
-// before it was judged. EXPLAIN AST must stand alone: as a subquery it shows a rewritten tree without window definitions.
+// before it was judged. SHOW TABLES and DESCRIBE are statements of our own (catalogue.ts). EXPLAIN AST must stand alone: as a subquery it shows a rewritten tree without window definitions.
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Store } from '../../../streams/core/ports.ts';
+import { assertDescribed, catalogueStatement } from './catalogue.ts';
 import { decide, type Refusal, type Verdict } from './decide.ts';
 import type { SqlFormat } from './formats.ts';
 import { createGate } from './gate.ts';
@@ -32,13 +33,20 @@ export function createSandbox(store: Store, limits: SqlLimits): SqlSandbox {
     run: (request) =>
       gate.run(async (alone) => {
         try {
-          const { statement } = await judge(store, request);
-          return await execute({ store, request, statement, limits, alone });
+          return await execute({ store, limits, alone, ...(await statementOf(store, request)) });
         } catch (error) {
           throw userErrorOf(error);
         }
       }),
   };
+}
+
+/** What is to run: a statement of our own for SHOW TABLES and DESCRIBE, else exactly what was judged. */
+async function statementOf(store: Store, request: SqlRequest): Promise<Pick<Execution, 'request' | 'statement'>> {
+  const asked = catalogueStatement(request.query, store.database);
+  if (asked === undefined) return { request, statement: (await judge(store, request)).statement };
+  await assertDescribed(store, asked);
+  return { request: { ...request, params: asked.params }, statement: asked.statement };
 }
 
 const NORMALISE = 'select formatQuerySingleLine({q:String}) as q, version() as version';

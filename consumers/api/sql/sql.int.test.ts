@@ -76,6 +76,27 @@ describe('hostile statements', () => {
     expect(answer.json()).toMatchObject({ code: 'SQL_REFUSED', detail: expect.stringContaining(part) as string });
   });
 
+  it('are answered from the list of tables when they ask for nothing else', async () => {
+    const shown = async (query: string): Promise<string> => {
+      const answer = await post({ query, params: { database: 'other', table: 'secrets' }, format: 'TSV' });
+      expect(answer.statusCode, answer.body).toBe(200);
+      return answer.body;
+    };
+    const names = (text: string): readonly string[] =>
+      text
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => line.split('\t')[0] ?? '');
+    const tables = names(await shown(' Show\tTables ; '));
+    expect(tables).toEqual(expect.arrayContaining(['turns', 'steps', 'tool_calls']) as string[]);
+    expect(tables).not.toContain('secrets');
+    for (const query of ['describe steps', 'DESC TABLE steps;', 'show columns from steps']) {
+      expect(await shown(query)).toContain('\nreward_mean\tFloat64\tMean reward of the trajectories\n');
+    }
+    expect(new Set(names(await shown('SHOW COLUMNS')))).toEqual(new Set(tables));
+    expect((await post({ query: 'describe secrets' })).json()).toMatchObject({ code: 'SQL_INVALID' });
+  });
+
   it('are refused wherever a harmless statement can hold them', async () => {
     const holders = [
       (inner: string) => `select * from (${inner})`,

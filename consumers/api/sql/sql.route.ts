@@ -4,13 +4,18 @@ import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 import { answers, named } from '../columns.ts';
 import { readRows } from '../list.ts';
+import { isListed } from './catalogue.ts';
 import { formatNames, sqlFormats } from './formats.ts';
 import { MAX_QUERY_CHARS, type SqlLimits } from './limits.ts';
 import { createSandbox } from './sandbox.ts';
 
 const body = Type.Object(
   {
-    query: Type.String({ minLength: 1, maxLength: MAX_QUERY_CHARS, description: 'One SELECT over the tables of this database.' }),
+    query: Type.String({
+      minLength: 1,
+      maxLength: MAX_QUERY_CHARS,
+      description: 'One SELECT over the tables of this database, SHOW TABLES, or DESCRIBE with a table.',
+    }),
     params: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
         description: 'Values for {name:Type} in the query: texts, numbers, booleans, null, or arrays of these.',
@@ -130,7 +135,7 @@ async function readTables(store: Store): Promise<readonly object[]> {
     `select columns.table as table, tables.engine as engine, columns.name as name, columns.type as type, columns.comment as comment
      from system.columns as columns
      inner join system.tables as tables on tables.database = columns.database and tables.name = columns.table
-     where columns.database = {database:String} and match(columns.table, '^[a-z][a-z0-9_]*$')
+     where columns.database = {database:String} and ${isListed('columns.table')}
      order by columns.table, columns.position`,
     { database: store.database },
   );

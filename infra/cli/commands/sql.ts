@@ -74,14 +74,22 @@ interface Prompt {
 
 async function prompt(context: CommandContext, { config, format, params }: Prompt): Promise<void> {
   const [{ streamQuery }, { runSqlPrompt }] = await Promise.all([import('../../app/sql-query.ts'), import('../../app/sql-prompt.ts')]);
+  const { createSqlWords } = await import('../../app/sql-words.ts');
   const logger = commandLogger(context);
+  const now = (): number => performance.now();
+  const ask = async (query: string): Promise<string> => {
+    const parts: Buffer[] = [];
+    await streamQuery({ config, query, format: 'TSV', logger, out: async (bytes) => void parts.push(bytes) });
+    return Buffer.concat(parts).toString();
+  };
   await runSqlPrompt({
     input: process.stdin,
     output: process.stderr,
     err: context.err,
     terminal: true,
     historyFile: join(config.dataDir, 'sql-history'),
-    now: () => performance.now(),
+    words: createSqlWords(ask, now),
+    now,
     async run(query, signal) {
       const count = createRowCount(format);
       const out = async (bytes: Buffer): Promise<void> => {

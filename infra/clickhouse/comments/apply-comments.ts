@@ -1,10 +1,10 @@
 // Gives columns the comments that are said here. A comment that a migration gives stays, unless there is an entry for its
 // table here. Columns that have the right comment already cost nothing, so that this may run at every start; it runs after
 // the migrations, because a view that is made anew has lost its comments.
-import { isPlatformError } from "../../../streams/core/errors.ts";
-import type { ClickHouseStore } from "../client.ts";
-import type { Migration } from "../migration-files.ts";
-import { byName, byTable } from "./column-comments.ts";
+import { isPlatformError } from '../../../streams/core/errors.ts';
+import type { ClickHouseStore } from '../client.ts';
+import type { Migration } from '../migration-files.ts';
+import { byName, byTable } from './column-comments.ts';
 
 export interface CommentedColumn {
   readonly table: string;
@@ -13,9 +13,7 @@ export interface CommentedColumn {
 }
 
 /** Tables and views of this database, in order; none that an audit or the engine made for a while. */
-export const readColumns = (
-  store: ClickHouseStore,
-): Promise<readonly CommentedColumn[]> =>
+export const readColumns = (store: ClickHouseStore): Promise<readonly CommentedColumn[]> =>
   store.query<CommentedColumn>(
     `select table, name, comment from system.columns
      where database = currentDatabase() and match(table, '^[a-z][a-z0-9_]*$') and table not like 'audit\\_scratch\\_%'
@@ -28,27 +26,16 @@ const DECLARED = /\bcomment\s+(?:column\s+\w+\s+)?'((?:[^'\\]|\\.|'')*)'/gi;
 const declaredIn = (migrations: readonly Migration[]): ReadonlySet<string> =>
   new Set(
     migrations
-      .flatMap(({ statements }) =>
-        statements.flatMap((text) => [...text.matchAll(DECLARED)]),
-      )
-      .map(([, said = ""]) => said.replace(/\\(.)|'(')/gs, "$1$2")),
+      .flatMap(({ statements }) => statements.flatMap((text) => [...text.matchAll(DECLARED)]))
+      .map(([, said = '']) => said.replace(/\\(.)|'(')/gs, '$1$2')),
   );
 
-function wanted(
-  { table, name, comment }: CommentedColumn,
-  declared: ReadonlySet<string>,
-): string {
-  return (
-    byTable[table]?.[name] ??
-    (declared.has(comment) ? comment : (byName[name] ?? comment))
-  );
+function wanted({ table, name, comment }: CommentedColumn, declared: ReadonlySet<string>): string {
+  return byTable[table]?.[name] ?? (declared.has(comment) ? comment : (byName[name] ?? comment));
 }
 
 /** One statement a table that needs one. */
-export async function applyComments(
-  store: ClickHouseStore,
-  migrations: readonly Migration[],
-): Promise<void> {
+export async function applyComments(store: ClickHouseStore, migrations: readonly Migration[]): Promise<void> {
   const declared = declaredIn(migrations);
   const changes = new Map<string, string[]>();
   for (const column of await readColumns(store)) {
@@ -58,19 +45,15 @@ export async function applyComments(
     changes.set(column.table, [...(changes.get(column.table) ?? []), change]);
   }
   for (const [table, parts] of changes) {
-    await store
-      .command(`alter table \`${table}\` ${parts.join(", ")}`)
-      .catch((error: unknown) => {
-        if (!isGone(error)) throw error;
-      });
+    await store.command(`alter table \`${table}\` ${parts.join(', ')}`).catch((error: unknown) => {
+      if (!isGone(error)) throw error;
+    });
   }
 }
 
-const quoted = (text: string): string => `'${text.replace(/[\\']/g, "\\$&")}'`;
+const quoted = (text: string): string => `'${text.replace(/[\\']/g, '\\$&')}'`;
 
 /** Another process changes the table: it comments it as well. UNKNOWN_TABLE, NOT_FOUND_COLUMN_IN_BLOCK, NO_SUCH_COLUMN_IN_TABLE. */
 const GONE = new Set([60, 10, 16]);
 
-const isGone = (error: unknown): boolean =>
-  isPlatformError(error, "STORE_REFUSED") &&
-  GONE.has(Number(error.context["clickhouseCode"]));
+const isGone = (error: unknown): boolean => isPlatformError(error, 'STORE_REFUSED') && GONE.has(Number(error.context['clickhouseCode']));

@@ -1,10 +1,7 @@
-import { describe, expect, it } from "vitest";
-import { byName, byTable } from "./column-comments.ts";
+import { describe, expect, it } from 'vitest';
+import { byName, byTable } from './column-comments.ts';
 
-const entries = [
-  ...Object.entries(byName),
-  ...Object.values(byTable).flatMap((comments) => Object.entries(comments)),
-];
+const entries = [...Object.entries(byName), ...Object.values(byTable).flatMap((comments) => Object.entries(comments))];
 
 /** What the name of a quantity says of its unit, and a word that its comment must have. */
 const UNITS: readonly (readonly [RegExp, RegExp])[] = [
@@ -14,33 +11,28 @@ const UNITS: readonly (readonly [RegExp, RegExp])[] = [
   [/(?:^|_)tokens(?:_|$)(?!ks)/, /\btokens?\b/i],
   [/(?:_at|^at|_timestamp)$/, /\bUTC, (?:micro|milli)seconds\b/],
   [/(?:^|_)sha256$/, /\bhexadecimal\b/],
-  [
-    /_rate$|_fraction$|^(?:f1|em|cem)$|^(?:avg|pass)_|_ks$/,
-    /\b0 (?:to|or) 1\b|^1 when .* else 0/,
-  ],
+  [/_rate$|_fraction$|^(?:f1|em|cem)$|^(?:avg|pass)_|_ks$/, /\b0 (?:to|or) 1\b|^1 when .* else 0/],
   [/^staleness_|_staleness_/, /\bversions\b/],
   [/_base64$/, /\bbase64\b/],
   [/_id$|^id$/, /\bId\b|\bName\b/],
   [/(?:logprob|entropy|_kl)s?$/, /\bnats\b/],
 ];
 
-describe("comments of columns", () => {
-  it.each(entries)("of %s is short and plain: %s", (_, comment) => {
+describe('comments of columns', () => {
+  it.each(entries)('of %s is short and plain: %s', (_, comment) => {
     expect(comment).toMatch(/^\S[\x20-\x7e]*\S$/);
     expect(comment.length).toBeLessThanOrEqual(130);
     expect(comment).not.toMatch(/\.$/);
   });
 
-  it.each(entries)("of %s names its unit: %s", (name, comment) => {
-    for (const [quantity, unit] of UNITS)
-      if (quantity.test(name)) expect(comment).toMatch(unit);
+  it.each(entries)('of %s names its unit: %s', (name, comment) => {
+    for (const [quantity, unit] of UNITS) if (quantity.test(name)) expect(comment).toMatch(unit);
   });
 
-  it("say something else where a table has its own", () => {
+  it('say something else where a table has its own', () => {
     for (const [table, comments] of Object.entries(byTable)) {
       for (const [name, comment] of Object.entries(comments)) {
-        if (!MIGRATED.has(`${table}.${name}`))
-          expect(comment, `${table}.${name}`).not.toBe(byName[name]);
+        if (!MIGRATED.has(`${table}.${name}`)) expect(comment, `${table}.${name}`).not.toBe(byName[name]);
       }
     }
   });
@@ -48,18 +40,18 @@ describe("comments of columns", () => {
 
 /** Their migrations say less of them, so that the table's own entry is needed. */
 const MIGRATED: ReadonlySet<string> = new Set([
-  "turns.policy_version_min",
-  "turns.decision_candidates",
-  "heartbeats.running",
-  "run_events.learner",
-  "run_events.resume",
-  "steps.weights_sha256",
-  "steps.resume",
-  "policies.parent",
-  "policies.sha256",
-  "policies.architecture",
-  "expired_attempts.next_attempt",
-  "questions.history",
-  "evaluation_scores.judge",
-  "evaluation_scores.verdict",
+  'turns.policy_version_min',
+  'turns.decision_candidates',
+  'heartbeats.running',
+  'run_events.learner',
+  'run_events.resume',
+  'steps.weights_sha256',
+  'steps.resume',
+  'policies.parent',
+  'policies.sha256',
+  'policies.architecture',
+  'expired_attempts.next_attempt',
+  'questions.history',
+  'evaluation_scores.judge',
+  'evaluation_scores.verdict',
 ]);

@@ -1,9 +1,9 @@
 // What every column of every table and view holds, with its unit. An entry for one table says what differs there.
-import { evaluations, evaluationsOf } from "./evaluations.ts";
-import { figuresByName } from "./figures.ts";
-import { identity, identityOf } from "./identity.ts";
-import { rollouts, rolloutsOf } from "./rollouts.ts";
-import { training, trainingOf } from "./training.ts";
+import { evaluations, evaluationsOf } from './evaluations.ts';
+import { figuresByName } from './figures.ts';
+import { identity, identityOf } from './identity.ts';
+import { rollouts, rolloutsOf } from './rollouts.ts';
+import { training, trainingOf } from './training.ts';
 
 /** Comments by the name of the column. */
 export type Comments = Readonly<Record<string, string>>;
@@ -17,20 +17,12 @@ export const byName: Comments = {
 };
 
 /** By table. */
-export const byTable: Readonly<Record<string, Comments>> = merged([
-  identityOf,
-  rolloutsOf,
-  trainingOf,
-  evaluationsOf,
-]);
+export const byTable: Readonly<Record<string, Comments>> = merged([identityOf, rolloutsOf, trainingOf, evaluationsOf]);
 
-function merged(
-  parts: readonly Readonly<Record<string, Comments>>[],
-): Readonly<Record<string, Comments>> {
+function merged(parts: readonly Readonly<Record<string, Comments>>[]): Readonly<Record<string, Comments>> {
   const tables: Record<string, Comments> = {};
   for (const part of parts) {
-    for (const [table, comments] of Object.entries(part))
-      tables[table] = { ...tables[table], ...comments };
+    for (const [table, comments] of Object.entries(part)) tables[table] = { ...tables[table], ...comments };
   }
   return tables;
 }

@@ -1,27 +1,27 @@
 // Columns that are one figure of another: `tokens_p95`, `discarded_turns_mean`, `kept_reward_p50`, `reward_ks`.
-import type { Comments } from "./column-comments.ts";
+import type { Comments } from './column-comments.ts';
 
 /** What a figure is of, and its unit where the name of the quantity is none. */
 const QUANTITIES = {
-  reward: "reward",
-  f1: "F1, 0 to 1",
-  turns: "turns",
-  tool_calls: "tool calls",
-  searches: "searches",
-  accesses: "opened pages",
-  tool_errors: "failed tool calls",
-  tokens: "tokens",
-  completion_tokens: "completion tokens",
+  reward: 'reward',
+  f1: 'F1, 0 to 1',
+  turns: 'turns',
+  tool_calls: 'tool calls',
+  searches: 'searches',
+  accesses: 'opened pages',
+  tool_errors: 'failed tool calls',
+  tokens: 'tokens',
+  completion_tokens: 'completion tokens',
 } as const;
 
 type Quantity = keyof typeof QUANTITIES;
 
 const SHAPES = {
-  mean: "Mean",
-  min: "Least",
-  max: "Greatest",
-  p50: "Median",
-  p95: "95th percentile",
+  mean: 'Mean',
+  min: 'Least',
+  max: 'Greatest',
+  p50: 'Median',
+  p95: '95th percentile',
 } as const;
 type Shape = keyof typeof SHAPES;
 
@@ -35,10 +35,10 @@ interface Figures {
 function figures({ prefix, of, shapes, trajectories }: Figures): Comments {
   return Object.fromEntries(
     of.flatMap((quantity) => {
-      const [what, unit] = QUANTITIES[quantity].split(", ");
+      const [what, unit] = QUANTITIES[quantity].split(', ');
       return shapes.map((shape) => [
         `${prefix}${quantity}_${shape}`,
-        `${SHAPES[shape]} of ${what} per trajectory, ${trajectories}${unit === undefined ? "" : `, ${unit}`}`,
+        `${SHAPES[shape]} of ${what} per trajectory, ${trajectories}${unit === undefined ? '' : `, ${unit}`}`,
       ]);
     }),
   );
@@ -47,31 +47,29 @@ function figures({ prefix, of, shapes, trajectories }: Figures): Comments {
 /** Of the trajectories that a step trained on; the means of `steps` are said there. */
 const ofStep = {
   ...figures({
-    prefix: "",
-    of: ["reward", "f1", "turns", "tool_calls"],
-    shapes: ["min", "max", "p95"],
-    trajectories: "over those of the step",
+    prefix: '',
+    of: ['reward', 'f1', 'turns', 'tool_calls'],
+    shapes: ['min', 'max', 'p95'],
+    trajectories: 'over those of the step',
   }),
   ...figures({
-    prefix: "",
-    of: ["searches", "accesses", "tokens", "completion_tokens"],
-    shapes: ["mean", "min", "max", "p95"],
-    trajectories: "over those of the step",
+    prefix: '',
+    of: ['searches', 'accesses', 'tokens', 'completion_tokens'],
+    shapes: ['mean', 'min', 'max', 'p95'],
+    trajectories: 'over those of the step',
   }),
-  tool_errors_mean:
-    "Mean of failed tool calls per trajectory, over those of the step",
-  format_rate: "Share of trajectories that kept to the format, 0 to 1",
-  discarded_stale: "Trajectories that were discarded as stale",
-  discarded_uniform:
-    "Trajectories that were discarded because all rewards of their group are equal",
+  tool_errors_mean: 'Mean of failed tool calls per trajectory, over those of the step',
+  format_rate: 'Share of trajectories that kept to the format, 0 to 1',
+  discarded_stale: 'Trajectories that were discarded as stale',
+  discarded_uniform: 'Trajectories that were discarded because all rewards of their group are equal',
 };
 
-function side(prefix: "kept" | "discarded", trajectories: string): Comments {
+function side(prefix: 'kept' | 'discarded', trajectories: string): Comments {
   return {
     ...figures({
       prefix: `${prefix}_`,
-      of: ["reward", "turns", "tokens"],
-      shapes: ["mean", "p50", "p95"],
+      of: ['reward', 'turns', 'tokens'],
+      shapes: ['mean', 'p50', 'p95'],
       trajectories,
     }),
     [`${prefix}_staleness_mean`]: `Mean of staleness_total, ${trajectories}, versions`,
@@ -84,22 +82,17 @@ const distance = (quantity: string): string =>
 
 export const figuresByName: Comments = {
   ...ofStep,
-  ...side("kept", "over the kept ones"),
-  ...side("discarded", "over the discarded ones"),
-  kept: "Trajectories that were trained on",
-  discarded_queue_ms_mean: "Mean of queue_ms, over the discarded ones, ms",
-  discarded_staleness_in_flight_mean:
-    "Mean of staleness_in_flight, over the discarded ones, versions",
-  discarded_staleness_in_queue_mean:
-    "Mean of staleness_in_queue, over the discarded ones, versions",
-  discarded_staleness_token_mean:
-    "Mean staleness over the tokens of known version of the discarded ones, versions",
-  discarded_staleness_worst:
-    "Greatest staleness_worst of a discarded trajectory, versions",
-  discarded_tokens: "Tokens of the discarded trajectories",
-  discarded_unknown_tokens:
-    "Tokens of the discarded trajectories whose policy version is unknown",
-  reward_ks: distance("rewards"),
-  turns_ks: distance("turns"),
-  tokens_ks: distance("tokens"),
+  ...side('kept', 'over the kept ones'),
+  ...side('discarded', 'over the discarded ones'),
+  kept: 'Trajectories that were trained on',
+  discarded_queue_ms_mean: 'Mean of queue_ms, over the discarded ones, ms',
+  discarded_staleness_in_flight_mean: 'Mean of staleness_in_flight, over the discarded ones, versions',
+  discarded_staleness_in_queue_mean: 'Mean of staleness_in_queue, over the discarded ones, versions',
+  discarded_staleness_token_mean: 'Mean staleness over the tokens of known version of the discarded ones, versions',
+  discarded_staleness_worst: 'Greatest staleness_worst of a discarded trajectory, versions',
+  discarded_tokens: 'Tokens of the discarded trajectories',
+  discarded_unknown_tokens: 'Tokens of the discarded trajectories whose policy version is unknown',
+  reward_ks: distance('rewards'),
+  turns_ks: distance('turns'),
+  tokens_ks: distance('tokens'),
 };

@@ -1,172 +1,147 @@
 // The ledger of a run: admissions, steps, staleness, discards and policies.
-import type { Comments } from "./column-comments.ts";
+import type { Comments } from './column-comments.ts';
 
-const DISCARD =
-  "Why it was discarded: uniform_group, stale, incomplete, expired, superseded or invalid";
+const DISCARD = 'Why it was discarded: uniform_group, stale, incomplete, expired, superseded or invalid';
 
 export const training: Comments = {
   // Runs
-  algorithm: "grpo or reinforce",
-  backend: "Tensor backend that trained",
-  learner: "Architecture and hyper-parameters, JSON",
-  batch_groups: "Groups in a batch",
-  max_staleness: "Bound on staleness_worst, versions",
-  max_concurrent: "Bound on groups that run at once",
-  max_attempts: "Attempts that a trajectory gets",
-  stale_policy: "What happens to a group that is too stale: discard or train",
-  dataset: "Dataset of the questions",
-  settings:
-    "Every setting that changes what is learned, JSON; empty when it was not recorded",
-  steps: "Steps so far",
-  planned_steps: "Steps that were planned; 0 for no end",
-  trained: "Trajectories that were trained on",
-  discarded: "Trajectories that were discarded",
-  admitted: "Trajectories that were admitted; -1 when it was not recorded",
-  open: "Trajectories of groups that were still open at the end of the run; -1 when it was not recorded",
-  resume: "Where in the log to resume, JSON",
-  reward_mean_first_20: "Mean of reward_mean over the first 20 steps",
-  reward_mean_last_20: "Mean of reward_mean over the last 20 steps",
-  last_step_at:
-    "Time of the last step, UTC, microseconds; 1970 before the first",
+  algorithm: 'grpo or reinforce',
+  backend: 'Tensor backend that trained',
+  learner: 'Architecture and hyper-parameters, JSON',
+  batch_groups: 'Groups in a batch',
+  max_staleness: 'Bound on staleness_worst, versions',
+  max_concurrent: 'Bound on groups that run at once',
+  max_attempts: 'Attempts that a trajectory gets',
+  stale_policy: 'What happens to a group that is too stale: discard or train',
+  dataset: 'Dataset of the questions',
+  settings: 'Every setting that changes what is learned, JSON; empty when it was not recorded',
+  steps: 'Steps so far',
+  planned_steps: 'Steps that were planned; 0 for no end',
+  trained: 'Trajectories that were trained on',
+  discarded: 'Trajectories that were discarded',
+  admitted: 'Trajectories that were admitted; -1 when it was not recorded',
+  open: 'Trajectories of groups that were still open at the end of the run; -1 when it was not recorded',
+  resume: 'Where in the log to resume, JSON',
+  reward_mean_first_20: 'Mean of reward_mean over the first 20 steps',
+  reward_mean_last_20: 'Mean of reward_mean over the last 20 steps',
+  last_step_at: 'Time of the last step, UTC, microseconds; 1970 before the first',
 
   // Admissions
-  accepted: "Groups that are trained or ready",
-  groups: "Groups that the step trained on",
-  group_ids: "Ids of the groups that were admitted",
-  question_ids: "Ids of their questions in the order of group_ids",
-  samples: "Trajectories per question",
+  accepted: 'Groups that are trained or ready',
+  groups: 'Groups that the step trained on',
+  group_ids: 'Ids of the groups that were admitted',
+  question_ids: 'Ids of their questions in the order of group_ids',
+  samples: 'Trajectories per question',
 
   // Steps
-  trajectories: "Trajectories that the step trained on",
-  tokens: "Tokens that the policy wrote",
-  reward_mean: "Mean reward of the trajectories",
-  f1_mean: "Mean F1 of the trajectories, 0 to 1",
-  em_mean: "Mean exact match of the trajectories, 0 to 1",
-  format_mean: "Share of trajectories that kept to the format, 0 to 1",
-  turns_mean: "Mean turns of the trajectories",
-  tool_calls_mean: "Mean tool calls of the trajectories",
-  loss: "Loss of the update",
-  approx_kl:
-    "Estimate of the KL divergence between the policy before and after the update, nats",
-  behave_kl:
-    "Estimate of the KL divergence between the policy that decided and the one before the update, nats",
-  clip_fraction: "Share of decisions whose ratio was clipped, 0 to 1",
-  capped_fraction:
-    "Share of decisions whose behavior weight is over the cap, 0 to 1",
-  ess: "Effective sample size, decisions: (sum w)^2 / sum w^2 of the behavior weights",
-  entropy: "Mean entropy of the policy, nats",
-  grad_norm: "Norm of the gradient before clipping",
-  wait_ms: "Time from the end of the step before until the batch was full, ms",
-  train_ms: "Time that the update took, ms",
-  batch_sha256: "SHA-256 of all that the learner was given, hexadecimal",
-  weights_sha256: "SHA-256 of the weights of version_after, hexadecimal",
-  optimizer_sha256:
-    "SHA-256 of the state of the optimizer, hexadecimal; empty when there is none",
+  trajectories: 'Trajectories that the step trained on',
+  tokens: 'Tokens that the policy wrote',
+  reward_mean: 'Mean reward of the trajectories',
+  f1_mean: 'Mean F1 of the trajectories, 0 to 1',
+  em_mean: 'Mean exact match of the trajectories, 0 to 1',
+  format_mean: 'Share of trajectories that kept to the format, 0 to 1',
+  turns_mean: 'Mean turns of the trajectories',
+  tool_calls_mean: 'Mean tool calls of the trajectories',
+  loss: 'Loss of the update',
+  approx_kl: 'Estimate of the KL divergence between the policy before and after the update, nats',
+  behave_kl: 'Estimate of the KL divergence between the policy that decided and the one before the update, nats',
+  clip_fraction: 'Share of decisions whose ratio was clipped, 0 to 1',
+  capped_fraction: 'Share of decisions whose behavior weight is over the cap, 0 to 1',
+  ess: 'Effective sample size, decisions: (sum w)^2 / sum w^2 of the behavior weights',
+  entropy: 'Mean entropy of the policy, nats',
+  grad_norm: 'Norm of the gradient before clipping',
+  wait_ms: 'Time from the end of the step before until the batch was full, ms',
+  train_ms: 'Time that the update took, ms',
+  batch_sha256: 'SHA-256 of all that the learner was given, hexadecimal',
+  weights_sha256: 'SHA-256 of the weights of version_after, hexadecimal',
+  optimizer_sha256: 'SHA-256 of the state of the optimizer, hexadecimal; empty when there is none',
 
   // One trajectory
-  advantage: "Advantage of the trajectory within its group",
-  staleness_total: "Version before the step less version_first, versions",
-  staleness_in_flight:
-    "Part of staleness_total that passed while the trajectory ran, versions",
-  staleness_in_queue:
-    "Part of staleness_total that passed while it waited for the trainer, versions",
-  staleness_worst: "Staleness of the oldest token, versions",
-  staleness_best: "Staleness of the newest token, versions",
-  staleness_span:
-    "Policy versions from the oldest to the newest token, versions; 0 when none is known",
-  staleness_token_mean:
-    "Mean staleness over the tokens of known version, versions",
-  staleness_token_p95:
-    "95th percentile of the staleness over the tokens of known version, versions",
-  staleness_token_max:
-    "Greatest staleness of a token of known version, versions",
-  flight_ms: "Time from the start of the trajectory to its end, ms",
-  queue_ms:
-    "Time from the end of the trajectory to its training or discard, ms",
-  is_kept: "Whether the trajectory was trained on",
+  advantage: 'Advantage of the trajectory within its group',
+  staleness_total: 'Version before the step less version_first, versions',
+  staleness_in_flight: 'Part of staleness_total that passed while the trajectory ran, versions',
+  staleness_in_queue: 'Part of staleness_total that passed while it waited for the trainer, versions',
+  staleness_worst: 'Staleness of the oldest token, versions',
+  staleness_best: 'Staleness of the newest token, versions',
+  staleness_span: 'Policy versions from the oldest to the newest token, versions; 0 when none is known',
+  staleness_token_mean: 'Mean staleness over the tokens of known version, versions',
+  staleness_token_p95: '95th percentile of the staleness over the tokens of known version, versions',
+  staleness_token_max: 'Greatest staleness of a token of known version, versions',
+  flight_ms: 'Time from the start of the trajectory to its end, ms',
+  queue_ms: 'Time from the end of the trajectory to its training or discard, ms',
+  is_kept: 'Whether the trajectory was trained on',
   reason: DISCARD,
-  next_attempt: "Attempt that was asked for instead; -1 when none is left",
+  next_attempt: 'Attempt that was asked for instead; -1 when none is left',
 
   // Staleness of a step
-  staleness_mean: "Mean staleness over the tokens of known version, versions",
-  staleness_p95:
-    "95th percentile of the staleness over the tokens of known version, versions",
-  staleness_max: "Greatest staleness of a token of known version, versions",
-  staleness_in_flight_mean:
-    "Mean of staleness_in_flight over the trajectories, versions",
-  staleness_in_queue_mean:
-    "Mean of staleness_in_queue over the trajectories, versions",
-  flight_ms_mean: "Mean of flight_ms over the trajectories, ms",
-  queue_ms_mean: "Mean of queue_ms over the trajectories, ms",
+  staleness_mean: 'Mean staleness over the tokens of known version, versions',
+  staleness_p95: '95th percentile of the staleness over the tokens of known version, versions',
+  staleness_max: 'Greatest staleness of a token of known version, versions',
+  staleness_in_flight_mean: 'Mean of staleness_in_flight over the trajectories, versions',
+  staleness_in_queue_mean: 'Mean of staleness_in_queue over the trajectories, versions',
+  flight_ms_mean: 'Mean of flight_ms over the trajectories, ms',
+  queue_ms_mean: 'Mean of queue_ms over the trajectories, ms',
 
   // Policies
-  parent: "Policy version that this one was made from; -1 for the first",
-  sha256:
-    "SHA-256 of the weights, hexadecimal; the weights themselves stay in the log",
-  format: "Format of the weights",
-  weights_bytes:
-    "Size of the weights in the log, bytes; 0 when they are elsewhere",
-  uri: "Where the weights are when they are not in the log",
-  optimizer_bytes: "Size of the state of the optimizer, bytes",
-  architecture: "Shape of the network, JSON",
+  parent: 'Policy version that this one was made from; -1 for the first',
+  sha256: 'SHA-256 of the weights, hexadecimal; the weights themselves stay in the log',
+  format: 'Format of the weights',
+  weights_bytes: 'Size of the weights in the log, bytes; 0 when they are elsewhere',
+  uri: 'Where the weights are when they are not in the log',
+  optimizer_bytes: 'Size of the state of the optimizer, bytes',
+  architecture: 'Shape of the network, JSON',
 };
 
 export const trainingOf: Readonly<Record<string, Comments>> = {
   run_events: {
-    learner: "Architecture and hyper-parameters, JSON",
-    weights_sha256: "SHA-256 of the weights of version 0, hexadecimal",
-    steps:
-      "Steps that were planned (0 for no end) in the start event, steps that were made in the end event",
-    reason: "Why the run ended; empty in the start event",
-    discarded: "Trajectories of closed groups that were not trained on",
-    resume: "Where in the log to resume, JSON",
+    learner: 'Architecture and hyper-parameters, JSON',
+    weights_sha256: 'SHA-256 of the weights of version 0, hexadecimal',
+    steps: 'Steps that were planned (0 for no end) in the start event, steps that were made in the end event',
+    reason: 'Why the run ended; empty in the start event',
+    discarded: 'Trajectories of closed groups that were not trained on',
+    resume: 'Where in the log to resume, JSON',
   },
   runs: {
-    status: "running or finished",
-    reason: "Why the run ended; empty while it runs",
-    reward_mean: "Mean reward of the trajectories of the last step",
-    staleness_max: "Greatest staleness_max of a step, versions",
-    tokens: "Tokens of the trajectories that were trained on",
+    status: 'running or finished',
+    reason: 'Why the run ended; empty while it runs',
+    reward_mean: 'Mean reward of the trajectories of the last step',
+    staleness_max: 'Greatest staleness_max of a step, versions',
+    tokens: 'Tokens of the trajectories that were trained on',
   },
   admissions: {
-    version: "Policy version when the groups were admitted",
-    capacity: "Groups that may be admitted",
-    running: "Groups that are running",
-    groups: "Groups that were admitted",
-    samples: "Trajectories of each group in the order of group_ids",
+    version: 'Policy version when the groups were admitted',
+    capacity: 'Groups that may be admitted',
+    running: 'Groups that are running',
+    groups: 'Groups that were admitted',
+    samples: 'Trajectories of each group in the order of group_ids',
   },
   steps: {
-    tokens: "Tokens of the trajectories of the step",
-    weights_sha256: "SHA-256 of the weights of version_after, hexadecimal",
-    resume: "Where in the log to resume, JSON",
+    tokens: 'Tokens of the trajectories of the step',
+    weights_sha256: 'SHA-256 of the weights of version_after, hexadecimal',
+    resume: 'Where in the log to resume, JSON',
   },
   discarded_trajectories: {
-    version: "Policy version when the trajectory was discarded",
-    staleness_total: "Version at the discard less version_first, versions",
+    version: 'Policy version when the trajectory was discarded',
+    staleness_total: 'Version at the discard less version_first, versions',
   },
   expired_attempts: {
-    reason:
-      "Why the attempt was given up: silent, wall_clock, lost_claim or unusable",
-    next_attempt: "Attempt that was asked for instead; -1 when none is left",
+    reason: 'Why the attempt was given up: silent, wall_clock, lost_claim or unusable',
+    next_attempt: 'Attempt that was asked for instead; -1 when none is left',
   },
   outcomes: { reason: `${DISCARD}; empty when it was kept` },
   policies: {
-    parent: "Policy version that this one was made from; -1 for the first",
-    sha256:
-      "SHA-256 of the weights, hexadecimal; the weights themselves stay in the log",
-    architecture: "Shape of the network, JSON",
+    parent: 'Policy version that this one was made from; -1 for the first',
+    sha256: 'SHA-256 of the weights, hexadecimal; the weights themselves stay in the log',
+    architecture: 'Shape of the network, JSON',
   },
   staleness_by_step: {
-    staleness_mean:
-      "Mean of staleness_total over the trajectories, versions; staleness_in_flight_mean + staleness_in_queue_mean",
-    staleness_worst: "Greatest staleness_worst of a trajectory, versions",
-    tokens: "Tokens of the trajectories of the step",
-    discarded:
-      "Trajectories that were discarded instead of training them in this step",
+    staleness_mean: 'Mean of staleness_total over the trajectories, versions; staleness_in_flight_mean + staleness_in_queue_mean',
+    staleness_worst: 'Greatest staleness_worst of a trajectory, versions',
+    tokens: 'Tokens of the trajectories of the step',
+    discarded: 'Trajectories that were discarded instead of training them in this step',
   },
   curves: {
-    discarded:
-      "Trajectories that were discarded instead of training them in this step",
-    completion_tokens_mean: "Mean completion tokens of the trajectories",
+    discarded: 'Trajectories that were discarded instead of training them in this step',
+    completion_tokens_mean: 'Mean completion tokens of the trajectories',
   },
 };

@@ -1,0 +1,89 @@
+// What the key Tab offers at the SQL prompt: tables where a table belongs, columns of the tables that the statement names,
+// functions and words of the language. Pure.
+
+export interface SqlWords {
+  /** Columns by table, in their order. */
+  readonly tables: ReadonlyMap<string, readonly string[]>;
+  readonly functions: readonly string[];
+}
+
+export interface Completion {
+  /** What may stand in place of `word`. */
+  readonly hits: readonly string[];
+  readonly word: string;
+}
+
+const KEYWORDS = (
+  'SELECT DISTINCT FROM PREWHERE WHERE GROUP BY HAVING ORDER LIMIT OFFSET WITH AS AND OR NOT IN LIKE ILIKE BETWEEN IS NULL CASE WHEN THEN ELSE END ' +
+  'INNER LEFT RIGHT FULL CROSS ASOF JOIN USING ON ARRAY UNION ALL ASC DESC INTERVAL OVER PARTITION SHOW TABLES DESCRIBE'
+).split(' ');
+
+/** Texts, quoted names and comments; one that is not closed takes the rest. */
+const QUOTED = /'(?:[^'\\]|\\.|'')*(?:'|$)|`(?:[^`\\]|\\.)*(?:`|$)|"(?:[^"\\]|\\.)*(?:"|$)|--[^\n]*|\/\*.*?(?:\*\/|$)/gs;
+const WORD = /[A-Za-z_][\w.]*$/;
+const WANTS_TABLE = /(?:\b(?:from|join|describe|desc|table)\s+|^\s*\\d\s+|\bfrom\s+[\w\s,]*,\s*)$/i;
+const SOURCE = /\b(?:from|join)\s+(\w+)(?:\s+(?:as\s+)?(\w+))?|,\s*(\w+)(?:\s+(?:as\s+)?(\w+))?/gi;
+
+/** `before` is what stands before the cursor, `whole` the statement with what comes behind it. */
+export function completeSql(before: string, words: SqlWords, whole: string = before): Completion {
+  const word = WORD.exec(before)?.[0] ?? '';
+  if (isQuoted(before)) return { hits: [], word };
+  const head = before.slice(0, before.length - word.length);
+  if (WANTS_TABLE.test(head)) return { hits: startingWith(word, [...words.tables.keys()]), word };
+  const sources = sourcesOf(whole, words);
+  const dot = word.lastIndexOf('.');
+  if (dot >= 0) {
+    const owner = word.slice(0, dot);
+    const columns = words.tables.get(sources.get(owner) ?? owner) ?? [];
+    return {
+      hits: startingWith(
+        word,
+        columns.map((column) => `${owner}.${column}`),
+      ),
+      word,
+    };
+  }
+  const named = [...new Set(sources.values())];
+  const columns = (named.length > 0 ? named : [...words.tables.keys()]).flatMap((table) => words.tables.get(table) ?? []);
+  // Without a letter only what the statement names: everything else is hundreds.
+  if (word === '') return { hits: named.length > 0 ? unique(columns) : [], word };
+  const functions = words.functions.map((name) => `${name}(`);
+  return {
+    hits: startingWith(word, unique([...columns, ...sources.keys(), ...functions, ...keywordsLike(word)])),
+    word,
+  };
+}
+
+function isQuoted(before: string): boolean {
+  const last = [...before.matchAll(QUOTED)].at(-1);
+  if (last === undefined || last.index + last[0].length < before.length) return false;
+  return last[0].startsWith('--') || last[0].length < 2 || !/(?:['"`]|\*\/)$/.test(last[0]);
+}
+
+/** Tables of a statement by their names and their aliases. */
+function sourcesOf(statement: string, { tables }: SqlWords): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  const plain = statement.replace(QUOTED, ' ');
+  for (const [, first, firstAlias, next, nextAlias] of plain.matchAll(SOURCE)) {
+    const table = first ?? next ?? '';
+    const alias = firstAlias ?? nextAlias;
+    if (!tables.has(table)) continue;
+    found.set(table, table);
+    if (alias !== undefined && !KEYWORDS.includes(alias.toUpperCase())) found.set(alias, table);
+  }
+  return found;
+}
+
+/** In the case that is being typed. */
+const keywordsLike = (word: string): readonly string[] =>
+  /^[A-Z]/.test(word) ? KEYWORDS : KEYWORDS.map((keyword) => keyword.toLowerCase());
+
+const unique = (names: readonly string[]): readonly string[] => [...new Set(names)];
+
+/** Names in the case that is being typed first: another case is for who has none of these. */
+function startingWith(word: string, names: readonly string[]): readonly string[] {
+  const exact = names.filter((name) => name.startsWith(word));
+  if (exact.length > 0) return exact;
+  const lower = word.toLowerCase();
+  return names.filter((name) => name.toLowerCase().startsWith(lower));
+}
