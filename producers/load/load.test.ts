@@ -5,7 +5,7 @@ import type { TrajectoryFinished, TrajectoryRequested, TurnRecorded } from '../.
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
 import { groupIdOf } from '../../streams/core/ids.ts';
 import { createLoad, type LoadOptions } from './load.ts';
-import { defaultShape } from './shape.ts';
+import { defaultShape, lengthOf, MOST_TURNS } from './shape.ts';
 
 const codec = createCodec();
 
@@ -150,6 +150,29 @@ describe('a synthetic load', () => {
     expect(turns(events)).toBeGreaterThanOrEqual(wanted);
     expect(turns(events)).toBeLessThan(wanted + 8 * defaultShape.maxTurns);
     expect(events.filter(({ type }) => type === 'TrajectoryRequested').length % 8).toBe(0);
+  });
+
+  it('makes trajectories of any length', () => {
+    const shape = { ...faultless, ...lengthOf(20_000), groupSize: 1, turnsSigma: 0 };
+    const events = eventsOf(optionsFor({ shape, trajectories: 1 }));
+    expect(events.filter(({ type }) => type === 'TurnRecorded')).toHaveLength(20_000);
+    const [ended] = events.flatMap(({ type, event }) => (type === 'TrajectoryFinished' ? [event] : []));
+    expect(ended).toMatchObject({ status: 'answered', turns: 20_000 });
+    const last = events.findLast(({ type }) => type === 'TurnRecorded');
+    expect(() => codec.encode('TurnRecorded', last?.event as never)).not.toThrow();
+  });
+
+  it('keeps what it made before for lengths that it made before, and bounds every other', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 1, max: MOST_TURNS, noNaN: true }), fc.option(fc.integer({ min: 1, max: MOST_TURNS })), (mean, max) => {
+        const { maxTurns, maxTokens } = lengthOf(mean, max ?? undefined);
+        expect(maxTurns).toBeLessThanOrEqual(MOST_TURNS);
+        expect(maxTurns).toBeGreaterThanOrEqual(max ?? Math.min(mean, MOST_TURNS));
+        // The prompt of the last turn is half as long again, and is an int of 32 bits.
+        expect(400 + 1.5 * maxTokens).toBeLessThan(2 ** 31);
+        if (max === null && mean <= 128) expect({ maxTurns, maxTokens }).toEqual({ maxTurns: 128, maxTokens: 200_000 });
+      }),
+    );
   });
 
   it('says that it is synthetic wherever a reader may look', () => {

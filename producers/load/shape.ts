@@ -40,6 +40,26 @@ export const defaultShape: LoadShape = {
   decision: null,
 };
 
+/** The most turns that a trajectory of a load may have. */
+export const MOST_TURNS = 1_000_000;
+/** Short of where the tokens of a prompt would outgrow their field. */
+const MOST_TOKENS = 1_000_000_000;
+
+/**
+ * Limits for trajectories of this mean: the default ones while it is below them; else as far above the mean as the default
+ * limit is above the default mean. Tokens grow with the limit of turns.
+ */
+export function lengthOf(
+  meanTurns: number,
+  maxTurns = meanTurns <= defaultShape.maxTurns
+    ? defaultShape.maxTurns
+    : Math.ceil((meanTurns / defaultShape.meanTurns) * defaultShape.maxTurns),
+): Pick<LoadShape, 'meanTurns' | 'maxTurns' | 'maxTokens'> {
+  const limit = Math.min(maxTurns, MOST_TURNS);
+  const grown = Math.max(1, limit / defaultShape.maxTurns);
+  return { meanTurns, maxTurns: limit, maxTokens: Math.min(MOST_TOKENS, Math.ceil(defaultShape.maxTokens * grown)) };
+}
+
 /**
  * How an attempt goes: to its end; cancelled or failed by its worker; lost with its worker, so that its last records
  * are missing; or torn, with a record missing in the middle.

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { LoadCounts } from '../../../producers/load/write-load.ts';
-import { defaultShape } from '../../../producers/load/shape.ts';
+import { defaultShape, lengthOf, MOST_TURNS } from '../../../producers/load/shape.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import { exitCodes } from '../../app/exit-codes.ts';
 import { loadConfig } from '../../config/load.ts';
@@ -18,6 +18,7 @@ interface LoadFlags {
   readonly open: number;
   readonly turnBytes: number;
   readonly meanTurns: number;
+  readonly maxTurns?: number;
   readonly faults: number;
   readonly groupSize: number;
   readonly concurrent: number;
@@ -35,8 +36,8 @@ function shareOf(raw: string): number {
 
 function meanOf(raw: string): number {
   const mean = Number(raw);
-  if (raw.trim() === '' || !(mean >= 1 && mean <= defaultShape.maxTurns)) {
-    throw new InvalidArgumentError(`It must be a number from 1 to ${defaultShape.maxTurns}.`);
+  if (raw.trim() === '' || !(mean >= 1 && mean <= MOST_TURNS)) {
+    throw new InvalidArgumentError(`It must be a number from 1 to ${MOST_TURNS}.`);
   }
   return mean;
 }
@@ -53,9 +54,14 @@ export function loadCommand(context: CommandContext): Command {
     .option('--turn-bytes <bytes>', 'size of a turn as encoded, at least what its ids take (about 300)', wholeIn(1, 800_000), 2_000)
     .option(
       '--mean-turns <turns>',
-      'mean turns of a trajectory; the distribution is log-normal, cut at 128',
+      'mean turns of a trajectory; the distribution is log-normal, cut at --max-turns',
       meanOf,
       defaultShape.meanTurns,
+    )
+    .option(
+      '--max-turns <turns>',
+      'turns of a trajectory at most; 128 unless given, or 17 times a mean that is above that',
+      wholeIn(1, MOST_TURNS),
     )
     .option('--faults <share>', 'share of failed tool calls, and of broken attempts', shareOf, defaultShape.faults)
     .option('--group-size <size>', 'trajectories of a group', wholeIn(1, 256), defaultShape.groupSize)
@@ -66,6 +72,7 @@ export function loadCommand(context: CommandContext): Command {
       'after',
       examples(
         'turnstream load --turns 100000',
+        'turnstream load --trajectories 1 --group-size 1 --mean-turns 30000',
         'turnstream load --rate 2000                        until Ctrl-C',
         'turnstream load --trajectories 50000 --open 50000 --mean-turns 40 --turn-bytes 300',
       ),
@@ -114,7 +121,7 @@ const loadOptions = (flags: LoadFlags) => ({
   shape: {
     ...defaultShape,
     turnBytes: flags.turnBytes,
-    meanTurns: flags.meanTurns,
+    ...lengthOf(flags.meanTurns, flags.maxTurns),
     faults: flags.faults,
     groupSize: flags.groupSize,
   },
