@@ -7,6 +7,9 @@
 export const exportKinds = ['trajectories', 'turns', 'sft', 'preferences'] as const;
 export type ExportKind = (typeof exportKinds)[number];
 
+export const chatForms = ['text', 'tools'] as const;
+export type ChatForm = (typeof chatForms)[number];
+
 /** The table that a condition is about. */
 export const conditionTable = (kind: ExportKind): 'turns' | 'trajectories' => (kind === 'turns' ? 'turns' : 'trajectories');
 
@@ -14,6 +17,8 @@ export interface Selection {
   readonly kind: ExportKind;
   /** One expression over the columns of the table, in parentheses; undefined for all rows. */
   readonly condition: string | undefined;
+  /** How chats tell of tool calls: in the text as the policy wrote it, or as `tool_calls` with ids, as chat templates take them. */
+  readonly chat: ChatForm;
 }
 
 /** Turns of one attempt that a unit has at most. */
@@ -92,20 +97,46 @@ export const unitsStatement = (selection: Selection): string => UNITS[selection.
 
 const IN_RANGE = 'trajectory_id >= {low:String} and trajectory_id <= {high:String}';
 
+const RESULT = "if(tool_result != '', tool_result, concat(tool_status, if(tool_error_type = '', '', ': '), tool_error_type))";
+const ENDS = "tool = 'answer' or (tool = '' and tool_result = '' and tool_status = 'ok')";
+const CALL_ID = "if(call_id = '', concat('call_', toString(turn)), call_id)";
+/** Calls that the policy writes as tags; where `tool_calls` tells of them they are no text. */
+const UNTAGGED = "trimRight(replaceRegexpAll(text, '(?s)<search>.*?</search>|<access>.*?</access>', ''))";
+const CALLS = 'Array(Tuple(id String, type String, function Tuple(name String, arguments String)))';
+const NO_CALLS = `CAST([], '${CALLS}')`;
+
+const MESSAGE_TYPE: Readonly<Record<ChatForm, string>> = {
+  text: 'Tuple(role String, content String)',
+  tools: `Tuple(role String, content String, tool_calls ${CALLS}, tool_call_id String, name String)`,
+};
+const chatType = (chat: ChatForm): string => `Array(${MESSAGE_TYPE[chat]})`;
+
+/** A message without tool calls. */
+const plain = (chat: ChatForm, role: string, content: string): string =>
+  chat === 'text' ? `('${role}', ${content})` : `('${role}', ${content}, ${NO_CALLS}, '', '')`;
+
+const SAID: Readonly<Record<ChatForm, string>> = {
+  text: `if(${ENDS}, [('assistant', text)], [('assistant', text), ('tool', ${RESULT})])`,
+  tools: `multiIf(
+          ${ENDS}, [${plain('tools', 'assistant', 'text')}],
+          tool = '', [${plain('tools', 'assistant', 'text')}, ${plain('tools', 'user', RESULT)}],
+          [('assistant', ${UNTAGGED}, CAST([(${CALL_ID}, 'function', (toString(tool), tool_arguments))], '${CALLS}'), '', ''),
+           ('tool', ${RESULT}, ${NO_CALLS}, ${CALL_ID}, toString(tool))])`,
+};
+
 /**
  * A turn as messages: what the model wrote, and what it was answered. A tool that answered nothing is told by its status;
  * the answer ends the conversation.
  */
-const MESSAGES = `select trajectory_id, attempt, uniqExact(turn) as known_turns, max(truncated) as any_truncated,
+const messages = (
+  chat: ChatForm,
+): string => `select trajectory_id, attempt, uniqExact(turn) as known_turns, max(truncated) as any_truncated,
       arrayFlatten(arrayMap(one -> one.2, arraySort(one -> one.1, groupArray((turn, said))))) as spoken
     from (select trajectory_id, attempt, turn, truncated,
-        if(tool = 'answer' or (tool = '' and tool_result = '' and tool_status = 'ok'), [('assistant', text)],
-          [('assistant', text), ('tool', if(tool_result != '', tool_result, concat(tool_status, if(tool_error_type = '', '', ': '), tool_error_type)))]) as said
+        ${SAID[chat]} as said
       from turns where run_id = {run:String} and ${IN_RANGE} and ${BEFORE_END}
       order by trajectory_id, attempt, turn, _offset limit 1 by trajectory_id, attempt, turn)
     group by trajectory_id, attempt`;
-
-const CHAT = 'Array(Tuple(role String, content String))';
 
 const bounded = (key: string): string => `${key} > ({id:String}, {attempt:Int32}) and ${key} <= ({last_id:String}, {last_attempt:Int32})`;
 
@@ -119,18 +150,20 @@ const ROWS: Readonly<Record<ExportKind, (selection: Selection) => string>> = {
     where run_id = {run:String} and ${IN_RANGE} and ${BLOCK} > ({id:String}, {attempt:Int32}, {block:Int32})
       and ${BLOCK} <= ({last_id:String}, {last_attempt:Int32}, {last_block:Int32}) and ${BEFORE_END}${where(selection)}
     order by trajectory_id, attempt, turn, _offset limit 1 by trajectory_id, attempt, turn`,
-  sft: (selection) => `select CAST(arrayConcat([('user', ended.question)], told.spoken), '${CHAT}') as messages,
+  sft: (
+    selection,
+  ) => `select CAST(arrayConcat([${plain(selection.chat, 'user', 'ended.question')}], told.spoken), '${chatType(selection.chat)}') as messages,
       ended.reward as reward, ended.run_id as run_id, trajectory_id, ended.group_id as group_id, attempt, ended.question_id as question_id,
       ended.answer as answer, ended.f1 as f1, ended.em as em, ended.status as status, ended.turns as turns, ended.tool_calls as tool_calls,
       ended.completion_tokens as completion_tokens, ended.version_first as version_first, ended.version_last as version_last,
       told.any_truncated as truncated
     from ${counted(selection, IN_RANGE)} as ended
-    inner join (${MESSAGES}) as told using (trajectory_id, attempt)
+    inner join (${messages(selection.chat)}) as told using (trajectory_id, attempt)
     where ended.reward > {min_reward:Float64} and told.known_turns = ended.turns
       and trajectory_id > {id:String} and trajectory_id <= {last_id:String}
     order by trajectory_id`,
-  preferences: (selection) => `select [CAST(('user', asked), 'Tuple(role String, content String)')] as prompt,
-      CAST(best_spoken, '${CHAT}') as chosen, CAST(worst_spoken, '${CHAT}') as rejected,
+  preferences: (selection) => `select [CAST(${plain(selection.chat, 'user', 'asked')}, '${MESSAGE_TYPE[selection.chat]}')] as prompt,
+      CAST(best_spoken, '${chatType(selection.chat)}') as chosen, CAST(worst_spoken, '${chatType(selection.chat)}') as rejected,
       best_reward as chosen_reward, worst_reward as rejected_reward, {run:String} as run_id, group_id, asked_id as question_id,
       best_trajectory as chosen_trajectory_id, best_attempt as chosen_attempt,
       worst_trajectory as rejected_trajectory_id, worst_attempt as rejected_attempt, members as group_size, any_cut as truncated
@@ -149,11 +182,11 @@ const ROWS: Readonly<Record<ExportKind, (selection: Selection) => string>> = {
           from ${counted(selection, `group_id > {id:String} and group_id <= {last_id:String} and ${IN_RANGE}`)}
           group by group_id having max(reward) > min(reward))
         array join extremes as picked, [1, 2] as place) as picks
-      inner join (${MESSAGES}) as told using (trajectory_id, attempt)
+      inner join (${messages(selection.chat)}) as told using (trajectory_id, attempt)
       where told.known_turns = picks.turns
       group by group_id having count() = 2)
     order by group_id`,
 };
 
-/** The rows of the units behind one key up to and with another; deterministic in content and order. */
-export const rowsStatement = (selection: Selection): string => ROWS[selection.kind](selection);
+/** The first `rows` rows of the units behind one key up to and with another; deterministic in content and order. */
+export const rowsStatement = (selection: Selection): string => `${ROWS[selection.kind](selection)} limit {rows:UInt64}`;

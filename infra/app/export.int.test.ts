@@ -112,6 +112,28 @@ describe('turnstream export', { timeout: 300_000 }, () => {
     expect((await run('--what', 'sft', '--format', 'jsonl')).error).toContain('1 trajectories left out');
   });
 
+  it('writes tool calls with ids, as chat templates take them', async () => {
+    const [chat] = await rowsOf<{ messages: readonly Record<string, unknown>[] }>('--what', 'sft', '--chat', 'tools');
+    const [user, asking, told, answering] = chat?.messages ?? [];
+    expect(user).toMatchObject({ role: 'user', content: 'Question 0?', tool_calls: [] });
+    expect(asking).toMatchObject({ role: 'assistant', content: '', tool_calls: [{ type: 'function', function: { name: 'search' } }] });
+    const [{ id, function: called }] = asking?.['tool_calls'] as [{ id: string; function: { arguments: string } }];
+    expect(id).not.toBe('');
+    expect(JSON.parse(called.arguments)).toBeTypeOf('object');
+    expect(told).toEqual({ role: 'tool', content: 'found "it"\n', tool_calls: [], tool_call_id: id, name: 'search' });
+    expect(answering).toMatchObject({ role: 'assistant', content: '<answer>x</answer>', tool_calls: [] });
+    expect(await rowsOf('--what', 'preferences', '--chat', 'tools', '--limit', '2')).toHaveLength(2);
+  });
+
+  it.each(['trajectories', 'turns', 'sft', 'preferences'])('writes the first rows of %s when there is a limit', async (what) => {
+    const all = await rowsOf('--what', what);
+    for (const limit of [1, all.length - 1, all.length, all.length + 1]) {
+      expect(await rowsOf('--what', what, '--limit', String(limit))).toEqual(all.slice(0, limit));
+    }
+    const out = join(folder, `limit-${what}.parquet`);
+    expect((await run('--what', what, '--limit', '2', '--out', out)).error).toContain(`2 rows of ${what}`);
+  });
+
   it('pairs the best with the worst of a group', async () => {
     const pairs = await rowsOf<object>('--what', 'preferences');
     expect(pairs).toHaveLength(GROUPS - 1);

@@ -8,6 +8,7 @@ import {
   FIRST,
   rowsStatement,
   unitsStatement,
+  type ChatForm,
   type ExportKind,
   type Key,
   type Selection,
@@ -32,6 +33,10 @@ export interface ExportOptions {
   readonly format: ExportFormat;
   /** A condition of the user, unjudged. */
   readonly where?: string;
+  /** Rows at most. */
+  readonly limit?: number;
+  /** How `sft` and `preferences` tell of tool calls. */
+  readonly chat: ChatForm;
   /** `sft` takes trajectories whose reward is over it. */
   readonly minReward: number;
   readonly signal: AbortSignal;
@@ -50,6 +55,7 @@ export interface ExportReport {
 
 /** Units that are asked for at once. */
 const UNITS = 5_000;
+const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 /** A slice, about; a row group of Parquet. */
 const SLICE = { rows: 20_000, bytes: 24_000_000 } as const;
 /** A result over this is cut smaller; one unit may be larger. */
@@ -67,7 +73,7 @@ export function runExport(options: ExportOptions): Promise<ExportReport> {
       signal: options.signal,
     });
     if (ends.length === 0) throw new PlatformError('NOT_FOUND', `exporting run ${options.run}: the tables have nothing of it`);
-    const exporting = new Export({ ...options, store, ends, selection: { kind: options.kind, condition } });
+    const exporting = new Export({ ...options, store, ends, selection: { kind: options.kind, condition, chat: options.chat } });
     try {
       return { ...(await exporting.run()), seconds: (performance.now() - began) / 1_000 };
     } catch (error) {
@@ -98,7 +104,7 @@ class Export {
   readonly #parquet = createParquetJoin();
   #rows = 0;
   #bytes = 0;
-  #planned = 0;
+  #leftOut = 0;
 
   constructor(work: Work) {
     this.#work = work;
@@ -113,11 +119,13 @@ class Export {
 
   async run(): Promise<Omit<ExportReport, 'seconds'>> {
     let after: Key = FIRST;
-    let [slices, units] = [0, UNITS];
-    while (units === UNITS) {
-      const found = await this.#units(after);
-      units = found.length;
+    let slices = 0;
+    for (let more = true; more && this.#left > 0;) {
+      const wanted = Math.min(UNITS, this.#left);
+      const found = await this.#units(after, wanted);
+      more = found.length === wanted;
       for (const slice of cutSlices(after, found, SLICE)) {
+        if (this.#left === 0) break;
         await this.#write(slice);
         slices += 1;
       }
@@ -129,13 +137,19 @@ class Export {
       await this.#send(this.#parquet.end());
     }
     const keepsAll = this.#work.kind === 'turns' || this.#work.kind === 'trajectories';
-    return { rows: this.#rows, bytes: this.#bytes, leftOut: keepsAll ? 0 : this.#planned - this.#rows };
+    return { rows: this.#rows, bytes: this.#bytes, leftOut: keepsAll ? 0 : this.#leftOut };
   }
 
-  #units(after: Key): Promise<readonly Unit[]> {
+  /** Rows that may still be written. */
+  get #left(): number {
+    return (this.#work.limit ?? NO_LIMIT) - this.#rows;
+  }
+
+  /** The units that follow, `units` at most: each has a row, or is left out. */
+  #units(after: Key, units: number): Promise<readonly Unit[]> {
     const { store, selection, signal } = this.#work;
     const { id, attempt, block } = after;
-    const params = { ...this.#params, id, attempt, block, units: UNITS };
+    const params = { ...this.#params, id, attempt, block, units };
     return store.query<Unit>(unitsStatement(selection), { params, signal, settings: this.#settings });
   }
 
@@ -147,18 +161,20 @@ class Export {
       bytes = await this.#read(slice, halves === undefined ? ONE_UNIT_BYTES : RESULT_BYTES);
     } catch (error) {
       if (halves === undefined || !isTooLarge(error)) throw error;
-      for (const half of halves) await this.#write(half);
+      for (const half of halves) if (this.#left > 0) await this.#write(half);
       return;
     }
-    this.#planned += slice.units.reduce((sum, { rows }) => sum + rows, 0);
+    const before = this.#rows;
     await this.#emit(bytes);
+    // Where the limit ends a slice, nobody has looked at what comes behind.
+    if (this.#left > 0) this.#leftOut += slice.units.reduce((sum, { rows }) => sum + rows, 0) - (this.#rows - before);
   }
 
   async #read(slice: Slice, maxBytes: number): Promise<Buffer> {
     const { store, selection, signal, format } = this.#work;
     const stream = await store.stream(rowsStatement(selection), {
       signal,
-      params: { ...this.#params, ...sliceParams(slice) },
+      params: { ...this.#params, ...sliceParams(slice), rows: this.#left },
       settings: { ...this.#settings, wait_end_of_query: 1, max_result_bytes: maxBytes },
       format: format === 'parquet' ? 'Parquet' : 'JSONEachRow',
     });

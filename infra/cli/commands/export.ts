@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { exportKinds, type ExportKind } from '../../../consumers/exports/shapes.ts';
+import { chatForms, exportKinds, type ChatForm, type ExportKind } from '../../../consumers/exports/shapes.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import { exitCodes } from '../../app/exit-codes.ts';
 import { exportFormats, type ExportFormat, type ExportReport } from '../../app/export.ts';
@@ -7,7 +7,7 @@ import { loadConfig } from '../../config/load.ts';
 import { listenForInterrupts } from '../../lifecycle/interrupts.ts';
 import { commandLogger } from '../command-logger.ts';
 import type { CommandContext } from '../context.ts';
-import { examples, runSlug } from '../options.ts';
+import { examples, runSlug, wholeIn } from '../options.ts';
 import { createProgressLine } from '../progress-line.ts';
 
 interface ExportFlags {
@@ -16,6 +16,8 @@ interface ExportFlags {
   readonly format: ExportFormat;
   readonly where?: string;
   readonly minReward: number;
+  readonly chat: ChatForm;
+  readonly limit?: number;
   readonly out?: string;
 }
 
@@ -47,12 +49,19 @@ export function exportCommand(context: CommandContext): Command {
     )
     .option('--where <condition>', 'a condition in SQL over the columns of turns (for turns) or trajectories (for all others)')
     .option('--min-reward <reward>', 'sft: only trajectories whose reward is over it', rewardOf, 0)
+    .addOption(
+      new Option('--chat <form>', 'sft and preferences: tool calls in the text as written, or as tool_calls with ids for chat templates')
+        .choices([...chatForms])
+        .default('text' satisfies ChatForm),
+    )
+    .option('--limit <rows>', 'write at most so many rows, the first ones', wholeIn(1, Number.MAX_SAFE_INTEGER))
     .option('--out <file>', 'where to; standard output unless given, when that is no terminal')
     .addHelpText(
       'after',
       examples(
         'turnstream export --run my-run --what turns --out turns.parquet',
         'turnstream export --run my-run --what sft --format jsonl --min-reward 0.5 --out sft.jsonl',
+        'turnstream export --run my-run --what sft --chat tools --format jsonl --limit 1000 --out tools.jsonl',
         `turnstream export --run my-run --what preferences --format jsonl --where "purpose = 'train'" | head -n 1`,
         'turnstream export --run my-run --what trajectories --where "version_first >= 10 AND tool_errors = 0" --out late.parquet',
       ),
@@ -73,11 +82,12 @@ async function exportAs(context: CommandContext, flags: ExportFlags): Promise<nu
   const interrupts = listenForInterrupts({ now: () => performance.now(), onSecond: () => process.exit(exitCodes.interrupted) });
   const line = createProgressLine(process.stderr);
   const began = performance.now();
-  const { run, what: kind, format, where, minReward } = flags;
+  const { run, what: kind, format, where, minReward, chat, limit } = flags;
   const exportTo = (write: (bytes: Buffer) => Promise<void>): Promise<ExportReport> =>
     runExport({
-      ...{ config, run, kind, format, minReward, out: write, signal: interrupts.signal, logger: commandLogger(context) },
+      ...{ config, run, kind, format, minReward, chat, out: write, signal: interrupts.signal, logger: commandLogger(context) },
       ...(where === undefined ? {} : { where }),
+      ...(limit === undefined ? {} : { limit }),
       onProgress: ({ rows, bytes }) => {
         line.show(`${rows} rows, ${paceOf(bytes, (performance.now() - began) / 1_000)}`);
       },
