@@ -45,6 +45,8 @@ export interface RoleProcess {
   readonly name: string;
   readonly config: Config;
   readonly main: RoleMain;
+  /** The run that the process is of, when it is of one. */
+  readonly run?: string;
 }
 
 /** What of its process a role uses. */
@@ -70,10 +72,10 @@ export function processHost(): RoleHost {
 }
 
 /** Runs a role as its process and answers the exit code. */
-export async function runRole({ name, config, main }: RoleProcess, host: RoleHost = processHost()): Promise<number> {
+export async function runRole({ name, config, main, run }: RoleProcess, host: RoleHost = processHost()): Promise<number> {
   const logger = createLogger({ level: config.logLevel, role: name });
   const stop = listenForStop(host);
-  const metrics = createMetrics(name);
+  const metrics = createMetrics(name, run);
   const status = createStatusChannel({ role: name, logger, send: host.send && ((message) => void host.send?.(message)) });
   const others = receiveFromSupervisor(host);
   const { report, onSkipped } = createCompleteness(status.report);

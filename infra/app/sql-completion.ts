@@ -26,14 +26,13 @@ const SOURCE = /\b(?:from|join)\s+(\w+)(?:\s+(?:as\s+)?(\w+))?|,\s*(\w+)(?:\s+(?
 
 /** `before` is what stands before the cursor, `whole` the statement with what comes behind it. */
 export function completeSql(before: string, words: SqlWords, whole: string = before): Completion {
-  const word = WORD.exec(before)?.[0] ?? '';
+  const word = wordAtEnd(before);
   if (isQuoted(before)) return { hits: [], word };
   const head = before.slice(0, before.length - word.length);
   if (WANTS_TABLE.test(head)) return { hits: startingWith(word, [...words.tables.keys()]), word };
   const sources = sourcesOf(whole, words);
-  const dot = word.lastIndexOf('.');
-  if (dot >= 0) {
-    const owner = word.slice(0, dot);
+  const owner = /^(.*)\.[^.]*$/s.exec(word)?.[1];
+  if (owner !== undefined) {
     const columns = words.tables.get(sources.get(owner) ?? owner) ?? [];
     return {
       hits: startingWith(
@@ -43,16 +42,20 @@ export function completeSql(before: string, words: SqlWords, whole: string = bef
       word,
     };
   }
-  const named = [...new Set(sources.values())];
-  const columns = (named.length > 0 ? named : [...words.tables.keys()]).flatMap((table) => words.tables.get(table) ?? []);
-  // Without a letter only what the statement names: everything else is hundreds.
-  if (word === '') return { hits: named.length > 0 ? unique(columns) : [], word };
-  const functions = words.functions.map((name) => `${name}(`);
-  return {
-    hits: startingWith(word, unique([...columns, ...sources.keys(), ...functions, ...keywordsLike(word)])),
-    word,
-  };
+  return { hits: word === '' ? columnsOf(sources, words) : startingWith(word, namesFor(word, sources, words)), word };
 }
+
+/** Columns of the tables that the statement names. */
+const columnsOf = (sources: ReadonlyMap<string, string>, { tables }: SqlWords): readonly string[] =>
+  unique([...new Set(sources.values())].flatMap((table) => tables.get(table) ?? []));
+
+/** Whatever an expression can begin with; columns of all tables while the statement names none. */
+function namesFor(word: string, sources: ReadonlyMap<string, string>, words: SqlWords): readonly string[] {
+  const columns = sources.size > 0 ? columnsOf(sources, words) : [...words.tables.values()].flat();
+  return unique([...columns, ...sources.keys(), ...words.functions.map((name) => `${name}(`), ...keywordsLike(word)]);
+}
+
+const wordAtEnd = (text: string): string => WORD.exec(text)?.[0] ?? '';
 
 function isQuoted(before: string): boolean {
   const last = [...before.matchAll(QUOTED)].at(-1);

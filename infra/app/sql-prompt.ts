@@ -60,9 +60,9 @@ const NOTHING: Completion = { hits: [], word: '' };
 /** Resolves when it is left. */
 export async function runSqlPrompt(options: SqlPromptOptions): Promise<void> {
   const { input, output, terminal, historyFile, err } = options;
-  let session: Session | undefined;
+  const now: { session?: Session } = {};
   const completer = (line: string, answer: (error: null, found: [string[], string]) => void): void => {
-    void (session?.complete(line) ?? Promise.resolve(NOTHING)).then(({ hits, word }) => {
+    void (now.session?.complete(line) ?? Promise.resolve(NOTHING)).then(({ hits, word }) => {
       answer(null, [[...hits], word]);
     });
   };
@@ -72,8 +72,8 @@ export async function runSqlPrompt(options: SqlPromptOptions): Promise<void> {
     writeHistory(historyFile, history);
   });
   if (terminal) err('\\? shows help\n');
-  session = new Session(options, lines);
-  await session.ended;
+  now.session = new Session(options, lines);
+  await now.session.ended;
 }
 
 class Session {

@@ -6,12 +6,14 @@ import { createMetrics } from '../telemetry/metrics.ts';
 interface Panel {
   readonly type: string;
   readonly title: string;
-  readonly targets?: readonly { readonly expr: string }[];
+  readonly targets?: readonly { readonly expr?: string; readonly rawSql?: string }[];
 }
 const { panels } = JSON.parse(readFileSync('infra/docker/grafana/dashboards/turnstream.json', 'utf8')) as {
   readonly panels: readonly Panel[];
 };
-const expressions = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ title, expr })));
+const expressions = panels.flatMap(({ title, targets = [] }) =>
+  targets.flatMap(({ expr }) => (expr === undefined ? [] : [{ title, expr }])),
+);
 const reference = readFileSync('infra/docs/reference/metrics.md', 'utf8');
 const names = Object.keys(metricTable) as MetricName[];
 
@@ -22,10 +24,19 @@ describe('the Grafana dashboard', () => {
       const used = [...expr.matchAll(/turnstream_(\w+)/g)].map(([, name = '']) => name.replace(/_bucket$/, ''));
       for (const name of used) {
         expect(reference, title).toContain(`\`turnstream_${name}\``);
-        const labels: readonly string[] = ['role', 'le', ...metricTable[name as MetricName].labels];
+        const labels: readonly string[] = ['role', 'run', 'le', ...metricTable[name as MetricName].labels];
         const grouped = [...expr.matchAll(/by \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/\s*,\s*/));
         for (const label of grouped) expect(labels, `${title}: ${expr}`).toContain(label);
       }
+    }
+  });
+
+  it('draws a line for each run wherever a trainer is asked', () => {
+    for (const { title, expr } of expressions.filter(
+      (one) => one.expr.includes('turnstream_trainer_') && !one.expr.includes('by (topic)'),
+    )) {
+      expect(expr, title).toContain('{run=~"$run"}');
+      if (expr.includes('sum by')) expect(expr, title).toMatch(/by \((?:le, )?run/);
     }
   });
 

@@ -28,6 +28,15 @@ describe('metrics', () => {
     expect(await metrics.text()).toContain('turnstream_kafka_producer_recreated_total{role="warehouse"} 1');
   });
 
+  it('tells the runs of several trainers apart', async () => {
+    const [first, second] = ['run-a', 'run-b'].map((run) => createMetrics('trainer', run));
+    first?.set('trainer_reward_mean', {}, 0.25);
+    second?.set('trainer_reward_mean', {}, 0.75);
+    const text = await createMetrics('api').text([(await first?.snapshot()) ?? [], (await second?.snapshot()) ?? []]);
+    expect(text).toContain('turnstream_trainer_reward_mean{role="trainer",run="run-a"} 0.25');
+    expect(text).toContain('turnstream_trainer_reward_mean{role="trainer",run="run-b"} 0.75');
+  });
+
   it('merges the snapshots of other processes without adding up different roles', async () => {
     const trainer = createMetrics('trainer');
     trainer.count('trainer_steps_total', {}, 5);

@@ -36,10 +36,10 @@ function areaOf(role: string): string {
   return name === 'warehouse' ? 'sink' : name;
 }
 
-/** Makes the registry of this process. `role` labels every series, e.g. `worker-2`. */
-export function createMetrics(role: string): ProcessMetrics {
+/** Makes the registry of this process. `role` labels every series, e.g. `worker-2`, and so does the run that the process is of. */
+export function createMetrics(role: string, run?: string): ProcessMetrics {
   const registry = new Registry();
-  registry.setDefaultLabels({ role });
+  registry.setDefaultLabels({ role, ...(run === undefined ? {} : { run }) });
   collectDefaultMetrics({ register: registry });
   const instruments = new Map<MetricName, Instrument>();
   const use = (name: MetricName): Instrument => {

@@ -69,7 +69,8 @@ function metricsPage(): string {
 # Metrics
 
 Served as Prometheus text at \`/metrics\` of the API: its own process, and under \`turnstream up\` every role's. The
-default metrics of a Node process are there too. \`role\` is the process, e.g. \`worker-1\`.
+default metrics of a Node process are there too. \`role\` is the process, e.g. \`worker-1\`; the series
+of a trainer have its \`run\` as well.
 
 | metric | kind | labels | meaning |
 | --- | --- | --- | --- |

@@ -20,6 +20,6 @@ export function trainerCommand(context: CommandContext): Command {
       ]);
       const overrides = options.dataset === undefined ? {} : { dataset: options.dataset };
       const config = addressesForRole(loadConfig(context.env, overrides), { kafka: true, store: false });
-      context.exit(await runRole({ name: 'trainer', config, main: trainerRole(options) }, context.host));
+      context.exit(await runRole({ name: 'trainer', config, main: trainerRole(options), run: options.run }, context.host));
     });
 }
