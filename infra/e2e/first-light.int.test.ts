@@ -72,7 +72,7 @@ describe('first light', { timeout: 240_000 }, () => {
     const { apiUrl } = up.services();
     await expect
       .poll(async () => (await fetch(`${apiUrl}/metrics`)).text(), { timeout: 20_000 })
-      .toMatch(/turnstream_trainer_steps_total\{role="trainer"\} \d/);
+      .toMatch(/turnstream_trainer_steps_total\{role="trainer",run="[^"]+"\} \d/);
     const text = await (await fetch(`${apiUrl}/metrics`)).text();
     for (const role of ['worker-1', 'warehouse', 'api']) expect(text).toContain(`role="${role}"`);
   });

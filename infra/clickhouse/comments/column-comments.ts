@@ -1,13 +1,12 @@
 // What every column of every table and view holds, with its unit. An entry for one table says what differs there.
+import type { Comments } from './comments.ts';
 import { evaluations, evaluationsOf } from './evaluations.ts';
 import { figuresByName } from './figures.ts';
 import { identity, identityOf } from './identity.ts';
 import { rollouts, rolloutsOf } from './rollouts.ts';
 import { training, trainingOf } from './training.ts';
 
-/** Comments by the name of the column. */
-export type Comments = Readonly<Record<string, string>>;
-
+/** By the name of the column. */
 export const byName: Comments = {
   ...identity,
   ...rollouts,

@@ -1,5 +1,5 @@
 // Questions, evaluations and dead letters.
-import type { Comments } from './column-comments.ts';
+import type { Comments } from './comments.ts';
 
 export const evaluations: Comments = {
   // Questions

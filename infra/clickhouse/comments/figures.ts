@@ -1,5 +1,5 @@
 // Columns that are one figure of another: `tokens_p95`, `discarded_turns_mean`, `kept_reward_p50`, `reward_ks`.
-import type { Comments } from './column-comments.ts';
+import type { Comments } from './comments.ts';
 
 /** What a figure is of, and its unit where the name of the quantity is none. */
 const QUANTITIES = {

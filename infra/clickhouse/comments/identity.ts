@@ -1,5 +1,5 @@
 // What columns say that many tables share: what a row is about, where it stands, and where it came from.
-import type { Comments } from './column-comments.ts';
+import type { Comments } from './comments.ts';
 
 export const identity: Comments = {
   // Ids

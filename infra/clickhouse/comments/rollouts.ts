@@ -1,5 +1,5 @@
 // Tasks, trajectories, turns and tool calls.
-import type { Comments } from './column-comments.ts';
+import type { Comments } from './comments.ts';
 
 export const rollouts: Comments = {
   // Tasks

@@ -1,5 +1,5 @@
 // The ledger of a run: admissions, steps, staleness, discards and policies.
-import type { Comments } from './column-comments.ts';
+import type { Comments } from './comments.ts';
 
 const DISCARD = 'Why it was discarded: uniform_group, stale, incomplete, expired, superseded or invalid';
 

@@ -1,0 +1,2 @@
+/** Comments by the name of the column. */
+export type Comments = Readonly<Record<string, string>>;
