@@ -152,6 +152,7 @@ describe('rows of an answer', () => {
       ['PrettyCompact', 2, '   ┌─n─┐\n1. │ 0 │\n2. │ 1 │\n   └───┘\n\nTotals:\n   ┌─n─┐\n1. │ 1 │\n   └───┘\n'],
       ['PrettySpace', 3, '    n   t\n\n1.  0   c \n2.  1   a↴\n       ↳b \n3.  2   c \n'],
       ['Pretty', 0, ''],
+      ['PrettyCompact', 2, '   ┌─\u001b[1mn\u001b[0m─┐\n\u001b[90m1. \u001b[0m│ 0 │\n\u001b[90m2. \u001b[0m│ 1 │\n   └───┘\n'],
     ];
     for (const [format, rows, text] of shown) {
       const bytes = Buffer.from(text);

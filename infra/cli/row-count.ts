@@ -1,5 +1,6 @@
 // How many rows an answer has, read off its bytes where its format says so.
 import { StringDecoder } from 'node:string_decoder';
+import { stripVTControlCharacters } from 'node:util';
 
 export interface RowCount {
   take(bytes: Buffer): void;
@@ -39,7 +40,9 @@ function countNumbers(): RowCount {
   const decoder = new StringDecoder('utf8');
   let rows = 0;
   let rest = '';
-  const look = (line: string): void => {
+  // The engine colors its tables in a terminal.
+  const look = (colored: string): void => {
+    const line = stripVTControlCharacters(colored);
     const [, inTable, inList] = NUMBERED.exec(line) ?? [];
     const shown = SHOWN.exec(line)?.[1];
     if (shown !== undefined) rows = Number(shown);
