@@ -74,9 +74,9 @@ export const training: Comments = {
   next_attempt: 'Attempt that was asked for instead; -1 when none is left',
 
   // Staleness of a step
-  staleness_mean: 'Mean staleness over the tokens of known version, versions',
-  staleness_p95: '95th percentile of the staleness over the tokens of known version, versions',
-  staleness_max: 'Greatest staleness of a token of known version, versions',
+  staleness_mean: 'Mean of staleness_total over the trajectories, versions; staleness_in_flight_mean + staleness_in_queue_mean',
+  staleness_p95: '95th percentile of staleness_total over the trajectories, versions',
+  staleness_max: 'Greatest staleness_total of a trajectory, versions',
   staleness_in_flight_mean: 'Mean of staleness_in_flight over the trajectories, versions',
   staleness_in_queue_mean: 'Mean of staleness_in_queue over the trajectories, versions',
   flight_ms_mean: 'Mean of flight_ms over the trajectories, ms',
@@ -101,8 +101,14 @@ export const trainingOf: Readonly<Record<string, Comments>> = {
     discarded: 'Trajectories of closed groups that were not trained on',
     resume: 'Where in the log to resume, JSON',
   },
+  lineage_records: {
+    trained_at: 'When the step that trained on the trajectory was committed',
+    trajectory_reward: 'Reward of the trajectory, by the step that trained on it',
+  },
   runs: {
-    status: 'running or finished',
+    status: 'running, finished, or recorded: made elsewhere, without a ledger here',
+    purposes: 'What its attempts were for: train, eval, external, load',
+    is_trained: 'Whether a trainer here keeps its ledger',
     reason: 'Why the run ended; empty while it runs',
     reward_mean: 'Mean reward of the trajectories of the last step',
     staleness_max: 'Greatest staleness_max of a step, versions',
