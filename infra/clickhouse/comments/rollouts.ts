@@ -42,6 +42,8 @@ export const rollouts: Comments = {
   version_last: 'Policy version at the last turn; -1 when unknown',
   started_at: 'Start, UTC, microseconds',
   finished_at: 'End, UTC, microseconds; 1970 when there is none yet',
+  trajectory_reward: 'Reward of the trajectory',
+  trained_at: 'Time of the step that trained on the trajectory, UTC, microseconds',
 
   // Turns
   policy_version_min: 'Oldest known policy version behind a token of the turn; -1 when none is known',
@@ -125,8 +127,6 @@ export const rolloutsOf: Readonly<Record<string, Comments>> = {
   },
   lineage: {
     completion_tokens: 'Tokens that the policy wrote in the turn',
-    trajectory_reward: 'Reward of the trajectory',
-    trained_at: 'Time of the step, UTC, microseconds',
   },
   heartbeats: { running: 'Attempts that the worker was running' },
   tool_calls: {

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { createSqlWords } from './sql-words.ts';
+
+describe('names for completion', () => {
+  it('are read once and kept for a minute', async () => {
+    const asked: string[] = [];
+    let now = 0;
+    const words = createSqlWords(
+      async (query) => {
+        asked.push(query);
+        return 'steps\trun_id\tString\tName\nsteps\tstep\tInt32\t\nturns\tturn\tInt32\t\n';
+      },
+      () => now,
+    );
+    const { tables, functions } = await words();
+    expect([...tables]).toEqual([
+      ['steps', ['run_id', 'step']],
+      ['turns', ['turn']],
+    ]);
+    expect(functions).toContain('quantile');
+    await words();
+    now = 60_001;
+    await words();
+    expect(asked).toEqual(['SHOW COLUMNS', 'SHOW COLUMNS']);
+  });
+
+  it('are functions alone while nothing can be asked', async () => {
+    const { tables, functions } = await createSqlWords(
+      () => Promise.reject(new Error('away')),
+      () => 0,
+    )();
+    expect(tables.size).toBe(0);
+    expect(functions.length).toBeGreaterThan(100);
+  });
+});
