@@ -103,14 +103,13 @@ export function connectKafka(options: ConnectOptions): KafkaConnection {
   const tellSkipped = createSkippedTeller(options);
   const texts = options.wholeTurns === false ? undefined : createTextReader(options, () => log);
   const log = createLogReader({ ...common, closing: closing.signal, tellSkipped, texts });
-  const bounds = (topic: string): ReturnType<typeof log.rawBounds> => log.rawBounds(topic);
-  const offsets = createGroupOffsets({ ...common, bounds });
+  const offsets = createGroupOffsets({ ...common, bounds: log.rawBounds });
   const closers = createClosers();
   const appendRaw = (topic: string, raw: readonly RawRecord[]): Promise<readonly Placed[]> =>
     records.append(raw.map((record) => outgoingRaw(names.full(topic), record)));
   const raw = (topic: string): RawTopic => ({
     append: (records) => appendRaw(topic, records),
-    bounds: () => bounds(topic),
+    bounds: () => log.rawBounds(topic),
     readToEnd: (read) => log.readRawToEnd(topic, read),
   });
   const runs = createRunIndex({ topic: raw(RUNS_TOPIC), log });
@@ -132,7 +131,7 @@ export function connectKafka(options: ConnectOptions): KafkaConnection {
       readToEnd: (topic, read) => log.readToEnd(topic, read),
       follow: async (follow) => closers.track(await log.follow(follow)),
     }),
-    group: () => closers.track(createGroupConsumer({ ...options, ...common, offsets, bounds, tellSkipped, texts })),
+    group: () => closers.track(createGroupConsumer({ ...options, ...common, offsets, bounds: log.rawBounds, tellSkipped, texts })),
     offsets,
     runs,
     topics: withIndex(createTopics(admin, names), raw(RUNS_TOPIC)),

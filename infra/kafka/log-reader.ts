@@ -56,7 +56,7 @@ export interface Bounds {
 
 /** Also reads topics that carry no events, by their short name. */
 export interface RawLogReader extends LogReader {
-  rawBounds(topic: string): Promise<readonly Bounds[]>;
+  readonly rawBounds: (topic: string) => Promise<readonly Bounds[]>;
   readRawToEnd(topic: string, options: Parameters<LogReader['readToEnd']>[1]): Promise<void>;
 }
 
