@@ -7,7 +7,7 @@ import type { PartitionRange } from './bundle.ts';
 import type { Taken } from './flush.ts';
 import type { Top } from './holdings.ts';
 import { createPartitionRanges, type Limits, type PartitionRanges } from './range.ts';
-import { repeatsIn, without, type Committed, type Repeat } from './repeats.ts';
+import { partOf, repeatsIn, type Committed, type Repeat } from './repeats.ts';
 import type { StartPlan } from './start-plan.ts';
 
 /** An insert costs the same for a row and for a thousand, and nobody looks for a task before its first turn. */
@@ -115,7 +115,7 @@ export class Assignment {
     if (found !== undefined && Math.trunc(found.timestampMs) === check.timestampMs) return undefined;
     const parked: Parked = { topic, partition, plan: { kind: 'tail-replaced', at: check.offset }, end: endOffset };
     this.#partitions.delete(keyOf(topic, partition));
-    this.#repeats = this.#repeats.flatMap((repeat) => (repeat.topic === topic ? without(repeat, partition) : [repeat]));
+    this.#repeats = this.#repeats.flatMap((repeat) => (repeat.topic === topic ? partOf(repeat, (other) => other !== partition) : [repeat]));
     this.#parked = [...this.#parked, parked];
     return parked;
   }
@@ -137,11 +137,21 @@ export class Assignment {
     return this.#partitions.get(keyOf(topic, partition))?.ranges;
   }
 
-  /** What has to go in before anything else. It stays the same until `settleRepeat`. */
+  /**
+   * What has to go in before anything else of its partitions: the commit of a later range would take the place of what
+   * announces it. So partitions that were checked do not wait for the others. It stays the same until `settleRepeat`.
+   */
   repeat(): Repeat | undefined {
-    return this.#repeats.find(({ topic, bounds }) =>
-      bounds.every(({ partition }) => this.#partitions.get(keyOf(topic, partition))?.check === undefined),
-    );
+    for (const repeat of this.#repeats) {
+      const isChecked = (partition: number): boolean => this.#partitions.get(keyOf(repeat.topic, partition))?.check === undefined;
+      const [ready] = partOf(repeat, isChecked);
+      if (ready === undefined) continue;
+      if (ready.bounds.length === repeat.bounds.length) return repeat;
+      const others = partOf(repeat, (partition) => !isChecked(partition));
+      this.#repeats = this.#repeats.flatMap((one) => (one === repeat ? [ready, ...others] : [one]));
+      return ready;
+    }
+    return undefined;
   }
 
   settleRepeat(repeat: Repeat): void {

@@ -2,6 +2,7 @@
 // A bundle whose partitions have gone to several members is repeated by each of them for its own partitions.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { GroupOffsets, LogReader, LogRecord } from '../../streams/core/ports.ts';
+import { PlatformError } from '../../streams/core/errors.ts';
 import { announce, announced, type Commit, type PartitionBounds, type Work } from './bundle.ts';
 import type { Taken } from './flush.ts';
 
@@ -35,18 +36,22 @@ function repeatOf(topic: EventTopic, bounds: readonly PartitionBounds[], commits
   return { topic, bounds, commits: commits.map((commit) => ({ ...commit, metadata })) };
 }
 
-/** What is left of a repeat without a partition; nothing when there was no other. */
-export function without({ topic, bounds, commits }: Repeat, partition: number): readonly Repeat[] {
-  const others = bounds.filter((one) => one.partition !== partition);
-  const left = commits.filter((one) => one.partition !== partition);
-  return others.length === 0 ? [] : [repeatOf(topic, others, left)];
+/** The part of a repeat that is of these partitions; nothing when it has none of them. */
+export function partOf({ topic, bounds, commits }: Repeat, has: (partition: number) => boolean): readonly Repeat[] {
+  const own = bounds.filter(({ partition }) => has(partition));
+  return own.length === 0 ? [] : [repeatOf(topic, own, commits.filter(({ partition }) => has(partition)))];
 }
 
-/** Records that left the log meanwhile are left out. */
+/** Records that left the log at its beginning meanwhile are left out. While it ends too soon, this is an outage. */
 export async function readBack(
   { topic, bounds, commits }: Repeat,
   deps: { readonly log: LogReader; readonly take: (record: LogRecord) => Promise<Taken>; readonly signal: AbortSignal },
 ): Promise<Work<Taken>> {
+  const ends = new Map((await deps.log.bounds(topic)).map(({ partition, end }) => [partition, end]));
+  for (const { partition, max } of bounds) {
+    const end = ends.get(partition) ?? 0;
+    if (end <= max) throw new PlatformError('KAFKA_UNAVAILABLE', `reading back ${topic}/${partition}: it ends at ${end}, before ${max + 1}`);
+  }
   const entries: Taken[] = [];
   await deps.log.readToEnd(topic, {
     from: new Map(bounds.map(({ partition, min }) => [partition, min])),

@@ -162,7 +162,7 @@ describe('roles', { timeout: 120_000 }, () => {
         .map((line) => (JSON.parse(line) as { sequence: number }).sequence),
     ).toEqual([1, 2]);
     expect((await command(env, 'topics', 'list')).out).toContain(`${config.namespace}.rollouts\t4\n`);
-    expect((await command(env, 'topics', 'apply')).out).toContain('9 topics as they should be');
+    expect((await command(env, 'topics', 'apply')).out).toContain('10 topics as they should be');
     expect((await command(env, 'status')).out).toMatch(new RegExp(`^${RUN} +finished +${STEPS} `, 'm'));
     expect(JSON.parse((await command(env, 'status', '--run', RUN, '--json')).out)).toMatchObject({ steps: STEPS });
     expect((await command(env, 'sql', '--format', 'TSV', '-q', 'SELECT count() FROM steps;')).out).toBe(`${STEPS}\n`);

@@ -102,7 +102,6 @@ export const trainingOf: Readonly<Record<string, Comments>> = {
     resume: 'Where in the log to resume, JSON',
   },
   lineage_records: {
-    trained_at: 'When the step that trained on the trajectory was committed',
     trajectory_reward: 'Reward of the trajectory, by the step that trained on it',
   },
   runs: {
@@ -141,7 +140,6 @@ export const trainingOf: Readonly<Record<string, Comments>> = {
     architecture: 'Shape of the network, JSON',
   },
   staleness_by_step: {
-    staleness_mean: 'Mean of staleness_total over the trajectories, versions; staleness_in_flight_mean + staleness_in_queue_mean',
     staleness_worst: 'Greatest staleness_worst of a trajectory, versions',
     tokens: 'Tokens of the trajectories of the step',
     discarded: 'Trajectories that were discarded instead of training them in this step',
