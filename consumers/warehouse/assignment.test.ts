@@ -36,7 +36,9 @@ describe('what a member that is gone had announced', () => {
     const assignment = announcedOfTwo();
     expect(assignment.repeat()).toBeUndefined();
     assignment.check(batchOf(0, 9, 25));
-    const entries = [{ offset: 20, bytes: 1, record: recordAt(20), outcome: { kind: 'discard', reason: 'undecodable' } }] as unknown as Taken[];
+    const entries = [
+      { offset: 20, bytes: 1, record: recordAt(20), outcome: { kind: 'discard', reason: 'undecodable' } },
+    ] as unknown as Taken[];
     assignment.ranges('rollouts', 0)?.offer({ entries, nextOffset: 21, endOffset: 30 }, 0);
     const first = assignment.repeat();
     expect(first?.bounds).toEqual([{ partition: 0, min: 10, max: 19 }]);

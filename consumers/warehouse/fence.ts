@@ -10,7 +10,7 @@ export interface Fence {
   ask(): Promise<void>;
   /** The same, unless that was a moment ago. */
   ensure(): Promise<void>;
-  /** Throws when that was too long ago to send anything: the next try asks again. */
+  /** Throws when nothing may be sent: the generation is over, or that was too long ago, and the next try asks again. */
   assertFresh(): void;
 }
 
@@ -40,6 +40,7 @@ export function createFence(commits: readonly Commit[], { session, patience, clo
       if (clock.monotonic() - askedAtMs > fenceMs / 2) await ask();
     },
     assertFresh() {
+      if (session.isOver()) throw new PlatformError('GROUP_FENCED', 'inserting rows: the group goes on without this member');
       if (clock.monotonic() - askedAtMs <= fenceMs) return;
       throw new PlatformError('STORE_UNAVAILABLE', 'inserting rows: it took so long to begin that the group has to be asked again');
     },

@@ -39,6 +39,7 @@ describe('a flush', () => {
     };
     const session = {
       heartbeat: async () => undefined,
+      isOver: () => false,
       commit: async ([position]: readonly { readonly offset: number; readonly metadata?: string }[]) => {
         watched.effect(position?.metadata === '' ? 'commit' : 'announce');
       },
@@ -79,7 +80,7 @@ describe('a flush', () => {
       await new Promise((resolve) => setImmediate(resolve));
       running -= 1;
     };
-    const session = { heartbeat: async () => undefined, commit: async () => undefined };
+    const session = { heartbeat: async () => undefined, commit: async () => undefined, isOver: () => false };
     const deps = { ...steady, store, holdings: store.holdings(), deadLetters, fewRows, reach: () => undefined };
     await flush(await workOf(), { session, patience }, deps);
     expect(most).toBe(atOnce);

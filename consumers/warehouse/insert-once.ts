@@ -68,7 +68,9 @@ async function insert({ table, rows, bundle, token }: TableRows, deps: InsertDep
   await fence.ensure();
   const startedMs = clock.monotonic();
   const id = holdings.idOf(table, partitionsOf(bundle));
+  // Whoever has the partitions next ends what was sent before; what is sent afterwards it would not know of.
   const beforeSending = (): void => {
+    assertAlive(deps.patience);
     fence.assertFresh();
   };
   await store.insert(table, rows, { token, id, beforeSending });

@@ -39,7 +39,15 @@ function repeatOf(topic: EventTopic, bounds: readonly PartitionBounds[], commits
 /** The part of a repeat that is of these partitions; nothing when it has none of them. */
 export function partOf({ topic, bounds, commits }: Repeat, has: (partition: number) => boolean): readonly Repeat[] {
   const own = bounds.filter(({ partition }) => has(partition));
-  return own.length === 0 ? [] : [repeatOf(topic, own, commits.filter(({ partition }) => has(partition)))];
+  return own.length === 0
+    ? []
+    : [
+        repeatOf(
+          topic,
+          own,
+          commits.filter(({ partition }) => has(partition)),
+        ),
+      ];
 }
 
 /** Records that left the log at its beginning meanwhile are left out. While it ends too soon, this is an outage. */
@@ -50,7 +58,8 @@ export async function readBack(
   const ends = new Map((await deps.log.bounds(topic)).map(({ partition, end }) => [partition, end]));
   for (const { partition, max } of bounds) {
     const end = ends.get(partition) ?? 0;
-    if (end <= max) throw new PlatformError('KAFKA_UNAVAILABLE', `reading back ${topic}/${partition}: it ends at ${end}, before ${max + 1}`);
+    if (end <= max)
+      throw new PlatformError('KAFKA_UNAVAILABLE', `reading back ${topic}/${partition}: it ends at ${end}, before ${max + 1}`);
   }
   const entries: Taken[] = [];
   await deps.log.readToEnd(topic, {

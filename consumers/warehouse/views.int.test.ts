@@ -101,7 +101,7 @@ describe('a run', () => {
   });
 
   beforeAll(async () => {
-    await put('RunStarted', { ...run, dataset: 'factbook', steps: 3, algorithm: 'grpo', occurred_at: 1_000_000 });
+    await put('RunStarted', { ...run, sequence: 0, dataset: 'factbook', steps: 3, algorithm: 'grpo', occurred_at: 1_000_000 });
     const second = trained('g1.1', {
       staleness_total: 4,
       staleness_in_flight: 0,
@@ -134,7 +134,7 @@ describe('a run', () => {
     const [before, ...more] = await store.query(`select ${shown} from runs where run_id = 'story'`);
     expect(before).toEqual({ ...expected, status: 'running', reward_mean_first_20: 0.5, reward_mean_last_20: 0.5 });
     expect(more).toEqual([]);
-    await put('RunFinished', { ...run, steps: 2, reason: 'planned steps made' });
+    await put('RunFinished', { ...run, sequence: 9, steps: 2, reason: 'planned steps made' });
     expect(await store.query(`select status, reason, dataset from runs where run_id = 'story'`)).toEqual([
       { status: 'finished', reason: 'planned steps made', dataset: 'factbook' },
     ]);

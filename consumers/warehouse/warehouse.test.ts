@@ -165,6 +165,7 @@ class Mortal {
     const session = (inner: GroupSession): GroupSession => ({
       commit: (positions) => this.#call('commit', () => inner.commit(positions)),
       heartbeat: () => inner.heartbeat(),
+      isOver: () => inner.isOver(),
     });
     return {
       ...group,

@@ -108,7 +108,10 @@ class OwnWatch implements OwnTrouble {
     const bytes = await free(dataDir).catch(() => Number.POSITIVE_INFINITY);
     const full = `for space: the disk of ${dataDir} is full; free some, and everything goes on by itself`;
     const warning = Number.isFinite(bytes) ? this.#forecast.look(bytes, performance.now()) : '';
+    const wasFull = this.#texts.full !== '';
     this.#tell({ full: bytes < ROOM ? full : '', warning, file: this.#written() });
+    // What the last measurement says is free would contradict it.
+    if (wasFull !== bytes < ROOM && this.#options.measure !== undefined) await this.#measure(this.#options.measure);
   }
 
   async #measure(measure: NonNullable<OwnTroubleOptions['measure']>): Promise<void> {

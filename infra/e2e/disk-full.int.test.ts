@@ -33,7 +33,10 @@ describe.skipIf(!canMountDisk)('a full disk (skipped without root: it mounts a t
     await disk.fill();
     const readiness = await fetch(`${apiUrl}/readyz`);
     expect(readiness.status).toBe(503);
-    expect(await readiness.text()).toMatch(/kafka is being started again: .*up waits: for space: the disk of .* is full/);
+    const detail = await readiness.text();
+    expect(detail).toMatch(/kafka is being started again: /);
+    expect(detail).toMatch(/up waits: for space: the disk of .* is full/);
+    expect(detail).toMatch(/; \d\d? (?:kB|MB) free/);
     const before = up.lines.length;
     await disk.free();
     expect(await up.exit, up.stderr()).toBe(0);

@@ -48,7 +48,7 @@ export class MemoryGroup {
 
   /** Becomes a member; gives back how to leave. */
   async join(options: MemberOptions): Promise<() => Promise<void>> {
-    const fenced: GroupSession = { commit: async () => this.#refuse(), heartbeat: async () => this.#refuse() };
+    const fenced: GroupSession = { commit: async () => this.#refuse(), heartbeat: async () => this.#refuse(), isOver: () => true };
     const member: Member = { options, generation: -1, assigned: [], positions: new Map(), session: fenced, busy: false, closed: false };
     const forget = this.#log.watch(() => member.closed || this.#isIdle(member));
     await this.#rebalance([...this.#members, member]);
@@ -186,6 +186,7 @@ export class MemoryGroup {
       heartbeat: async () => {
         if (generation !== this.#generation) this.#refuse();
       },
+      isOver: () => generation !== this.#generation,
     };
   }
 

@@ -36,6 +36,7 @@ async function mortal<T>(port: keyof typeof calls, work: () => Promise<T>): Prom
 function mortalGroup(group: GroupConsumer): GroupConsumer {
   const mortalSession = (session: GroupSession): GroupSession => ({
     heartbeat: () => session.heartbeat(),
+    isOver: () => session.isOver(),
     commit: (positions) => mortal('commit', () => session.commit(positions)),
   });
   return {

@@ -139,6 +139,8 @@ export interface GroupSession {
   /** Commits through the group's generation: throws GROUP_FENCED when this member no longer owns the partition. */
   commit(positions: readonly (Position & { readonly metadata?: string })[]): Promise<void>;
   heartbeat(): Promise<void>;
+  /** True once this member is on its way into another generation: its partitions may be another's at any moment. */
+  isOver(): boolean;
 }
 
 /** A lasting member of a consumer group with manual commits. */

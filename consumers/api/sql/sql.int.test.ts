@@ -266,7 +266,11 @@ describe('GET /v1/sql/tables', () => {
     expect(items.map(({ table }) => table)).toEqual(
       expect.arrayContaining(['turns', 'trajectories', 'steps', 'runs', 'lineage', 'tool_health']),
     );
-    expect(items.find(({ table }) => table === 'steps')?.columns).toContainEqual({ name: 'step', type: 'Int32', comment: '' });
+    expect(items.find(({ table }) => table === 'steps')?.columns).toContainEqual({
+      name: 'step',
+      type: 'Int32',
+      comment: expect.stringContaining('Number of the step') as string,
+    });
     expect(answer.body).not.toContain('secrets');
     for (const { table, columns } of items) {
       const named = columns.map(({ name }) => name).join(', ');

@@ -365,7 +365,7 @@ left join (
     true as is_ledger,
     max(at) as last_at,
     if(argMax(event, sequence) = 'finished', 'finished', 'running') as status,
-    anyIf(reason, event = 'finished') as finish_reason,
+    argMaxIf(reason, sequence, event = 'finished') as finish_reason,
     anyIf(dataset, event = 'started') as dataset,
     anyIf(algorithm, event = 'started') as algorithm,
     anyIf(backend, event = 'started') as backend,

@@ -22,6 +22,7 @@ function scriptedSession(name: string, commits: string[]) {
         answers.push({ succeed, fail });
       }),
     heartbeat: async () => undefined,
+    isOver: () => false,
   };
   const answer = async (): Promise<(typeof answers)[number]> => {
     await vi.waitFor(

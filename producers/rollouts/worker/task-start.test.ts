@@ -93,7 +93,7 @@ describe('the wait for a start', () => {
     ...{ runId: 'run-a', group: GROUP, log: log.reader(), lookMs: 1, offsets: { fetch } },
     onWaiting: (detail) => told.push(detail),
   });
-  const session = { commit: async () => undefined, heartbeat: async () => undefined };
+  const session = { commit: async () => undefined, heartbeat: async () => undefined, isOver: () => false };
 
   it('outlasts an outage, and says what it is', async () => {
     const told: unknown[] = [];
