@@ -87,6 +87,18 @@ function primitive(kind: string, name: string, random: Random): unknown {
   }
 }
 
+/** A step names each of its trajectories once. */
+function eachTrajectoryOnce(made: readonly unknown[]): readonly unknown[] {
+  const seen = new Set<unknown>();
+  return made.filter((one) => {
+    const id = typeof one === 'object' && one !== null && 'trajectory_id' in one ? one.trajectory_id : undefined;
+    if (id === undefined) return true;
+    const isNew = !seen.has(id);
+    seen.add(id);
+    return isNew;
+  });
+}
+
 const isUnion = (schema: Schema): schema is readonly Schema[] => Array.isArray(schema);
 
 function walker(random: Random) {
@@ -105,7 +117,7 @@ function walker(random: Random) {
     if (schema.type === 'array') {
       const made = Array.from({ length: whole(random, 4) }, () => value(schema.items ?? 'null', name));
       if (typeof schema.items === 'object') remember(schema.items);
-      return made;
+      return eachTrajectoryOnce(made);
     }
     return schema.logicalType === 'timestamp-micros' ? micros(random) : value(schema.type, name);
   }
