@@ -12,6 +12,7 @@ const OVER_MS = 2 * LIMIT_MS;
 /** Then the engine is ended. */
 const GIVE_UP_MS = 12_000;
 const TRIED = 3;
+const TELL_MS = 30_000;
 
 /** An argument, small to find out whether the function takes it, and large. */
 type Argument = readonly [small: string, large: string];
@@ -63,7 +64,12 @@ export async function measureCosts({ say, only }: Costs): Promise<boolean> {
   try {
     const names = await store.query<{ name: string }>("select name from system.functions where alias_to = '' order by name");
     const listed = names.map(({ name }) => name).filter((name) => isAllowedFunction(name) && (only === '' || name === only));
-    for (const name of listed) {
+    let toldAtMs = performance.now();
+    for (const [at, name] of listed.entries()) {
+      if (performance.now() - toldAtMs >= TELL_MS) {
+        toldAtMs = performance.now();
+        say(`${at} of ${listed.length} functions, ${statements} statements; now ${name}`);
+      }
       for (const query of await largeStatements(sandbox, name)) {
         statements += 1;
         const ms = await timed(sandbox, query, GIVE_UP_MS);
