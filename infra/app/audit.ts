@@ -1,35 +1,83 @@
 // The audit for the command line. A sink that runs is given time to store what is in the log when the audit begins; it
 // may go on meanwhile. When none runs, what it has not stored yet is reported and is no failure: the next sink stores it.
-import { audit, type AuditResult } from '../../consumers/warehouse/audit.ts';
+import { constants, getPriority, setPriority } from 'node:os';
+import { audit, type AuditProgress, type AuditResult } from '../../consumers/warehouse/audit.ts';
+import type { AuditState } from '../../consumers/warehouse/audit-findings.ts';
+import type { Sample } from '../../consumers/warehouse/audit-slices.ts';
+import { PlatformError } from '../../streams/core/errors.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import type { Config } from '../config/descriptors.ts';
-import { connectWarehouse, groupsOf } from './connections.ts';
-import { drained } from './drain.ts';
 import { withKnownAddresses } from './addresses.ts';
+import { auditFile, type KeptAudit } from './audit-file.ts';
+import { connectWarehouse, groupsOf, type LogConnection } from './connections.ts';
+import { drained } from './drain.ts';
 import { withLog } from './with-log.ts';
 import { systemClock } from '../lifecycle/clock.ts';
 
+export interface AuditWork {
+  readonly waitMs: number;
+  readonly differences: number;
+  /** Compares only some of the log. */
+  readonly sample?: Sample;
+  /** Goes on after what the last audit compared before it was cut short. */
+  readonly resume: boolean;
+  readonly signal: AbortSignal;
+  readonly logger: Logger;
+  readonly onProgress: (progress: AuditProgress | 'waiting') => void;
+}
+
 /** Compares everything that the log has with the tables. */
-export function runAudit(
-  config: Config,
-  options: { readonly waitMs: number; readonly differences: number; readonly logger: Logger },
-): Promise<AuditResult> {
+export function runAudit(config: Config, work: AuditWork): Promise<AuditResult> {
   const sinkMayRun = withKnownAddresses(config).clickhouseUrl !== '';
-  return withLog({ config, logger: options.logger, purpose: 'audit', store: true }, async (log, found) => {
-    const { kafka, events } = log;
-    const store = connectWarehouse(found);
-    const { warehouse: group } = groupsOf(found.namespace);
+  const options = { config, logger: work.logger, purpose: 'audit', store: true };
+  return withLog(options, (log, found) => (sinkMayRun ? giveWay(() => compare(log, found, work)) : compare(log, found, work, true)));
+}
+
+async function compare(log: LogConnection, config: Config, work: AuditWork, alone = false): Promise<AuditResult> {
+  const store = connectWarehouse(config);
+  const { warehouse: group } = groupsOf(config.namespace);
+  const { differences, sample, signal } = work;
+  const file = auditFile(config);
+  try {
+    const kept = work.resume ? await keptOf(file.read()) : undefined;
+    if (!alone) work.onProgress('waiting');
+    const stored = alone || (await drained(log, group, AbortSignal.any([signal, AbortSignal.timeout(work.waitMs)])));
+    const result = await audit({
+      ...{ events: log.events, store, reader: log.kafka.reader(), offsets: log.kafka.offsets },
+      ...{ clock: systemClock, group, signal, onProgress: work.onProgress },
+      ...(sample === undefined
+        ? { onSlice: (state: AuditState) => file.write({ at: new Date(systemClock.now()).toISOString(), state }) }
+        : {}),
+      options: {
+        ...{ differences, allowLag: true },
+        ...(sample === undefined ? {} : { sample }),
+        ...(kept === undefined ? {} : { resume: kept.state }),
+      },
+    });
+    if (result.complete && sample === undefined) await file.remove();
+    return { ...result, ok: result.ok && stored };
+  } finally {
+    await store.close();
+  }
+}
+
+async function keptOf(reading: Promise<KeptAudit | undefined>): Promise<KeptAudit> {
+  const kept = await reading;
+  if (kept !== undefined) return kept;
+  throw new PlatformError('USAGE_INVALID', 'auditing: there is no audit to resume; run `turnstream audit` without --resume');
+}
+
+/** Whoever else needs the processors comes first: the sink, the trainer and the workers. */
+async function giveWay<T>(work: () => Promise<T>): Promise<T> {
+  const before = getPriority();
+  setPriority(Math.max(before, constants.priority.PRIORITY_BELOW_NORMAL));
+  try {
+    return await work();
+  } finally {
     try {
-      const stored = !sinkMayRun || (await drained(log, group, AbortSignal.timeout(options.waitMs)));
-      const result = await audit({
-        ...{ events, store, reader: kafka.reader(), offsets: kafka.offsets },
-        clock: systemClock,
-        group,
-        options: { differences: options.differences, allowLag: true },
-      });
-      return { ...result, ok: result.ok && stored };
-    } finally {
-      await store.close();
+      setPriority(before);
+    } catch {
+      // only root may take it back, and this process is about to end
     }
-  });
+  }
 }
