@@ -1,7 +1,7 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import { selectList, type RowOf } from '../columns.ts';
 import { compare, equals, readPage, readRows, type Page, type PageRequest } from '../list.ts';
-import { policyColumns, runColumns, stalenessColumns, toolColumns, type toolErrorColumns } from './runs.columns.ts';
+import { policyColumns, runColumns, stalenessColumns } from './runs.columns.ts';
 
 type Run = RowOf<typeof runColumns>;
 
@@ -49,30 +49,6 @@ export async function listPolicies(store: Store, run: string, request: PageReque
     { from: 'policies', columns: policyColumns, key: { version: 'Int32' }, direction: 'desc' },
     { ...request, where: equals('run_id', 'String', run) },
   );
-}
-
-export interface ToolReport {
-  readonly items: readonly RowOf<typeof toolColumns>[];
-  /** Failures by tool and error type, most frequent first. */
-  readonly error_types: readonly RowOf<typeof toolErrorColumns>[];
-}
-
-export async function readTools(store: Store, run: string): Promise<ToolReport> {
-  const [items, errorTypes] = await Promise.all([
-    readRows<RowOf<typeof toolColumns>>(
-      store,
-      `select ${selectList(toolColumns)} from tool_health where run_id = {run:String} order by calls desc, tool`,
-      { run },
-    ),
-    readRows<RowOf<typeof toolErrorColumns>>(
-      store,
-      `select tool, error_type, status, count() as calls, max(occurred_at) as last_at
-       from tool_calls where run_id = {run:String} and status != 'ok'
-       group by tool, error_type, status order by calls desc, tool, error_type, status limit 200`,
-      { run },
-    ),
-  ]);
-  return { items, error_types: errorTypes };
 }
 
 /** Conditions on the column `step`. */
