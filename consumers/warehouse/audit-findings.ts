@@ -47,6 +47,8 @@ interface Reached {
   readonly offset: number;
 }
 
+const NOTHING: AuditState = { records: 0, deadLetters: 0, reached: [], tallies: [], differences: [], moreDifferences: false };
+
 export class Findings {
   readonly #limit: number;
   readonly #tallies: Tallies;
@@ -57,14 +59,14 @@ export class Findings {
   #more: boolean;
 
   /** Goes on with `state`; names at most `limit` differences. */
-  constructor(limit: number, state?: AuditState) {
+  constructor(limit: number, state: AuditState = NOTHING) {
     this.#limit = limit;
-    this.#tallies = new Tallies(state?.tallies);
-    for (const place of state?.reached ?? []) this.#reached.set(`${place.topic}/${place.partition}`, place);
-    this.#differences = [...(state?.differences ?? [])];
-    this.#records = state?.records ?? 0;
-    this.#deadLetters = state?.deadLetters ?? 0;
-    this.#more = state?.moreDifferences ?? false;
+    this.#tallies = new Tallies(state.tallies);
+    for (const place of state.reached) this.#reached.set(`${place.topic}/${place.partition}`, place);
+    this.#differences = [...state.differences];
+    this.#records = state.records;
+    this.#deadLetters = state.deadLetters;
+    this.#more = state.moreDifferences;
   }
 
   get limit(): number {

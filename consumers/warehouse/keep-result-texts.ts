@@ -71,7 +71,7 @@ export class ResultTextKeeper {
   }
 
   async #add(slice: readonly Window[]): Promise<void> {
-    const texts = await this.#store.query<Row>(
+    const texts = await this.#store.query(
       `select tool_result_sha256 as sha256, tool_result as text from turns where ${inSlice} and ${UNSEEN} limit 1 by sha256`,
       { params: sliceParams(TOPIC, slice), settings },
     );

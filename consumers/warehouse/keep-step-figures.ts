@@ -68,7 +68,7 @@ export class StepFigureKeeper {
   async #keep(run: string, steps: readonly number[]): Promise<number> {
     const { store, clock } = this.#deps;
     const params = { run, from_step: Math.min(...steps), to_step: Math.max(...steps) };
-    const found = await store.query<Row>(stepFiguresSql, { params, settings: keeperSettings });
+    const found = await store.query(stepFiguresSql, { params, settings: keeperSettings });
     const whole = found.filter((row) => Number(row['is_whole']) === 1 && steps.includes(Number(row['step'])));
     const rows = whole.map((row): Row => ({ run_id: run, step: row['step'] ?? 0, ...pick(row) }));
     if (rows.length > 0) await store.insert('step_figures', rows, tokenOf(run, rows));

@@ -42,7 +42,7 @@ export class ToolFigureKeeper {
       blocks.map(({ block }) => block),
       0,
     );
-    const found = await store.query<Row>(toolFiguresSql, { params, settings });
+    const found = await store.query(toolFiguresSql, { params, settings });
     const made = blocks.flatMap(({ block, turns }) => {
       const own = found.filter((row) => Number(row['block']) === block);
       return own.length === 0 ? [emptyRow(run, { block, turns })] : own.map((row): Row => rowOf(run, turns, row));

@@ -5,7 +5,7 @@ import { audit, type AuditProgress, type AuditResult } from '../../consumers/war
 import type { AuditState } from '../../consumers/warehouse/audit-findings.ts';
 import type { Sample } from '../../consumers/warehouse/audit-slices.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
-import type { Logger } from '../../streams/core/ports.ts';
+import type { Logger, Store } from '../../streams/core/ports.ts';
 import type { Config } from '../config/descriptors.ts';
 import { withKnownAddresses } from './addresses.ts';
 import { auditFile, type KeptAudit } from './audit-file.ts';
@@ -28,37 +28,49 @@ export interface AuditWork {
 
 /** Compares everything that the log has with the tables. */
 export function runAudit(config: Config, work: AuditWork): Promise<AuditResult> {
-  const sinkMayRun = withKnownAddresses(config).clickhouseUrl !== '';
+  const alone = withKnownAddresses(config).clickhouseUrl === '';
   const options = { config, logger: work.logger, purpose: 'audit', store: true };
-  return withLog(options, (log, found) => (sinkMayRun ? giveWay(() => compare(log, found, work)) : compare(log, found, work, true)));
+  return withLog(options, async (log, found) => {
+    const store = connectWarehouse(found);
+    const place: Place = { log, config: found, store, group: groupsOf(found.namespace).warehouse };
+    try {
+      return alone ? await compare(place, work) : await giveWay(() => compareBeside(place, work));
+    } finally {
+      await store.close();
+    }
+  });
 }
 
-async function compare(log: LogConnection, config: Config, work: AuditWork, alone = false): Promise<AuditResult> {
-  const store = connectWarehouse(config);
-  const { warehouse: group } = groupsOf(config.namespace);
-  const { differences, sample, signal } = work;
+interface Place {
+  readonly log: LogConnection;
+  readonly config: Config;
+  readonly store: Store;
+  readonly group: string;
+}
+
+async function compareBeside(place: Place, work: AuditWork): Promise<AuditResult> {
+  work.onProgress('waiting');
+  const stored = await drained(place.log, place.group, AbortSignal.any([work.signal, AbortSignal.timeout(work.waitMs)]));
+  const result = await compare(place, work);
+  return { ...result, ok: result.ok && stored };
+}
+
+async function compare({ log, config, store, group }: Place, work: AuditWork): Promise<AuditResult> {
+  const { differences, sample, signal, onProgress } = work;
   const file = auditFile(config);
-  try {
-    const kept = work.resume ? await keptOf(file.read()) : undefined;
-    if (!alone) work.onProgress('waiting');
-    const stored = alone || (await drained(log, group, AbortSignal.any([signal, AbortSignal.timeout(work.waitMs)])));
-    const result = await audit({
-      ...{ events: log.events, store, reader: log.kafka.reader(), offsets: log.kafka.offsets },
-      ...{ clock: systemClock, group, signal, onProgress: work.onProgress },
-      ...(sample === undefined
-        ? { onSlice: (state: AuditState) => file.write({ at: new Date(systemClock.now()).toISOString(), state }) }
-        : {}),
-      options: {
-        ...{ differences, allowLag: true },
-        ...(sample === undefined ? {} : { sample }),
-        ...(kept === undefined ? {} : { resume: kept.state }),
-      },
-    });
-    if (result.complete && sample === undefined) await file.remove();
-    return { ...result, ok: result.ok && stored };
-  } finally {
-    await store.close();
-  }
+  const kept = work.resume ? await keptOf(file.read()) : undefined;
+  const onSlice = (state: AuditState): Promise<void> => file.write({ at: new Date(systemClock.now()).toISOString(), state });
+  const result = await audit({
+    ...{ events: log.events, store, reader: log.kafka.reader(), offsets: log.kafka.offsets, clock: systemClock, group, signal, onProgress },
+    ...(sample === undefined ? { onSlice } : {}),
+    options: {
+      ...{ differences, allowLag: true },
+      ...(sample === undefined ? {} : { sample }),
+      ...(kept === undefined ? {} : { resume: kept.state }),
+    },
+  });
+  if (result.complete && sample === undefined) await file.remove();
+  return result;
 }
 
 async function keptOf(reading: Promise<KeptAudit | undefined>): Promise<KeptAudit> {

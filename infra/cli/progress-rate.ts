@@ -14,10 +14,13 @@ export function createRate(windowMs = WINDOW_MS): (done: number, nowMs: number) 
     if (done < (marks.at(-1)?.done ?? 0)) marks = [];
     marks.push({ atMs: nowMs, done });
     while (marks.length > 2 && nowMs - (marks[0]?.atMs ?? nowMs) > windowMs) marks.shift();
-    const [first, last] = [marks[0], marks.at(-1)];
-    if (first === undefined || last === undefined || last.atMs === first.atMs) return 0;
-    return ((last.done - first.done) * 1_000) / (last.atMs - first.atMs);
+    return between(marks[0], marks.at(-1));
   };
+}
+
+function between(first: Mark | undefined, last: Mark | undefined): number {
+  if (first === undefined || last === undefined || last.atMs === first.atMs) return 0;
+  return ((last.done - first.done) * 1_000) / (last.atMs - first.atMs);
 }
 
 /** `51 %, 1200 records/s, 3 min 5 s left` */

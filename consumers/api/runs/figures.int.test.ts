@@ -188,7 +188,7 @@ describe('the figures of tools', () => {
     expect(await count('tool_figures')).toBeGreaterThan(4);
     expect(sorted(await bothSides())).toEqual(before);
     const kept = ((await get('tools'))['items'] as Json[]).map((item) => [item['ms_p50'], item['ms_p95']] as [number, number]);
-    kept.flat().forEach((value, at) => expect(Math.abs(value / ms.flat()[at]! - 1)).toBeLessThan(0.05));
+    for (const [at, value] of kept.flat().entries()) expect(Math.abs(value / ms.flat()[at]! - 1)).toBeLessThan(0.05);
   });
 
   it('count a turn that came late, and one that came twice once', async () => {

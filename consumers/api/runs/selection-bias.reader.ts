@@ -5,7 +5,7 @@ import type { DiscardReason } from '../../../streams/batch/batch.ts';
 import type { RowOf } from '../columns.ts';
 import { compare, equals, readPage, readRows, type Clause, type Page, type PageRequest } from '../list.ts';
 import { createMemo, type Memo } from '../memo.ts';
-import { biasColumns, type biasFigureColumns, type biasReasonColumns } from './selection-bias.columns.ts';
+import type { biasColumns, biasFigureColumns, biasReasonColumns } from './selection-bias.columns.ts';
 import { bySteps, distanceColumn, distancesSql, measured, metrics, sidesSql, stepsSql } from './selection-bias.sql.ts';
 
 interface BiasRequest extends PageRequest {
