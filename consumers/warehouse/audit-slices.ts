@@ -52,7 +52,7 @@ export function* slicesOf(windows: readonly Window[], sizeOf: () => number): Gen
 }
 
 const SLICES_OF_SAMPLE = 16;
-const [LEAST, MOST] = [200, 20_000];
+const [LEAST, MOST] = [20, 20_000];
 
 /** Slices of equal size, one drawn out of every `1 / share` that follow each other; one at least. */
 export function* sampledSlices(windows: readonly Window[], { share, seed }: Sample): Generator<readonly Window[]> {
