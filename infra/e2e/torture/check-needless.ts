@@ -122,7 +122,7 @@ function causeOf(of: Case, { event }: Expired, found: Found): ExpiryCause {
   const attempt = of.histories.get(event.trajectory_id)?.attempts.get(event.attempt);
   if (attempt?.end !== undefined && !isWhole(attempt)) return 'broken';
   if (wasTaken(of, event, found)) return 'struck';
-  if (!found.lived && wasStruck(found, ['worker'])) return 'died';
+  if (hasDied(found)) return 'died';
   return event.reason === 'wall_clock' && ranTooLong(of, event, found) ? 'overdue' : causeOfSilence(found);
 }
 
@@ -144,6 +144,21 @@ function causeOfSilence(found: Found): ExpiryCause {
   if (wasStruck(found, ['worker'])) return 'struck';
   const { silenceMs } = found.witness;
   return found.silentMs > silenceMs && wasStruck(found, ['broker']) ? 'outage' : 'needless';
+}
+
+function hasDied(found: Found): boolean {
+  return !found.lived && (wasKilled(found) || wasStruck(found, ['worker']));
+}
+
+/** A worker was killed after its last sign, however late that was noticed: the trainer may have been held up meanwhile. */
+function wasKilled({ given, silentMs, witness }: Found): boolean {
+  const lastMs = given.toMs - silentMs;
+  return (
+    Number.isFinite(lastMs) &&
+    witness.strikes.some(
+      ({ kind, target, fromMs }) => target === 'worker' && ['kill', 'forget'].includes(kind) && fromMs >= lastMs && fromMs <= given.toMs,
+    )
+  );
 }
 
 function ranTooLong({ facts, histories }: Case, event: Expired['event'], { given, witness }: Found): boolean {

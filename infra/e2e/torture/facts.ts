@@ -91,18 +91,24 @@ export type Taken = Pick<GoneFacts, 'how' | 'topic' | 'ledgerEnd'> & {
   readonly parts: readonly (GoneFacts['ranges'][number] & { readonly records: readonly LogRecord[] })[];
 };
 
-/** What was taken, decoded. What was deleted by retention had been stored, and has to stay so. */
+/**
+ * What was taken, decoded. What was deleted by retention had been stored, and has to stay so. A broker that is killed soon
+ * afterwards has the records back, so they may be in the log too, and be deleted again.
+ */
 function goneFacts(gone: Taken, { codec, runId, contents }: { codec: Codec; runId: string; contents: RecordContent[] }): GoneFacts {
   const facts = nothing();
+  const known = new Set(contents.map(placeOf));
   for (const record of gone.parts.flatMap(({ records }) => records)) {
     const decoded = codec.decode(record.value ?? Buffer.alloc(0));
     if (!decoded.ok) continue;
-    if (gone.how === 'deleted') contents.push(contentOf(record, decoded.value));
+    if (gone.how === 'deleted' && !known.has(placeOf(record))) contents.push(contentOf(record, decoded.value));
     if (decoded.value.event.run_id === runId) keep(facts, record, decoded.value);
   }
   const { how, topic, ledgerEnd, parts } = gone;
   return { how, topic, ledgerEnd, ranges: parts.map(({ partition, from, to }) => ({ partition, from, to })), ...facts };
 }
+
+const placeOf = ({ partition, offset }: Pick<LogRecord, 'partition' | 'offset'>): string => `${partition}/${offset}`;
 
 interface Everything {
   readonly facts: RunFacts;

@@ -75,6 +75,10 @@ describe('an attempt that was given up', () => {
     ],
     ['as out of time, before its time was over', { reason: 'wall_clock', heartbeats: alive }],
     ['with nothing to come of it, although nobody struck its worker', { heartbeats: [51_000, 55_000] }],
+    [
+      'with nothing to come of it, after signs that it gave since a worker was killed',
+      { records: [recordAt(30_000)], heartbeats: [40_000, 41_000], strikes: [strike('kill', 'worker', [32_000, 32_000])] },
+    ],
     ['as a lost claim, although nobody struck its worker', { reason: 'lost_claim', records: [] }],
     ['before it began', { reason: 'lost_claim', records: [recordAt(65_000)] }],
   ])('is needless: %s', (_why, story) => {
@@ -83,6 +87,11 @@ describe('an attempt that was given up', () => {
 
   it.each<readonly [string, string, Story]>([
     ['its worker has died', 'died', { heartbeats: [51_000, 55_000], strikes: [killed] }],
+    [
+      'its worker has died, and that was noticed late',
+      'died',
+      { records: [recordAt(30_000)], heartbeats: [31_000], strikes: [strike('kill', 'worker', [31_500, 31_500])] },
+    ],
     ['its claim was lost', 'died', { reason: 'lost_claim', records: [], strikes: [killed] }],
     ['it had ended badly', 'broken', { reason: 'unusable', records: [recordAt(50_000), recordAt(51_000, cancelled)], heartbeats: alive }],
     ['its worker was frozen', 'struck', { heartbeats: hung, strikes: [strike('freeze', 'worker', [51_000, 74_000])] }],

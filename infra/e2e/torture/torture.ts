@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createCodec } from '../../../schemas/codec.ts';
 import { messageOf } from '../../../streams/core/errors.ts';
-import type { Logger } from '../../../streams/core/ports.ts';
+import type { Logger, Store } from '../../../streams/core/ports.ts';
 import { connectStore } from '../../clickhouse/client.ts';
 import { connectKafka } from '../../kafka/connect.ts';
 import { silentLogger } from '../../testing/logger.ts';
@@ -20,7 +20,7 @@ import { reportOf, tableOf, type Findings, type Settings } from './report.ts';
 import { faultKinds, scheduleOf } from './schedule.ts';
 import { createSigns, type Mark, type Signs } from './signs.ts';
 import { isSurvived, nameOf, strike, type Struck } from './strike.ts';
-import { judgeTables } from './tables.ts';
+import { judgeTables, type TablesVerdict } from './tables.ts';
 import type { Timeline } from './timeline.ts';
 import { watchEnds } from './watch-ends.ts';
 import { startWorld, type World } from './world.ts';
@@ -145,11 +145,22 @@ async function judge(world: World, { struck, timeline }: Tormented): Promise<Pic
     const taken = struck.flatMap(({ gone }) => gone ?? []);
     const { facts, contents } = await readFactsAfter(kafka.reader(), codec, { runId: world.run, taken });
     const verdict = judgeRun(facts, { timeline, strikes, silenceMs, heartbeatMs });
-    return { verdict, tables: await judgeTables(store, contents) };
+    const tables = await judgeTables(store, contents);
+    if (tables.problems.length > 0) writeFileSync(join(world.dir, 'tables.json'), JSON.stringify(await evidenceOf(store, tables), null, 2));
+    return { verdict, tables };
   } finally {
     await store.close();
     await kafka.close();
   }
+}
+
+/** What the engine has of its tables, where they differ from the log. */
+async function evidenceOf(store: Store, { problems }: TablesVerdict) {
+  const [parts, detached] = await Promise.all([
+    store.query("select table, name, active, rows, modification_time from system.parts where database = 'turnstream' order by table, name"),
+    store.query("select table, name, reason from system.detached_parts where database = 'turnstream' order by table, name"),
+  ]);
+  return { detached, parts, problems };
 }
 
 const NOTHING: Mark = { steps: 0, records: 0, stored: 0 };
@@ -172,6 +183,7 @@ async function main(): Promise<number> {
   say(`torturing run ${run}: ${settings.faults} faults in ${settings.minutes} minutes, ${settings.brokers} broker(s); logs in ${dir}`);
   const world = await startWorld({ dir, program, libsDir, run, ...settings, logger, env });
   const apiUrl = (): string | undefined => world.services()?.apiUrl;
+  let isOk = false;
   const signs = createSigns({ namespace: NAMESPACE, run, brokers: world.brokers.addresses, apiUrl, logger });
   try {
     await atWork(signs, world);
@@ -186,11 +198,12 @@ async function main(): Promise<number> {
       mkdirSync(dirname(out), { recursive: true });
       writeFileSync(out, `${JSON.stringify(report, null, 2)}\n`);
     }
-    if (report.ok) rmSync(dir, { recursive: true, force: true });
-    else say(`logs and data are kept in ${dir}`);
-    return report.ok ? 0 : 1;
+    isOk = report.ok;
+    return isOk ? 0 : 1;
   } finally {
-    await world.close();
+    await world.close(!isOk);
+    if (isOk) rmSync(dir, { recursive: true, force: true });
+    else say(`logs and data are kept in ${dir}`);
   }
 }
 

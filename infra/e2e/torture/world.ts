@@ -3,6 +3,7 @@
 // the brokers and the store.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, openSync, writeFileSync } from 'node:fs';
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Logger } from '../../../streams/core/ports.ts';
@@ -38,6 +39,8 @@ export interface Door {
 
 export interface World {
   readonly run: string;
+  /** Of logs and data. */
+  readonly dir: string;
   readonly brokers: Brokers;
   /** Past the proxy. */
   readonly store: Door;
@@ -57,7 +60,8 @@ export interface World {
   readonly ended: () => number | string | undefined;
   /** Ends `up` in its own way and waits for it. */
   stopUp(): Promise<number | null>;
-  close(): Promise<void>;
+  /** `keep`: the data of the store are copied to the folder of the logs. */
+  close(keep?: boolean): Promise<void>;
 }
 
 /** Topics whose leaders are struck: ours and those of Kafka for transactions and groups. */
@@ -91,7 +95,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const services = (): ServicesFile | undefined => readServices(upDir);
   const past = () => ({ KAFKA_BROKERS: brokers.addresses().join(','), CLICKHOUSE_URL: store.url });
   return {
-    ...{ run: options.run, brokers, clickhouse, store, services },
+    ...{ run: options.run, dir, brokers, clickhouse, store, services },
     pidsOf: (target) => pidsOf(target, kept.pid(), services()),
     diskOf: (target) => disks[target],
     shiftClock: (target, byMs) => {
@@ -104,9 +108,10 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       return exitOf(up);
     },
     drain: (signal) => drain(options, past(), signal),
-    async close() {
+    async close(keep = false) {
       up.kill('SIGKILL');
       await Promise.all([exitOf(up), kept.stop(), brokers.stop(), clickhouse.close()]);
+      if (keep && disks.store !== undefined) await cp(disks.store.dir, join(dir, 'store'), { recursive: true });
       await Promise.all(Object.values(disks).map((disk) => disk.remove()));
     },
   };
