@@ -20,8 +20,15 @@ interface Keeping extends KeeperDeps {
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** Goes on until the signal. A store that does not answer is asked again later: the figures can wait. */
-export async function keepFigures({ logger, signal, pause, ...deps }: Keeping): Promise<void> {
+/** Goes on until the signal, which ends a query that runs. A store that does not answer is asked again later: the figures can wait. */
+export async function keepFigures({ logger, signal, pause, store, clock }: Keeping): Promise<void> {
+  const deps: KeeperDeps = {
+    store: {
+      query: (sql, options) => store.query(sql, { ...options, signal }),
+      insert: (table, rows, token) => store.insert(table, rows, token),
+    },
+    clock,
+  };
   const keepers = [new StepFigureKeeper(deps), new ToolFigureKeeper(deps), new ResultTextKeeper(deps)];
   while (!signal.aborted) {
     let kept = 0;

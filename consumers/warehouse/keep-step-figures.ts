@@ -17,7 +17,7 @@ interface Candidate {
 }
 
 export interface KeeperDeps {
-  readonly store: Store;
+  readonly store: Pick<Store, 'query' | 'insert'>;
   readonly clock: Clock;
 }
 
