@@ -6,6 +6,8 @@ import { createCodec } from '../../../schemas/codec.ts';
 import type { LogRecord } from '../../../streams/core/ports.ts';
 import { groupsOf } from '../../app/connections.ts';
 import { connectKafka, type KafkaConnection } from '../../kafka/connect.ts';
+import type { FetchedRecord } from '../../kafka/record-batches.ts';
+import { TEXTS_TOPIC } from '../../kafka/topics.ts';
 import { silentLogger } from '../../testing/logger.ts';
 import { deleteBefore, forgetGroup } from './cluster-admin.ts';
 import type { FaultOf } from './schedule.ts';
@@ -34,13 +36,31 @@ export async function cutNewest(world: World, { topic, draw }: FaultOf<'tail'>):
   const pids = topic === 'tasks' ? await processesOf(world, 'trainer') : [];
   const part = await whileStopped(pids, () => world.brokers.whileDown(() => cutOne(world.brokers.dataDirs, { topic, draw })));
   if (part === undefined) throw new Error(`no partition of ${topic} has a record to lose`);
-  const ledgerEnd = await withKafka(world, ledgerEndOf);
+  const ledgerEnd = await withKafka(world, async (kafka) => {
+    await giveTexts(kafka, part.records);
+    return ledgerEndOf(kafka);
+  });
   const { partition, from, to, records } = part;
   const lost = `${topic}/${partition} ended at ${to}, ends at ${from}: ${records.length} records are gone`;
   return {
     ...{ pid: pids[0], detail: `${lost}; ${await mend(world)}` },
     gone: { how: 'cut', topic, parts: [part], ledgerEnd },
   };
+}
+
+/** Turns that were cut off a file lack the texts that they share; whoever reads the log gets them with it. */
+async function giveTexts(kafka: KafkaConnection, records: readonly FetchedRecord[]): Promise<void> {
+  if (records.every(({ lacks }) => lacks === undefined)) return;
+  const texts = new Map<string, Buffer>();
+  await kafka.raw(TEXTS_TOPIC).readToEnd({
+    onBatch: (batch) => {
+      for (const { key, value } of batch.records) if (value !== null) texts.set(key?.toString() ?? '', Buffer.from(value));
+    },
+  });
+  for (const record of records) {
+    const text = texts.get(record.lacks?.sha256 ?? '');
+    if (text !== undefined) record.give(text);
+  }
 }
 
 const MEND_TRIES = 20;
@@ -61,7 +81,7 @@ async function mend(world: World): Promise<string> {
 async function cutOne(
   dataDirs: readonly string[],
   { topic, draw }: Pick<FaultOf<'tail'>, 'topic' | 'draw'>,
-): Promise<GonePart | undefined> {
+): Promise<(GonePart & { readonly records: readonly FetchedRecord[] }) | undefined> {
   const replicasOf = (partition: number): readonly string[] => dataDirs.map((dir) => join(dir, `${NAMESPACE}.${topic}-${partition}`));
   const filled = Array.from({ length: PARTITIONS }, (_, partition) => partition).filter((partition) =>
     replicasOf(partition).every((dir) => existsSync(dir) && newestBatches(dir) > 0),

@@ -12,7 +12,7 @@ import { groupsOf } from '../../app/connections.ts';
 import { connectKafka, type KafkaConnection } from '../../kafka/connect.ts';
 import { sharedLibsDir } from '../../testing/kafka.ts';
 import { silentLogger } from '../../testing/logger.ts';
-import { requested, started } from '../../testing/rollout-events.ts';
+import { requested, started, turn } from '../../testing/rollout-events.ts';
 import { canMountDisk, smallDisk } from '../../testing/small-disk.ts';
 import { startBrokers, type Brokers } from './brokers.ts';
 import { cutNewest, deleteTasks, forgetOffsets } from './strike-log.ts';
@@ -21,6 +21,8 @@ import { targets, type Target } from './schedule.ts';
 import type { World } from './world.ts';
 
 const RUN = 'run-a';
+/** Long enough that turns share it. */
+const page = 'A page that many trajectories open. '.repeat(100);
 const groups = groupsOf('turnstream');
 let dir: string;
 let brokers: Brokers;
@@ -31,15 +33,20 @@ beforeAll(async () => {
   brokers = await startBrokers({ dir, count: 1, libsDir: sharedLibsDir, logger: silentLogger, topics: [] });
   kafka = connectKafka({
     ...{ brokers: brokers.addresses(), clientId: 'test', namespace: 'turnstream' },
-    ...{ codec: createCodec(), logger: silentLogger },
+    ...{ codec: createCodec(), logger: silentLogger, sharedTextBytes: 1_000_000 },
   });
   const topics = ['rollouts', 'tasks', 'training'] as const;
-  await kafka.topics.apply(topics.map((topic) => ({ topic, partitions: 2, replication: 1, config: {} })));
+  const plan = topics.map((topic) => ({ topic, partitions: 2, replication: 1, config: {} }));
+  await kafka.topics.apply([...plan, { topic: 'texts', partitions: 1, replication: 1, config: { 'cleanup.policy': 'compact' } }]);
   const writer = await kafka.writer();
   const transactional = await kafka.transactional('trainer');
   for (let i = 0; i < 20; i += 1) {
     const trajectory = `${RUN}-g${i}.0`;
-    await writer.append([{ type: 'TrajectoryStarted', key: `${RUN}-g${i}`, event: started({ trajectory }) }]);
+    const shared = turn({ trajectory, sequence: 1 }, 0, { result: page, result_chars: page.length });
+    await writer.append([
+      { type: 'TrajectoryStarted', key: `${RUN}-g${i}`, event: started({ trajectory }) },
+      { type: 'TurnRecorded', key: `${RUN}-g${i}`, event: shared },
+    ]);
     await transactional.commit({ events: [{ type: 'TrajectoryRequested', key: trajectory, event: requested({ trajectory }) }] });
   }
 }, 240_000);
