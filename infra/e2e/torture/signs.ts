@@ -11,7 +11,7 @@ export interface Mark {
   /** Sum of the positions that the newest step committed in its transaction: an aborted one leaves no trace in it. */
   readonly steps: number;
   readonly records: number;
-  /** Records of rollouts that the sink has committed. */
+  /** Records of rollouts by which the sink's positions grew. */
   readonly stored: number;
 }
 
@@ -59,11 +59,15 @@ const pause = (ms: number): Promise<void> => new Promise((wake) => setTimeout(wa
 export function createSigns(options: SignsOptions): Signs {
   const { namespace, run, logger } = options;
   let connection: KafkaConnection | undefined;
+  const stored = createGrowth();
 
   async function ask(): Promise<Mark | undefined> {
     connection ??= connectKafka({ brokers: options.brokers(), clientId: 'signs', namespace, codec: createCodec(), logger });
     const asked = connection;
-    const answer = await Promise.race([read(asked, { namespace, run }).catch(() => undefined), pause(ASK_MS).then(() => undefined)]);
+    const answer = await Promise.race([
+      read(asked, { namespace, run, stored }).catch(() => undefined),
+      pause(ASK_MS).then(() => undefined),
+    ]);
     if (answer !== undefined) return answer;
     if (connection === asked) {
       connection = undefined;
@@ -99,17 +103,36 @@ export function createSigns(options: SignsOptions): Signs {
   };
 }
 
-async function read(kafka: KafkaConnection, { namespace, run }: Pick<SignsOptions, 'namespace' | 'run'>): Promise<Mark> {
+type Offsets = Awaited<ReturnType<KafkaConnection['offsets']['fetch']>>;
+
+/** How far positions grew altogether. Their sum would fall when a strike deletes them, and hide what is stored afterwards. */
+function createGrowth(): (offsets: Offsets) => number {
+  const last = new Map<number, number>();
+  let grown = 0;
+  return (offsets) => {
+    for (const { partition, offset } of offsets) {
+      grown += Math.max(0, offset - (last.get(partition) ?? offset));
+      last.set(partition, Math.max(0, offset));
+    }
+    return grown;
+  };
+}
+
+interface Reading extends Pick<SignsOptions, 'namespace' | 'run'> {
+  readonly stored: (offsets: Offsets) => number;
+}
+
+async function read(kafka: KafkaConnection, { namespace, run, stored }: Reading): Promise<Mark> {
   const { trainer, warehouse } = groupsOf(namespace);
   const committed = async (group: string, topic: 'rollouts' | 'tasks'): Promise<number> =>
     (await kafka.offsets.fetch(group, topic)).reduce((sum, { offset }) => sum + Math.max(0, offset), 0);
-  const [bounds, stored, rollouts, tasks] = await Promise.all([
+  const [bounds, ofSink, rollouts, tasks] = await Promise.all([
     kafka.reader().bounds('rollouts'),
-    committed(warehouse, 'rollouts'),
+    kafka.offsets.fetch(warehouse, 'rollouts'),
     committed(trainer(run), 'rollouts'),
     committed(trainer(run), 'tasks'),
   ]);
-  return { steps: rollouts + tasks, records: bounds.reduce((sum, { end }) => sum + end, 0), stored };
+  return { steps: rollouts + tasks, records: bounds.reduce((sum, { end }) => sum + end, 0), stored: stored(ofSink) };
 }
 
 interface Seen {
