@@ -240,7 +240,7 @@ describe('the store', () => {
       expect(sql).not.toContain('1=1');
       expect(sql).not.toMatch(/\b(text|tool_result|token_ids)\b/);
     }
-    expect(store.asked[0]?.params).toMatchObject({ question_holds: evil, tool_is: evil, step_is: 3, reward_least: 0.5, page_rows: 51 });
+    expect(store.asked[0]?.params).toMatchObject({ question_holds: evil, tool_is: evil, step_is: 3, reward_least: 0.5, page_rows: 55 });
   });
 
   it('is asked for heavy columns by name', async () => {

@@ -1,6 +1,8 @@
 // One way to read a list: bound parameters, a sort key that identifies a row, a cursor on that key, and no column that
-// nobody asked for. A row that the log holds twice is shown once, since the sort key is its identity. Rows that come in
-// between two pages change neither page: the next one starts after the last row of the one before, wherever that is now.
+// nobody asked for. A row that the log holds twice is shown once, since the sort key is its identity: a few rows more than a
+// page are read and the repeats left out here, since a table that is sorted by the key is then read no further than the page
+// (LIMIT BY would read all of it). Rows that come in between two pages change neither page: the next one starts after the
+// last row of the one before, wherever that is now.
 import { Type, type TObject, type TProperties } from 'typebox';
 import type { Store } from '../../streams/core/ports.ts';
 import { answers, pageSchema, rowSchemaOf, type Columns, type RowOf } from './columns.ts';
@@ -114,11 +116,7 @@ export async function readPage<C extends Columns>(
   const clauses = after === undefined ? request.where : [...request.where, after];
   const names = Object.keys(spec.key);
   const read = [...new Set([...fields, ...names])];
-  const rows = await readRows<RowOf<C>>(
-    store,
-    statementOf(spec, read, clauses),
-    Object.assign({ page_rows: request.limit + 1 }, ...clauses.map(({ params }) => params)) as Record<string, unknown>,
-  );
+  const rows = await readOnce<RowOf<C>>(store, { sql: statementOf(spec, read, clauses), clauses, key: names, most: request.limit + 1 });
   const items = rows.slice(0, request.limit);
   const last = items.at(-1);
   return {
@@ -127,6 +125,28 @@ export async function readPage<C extends Columns>(
   };
 }
 
+/** Rows beyond those that are wanted, for repeats. */
+const SPARE_ROWS = 4;
+
+interface Asked {
+  readonly sql: string;
+  readonly clauses: readonly Clause[];
+  readonly key: readonly string[];
+  readonly most: number;
+}
+
+/** Up to `most` rows, each key once. */
+async function readOnce<T extends object>(store: Store, { sql, clauses, key, most }: Asked): Promise<readonly T[]> {
+  const params = Object.assign({}, ...clauses.map((clause) => clause.params)) as Record<string, unknown>;
+  for (let asked = most + SPARE_ROWS; ; asked *= 2) {
+    const rows = await readRows<T>(store, sql, { ...params, page_rows: asked });
+    const once = rows.filter((row, at) => at === 0 || key.some((name) => valueOf(row, name) !== valueOf(rows[at - 1], name)));
+    if (once.length >= most || rows.length < asked) return once.slice(0, most);
+  }
+}
+
+const valueOf = (row: object | undefined, name: string): unknown => (row as Readonly<Record<string, unknown>> | undefined)?.[name];
+
 function statementOf(spec: ListSpec<Columns>, read: readonly string[], clauses: readonly Clause[]): string {
   const names = Object.keys(spec.key);
   const page = (columns: readonly string[], where: readonly string[]): string =>
@@ -134,7 +154,6 @@ function statementOf(spec: ListSpec<Columns>, read: readonly string[], clauses: 
       `select ${columns.join(', ')} from ${spec.from}`,
       ...(where.length === 0 ? [] : [`where ${where.join(' and ')}`]),
       `order by ${names.map((name) => `${name} ${spec.direction}`).join(', ')}`,
-      `limit 1 by ${names.join(', ')}`,
       'limit {page_rows:UInt32}',
     ].join('\n');
   const where = clauses.map(({ sql }) => sql);

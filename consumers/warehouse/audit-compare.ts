@@ -1,20 +1,15 @@
-// Count and checksum of a table on both sides, partition by partition, and the offsets where they part.
+// Count and checksum of a slice on both sides, partition by partition, and the offsets where they part. Every query is bounded:
+// by its slice, by one thread, so that the sink and whoever reads keep theirs, and by time.
 import type { EventTopic } from '../../schemas/generated/events.ts';
-import type { Store } from '../../streams/core/ports.ts';
+import type { QueryOptions, Store } from '../../streams/core/ports.ts';
+import { hashesFrom } from './audit-digest.ts';
+import { offsetsOf, type Window } from './audit-slices.ts';
+import type { SideSum } from './audit-tally.ts';
 import { tablesOf, type TableName } from './rows/tables.ts';
 
-/** Offsets of a partition that both sides must have: from what the log still holds to what the sink has committed. */
-export interface Window {
-  readonly partition: number;
-  readonly first: number;
-  readonly committed: number;
-}
-
-export interface Side {
+export interface Side extends SideSum {
   readonly topic: string;
   readonly partition: number;
-  readonly rows: number;
-  readonly checksum: string;
 }
 
 export interface Parting {
@@ -23,89 +18,119 @@ export interface Parting {
   readonly tableRows: number;
 }
 
-interface Summed {
-  readonly topic: string;
-  readonly partition: number;
-  readonly total: number;
-  readonly checksum: string;
-}
-
-const CHECKSUM = "concat(hex(groupBitXor(hash)), '-', hex(sum(hash)))";
-
-/** Rows of partitions or topics that are no window are all taken in: the other side has none of them. */
-const IN_WINDOW = `(_topic != {topic:String}
-  or (_offset >= transform(_partition, {partitions:Array(Int32)}, {firsts:Array(Int64)}, toInt64(0))
-    and _offset < transform(_partition, {partitions:Array(Int32)}, {ends:Array(Int64)}, toInt64(9223372036854775807))))`;
-
-const paramsOf = (topic: EventTopic, windows: readonly Window[]): Record<string, unknown> => ({
-  topic,
-  partitions: windows.map((window) => window.partition),
-  firsts: windows.map((window) => window.first),
-  ends: windows.map((window) => window.committed),
-});
-
+/** A table within a slice. */
 export interface Compared {
   readonly store: Store;
   readonly topic: EventTopic;
   readonly table: TableName;
-  readonly windows: readonly Window[];
+  readonly slice: readonly Window[];
   /** Table of the log's side; undefined when the log gives no row. */
   readonly hashes: string | undefined;
 }
 
-const sides = (found: readonly Summed[]): readonly Side[] =>
-  found.map(({ topic, partition, total, checksum }) => ({ topic, partition, rows: total, checksum }));
+/** Less than a client waits for an answer. */
+const QUERY_S = 60;
 
-/** What each table of the topic holds, one table after the other. */
-export async function tableSides(looked: Omit<Compared, 'table' | 'hashes'>): Promise<ReadonlyMap<TableName, readonly Side[]>> {
-  const found = new Map<TableName, readonly Side[]>();
-  for (const table of tablesOf(looked.topic)) found.set(table, await tableSide({ ...looked, table }));
-  return found;
+export const bounded = (params: Readonly<Record<string, unknown>>): QueryOptions => ({
+  params,
+  settings: { max_execution_time: QUERY_S, timeout_overflow_mode: 'throw', max_threads: 1, priority: 10 },
+});
+
+const SUMS = 'count() as total, toString(groupBitXor(hash)) as xored, toString(sum(hash)) as summed';
+
+interface Summed {
+  readonly topic: string;
+  readonly partition: number;
+  readonly total: number;
+  readonly xored: string;
+  readonly summed: string;
 }
 
-async function tableSide({ store, topic, table, windows }: Omit<Compared, 'hashes'>): Promise<readonly Side[]> {
-  const found = await store.query<Summed>(
-    `select topic, partition, count() as total, ${CHECKSUM} as checksum
-     from (select _topic as topic, _partition as partition, sipHash64(*) as hash from ${table} where ${IN_WINDOW})
-     group by topic, partition order by topic, partition`,
-    { params: paramsOf(topic, windows) },
-  );
-  return sides(found);
+const sideOf = ({ topic, partition, total, xored, summed }: Summed): Side => ({ topic, partition, rows: total, xored, summed });
+
+/** Condition on the rows of a slice: the bounds of all partitions first, which leave out most granules by themselves. */
+export const inSlice = `_topic = {topic:String} and _offset >= {least:Int64} and _offset < {most:Int64} and has({partitions:Array(Int32)}, _partition)
+  and _offset >= transform(_partition, {partitions:Array(Int32)}, {firsts:Array(Int64)}, toInt64(0))
+  and _offset < transform(_partition, {partitions:Array(Int32)}, {ends:Array(Int64)}, toInt64(0))`;
+
+export const sliceParams = (topic: EventTopic, slice: readonly Window[]): Record<string, unknown> => ({
+  topic,
+  least: Math.min(...slice.map(({ first }) => first)),
+  most: Math.max(...slice.map(({ end }) => end)),
+  partitions: slice.map(({ partition }) => partition),
+  firsts: slice.map(({ first }) => first),
+  ends: slice.map(({ end }) => end),
+});
+
+/** What each table of the topic holds of the slice, one table after the other. */
+export async function tableSides(
+  { store, topic, slice }: Pick<Compared, 'store' | 'topic' | 'slice'>,
+  signal?: AbortSignal,
+): Promise<ReadonlyMap<TableName, readonly Side[]>> {
+  const stop = signal === undefined ? {} : { signal };
+  const found = new Map<TableName, readonly Side[]>();
+  if (offsetsOf(slice) === 0) return found;
+  for (const table of tablesOf(topic)) {
+    const rows = await store.query<Summed>(
+      `select {topic:String} as topic, _partition as partition, ${SUMS} from (${hashesFrom(table, inSlice)}) group by partition order by partition`,
+      { ...bounded(sliceParams(topic, slice)), ...stop },
+    );
+    found.set(table, rows.map(sideOf));
+  }
+  return found;
 }
 
 export async function logSide({ store, topic, hashes }: Compared): Promise<readonly Side[]> {
   if (hashes === undefined) return [];
   const found = await store.query<Summed>(
-    `select {topic:String} as topic, _partition as partition, count() as total, ${CHECKSUM} as checksum
-     from ${hashes} group by partition order by partition`,
-    { params: { topic } },
+    `select {topic:String} as topic, _partition as partition, ${SUMS} from ${hashes} group by partition order by partition`,
+    bounded({ topic }),
   );
-  return sides(found);
+  return found.map(sideOf);
+}
+
+/** Rows of a table that are of no partition of its topic: the log has none of them. */
+export async function strays(
+  store: Store,
+  table: TableName,
+  of: { readonly topic: EventTopic; readonly partitions: readonly number[] },
+): Promise<readonly Side[]> {
+  const found = await store.query<Summed>(
+    `select _topic as topic, _partition as partition, ${SUMS}
+     from (${hashesFrom(table, '_topic != {topic:String} or not has({partitions:Array(Int32)}, _partition)')})
+     group by topic, partition order by topic, partition`,
+    bounded({ ...of }),
+  );
+  return found.map(sideOf);
 }
 
 /** The lowest offsets of one partition where the sides have different rows. */
 export async function partings(compared: Compared, side: Pick<Side, 'topic' | 'partition'>, limit: number): Promise<readonly Parting[]> {
-  const { store, topic, table, windows, hashes } = compared;
+  const { store, topic, table, slice, hashes } = compared;
+  const own = slice.find(({ partition }) => side.topic === topic && partition === side.partition);
   const logRows =
-    side.topic === topic && hashes !== undefined
-      ? `select _offset, toUInt8(1) as of_log, hash from ${hashes} where _partition = {partition:Int32}`
-      : '';
-  const tableRows = `select _offset, toUInt8(0) as of_log, sipHash64(*) as hash from ${table}
-    where _topic = {side:String} and _partition = {partition:Int32} and ${IN_WINDOW}`;
+    own === undefined || hashes === undefined
+      ? ''
+      : `select _offset, toUInt8(1) as of_log, hash from ${hashes} where _partition = {partition:Int32}`;
+  const place = `_topic = {side:String} and _partition = {partition:Int32} and _offset >= {first:Int64} and _offset < {end:Int64}`;
+  const tableRows = `select _offset, toUInt8(0) as of_log, hash from (${hashesFrom(table, place)})`;
   const found = await store.query<{ at: number; log_rows: number; table_rows: number }>(
     `select _offset as at, countIf(of_log = 1) as log_rows, countIf(of_log = 0) as table_rows
      from (${[logRows, tableRows].filter((text) => text !== '').join(' union all ')})
      group by _offset
      having log_rows != table_rows or sumIf(hash, of_log = 1) != sumIf(hash, of_log = 0) or groupBitXor(hash) != 0
      order by _offset limit {limit:UInt32}`,
-    { params: { ...paramsOf(topic, windows), side: side.topic, partition: side.partition, limit } },
+    bounded({
+      ...{ side: side.topic, partition: side.partition, limit },
+      ...{ first: own?.first ?? 0, end: own?.end ?? Number.MAX_SAFE_INTEGER },
+    }),
   );
   return found.map(({ at, log_rows, table_rows }) => ({ offset: at, logRows: log_rows, tableRows: table_rows }));
 }
 
 /** Offsets of rows that lie at or above the given ends of their partitions. */
 export async function rowsAbove(
-  compared: Omit<Compared, 'windows' | 'hashes'>,
+  compared: Pick<Compared, 'store' | 'topic' | 'table'>,
   ends: ReadonlyMap<number, number>,
   limit: number,
 ): Promise<readonly { readonly partition: number; readonly offset: number }[]> {
@@ -113,6 +138,6 @@ export async function rowsAbove(
     `select _partition as partition, _offset as offset from ${compared.table}
      where _topic = {topic:String} and _offset >= transform(_partition, {partitions:Array(Int32)}, {ends:Array(Int64)}, toInt64(9223372036854775807))
      order by _partition, _offset limit {limit:UInt32}`,
-    { params: { topic: compared.topic, partitions: [...ends.keys()], ends: [...ends.values()], limit } },
+    bounded({ topic: compared.topic, partitions: [...ends.keys()], ends: [...ends.values()], limit }),
   );
 }

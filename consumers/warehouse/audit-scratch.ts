@@ -3,6 +3,8 @@
 // scratch costs twenty bytes a row whatever the rows weigh.
 import { randomBytes } from 'node:crypto';
 import type { Rows, Store } from '../../streams/core/ports.ts';
+import { bounded } from './audit-compare.ts';
+import { hashesFrom } from './audit-digest.ts';
 import type { TableName } from './rows/tables.ts';
 
 export interface Scratch {
@@ -11,6 +13,8 @@ export interface Scratch {
   add(table: TableName, rows: Rows): Promise<void>;
   /** Hashes stored rows as if they had been made again. */
   addStored(table: TableName, where: string, params: Readonly<Record<string, unknown>>): Promise<void>;
+  /** Forgets all rows; when no `add` is under way. */
+  clear(): Promise<void>;
   drop(): Promise<void>;
 }
 
@@ -23,6 +27,7 @@ export function createScratch(store: Store, nowMs: number): Scratch {
   const nameOf = (table: TableName): string => `${base}_${table}`;
   const hashesOf = (table: TableName): string => `${nameOf(table)}_hashes`;
   const made = new Map<TableName, Promise<void>>();
+  const filled = new Set<TableName>();
   let batches = 0;
 
   async function make(table: TableName): Promise<void> {
@@ -36,12 +41,13 @@ export function createScratch(store: Store, nowMs: number): Scratch {
   }
   function ensure(table: TableName): Promise<void> {
     const known = made.get(table) ?? make(table);
+    filled.add(table);
     made.set(table, known);
     return known;
   }
 
   return {
-    hashes: (table) => (made.has(table) ? hashesOf(table) : undefined),
+    hashes: (table) => (filled.has(table) ? hashesOf(table) : undefined),
     async add(table, rows) {
       await ensure(table);
       batches += 1;
@@ -49,9 +55,12 @@ export function createScratch(store: Store, nowMs: number): Scratch {
     },
     async addStored(table, where, params) {
       await ensure(table);
-      await store.command(`insert into ${hashesOf(table)} select _partition, _offset, sipHash64(*) from ${table} where ${where}`, {
-        params,
-      });
+      const rows = `select _partition, _offset, hash from (${hashesFrom(table, where)})`;
+      await store.command(`insert into ${hashesOf(table)} (_partition, _offset, hash) ${rows}`, bounded(params));
+    },
+    async clear() {
+      for (const table of filled) await store.command(`truncate table ${hashesOf(table)}`);
+      filled.clear();
     },
     async drop() {
       for (const table of made.keys()) {

@@ -1,19 +1,19 @@
-// Compares the log with the tables, partition by partition and table by table: every committed record is made into rows
-// again, and both sides must have the same number of rows and the same checksum. Rows that differ are named.
+// Compares the log with the tables, slice by slice: every committed record is made into rows again, and both sides must have the
+// same number of rows and the same checksum. Rows that differ are named.
 //
-// Only what the sink has committed is compared, so it may go on meanwhile; what it has not is reported as lag. Rows whose
-// record has left the log by retention cannot be compared and are not. Nothing but scratch tables is written, and they
-// are dropped whatever happens.
+// Only what the sink had committed when the audit began is compared, so the sink may go on meanwhile; what it has not is reported
+// as lag. Rows whose record has left the log by retention cannot be compared and are not. Nothing but scratch tables is written,
+// and they are dropped whatever happens. After each slice the state is handed out; an audit that is given one goes on after it.
 import type { EventTopic } from '../../schemas/generated/events.ts';
-import type { Clock, EventRead, EventReader, GroupOffsets, LogReader, LogRecord, Row, Store } from '../../streams/core/ports.ts';
-import { RowBatch } from './audit-batch.ts';
-import { logSide, partings, rowsAbove, tableSides, type Compared, type Parting, type Side, type Window } from './audit-compare.ts';
-import { coveredRecords, expectationFrom, lagOf, type Covered } from './audit-log.ts';
-import { changedColumns, type ColumnDifference } from './audit-rows.ts';
-import { createScratch, dropLeftOvers, type Scratch } from './audit-scratch.ts';
+import type { Clock, EventReader, GroupOffsets, LogReader, Store } from '../../streams/core/ports.ts';
+import { Findings, type AuditedTable, type AuditState, type Difference } from './audit-findings.ts';
+import { coveredRecords, lagOf } from './audit-log.ts';
+import type { Reading, Topic } from './audit-replay.ts';
+import { createScratch, dropLeftOvers } from './audit-scratch.ts';
+import { endsOf, offsetsOf, Pace, sampledSlices, slicesOf, type Sample, type Window } from './audit-slices.ts';
+import { auditSlice, endsIn, lookAside } from './audit-topic.ts';
 import { DEAD_LETTER_BYTES } from './dead-letter.step.ts';
-import { placeOf } from './rows/cells.ts';
-import { tablesOf, warehouseTopics, type TableName } from './rows/tables.ts';
+import { warehouseTopics } from './rows/tables.ts';
 
 export interface AuditDeps {
   readonly reader: LogReader;
@@ -23,8 +23,21 @@ export interface AuditDeps {
   readonly clock: Clock;
   /** Consumer group of the sink, with its namespace. */
   readonly group: string;
-  readonly onProgress?: (progress: { readonly topic: EventTopic; readonly records: number; readonly of: number }) => void;
+  readonly onProgress?: (progress: AuditProgress) => void;
+  /** Called after each slice with what it takes to go on from there. */
+  readonly onSlice?: (state: AuditState) => Promise<void> | void;
+  /** Ends the audit before its end; what was compared until then is the answer. */
+  readonly signal?: AbortSignal;
   readonly options?: AuditOptions;
+}
+
+export interface AuditProgress {
+  readonly topic: EventTopic;
+  /** Offsets that were compared, of all topics. */
+  readonly records: number;
+  readonly of: number;
+  /** Differences that were found so far. */
+  readonly differences: number;
 }
 
 export interface AuditOptions {
@@ -35,56 +48,31 @@ export interface AuditOptions {
   /** How long to wait for the sink to catch up with the log as it was when the audit began. */
   readonly waitMs?: number;
   readonly deadLetterBytes?: number;
-}
-
-interface AuditedTable {
-  readonly topic: string;
-  readonly partition: number;
-  readonly table: TableName;
-  readonly logRows: number;
-  readonly tableRows: number;
-  readonly logChecksum: string;
-  readonly tableChecksum: string;
-  readonly equal: boolean;
-}
-
-export interface Difference {
-  /** `missing` and `extra` rows by number, `changed` by value, `uncovered` = an unreadable record without its dead letter. */
-  readonly kind: 'missing' | 'extra' | 'changed' | 'uncovered';
-  readonly topic: string;
-  readonly partition: number;
-  readonly offset: number;
-  readonly table: TableName;
-  readonly logRows: number;
-  readonly tableRows: number;
-  readonly columns: readonly ColumnDifference[];
+  /** Compares only some slices. */
+  readonly sample?: Sample;
+  /** Goes on where this audit ended. Not with a sample. */
+  readonly resume?: AuditState;
+  /** Records of a slice; unless given, as many as take some seconds. */
+  readonly sliceRecords?: number;
 }
 
 export interface AuditResult {
   readonly ok: boolean;
+  /** False when it was ended before it had compared everything. */
+  readonly complete: boolean;
+  /** Share of the log that was compared when it was a sample; null when all of it was to be. */
+  readonly sample: Sample | null;
   readonly topics: readonly AuditedTable[];
   readonly differences: readonly Difference[];
   /** More rows differ than are named. */
   readonly moreDifferences: boolean;
   readonly records: number;
   readonly deadLetters: number;
-  /** Records that the sink has yet to store. */
+  /** Records that the sink had yet to store when the audit began. */
   readonly lag: readonly { readonly topic: EventTopic; readonly partition: number; readonly records: number }[];
 }
 
 const POLL_MS = 100;
-
-interface Reading {
-  readonly events: EventReader;
-  readonly deadLetterBytes: number;
-}
-
-interface Expecting {
-  readonly covered: Covered;
-  readonly scratch: Scratch;
-  readonly batch: RowBatch;
-  readonly reading: Reading;
-}
 
 /** Answers with what it found; throws only when it cannot look. */
 export async function audit(deps: AuditDeps): Promise<AuditResult> {
@@ -92,254 +80,150 @@ export async function audit(deps: AuditDeps): Promise<AuditResult> {
   return auditor.run();
 }
 
+interface Planned {
+  readonly topic: EventTopic;
+  readonly windows: readonly Window[];
+  /** Drawn slices of a sample. */
+  readonly drawn: readonly (readonly Window[])[] | undefined;
+}
+
 class Auditor {
   readonly #deps: AuditDeps;
-  readonly #limit: number;
-  readonly #tables: AuditedTable[] = [];
-  readonly #differences: Difference[] = [];
+  readonly #options: AuditOptions;
+  readonly #reading: Reading;
+  readonly #findings: Findings;
+  readonly #pace: Pace;
   readonly #lag: { topic: EventTopic; partition: number; records: number }[] = [];
-  #records = 0;
-  #deadLetters = 0;
-  #more = false;
+  #done = 0;
+  #of = 0;
 
   constructor(deps: AuditDeps) {
+    const { options = {}, reader, events, store, signal } = deps;
     this.#deps = deps;
-    this.#limit = deps.options?.differences ?? 20;
+    this.#options = options;
+    this.#reading = { reader, events, store, signal, deadLetterBytes: options.deadLetterBytes ?? DEAD_LETTER_BYTES };
+    this.#findings = new Findings(options.differences ?? 20, options.resume);
+    this.#pace = new Pace(options.sliceRecords);
   }
 
   async run(): Promise<AuditResult> {
     await dropLeftOvers(this.#deps.store, this.#deps.clock.now());
     await this.#awaitSink();
-    for (const topic of warehouseTopics) await this.#auditTopic(topic);
+    // All windows before anything is read: what is committed later is not of this audit.
+    const plan: Planned[] = [];
+    for (const topic of warehouseTopics) plan.push(await this.#plan(topic));
+    this.#of = plan.reduce((sum, { windows, drawn }) => sum + offsetsOf(drawn?.flat() ?? windows), 0);
+    const complete = await this.#untilStopped(async () => {
+      for (const planned of plan) await this.#lookBehind(planned);
+      for (const planned of plan) await this.#auditTopic(planned);
+    });
+    return this.#result(complete);
+  }
+
+  /** False when the signal ended the work. */
+  async #untilStopped(work: () => Promise<void>): Promise<boolean> {
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      if (this.#deps.signal?.aborted === true) return false;
+      throw error;
+    }
+  }
+
+  #result(complete: boolean): AuditResult {
+    const { records, deadLetters, moreDifferences } = this.#findings.state;
+    const topics = this.#findings.tables();
     const differences = this.#certain();
-    const equal = differences.length === 0 && this.#tables.every((table) => table.equal);
+    const equal = differences.length === 0 && topics.every((table) => table.equal);
     return {
-      ok: equal && (this.#lag.length === 0 || this.#deps.options?.allowLag === true),
-      topics: this.#tables,
-      differences,
-      moreDifferences: this.#more,
-      records: this.#records,
-      deadLetters: this.#deadLetters,
+      ok: complete && equal && (this.#lag.length === 0 || this.#options.allowLag === true),
+      complete,
+      sample: this.#options.sample ?? null,
+      ...{ topics, differences, moreDifferences, records, deadLetters },
       lag: this.#lag,
     };
   }
 
   /** While dead-letters lags, a dead letter that is not in its table may be on its way. */
   #certain(): readonly Difference[] {
+    const { differences } = this.#findings.state;
     const lettersLag = this.#lag.some(({ topic }) => topic === 'dead-letters');
-    return lettersLag ? this.#differences.filter(({ kind }) => kind !== 'uncovered') : this.#differences;
+    return lettersLag ? differences.filter(({ kind }) => kind !== 'uncovered') : differences;
   }
 
   async #awaitSink(): Promise<void> {
-    const deadlineMs = this.#deps.clock.monotonic() + (this.#deps.options?.waitMs ?? 0);
+    const deadlineMs = this.#deps.clock.monotonic() + (this.#options.waitMs ?? 0);
     for (const topic of warehouseTopics) {
       while (this.#deps.clock.monotonic() < deadlineMs) {
-        const behind = await lagOf(this.#deps.reader, topic, committedOf(await this.#windows(topic)));
+        const behind = await lagOf(this.#deps.reader, topic, endsOf(await this.#windows(topic)));
         if (behind.size === 0) break;
         await new Promise((resolve) => setTimeout(resolve, POLL_MS));
       }
     }
   }
 
+  async #plan(topic: EventTopic): Promise<Planned> {
+    const windows = await this.#windows(topic);
+    const { sample } = this.#options;
+    return { topic, windows, drawn: sample === undefined ? undefined : [...sampledSlices(windows, sample)] };
+  }
+
+  /** What is committed and was not compared yet. */
   async #windows(topic: EventTopic): Promise<readonly Window[]> {
     const bounds = await this.#deps.reader.bounds(topic);
     const offsets = await this.#deps.offsets.fetch(this.#deps.group, topic);
     return bounds.map(({ partition, first }) => {
       const committed = offsets.find((one) => one.partition === partition)?.offset ?? -1;
-      return { partition, first, committed: Math.max(committed, first) };
+      const start = Math.max(first, this.#findings.reachedIn(topic, partition));
+      return { partition, first: start, end: Math.max(committed, start) };
     });
   }
 
-  async #auditTopic(topic: EventTopic): Promise<void> {
+  async #lookBehind({ topic, windows }: Planned): Promise<void> {
+    const { reader } = this.#deps;
+    const committed = endsOf(windows);
+    const ends = await endsIn(reader, topic);
+    if ([...ends].every(([partition, end]) => end <= (committed.get(partition) ?? 0))) return;
+    for (const [partition, records] of await lagOf(reader, topic, committed)) this.#lag.push({ topic, partition, records });
+  }
+
+  async #auditTopic({ topic, windows, drawn }: Planned): Promise<void> {
     const { store, clock } = this.#deps;
-    const windows = await this.#windows(topic);
-    const covered = await coveredRecords(store, topic);
-    const scratch = createScratch(store, clock.now());
-    // What is committed does not change, so the store may look at it while this process replays.
-    const looking = tableSides({ store, topic, windows });
-    const looked = Promise.allSettled([looking]);
+    const work: Topic = { topic, covered: await coveredRecords(store, topic), scratch: createScratch(store, clock.now()) };
     try {
-      await this.#replay(topic, { windows, covered, scratch });
-      for (const [table, sides] of await looking) {
-        await this.#compare({ store, topic, table, windows, hashes: scratch.hashes(table) }, { covered, ofTable: bySide(sides) });
-      }
+      for (const slice of drawn ?? slicesOf(windows, () => this.#pace.size)) await this.#auditSlice(work, slice);
+      await lookAside(
+        this.#topicDeps(topic),
+        work,
+        windows.map(({ partition }) => partition),
+      );
     } finally {
-      await looked;
-      await scratch.drop();
+      await work.scratch.drop();
     }
-    await this.#lookAbove(topic);
   }
 
-  /** Makes the rows of every committed record again, and counts the records that are not. */
-  async #replay(
-    topic: EventTopic,
-    context: { readonly windows: readonly Window[]; readonly covered: Covered; readonly scratch: Scratch },
-  ): Promise<void> {
-    const committed = committedOf(context.windows);
-    const total = context.windows.reduce((sum, window) => sum + window.committed - window.first, 0);
-    const batch = new RowBatch(context.scratch);
-    const lag = new Map<number, number>();
-    let records = 0;
-    const expecting = { ...context, batch, reading: this.#reading() };
-    const replayAll = async (found: readonly LogRecord[]): Promise<void> => {
-      for (const record of found) {
-        if (record.offset >= (committed.get(record.partition) ?? 0)) {
-          lag.set(record.partition, (lag.get(record.partition) ?? 0) + 1);
-          continue;
-        }
-        records += 1;
-        // Awaited only where there is something to wait for: this runs once a record of the log.
-        const waiting = this.#expect(record, expecting);
-        if (waiting !== undefined) await waiting;
-      }
+  async #auditSlice(work: Topic, slice: readonly Window[]): Promise<void> {
+    const { clock, onSlice } = this.#deps;
+    const began = clock.monotonic();
+    await auditSlice(this.#topicDeps(work.topic), work, slice);
+    this.#pace.took(clock.monotonic() - began);
+    this.#done += offsetsOf(slice);
+    this.#tell(work.topic, this.#done);
+    this.#findings.reach(work.topic, slice);
+    await onSlice?.(this.#findings.state);
+  }
+
+  #topicDeps(topic: EventTopic) {
+    const before = this.#done;
+    const onRecords = (records: number): void => {
+      this.#tell(topic, before + records);
     };
-    try {
-      await this.#deps.reader.readToEnd(topic, {
-        onBatch: async ({ records: found }) => {
-          await replayAll(found);
-          await batch.drain();
-          this.#deps.onProgress?.({ topic, records, of: total });
-        },
-      });
-      await batch.finish();
-    } finally {
-      await batch.settled();
-    }
-    this.#records += records;
-    for (const [partition, behind] of lag) this.#lag.push({ topic, partition, records: behind });
+    return { reading: this.#reading, findings: this.#findings, pace: this.#pace, onRecords };
   }
 
-  /** Answers a promise only when it has to wait. */
-  #expect(record: LogRecord, context: Expecting): Promise<void> | undefined {
-    const read = context.reading.events.read(record);
-    if (read instanceof Promise) return read.then((known) => this.#take(record, known, context));
-    return this.#take(record, read, context);
+  #tell(topic: EventTopic, records: number): void {
+    const differences = this.#findings.state.differences.length;
+    this.#deps.onProgress?.({ topic, records, of: this.#of, differences });
   }
-
-  #take(record: LogRecord, read: EventRead, context: Expecting): Promise<void> | undefined {
-    const expectation = expectationFrom(record, read, { covered: context.covered, ...context.reading });
-    const { topic, partition, offset } = record;
-    if (context.covered.size > 0 && context.covered.has(placeOf(partition, offset))) this.#deadLetters += 1;
-    if (expectation.kind === 'rows') {
-      for (const { table, row } of expectation.rows) context.batch.add(table, row, record.value?.length ?? 0);
-      return undefined;
-    }
-    if (expectation.kind === 'as-stored') {
-      const where = '_topic = {topic:String} and _partition = {partition:Int32} and _offset = {offset:Int64}';
-      return context.scratch.addStored('dead_letter_events', where, { topic, partition, offset });
-    }
-    const columns = [{ column: 'reason', log: expectation.reason, table: '' }];
-    const place = { topic, partition, offset, table: 'dead_letter_events' } as const;
-    this.#name({ kind: 'uncovered', ...place, logRows: 1, tableRows: 0, columns });
-    return undefined;
-  }
-
-  #reading(): Reading {
-    return { events: this.#deps.events, deadLetterBytes: this.#deps.options?.deadLetterBytes ?? DEAD_LETTER_BYTES };
-  }
-
-  async #compare(
-    compared: Compared,
-    { covered, ofTable }: { readonly covered: Covered; readonly ofTable: ReadonlyMap<string, Side> },
-  ): Promise<void> {
-    const ofLog = bySide(await logSide(compared));
-    for (const key of [...new Set([...ofLog.keys(), ...ofTable.keys()])].sort()) {
-      const audited = auditedTable(compared.table, ofLog.get(key), ofTable.get(key));
-      this.#tables.push(audited);
-      if (!audited.equal) await this.#nameDifferences(compared, audited, covered);
-    }
-  }
-
-  async #nameDifferences(compared: Compared, side: Place, covered: Covered): Promise<void> {
-    const { topic, partition } = side;
-    const { table, store } = compared;
-    const found = await partings(compared, side, this.#limit + 1);
-    const changed = found.filter(({ logRows, tableRows }) => logRows > 0 && logRows === tableRows).slice(0, this.#limit);
-    const offsets = changed.map(({ offset }) => offset);
-    const rows = await this.#rowsOf(compared, { partition, offsets: new Set(offsets) }, covered);
-    const columns = offsets.length === 0 ? new Map() : await changedColumns(store, { topic, partition, table, offsets }, rows);
-    for (const parting of found) {
-      const named = (columns.get(parting.offset) ?? []) as readonly ColumnDifference[];
-      this.#name({ kind: kindOf(parting), topic, partition, table, ...parting, columns: named });
-    }
-  }
-
-  /** The rows that the log gives for a few offsets. */
-  async #rowsOf(
-    { topic, table, windows }: Compared,
-    wanted: { readonly partition: number; readonly offsets: ReadonlySet<number> },
-    covered: Covered,
-  ): Promise<readonly Row[]> {
-    const rows: Row[] = [];
-    if (wanted.offsets.size === 0) return rows;
-    const lowest = Math.min(...wanted.offsets);
-    const from = new Map(windows.map((window) => [window.partition, window.partition === wanted.partition ? lowest : window.committed]));
-    const take = async (record: LogRecord): Promise<void> => {
-      if (record.partition !== wanted.partition || !wanted.offsets.has(record.offset)) return;
-      const reading = this.#reading();
-      const expectation = expectationFrom(record, await reading.events.read(record), { covered, ...reading });
-      if (expectation.kind === 'rows') rows.push(...expectation.rows.filter((one) => one.table === table).map((one) => one.row));
-    };
-    await this.#deps.reader.readToEnd(topic, {
-      from,
-      onBatch: async ({ records }) => {
-        for (const record of records) await take(record);
-      },
-    });
-    return rows;
-  }
-
-  /** No row may come from beyond the end of the log. The end is asked for again, since both go on. */
-  async #lookAbove(topic: EventTopic): Promise<void> {
-    for (const table of tablesOf(topic)) {
-      const compared = { store: this.#deps.store, topic, table };
-      const suspects = await rowsAbove(compared, await this.#ends(topic), this.#limit + 1);
-      if (suspects.length === 0) continue;
-      const ends = await this.#ends(topic);
-      for (const { partition, offset } of suspects) {
-        if (offset < (ends.get(partition) ?? 0)) continue;
-        this.#name({ kind: 'extra', topic, partition, offset, table, logRows: 0, tableRows: 1, columns: [] });
-      }
-    }
-  }
-
-  async #ends(topic: EventTopic): Promise<ReadonlyMap<number, number>> {
-    const bounds = await this.#deps.reader.bounds(topic);
-    return new Map(bounds.map(({ partition, end }) => [partition, end]));
-  }
-
-  #name(difference: Difference): void {
-    if (this.#differences.length < this.#limit) this.#differences.push(difference);
-    else this.#more = true;
-  }
-}
-
-const committedOf = (windows: readonly Window[]): ReadonlyMap<number, number> =>
-  new Map(windows.map((window) => [window.partition, window.committed]));
-
-type Place = Pick<Side, 'topic' | 'partition'>;
-
-const bySide = (sides: readonly Side[]): ReadonlyMap<string, Side> =>
-  new Map(sides.map((side) => [`${side.topic}/${String(side.partition).padStart(6, '0')}`, side]));
-
-const NOTHING: Side = { topic: '', partition: 0, rows: 0, checksum: '' };
-
-function auditedTable(table: TableName, log: Side | undefined, stored: Side | undefined): AuditedTable {
-  const { topic, partition } = log ?? stored ?? NOTHING;
-  const [ofLog, ofTable] = [log ?? NOTHING, stored ?? NOTHING];
-  return {
-    topic,
-    partition,
-    table,
-    logRows: ofLog.rows,
-    tableRows: ofTable.rows,
-    logChecksum: ofLog.checksum,
-    tableChecksum: ofTable.checksum,
-    equal: ofLog.rows === ofTable.rows && ofLog.checksum === ofTable.checksum,
-  };
-}
-
-function kindOf({ logRows, tableRows }: Parting): Difference['kind'] {
-  if (logRows === tableRows) return 'changed';
-  return logRows > tableRows ? 'missing' : 'extra';
 }

@@ -1,4 +1,5 @@
 // `turnstream warehouse mend`: partitions whose position the log does not have, and what becomes of them.
+import { keptTables } from '../../consumers/warehouse/keep-figures.ts';
 import { createHoldings } from '../../consumers/warehouse/holdings.ts';
 import { mend, survey, type MendDeps, type SurveyedPartition } from '../../consumers/warehouse/mend.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
@@ -24,7 +25,10 @@ export async function mendWarehouse({ config, logger, apply }: MendOptions): Pro
       const deps = depsOf(log, groupsOf(found.namespace).warehouse, createHoldings(store));
       if (apply) await assertAlone(log, deps.group);
       const partitions = await survey(deps);
-      if (apply) await mend(partitions, deps);
+      if (apply) {
+        await mend(partitions, deps);
+        for (const table of keptTables) await store.command(`truncate table if exists ${table}`);
+      }
       return partitions;
     } finally {
       await store.close();

@@ -1,11 +1,13 @@
 // The sink: every record of the log into ClickHouse.
 import { hostname } from 'node:os';
+import { keepFigures } from '../../consumers/warehouse/keep-figures.ts';
 import { createWarehouse, lateTypes } from '../../consumers/warehouse/warehouse.ts';
 import { connectLog, connectWarehouse, groupsOf } from './connections.ts';
 import { prepareStore } from './prepare.ts';
 import { throughOutages } from './outages.ts';
 import type { RoleContext, RoleMain } from './role.ts';
 import { untilAborted } from './until-aborted.ts';
+import { pause } from '../lifecycle/backoff.ts';
 import { systemClock } from '../lifecycle/clock.ts';
 
 /** One member of the group of sinks. */
@@ -36,12 +38,17 @@ async function live({ config, logger, metrics, report, reach, onSkipped }: RoleC
       maxWaitMs: config.sinkMaxWaitMs,
     },
   });
+  const ending = new AbortController();
+  let keeping: Promise<void> | undefined;
   try {
     await warehouse.start(signal);
+    keeping = keepFigures({ store, clock: systemClock, logger, pause, signal: ending.signal });
     await untilAborted(signal, warehouse.finished);
     return 'stopped';
   } finally {
+    ending.abort();
     await warehouse.stop();
+    await keeping;
     await store.close();
     await log.close();
   }

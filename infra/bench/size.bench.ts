@@ -111,6 +111,16 @@ async function askPages(api: string, lists: { readonly trajectories: readonly st
     ['steps of a run', PAGE_MS, (at) => `/v1/runs/${RUN}/steps?limit=50&from_step=${step(at)}`],
     ['a step', PAGE_MS, (at) => `/v1/runs/${RUN}/steps/${step(at)}`],
     ['trajectories of a step', PAGE_MS, (at) => `/v1/runs/${RUN}/trajectories?step=${step(at)}`],
+    ['selection bias', PAGE_MS, (at) => `/v1/runs/${RUN}/selection-bias?limit=${1 + (at % 50)}`],
+    ['tools', PAGE_MS, () => `/v1/runs/${RUN}/tools`],
+    ['tools since a step', PAGE_MS, (at) => `/v1/runs/${RUN}/tools?since_step=${step(at)}`],
+    ['tool calls', PAGE_MS, (at) => `/v1/runs/${RUN}/tool-calls?limit=${1 + (at % 50)}${at % 2 === 0 ? '' : '&tool=search'}`],
+    ['curves of 500 steps', PAGE_MS, (at) => `/v1/runs/${RUN}/curves?from_step=${step(at)}&to_step=${step(at) + 499}`],
+    [
+      'curves of the whole run',
+      PAGE_MS,
+      (at) => `/v1/runs/${RUN}/curves?series=${['reward_mean', 'turns_mean', 'searches_max'][at % 3] ?? ''}`,
+    ],
     ['a trajectory', FIRST_MS, (at) => `/v1/trajectories/${trajectory(at)}?run=${RUN}`],
     ['first page of its turns', FIRST_MS, (at) => `/v1/trajectories/${trajectory(at)}/turns?run=${RUN}`],
     [
@@ -129,6 +139,16 @@ async function askPages(api: string, lists: { readonly trajectories: readonly st
   return found;
 }
 
+/** The sink keeps the figures of steps and tools in its spare time; a page that is asked for before makes what is missing. */
+async function untilKept(world: TablesWorld, site: BenchSite): Promise<void> {
+  const open = async (): Promise<number> => (await world.store.query<{ open: number }>(OPEN))[0]?.open ?? 0;
+  for (let left = await open(); left > 0; left = await open()) {
+    say(`figures of ${whole(left)} steps are still to be kept`);
+    await sleep(5_000, undefined, { signal: site.signal });
+  }
+}
+
+const OPEN = 'select count() as open from steps where (run_id, step) not in (select run_id, step from step_figures)';
 const SAMPLE =
   "select trajectory_id as id from trajectories where run_id = {run:String} and status = 'answered' order by cityHash64(trajectory_id) limit {limit:UInt32}";
 const SIZE = "select sum(rows) as turns, sum(bytes_on_disk) as bytes from system.parts where table = 'turns' and active";
@@ -139,6 +159,7 @@ async function measure(site: BenchSite): Promise<Found> {
   const sink = await world.startWarehouse();
   await sink.until(({ state }) => state === 'live');
   await fill(world, site);
+  if (!flags.quick) await untilKept(world, site);
   const api = await world.startApi({ TURNSTREAM_API_FRESH_MS: '0' });
   const { store } = world;
   const trajectories = (await store.query<{ id: string }>(SAMPLE, { params: { run: RUN, limit: pages } })).map(({ id }) => id);

@@ -11,6 +11,15 @@ export const wholeIn =
     return value;
   };
 
+/** A number in `min`..`max`. */
+export const numberIn =
+  (min: number, max: number) =>
+  (raw: string): number => {
+    const value = Number(raw);
+    if (raw.trim() === '' || !(value >= min && value <= max)) throw new InvalidArgumentError(`It must be a number in ${min}..${max}.`);
+    return value;
+  };
+
 /** A run id. */
 export function runSlug(raw: string): string {
   const id = parseRunId(raw);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { AuditResult } from '../../consumers/warehouse/audit.ts';
 import type { RunSummary } from '../app/run-summary.ts';
 import type { StatusReport } from '../app/status-report.ts';
-import { renderAudit } from './audit-view.ts';
+import { createAuditLines, renderAudit } from './audit-view.ts';
 import { renderStatus } from './status-view.ts';
 import { renderRuns, renderSummary } from './summary-view.ts';
 
@@ -133,6 +133,8 @@ describe('views', () => {
     } as const;
     const result: AuditResult = {
       ok: false,
+      complete: true,
+      sample: null,
       topics: [table, { ...table, table: 'trajectories', equal: true }],
       differences: [{ kind: 'missing', topic: 'rollouts', partition: 1, offset: 7, table: 'turns', logRows: 1, tableRows: 0, columns: [] }],
       moreDifferences: true,
@@ -153,5 +155,18 @@ describe('views', () => {
     expect(renderAudit({ ...result, ok: true, topics: [], differences: [], lag: [], moreDifferences: false })).toBe(
       'ok: 10 records compared, 2 dead letters\n',
     );
+    expect(renderAudit({ ...result, complete: false, differences: [] })).toMatch(/stopped: 10 records compared.*\n.*--resume/);
+    expect(renderAudit({ ...result, sample: { share: 0.05, seed: 7 } })).toContain('a sample: 5 % of the log, drawn with seed 7');
+  });
+
+  it('show how far an audit is', () => {
+    const text = createAuditLines();
+    expect(text('waiting', 0)).toContain('waiting until the sink');
+    const progress = { topic: 'rollouts', records: 100, of: 10_000, differences: 0 } as const;
+    text(progress, 1_000);
+    expect(text({ ...progress, records: 200 }, 2_000)).toBe(
+      'comparing rollouts: 200 of 10000 records (2 %), 100 records/s, 98 s left, no differences',
+    );
+    expect(text({ ...progress, records: 210, differences: 3 }, 3_000)).toMatch(/2 min \d+ s left, 3 differences$/);
   });
 });

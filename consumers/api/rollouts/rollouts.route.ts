@@ -156,6 +156,9 @@ export const toolCallRoutes: StoreRoutes = async (app, { store }) => {
           min_version: whole,
           max_version: whole,
           arguments: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'Part of the arguments.' })),
+          result: Type.Optional(
+            Type.String({ minLength: 1, maxLength: 500, description: 'Part of the result, whatever the case: which turns saw this text?' }),
+          ),
         }),
         response: toolCalls.response,
       },

@@ -2,7 +2,8 @@
 // in the middle of a trajectory reads the rows around it and nothing before.
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
-import { compare, contains, equals, keyAt, readPage, readRows, type Page, type PageRequest } from '../list.ts';
+import { compare, contains, equals, keyAt, readPage, readRows, type ListSpec, type Page, type PageRequest } from '../list.ts';
+import { resultHolds } from './result-search.ts';
 import { heavyToolCallColumns, heavyTurnColumns, toolCallColumns, turnColumns } from './rollouts.columns.ts';
 
 interface TurnFilter {
@@ -72,16 +73,29 @@ export interface ToolCallFilter {
   readonly max_version?: number | undefined;
   /** Part of the arguments. */
   readonly arguments?: string | undefined;
+  /** Part of the result. */
+  readonly result?: string | undefined;
 }
 
-/** The columns of the view `tool_calls`; a page shows each call once by its key. */
-const TOOL_CALLS = `(
-  select run_id, group_id, trajectory_id, attempt, turn, purpose, worker_id, call_id, tool, tool_status as status,
-    tool_error_type as error_type, tool_started_at as started_at, tool_ms as ms, tool_arguments as arguments, tool_result as result,
-    tool_result_head as result_head, tool_result_chars as result_chars, tool_item_urls as item_urls, tool_item_titles as item_titles,
-    truncated, cache_hit, policy_version_min, policy_version_max, occurred_at
-  from turns where tool != ''
-)`;
+/**
+ * The columns of the view `tool_calls`, straight from the turns in their order: keys first, so that of the granules around a
+ * page only the columns of the key and of the filters are read.
+ */
+const toolCalls = {
+  from: `(
+    select run_id, group_id, trajectory_id, attempt, turn, purpose, worker_id, call_id, tool, tool_status as status,
+      tool_error_type as error_type, tool_started_at as started_at, tool_ms as ms, tool_arguments as arguments, tool_result as result,
+      tool_result_head as result_head, tool_result_chars as result_chars, tool_result_sha256 as result_sha256, tool_item_urls as item_urls,
+      tool_item_titles as item_titles, truncated, cache_hit, policy_version_min, policy_version_max, occurred_at
+    from turns
+    where tool != ''
+  )`,
+  columns: toolCallColumns,
+  heavy: heavyToolCallColumns,
+  key: { trajectory_id: 'String', attempt: 'Int32', turn: 'Int32' },
+  direction: 'asc',
+  keysFirst: ['trajectory_id', 'attempt', 'turn'],
+} as const satisfies ListSpec<typeof toolCallColumns>;
 
 /** Tool calls of a run in order of trajectory, attempt and turn. */
 export async function listToolCalls(
@@ -102,8 +116,8 @@ export async function listToolCalls(
     ...compare('policy_version_max', { sign: '>=', type: 'Int32' }, request.min_version),
     ...compare('policy_version_min', { sign: '<=', type: 'Int32' }, request.max_version),
     ...contains('arguments', request.arguments),
+    ...(request.result === undefined ? [] : [await resultHolds(store, request.result)]),
   ];
-  const key = { trajectory_id: 'String', attempt: 'Int32', turn: 'Int32' } as const;
-  const spec = { from: TOOL_CALLS, columns: toolCallColumns, heavy: heavyToolCallColumns, key, direction: 'asc' } as const;
-  return readPage(store, spec, { ...request, where });
+  const { limit, cursor, fields, ...filters } = request;
+  return readPage(store, toolCalls, { limit, cursor, fields, where, identity: [run, filters] });
 }

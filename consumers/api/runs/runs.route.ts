@@ -2,7 +2,6 @@ import { Type } from 'typebox';
 import { answers, named, schemaOf } from '../columns.ts';
 import { listOf, queryOf } from '../list.ts';
 import { toolChangeColumns } from '../reports/reports.columns.ts';
-import { readToolChanges } from '../reports/reports.reader.ts';
 import { discardReasons } from '../../../streams/batch/batch.ts';
 import { purposes, runStatuses } from '../values.ts';
 import { allPurposes, assertRun, idText, notFound, pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
@@ -16,7 +15,8 @@ import {
   toolErrorColumns,
   trainedColumns,
 } from './runs.columns.ts';
-import { findRun, listPolicies, listRuns, listStaleness, readTools } from './runs.reader.ts';
+import { findRun, listPolicies, listRuns, listStaleness } from './runs.reader.ts';
+import { readTools } from './tools.reader.ts';
 import { listDiscarded, listSteps, readStep } from './steps.reader.ts';
 
 const tags = ['runs'];
@@ -98,11 +98,9 @@ export const accountRoutes: StoreRoutes = async (app, { store }) => {
       },
     },
     async ({ params, query }) => {
-      const part = { ...params, purpose: query.purpose };
-      const report = await readTools(store, part);
+      const report = await readTools(store, { ...params, purpose: query.purpose }, query.since_step);
       if (report.items.length === 0) await assertRun(store, params.run);
-      if (query.since_step === undefined) return report;
-      return { ...report, changes: await readToolChanges(store, part, query.since_step) };
+      return report;
     },
   );
 

@@ -1,10 +1,12 @@
-// Who was trained on and who was not: a filter by staleness, by rewards or by a deadline also chooses by length and by
-// reward. The figures are those of the view selection_bias, made of the outcomes that a request asks for.
+// A page reads the outcomes of its own steps. What stands beside every page, the figures of the whole range, is made once as long
+// as no outcome is added to the run; it is exact, out of the counts of each value instead of all values in order.
 import type { Store } from '../../../streams/core/ports.ts';
-import { selectList, type RowOf } from '../columns.ts';
 import type { DiscardReason } from '../../../streams/batch/batch.ts';
+import type { RowOf } from '../columns.ts';
 import { compare, equals, readPage, readRows, type Clause, type Page, type PageRequest } from '../list.ts';
-import { biasColumns, biasFigureColumns, biasReasonColumns } from './selection-bias.columns.ts';
+import { createMemo, type Memo } from '../memo.ts';
+import type { biasColumns, biasFigureColumns, biasReasonColumns } from './selection-bias.columns.ts';
+import { bySteps, distanceColumn, distancesSql, measured, metrics, sidesSql, stepsSql } from './selection-bias.sql.ts';
 
 interface BiasRequest extends PageRequest {
   readonly from_step?: number | undefined;
@@ -13,110 +15,125 @@ interface BiasRequest extends PageRequest {
   readonly reason?: DiscardReason | undefined;
 }
 
-interface SelectionBias extends Page<RowOf<typeof biasColumns>> {
+interface RangeFigures {
   /** Over all steps of the range, whatever the page; null when there is nothing in it. */
   readonly overall: RowOf<typeof biasFigureColumns> | null;
   /** The same by reason; the empty reason is what was kept. */
   readonly by_reason: readonly RowOf<typeof biasReasonColumns>[];
 }
 
-const metrics = ['reward', 'turns', 'tokens'] as const;
+type SelectionBias = Page<RowOf<typeof biasColumns>> & RangeFigures;
 
-/** Figures of the rows that fulfil `condition`, null where there is none. */
-function figuresOf(condition: string, name: (figure: string) => string): readonly string[] {
-  const some = (figure: string): string => `if(countIf(${condition}) = 0, null, ${figure})`;
-  return [
-    ...metrics.flatMap((metric) => [
-      `avgOrNullIf(${metric}, ${condition}) as ${name(`${metric}_mean`)}`,
-      `${some(`quantileExactInclusiveIf(0.5)(${metric}, ${condition})`)} as ${name(`${metric}_p50`)}`,
-      `${some(`quantileExactInclusiveIf(0.95)(${metric}, ${condition})`)} as ${name(`${metric}_p95`)}`,
-    ]),
-    `avgOrNullIf(staleness_total, ${condition}) as ${name('staleness_mean')}`,
-    `avgOrNullIf(flight_ms, ${condition}) as ${name('flight_ms_mean')}`,
-  ];
+/** Which outcomes are asked for. */
+interface Asked {
+  readonly where: string;
+  readonly params: Readonly<Record<string, unknown>>;
 }
-
-const sortedMetrics: readonly string[] = metrics.map(
-  (metric) => `arraySort(groupArray((toFloat64(${metric}), toUInt8(is_kept)))) as ${metric}_sorted`,
-);
-
-/**
- * The largest difference of the shares at or below a value. The engine's own kolmogorovSmirnovTest fails when a side is
- * empty, and with it every other row of the answer.
- */
-const distances: readonly string[] = metrics.map(
-  (metric) =>
-    `if(kept = 0 or discarded = 0, null, arrayMax(
-       (value, next, below, rank) -> if(value = next, 0., abs(below / kept - (rank - below) / discarded)),
-       ${metric}_sorted.1, arrayPushBack(arrayPopFront(${metric}_sorted.1), nan), arrayCumSum(${metric}_sorted.2), arrayEnumerate(${metric}_sorted)
-     )) as ${metric}_ks`,
-);
-
-const bothSides: readonly string[] = [
-  'countIf(is_kept) as kept',
-  ...figuresOf('is_kept', (figure) => `kept_${figure}`),
-  'countIf(not is_kept) as discarded',
-  ...figuresOf('not is_kept', (figure) => `discarded_${figure}`),
-  ...sortedMetrics,
-];
-
-const measured = ['reward', 'turns', 'tokens', 'staleness_total', 'flight_ms'].join(', ');
 
 const textOf = (clauses: readonly Clause[]): string => clauses.map(({ sql }) => sql).join(' and ');
 
+const paramsOf = (clauses: readonly Clause[]): Readonly<Record<string, unknown>> =>
+  Object.assign({}, ...clauses.map(({ params }) => params)) as Record<string, unknown>;
+
 export async function readSelectionBias(store: Store, run: string, request: BiasRequest): Promise<SelectionBias> {
-  const range = [
+  const clauses = [
     ...equals('run_id', 'String', run),
     ...compare('step', { sign: '>=', type: 'Int32' }, request.from_step),
     ...compare('step', { sign: '<=', type: 'Int32' }, request.to_step),
+    ...equals('reason', 'String', request.reason).map(({ sql, params }) => ({ sql: `(is_kept or ${sql})`, params })),
   ];
-  const reason = equals('reason', 'String', request.reason);
-  const asked = [...range, ...reason.map(({ sql, params }) => ({ sql: `(is_kept or ${sql})`, params }))];
-  const params = Object.assign({}, ...asked.map((clause) => clause.params)) as Record<string, unknown>;
-  const outcomes = `select step, is_kept, ${measured} from outcomes where ${textOf(asked)}`;
-  const bySteps = `(
-    select *, ${distances.join(', ')} from (select step, ${bothSides.join(', ')} from (${outcomes}) group by step)
-  )`;
-  const [page, overall, byReason] = await Promise.all([
-    readPage(
-      store,
-      { from: bySteps, columns: biasColumns, key: { step: 'Int32' }, direction: 'asc' },
-      { ...request, where: [{ sql: '1', params }] },
-    ),
-    readRows<RowOf<typeof biasFigureColumns>>(
-      store,
-      `select ${selectList(biasFigureColumns)} from (
-         select *, ${distances.join(', ')} from (select ${bothSides.join(', ')} from (${outcomes}))
-       )`,
-      params,
-    ),
-    readByReason(store, { clauses: asked, params }),
-  ]);
-  const [figures] = overall;
-  const anything = figures !== undefined && figures.kept + figures.discarded > 0;
-  return { ...page, overall: anything ? figures : null, by_reason: byReason };
+  const asked = { where: textOf(clauses), params: paramsOf(clauses) };
+  const [page, figures] = await Promise.all([readSteps(store, asked, request), readFigures(store, run, asked)]);
+  return { ...page, ...figures };
 }
 
-async function readByReason(
-  store: Store,
-  asked: { readonly clauses: readonly Clause[]; readonly params: Readonly<Record<string, unknown>> },
-): Promise<SelectionBias['by_reason']> {
-  const where = textOf(asked.clauses);
-  const outcomes = `
-    select reason as told, is_kept, ${measured} from outcomes where ${where}
-    union all
-    select reasons.told as told, is_kept, ${measured} from (select *, 1 as every from outcomes where is_kept and ${where}) as them
-    inner join (select distinct reason as told, 1 as every from outcomes where not is_kept and ${where}) as reasons using (every)`;
-  const own = "is_kept = (told = '')";
-  return readRows<RowOf<typeof biasReasonColumns>>(
+/** The steps of the page, then the outcomes of these alone. */
+async function readSteps(store: Store, asked: Asked, request: PageRequest): Promise<Page<RowOf<typeof biasColumns>>> {
+  const { items, next_cursor } = await readPage(
     store,
-    `select ${selectList(biasReasonColumns)} from (
-       select *, told as reason, ${distances.join(', ')} from (
-         select told, countIf(is_kept) as kept, countIf(not is_kept) as discarded, countIf(${own}) as trajectories,
-           ${[...figuresOf(own, (figure) => figure), ...sortedMetrics].join(', ')}
-         from (${outcomes}) group by told
-       )
-     ) order by reason`,
-    asked.params,
+    {
+      from: `(select distinct step from ${stepsSql} where ${asked.where})`,
+      columns: { step: 'whole' },
+      key: { step: 'Int32' },
+      direction: 'asc',
+    },
+    { limit: request.limit, cursor: request.cursor, where: [{ sql: '1', params: asked.params }] },
   );
+  const [first, last] = [items[0], items.at(-1)];
+  if (first === undefined || last === undefined) return { items: [], next_cursor };
+  const rows = await readRows<RowOf<typeof biasColumns>>(
+    store,
+    bySteps(
+      `select step, is_kept, ${measured} from outcomes where ${asked.where} and step >= {page_first:Int32} and step <= {page_last:Int32}`,
+    ),
+    { ...asked.params, page_first: first.step, page_last: last.step },
+  );
+  return { items: rows, next_cursor };
 }
+
+const memos = new WeakMap<Store, Memo<RangeFigures>>();
+
+/** Of a whole range. Outcomes are only ever added, so their number says whether any has come. */
+async function readFigures(store: Store, run: string, asked: Asked): Promise<RangeFigures> {
+  const memo = memos.get(store) ?? createMemo<RangeFigures>();
+  memos.set(store, memo);
+  const [stamp] = await readRows<{ kept: number; discarded: number }>(
+    store,
+    `select (select count() from step_trajectories where run_id = {run:String}) as kept,
+       (select count() from discarded_trajectories where run_id = {run:String}) as discarded`,
+    { run },
+  );
+  return memo(JSON.stringify(asked), JSON.stringify(stamp ?? null), () => makeFigures(store, asked));
+}
+
+/** One side: everything that was kept, everything that was discarded, or what was discarded for a reason. */
+type Side = Readonly<Record<string, number | null>> & {
+  readonly trajectories: number;
+  readonly of_reason: boolean;
+  readonly is_kept: boolean;
+  readonly reason: string;
+};
+
+type Distances = Readonly<Record<string, number | null>> & { readonly metric: (typeof metrics)[number] };
+
+async function makeFigures(store: Store, asked: Asked): Promise<RangeFigures> {
+  const sides = await readRows<Side>(store, sidesSql(asked.where), asked.params);
+  const kept = sides.find((side) => !side.of_reason && side.is_kept);
+  const lost = sides.find((side) => !side.of_reason && !side.is_kept);
+  const reasons = sides.filter((side) => side.of_reason && !side.is_kept);
+  if (kept === undefined && lost === undefined) return { overall: null, by_reason: [] };
+  const distances = kept === undefined || lost === undefined ? [] : await readDistances(store, asked, reasons);
+  const ks = (at: number): Readonly<Record<string, number | null>> =>
+    Object.fromEntries(
+      metrics.map((metric) => [`${metric}_ks`, distances.find((one) => one.metric === metric)?.[distanceColumn(at)] ?? null]),
+    );
+  const none = Object.fromEntries(metrics.map((metric) => [`${metric}_ks`, null]));
+  return {
+    overall: {
+      ...{ kept: kept?.trajectories ?? 0, ...figuresOf(kept, 'kept_') },
+      ...{ discarded: lost?.trajectories ?? 0, ...figuresOf(lost, 'discarded_'), ...ks(reasons.length) },
+    } as RowOf<typeof biasFigureColumns>,
+    by_reason: [...(kept === undefined ? [] : [reasonRow(kept, none)]), ...reasons.map((side, at) => reasonRow(side, ks(at)))],
+  };
+}
+
+const reasonRow = (side: Side, distances: Readonly<Record<string, number | null>>): RangeFigures['by_reason'][number] =>
+  ({
+    ...{ reason: side.reason, trajectories: side.trajectories },
+    ...{ ...figuresOf(side, ''), ...distances },
+  }) as RangeFigures['by_reason'][number];
+
+const readDistances = (store: Store, asked: Asked, reasons: readonly Side[]): Promise<readonly Distances[]> =>
+  readRows<Distances>(store, distancesSql(asked.where, reasons.length), {
+    ...asked.params,
+    ...Object.fromEntries(reasons.map(({ reason }, at) => [`told_${at}`, reason])),
+  });
+
+const figureNames = [
+  ...metrics.flatMap((metric) => ['mean', 'p50', 'p95'].map((figure) => `${metric}_${figure}`)),
+  'staleness_mean',
+  'flight_ms_mean',
+];
+
+const figuresOf = (side: Side | undefined, prefix: string): Readonly<Record<string, number | null>> =>
+  Object.fromEntries(figureNames.map((name) => [`${prefix}${name}`, side?.[name] ?? null]));

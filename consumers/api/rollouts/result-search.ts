@@ -1,0 +1,41 @@
+// Which tool calls saw a text. Results that are equal are stored once more in `result_texts`, where they are searched; a turn knows
+// its result by its hash, so that no list reads results. Turns that the warehouse has not come to yet are searched themselves.
+import type { Store } from '../../../streams/core/ports.ts';
+import { readRows, type Clause } from '../list.ts';
+
+const holds = (column: string): string => `positionCaseInsensitiveUTF8(${column}, {result_holds:String}) > 0`;
+
+/** A condition on the tool calls of a run, bound as `run_id_is`: the result holds the text, whatever the case. */
+export async function resultHolds(store: Store, text: string): Promise<Clause> {
+  const marks = await readRows<{ partition: number; offset: number }>(
+    store,
+    'select partition, max(offset) as offset from result_text_marks group by partition',
+  );
+  const tokens = wholeTokens(text);
+  const known = [...tokens.map((_, at) => `hasToken(lower(text), {result_token_${at}:String})`), holds('text')].join(' and ');
+  return {
+    sql: `result_sha256 in (
+      select sha256 from result_texts where ${known}
+      union all
+      select tool_result_sha256 from turns
+      where run_id = {run_id_is:String}
+        and _offset >= transform(_partition, {mark_partitions:Array(Int32)}, {mark_offsets:Array(Int64)}, toInt64(0)) and ${holds('tool_result')}
+    )`,
+    params: {
+      result_holds: text,
+      ...Object.fromEntries(tokens.map((token, at) => [`result_token_${at}`, token])),
+      mark_partitions: marks.length === 0 ? [-1] : marks.map(({ partition }) => partition),
+      mark_offsets: marks.length === 0 ? [0] : marks.map(({ offset }) => offset),
+    },
+  };
+}
+
+const MOST_TOKENS = 8;
+const SEPARATOR = '[\\x00-\\x2f\\x3a-\\x40\\x5b-\\x60\\x7b-\\x7f]';
+const TOKEN = new RegExp(`(?<=${SEPARATOR})[0-9A-Za-z]+(?=${SEPARATOR})`, 'g');
+
+/** Words of a text that have both of their ends in it, in lower case: a result that holds the text has them as words. */
+export function wholeTokens(text: string): readonly string[] {
+  const tokens = [...text.matchAll(TOKEN)].map(([token]) => token.toLowerCase());
+  return [...new Set(tokens)].sort((a, b) => b.length - a.length).slice(0, MOST_TOKENS);
+}

@@ -1,0 +1,209 @@
+// Curves and tools are the same whether the warehouse has kept their figures, some of them, or none.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectStore, type ClickHouseStore } from '../../../infra/clickhouse/client.ts';
+import { migrate } from '../../../infra/clickhouse/migrate.ts';
+import type { HttpServer } from '../../../infra/http/server.ts';
+import { testApi } from '../../../infra/testing/api.ts';
+import { storeLog } from '../../../infra/testing/api-story.ts';
+import { outgoing, randomEvent, seeded } from '../../../infra/testing/events.ts';
+import { MemoryLog } from '../../../infra/testing/memory-log.ts';
+import { startTestStore, type TestStore } from '../../../infra/testing/store.ts';
+import type { OutgoingEvent } from '../../../streams/core/ports.ts';
+import { StepFigureKeeper } from '../../warehouse/keep-step-figures.ts';
+import { ToolFigureKeeper } from '../../warehouse/keep-tool-figures.ts';
+
+type Json = Record<string, unknown>;
+
+const RUN = 'figures';
+const STEPS = 70;
+const random = seeded(11);
+let engine: TestStore;
+let store: ClickHouseStore;
+let server: HttpServer;
+let now = 0;
+
+const clock = { now: () => 0, monotonic: () => now };
+const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
+
+function turnsOf(trajectory: string, step: number, turns: number): OutgoingEvent[] {
+  return Array.from({ length: turns }, (_, turn) => {
+    const tool = pick(['search', 'access', '']);
+    const failed = tool !== '' && random() < 0.2;
+    return outgoing(
+      'TurnRecorded',
+      randomEvent('TurnRecorded', random, {
+        ...{ run_id: RUN, trajectory_id: trajectory, attempt: 0, turn, purpose: 'train', tool, latency_ms: random() * 500 },
+        ...{ status: failed ? 'timeout' : 'ok', error_type: failed ? 'slow' : '', policy_spans: [{ version: step - 1, tokens: 3 }] },
+        event_id: `${trajectory}/0/${turn + 1}`,
+      }),
+    );
+  });
+}
+
+const ACCOUNT = {
+  ...{ group_id: 'g', attempt: 0, question_id: 'q', advantage: 0, version_first: 0, version_last: 0, staleness_total: 0 },
+  ...{ staleness_in_flight: 0, staleness_in_queue: 0, staleness_worst: 0, staleness_best: 0, staleness_span: 1 },
+  ...{ staleness_token_mean: 0, staleness_token_p95: 0, staleness_token_max: 0, unknown_tokens: 0, flight_ms: 0, queue_ms: 0 },
+};
+
+/** Two trajectories, and discards at the version before. */
+function stepOf(step: number): { readonly rollouts: OutgoingEvent[]; readonly ledger: OutgoingEvent[] } {
+  const rollouts: OutgoingEvent[] = [];
+  const trajectories = [0, 1].map((sample) => {
+    const trajectory_id = `${RUN}-g${step}.${sample}`;
+    const turns = 1 + Math.floor(random() * 4);
+    const own = { run_id: RUN, trajectory_id, attempt: 0, purpose: 'train', turns } as const;
+    rollouts.push(...turnsOf(trajectory_id, step, turns));
+    rollouts.push(outgoing('TrajectoryFinished', randomEvent('TrajectoryFinished', random, { ...own, f1: random(), tool_calls: turns })));
+    return { ...ACCOUNT, trajectory_id, turns, reward: random(), tokens: 10 + step };
+  });
+  const completed = { run_id: RUN, step, version_before: step - 1, version_after: step, trajectories };
+  const discards = Array.from({ length: step % 3 }, () =>
+    outgoing(
+      'TrajectoryDiscarded',
+      randomEvent('TrajectoryDiscarded', random, { run_id: RUN, version: step - 1, reason: pick(['stale', 'uniform_group']) }),
+    ),
+  );
+  return { rollouts, ledger: [...discards, outgoing('StepCompleted', randomEvent('StepCompleted', random, completed))] };
+}
+
+async function tell(told: string, events: readonly OutgoingEvent[]): Promise<void> {
+  const log = new MemoryLog();
+  await log.writer().append(events);
+  await storeLog(log, store, told);
+}
+
+async function get(path: string): Promise<Json> {
+  const answer = await server.app.inject(`/v1/runs/${RUN}/${path}`);
+  expect(answer.statusCode, answer.body).toBe(200);
+  return answer.json<Json>();
+}
+
+/** The view's rows as columns. */
+async function ofView(): Promise<Json> {
+  const rows = await store.query<Json & { step: number }>(`select * except (run_id, at) from curves where run_id = '${RUN}' order by step`);
+  const names = Object.keys(rows[0] ?? {}).filter((name) => name !== 'step');
+  return {
+    steps: rows.map(({ step }) => step),
+    series: Object.fromEntries(names.map((name) => [name, rows.map((row) => row[name])])),
+  };
+}
+
+async function curves(): Promise<Json> {
+  const { steps, series } = await get('curves');
+  const { at: _at, ...others } = series as Json;
+  return { steps, series: others };
+}
+
+const count = async (table: string): Promise<number> =>
+  Number((await store.query<{ n: number }>(`select count() as n from ${table}`))[0]?.n);
+
+beforeAll(async () => {
+  engine = await startTestStore();
+  store = connectStore({ url: engine.url, database: 'turnstream' });
+  await migrate(store);
+  server = await testApi({ store });
+});
+
+afterAll(async () => {
+  await server.close();
+  await store.close();
+  await engine.stop();
+});
+
+describe('the figures of steps', () => {
+  const late: OutgoingEvent[] = [];
+
+  it('are those of the view, kept or not', async () => {
+    const events: OutgoingEvent[] = [];
+    for (let step = 1; step <= STEPS; step += 1) {
+      const { rollouts, ledger } = stepOf(step);
+      events.push(...ledger, ...rollouts.slice(step === 9 ? 1 : 0));
+      if (step === 9) late.push(rollouts[0]!);
+    }
+    await tell('first', events);
+    const before = await curves();
+    expect(before).toEqual(await ofView());
+    expect(before['steps']).toHaveLength(STEPS);
+    const keeper = new StepFigureKeeper({ store, clock });
+    expect(await keeper.round()).toBeGreaterThan(60);
+    expect(await curves()).toEqual(before);
+    while ((await keeper.round()) > 0);
+    expect(await count('step_figures')).toBe(STEPS - 1);
+    expect(await curves()).toEqual(before);
+  });
+
+  it('wait for turns that are late', async () => {
+    const keeper = new StepFigureKeeper({ store, clock });
+    await keeper.round();
+    await tell('late', late);
+    const after = await curves();
+    expect(after).toEqual(await ofView());
+    expect(await keeper.round()).toBe(0);
+    now += 3_600_000;
+    expect(await keeper.round()).toBe(1);
+    expect(await count('step_figures')).toBe(STEPS);
+    expect(await curves()).toEqual(after);
+  });
+
+  it('are kept once by two who do the same', async () => {
+    await store.command('truncate table step_figures');
+    const before = await curves();
+    await Promise.all([0, 1].map(() => new StepFigureKeeper({ store, clock }).round()));
+    expect(await curves()).toEqual(before);
+    const some = await get('curves?from_step=3&to_step=5&series=searches_max&series=loss&series=discarded');
+    const whole = before['series'] as Record<string, readonly unknown[]>;
+    expect(some).toMatchObject({
+      steps: [3, 4, 5],
+      series: Object.fromEntries(['searches_max', 'loss', 'discarded'].map((name) => [name, whole[name]!.slice(2, 5)])),
+    });
+  });
+});
+
+describe('the figures of tools', () => {
+  /** Without percentiles, which kept figures give by buckets. */
+  const exact = (report: Json): Json =>
+    JSON.parse(
+      JSON.stringify(report, (name, value: unknown) =>
+        /^ms_p|^slower$/.test(name) ? undefined : typeof value === 'number' ? Number(value.toPrecision(9)) : value,
+      ),
+    ) as Json;
+
+  const bothSides = async (): Promise<readonly Json[]> => [
+    exact(await get('tools')),
+    ...(await Promise.all([0, 5, 16, 33, 64, 900].map(async (step) => exact(await get(`tools?since_step=${step}`))))),
+  ];
+
+  const sorted = (reports: readonly Json[]): readonly Json[] =>
+    reports.map((report) => ({
+      ...report,
+      changes: [...((report['changes'] ?? []) as Json[])].sort((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b))),
+    }));
+
+  it('are the same kept or not, on both sides of any step', async () => {
+    const before = sorted(await bothSides());
+    const ms = ((await get('tools'))['items'] as Json[]).map((item) => [item['ms_p50'], item['ms_p95']] as [number, number]);
+    const keeper = new ToolFigureKeeper({ store }, 1);
+    while ((await keeper.round()) > 0);
+    expect(await count('tool_figures')).toBeGreaterThan(4);
+    expect(sorted(await bothSides())).toEqual(before);
+    const kept = ((await get('tools'))['items'] as Json[]).map((item) => [item['ms_p50'], item['ms_p95']] as [number, number]);
+    for (const [at, value] of kept.flat().entries()) expect(Math.abs(value / ms.flat()[at]! - 1)).toBeLessThan(0.05);
+  });
+
+  it('count a turn that came late, and one that came twice once', async () => {
+    const before = (await get('tools'))['items'] as { calls: number; tool: string }[];
+    const calls = before.find(({ tool }) => tool === 'search')!.calls;
+    const event = randomEvent('TurnRecorded', random, {
+      ...{ run_id: RUN, trajectory_id: `${RUN}-late.0`, attempt: 0, turn: 0, tool: 'search', status: 'ok', error_type: '' },
+      ...{ policy_spans: [{ version: 1, tokens: 1 }], purpose: 'train', event_id: `${RUN}-late.0/0/1` },
+    });
+    await tell('again', [outgoing('TurnRecorded', event), outgoing('TurnRecorded', event)]);
+    const keeper = new ToolFigureKeeper({ store }, 1);
+    const found = async (): Promise<number> =>
+      ((await get('tools'))['items'] as { calls: number; tool: string }[]).find(({ tool }) => tool === 'search')!.calls;
+    expect(await found()).toBe(calls + 1);
+    while ((await keeper.round()) > 0);
+    expect(await found()).toBe(calls + 1);
+  });
+});

@@ -1,0 +1,119 @@
+// What the tools of a run did. Of a small run it is asked of the turns; of a large one, of which the warehouse keeps blocks, only
+// the blocks that are not kept are. Percentiles of a large run are those of buckets, within 1 %.
+import { BLOCK_VERSIONS, toolBlocksSql, toolFigureParams, toolFiguresSql } from '../../common/tool-figures.ts';
+import type { Store } from '../../../streams/core/ports.ts';
+import { selectList, type RowOf } from '../columns.ts';
+import { readRows } from '../list.ts';
+import { readToolChanges, type RunPart } from '../reports/reports.reader.ts';
+import { toolColumns, type toolErrorColumns } from './runs.columns.ts';
+import { reportOf, type ToolFigures, type ToolReport } from './tool-figures.ts';
+
+const MOST_ERROR_TYPES = 200;
+
+/** The calls of a run, of one purpose when that is named. With `step` also what changed since then. */
+export async function readTools(store: Store, part: RunPart, step?: number): Promise<ToolReport> {
+  const { run } = part;
+  const [kept, blocks] = await Promise.all([
+    readRows<Block>(store, 'select distinct block, turns from tool_figures where run_id = {run:String}', { run }),
+    readRows<Block>(store, toolBlocksSql, { run }),
+  ]);
+  return kept.length === 0 ? readSmall(store, part, step) : readLarge(store, { ...part, blocks, kept }, step);
+}
+
+/** What the view `tool_calls` holds, each call once. */
+const calls = (more = ''): string => `from (
+    select * from turns
+    where run_id = {run:String} and tool != '' and ({purpose:String} = '' or purpose = {purpose:String})${more}
+    order by trajectory_id, attempt, turn limit 1 by trajectory_id, attempt, turn
+  )`;
+
+/** What the view `tool_health` says. */
+const HEALTH = `select run_id, tool, count() as calls, countIf(tool_status = 'ok') as ok, countIf(tool_status = 'error') as errors,
+    countIf(tool_status = 'timeout') as timeouts, countIf(tool_status = 'refused') as refused, (calls - ok) / calls as failure_rate,
+    countIf(cache_hit) as cache_hits, countIf(truncated) as truncated_results, avg(tool_ms) as ms_mean,
+    quantile(0.5)(tool_ms) as ms_p50, quantile(0.95)(tool_ms) as ms_p95, quantile(0.99)(tool_ms) as ms_p99, max(tool_ms) as ms_max,
+    avg(tool_result_chars) as result_chars_mean, min(occurred_at) as first_at, max(occurred_at) as last_at
+  ${calls()}
+  group by run_id, tool`;
+
+async function readSmall(store: Store, part: RunPart, step: number | undefined): Promise<ToolReport> {
+  const params = { run: part.run, purpose: part.purpose ?? '' };
+  const [items, errorTypes] = await Promise.all([
+    readRows<RowOf<typeof toolColumns>>(store, `select ${selectList(toolColumns)} from (${HEALTH}) order by calls desc, tool`, params),
+    readRows<RowOf<typeof toolErrorColumns>>(
+      store,
+      `select tool, tool_error_type as error_type, tool_status as status, count() as calls, max(occurred_at) as last_at
+       ${calls(" and tool_status != 'ok'")}
+       group by tool, error_type, status order by calls desc, tool, error_type, status limit ${MOST_ERROR_TYPES}`,
+      params,
+    ),
+  ]);
+  const changes = step === undefined ? {} : { changes: await readToolChanges(store, part, step) };
+  return { items, error_types: errorTypes, ...changes };
+}
+
+interface Block {
+  readonly block: number;
+  readonly turns: number;
+}
+
+interface FiguresOfPurpose extends ToolFigures {
+  readonly purpose: string;
+}
+
+interface LargeRun extends RunPart {
+  /** As they are now. */
+  readonly blocks: readonly Block[];
+  readonly kept: readonly Block[];
+}
+
+async function readLarge(store: Store, { run, purpose, blocks, kept }: LargeRun, step: number | undefined): Promise<ToolReport> {
+  const since = step ?? 0;
+  // The block that the step is in has calls of both sides, which are told apart by their turns alone.
+  const split = since % BLOCK_VERSIONS === 0 ? undefined : Math.floor(since / BLOCK_VERSIONS);
+  const made = new Set(kept.map(({ block, turns }) => `${block}/${turns}`));
+  const isKept = ({ block, turns }: Block): boolean => block !== split && made.has(`${block}/${turns}`);
+  const current = blocks.filter(isKept);
+  const others = blocks.filter((one) => !isKept(one)).map(({ block }) => block);
+  const [known, missing] = await Promise.all([
+    current.length === 0 ? [] : readRows<ToolFigures>(store, keptSql, { ...currentOf(run, current), step: since, purpose: purpose ?? '' }),
+    others.length === 0 ? [] : readRows<FiguresOfPurpose>(store, toolFiguresSql, toolFigureParams(run, others, since)),
+  ]);
+  const ofPurpose = missing.filter((row) => purpose === undefined || row.purpose === purpose);
+  return reportOf(run, [...known, ...ofPurpose], { most: MOST_ERROR_TYPES, withChanges: step !== undefined });
+}
+
+/** Made of as many turns as there are. */
+const IS_CURRENT = 'turns = transform(block, {blocks:Array(Int32)}, {turns:Array(Int64)}, toInt64(-1))';
+
+const currentOf = (run: string, blocks: readonly Block[]): Readonly<Record<string, unknown>> => ({
+  run,
+  blocks: blocks.map(({ block }) => block),
+  turns: blocks.map(({ turns }) => turns),
+});
+
+/** All blocks together; the block of unknown versions stays apart, since it is neither before nor since. */
+const keptSql = `
+  select
+    if(figures.block < 0, -1, 0) as block,
+    figures.block * ${BLOCK_VERSIONS} >= {step:Int32} as since,
+    tool,
+    status,
+    error_type,
+    sum(calls) as calls,
+    sum(cache_hits) as cache_hits,
+    sum(truncated_results) as truncated_results,
+    sum(ms_sum) as ms_sum,
+    max(figures.ms_max) as ms_max,
+    sumMap(figures.ms_buckets, figures.ms_calls).1 as ms_buckets,
+    sumMap(figures.ms_buckets, figures.ms_calls).2 as ms_calls,
+    sum(result_chars_sum) as result_chars_sum,
+    argMax(slowest_arguments, figures.ms_max) as slowest_arguments,
+    min(first_at) as first_at,
+    max(last_at) as last_at
+  from (
+    select * from tool_figures
+    where run_id = {run:String} and tool != '' and ({purpose:String} = '' or purpose = {purpose:String}) and ${IS_CURRENT}
+    limit 1 by block, purpose, tool, status, error_type
+  ) as figures
+  group by block, since, tool, status, error_type`;

@@ -1,0 +1,142 @@
+// The log's side of a slice: every committed record is made into rows again, which go to the scratch.
+import type { EventTopic } from '../../schemas/generated/events.ts';
+import type { EventRead, EventReader, LogReader, LogRecord, Row, Store } from '../../streams/core/ports.ts';
+import { RowBatch } from './audit-batch.ts';
+import { digested, weightOf } from './audit-digest.ts';
+import { expectationFrom, type Covered } from './audit-log.ts';
+import type { Scratch } from './audit-scratch.ts';
+import { endsOf, firstsOf, type Window } from './audit-slices.ts';
+import { placeOf } from './rows/cells.ts';
+import type { TableName } from './rows/tables.ts';
+
+export interface Reading {
+  readonly reader: LogReader;
+  readonly events: EventReader;
+  readonly store: Store;
+  readonly deadLetterBytes: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** What is known of a topic before its slices are looked at. */
+export interface Topic {
+  readonly topic: EventTopic;
+  readonly covered: Covered;
+  readonly scratch: Scratch;
+}
+
+/** A record that cannot be read and whose dead letter is not there. */
+export interface Uncovered {
+  readonly partition: number;
+  readonly offset: number;
+  readonly reason: string;
+}
+
+export interface Replayed {
+  readonly records: number;
+  readonly deadLetters: number;
+  readonly uncovered: readonly Uncovered[];
+}
+
+/** Puts the rows of a slice into the scratch. */
+export async function replaySlice(
+  reading: Reading,
+  topic: Topic,
+  work: { readonly slice: readonly Window[]; readonly onRecords: (records: number) => void },
+): Promise<Replayed> {
+  const replay = new Replay(reading, topic);
+  await replay.run(work.slice, work.onRecords);
+  return replay;
+}
+
+class Replay implements Replayed {
+  readonly uncovered: Uncovered[] = [];
+  records = 0;
+  deadLetters = 0;
+  readonly #reading: Reading;
+  readonly #topic: Topic;
+  readonly #batch: RowBatch;
+
+  constructor(reading: Reading, topic: Topic) {
+    this.#reading = reading;
+    this.#topic = topic;
+    this.#batch = new RowBatch(topic.scratch);
+  }
+
+  async run(slice: readonly Window[], onRecords: (records: number) => void): Promise<void> {
+    const { reader, signal } = this.#reading;
+    try {
+      await reader.readToEnd(this.#topic.topic, {
+        ...(signal === undefined ? {} : { signal }),
+        from: firstsOf(slice),
+        to: endsOf(slice),
+        onSkipped: () => undefined,
+        onBatch: async ({ records }) => {
+          for (const record of records) {
+            // Awaited only where there is something to wait for: this runs once a record of the log.
+            const waiting = this.#expect(record);
+            if (waiting !== undefined) await waiting;
+          }
+          this.records += records.length;
+          await this.#batch.drain();
+          onRecords(this.records);
+        },
+      });
+      await this.#batch.finish();
+    } finally {
+      await this.#batch.settled();
+    }
+  }
+
+  /** Answers a promise only when it has to wait. */
+  #expect(record: LogRecord): Promise<void> | undefined {
+    const read = this.#reading.events.read(record);
+    if (read instanceof Promise) return read.then((known) => this.#take(record, known));
+    return this.#take(record, read);
+  }
+
+  #take(record: LogRecord, read: EventRead): Promise<void> | undefined {
+    const { covered, scratch } = this.#topic;
+    const expectation = expectationFrom(record, read, { covered, deadLetterBytes: this.#reading.deadLetterBytes });
+    const { topic, partition, offset } = record;
+    if (covered.size > 0 && covered.has(placeOf(partition, offset))) this.deadLetters += 1;
+    switch (expectation.kind) {
+      case 'rows':
+        for (const { table, row } of expectation.rows) {
+          this.#batch.add(table, digested(table, row), weightOf(table, row, record.value?.length ?? 0));
+        }
+        return undefined;
+      case 'as-stored': {
+        const where = '_topic = {topic:String} and _partition = {partition:Int32} and _offset = {offset:Int64}';
+        return scratch.addStored('dead_letter_events', where, { topic, partition, offset });
+      }
+      case 'uncovered':
+        this.uncovered.push({ partition, offset, reason: expectation.reason });
+        return undefined;
+    }
+  }
+}
+
+/** The rows that the log gives of a table for a few offsets of one partition. */
+export async function rowsAt(
+  { reader, events, deadLetterBytes }: Reading,
+  { topic, covered }: Topic,
+  wanted: { readonly table: TableName; readonly partition: number; readonly offsets: ReadonlySet<number> },
+): Promise<readonly Row[]> {
+  const { table, partition, offsets } = wanted;
+  const rows: Row[] = [];
+  if (offsets.size === 0) return rows;
+  const take = async (record: LogRecord): Promise<void> => {
+    if (record.partition !== partition || !offsets.has(record.offset)) return;
+    const expectation = expectationFrom(record, await events.read(record), { covered, deadLetterBytes });
+    if (expectation.kind === 'rows') rows.push(...expectation.rows.filter((one) => one.table === table).map((one) => one.row));
+  };
+  await reader.readToEnd(topic, {
+    from: new Map([[partition, Math.min(...offsets)]]),
+    to: new Map([[partition, Math.max(...offsets) + 1]]),
+    onSkipped: () => undefined,
+    onBatch: async ({ records }) => {
+      for (const record of records) await take(record);
+    },
+  });
+  return rows;
+}

@@ -1,0 +1,148 @@
+// The audit of one topic: its slices, one after the other, and the rows that no slice has.
+import type { EventTopic } from '../../schemas/generated/events.ts';
+import { isPlatformError } from '../../streams/core/errors.ts';
+import type { LogReader } from '../../streams/core/ports.ts';
+import { logSide, partings, rowsAbove, strays, tableSides, type Compared, type Side } from './audit-compare.ts';
+import { kindOf, type Findings } from './audit-findings.ts';
+import { replaySlice, rowsAt, type Reading, type Replayed, type Topic } from './audit-replay.ts';
+import { changedColumns, type ColumnDifference } from './audit-rows.ts';
+import { isOpen, offsetsOf, slicesOf, type Pace, type Window } from './audit-slices.ts';
+import { isEqual, NO_ROWS, type Tally } from './audit-tally.ts';
+import { tablesOf } from './rows/tables.ts';
+
+export interface TopicDeps {
+  readonly reading: Reading;
+  readonly findings: Findings;
+  readonly pace: Pace;
+  /** Told how many records of a slice were read. */
+  readonly onRecords: (records: number) => void;
+}
+
+/** A slice of this many offsets is not cut any further when a query over it reaches its limit. */
+const SMALLEST_SLICE = 50;
+
+/** Compares a slice; in parts when it is more than a query may look at. */
+export async function auditSlice(deps: TopicDeps, work: Topic, slice: readonly Window[]): Promise<void> {
+  deps.reading.signal?.throwIfAborted();
+  const there = await stillThere(deps.reading.reader, work.topic, slice);
+  if (there.length === 0) return;
+  try {
+    if (await compareSlice(deps, work, there)) return;
+  } catch (error) {
+    if (!isTooMuch(error) || offsetsOf(there) <= SMALLEST_SLICE) throw error;
+    deps.pace.tooLarge();
+    await work.scratch.clear();
+    for (const part of slicesOf(there, () => Math.ceil(offsetsOf(there) / 4))) await auditSlice(deps, work, part);
+    return;
+  }
+  // Retention took some of it while it was read.
+  await work.scratch.clear();
+  await auditSlice(deps, work, slice);
+}
+
+/** Without what retention has taken. */
+async function stillThere(reader: LogReader, topic: EventTopic, slice: readonly Window[]): Promise<readonly Window[]> {
+  const firsts = new Map((await reader.bounds(topic)).map(({ partition, first }) => [partition, first]));
+  return slice.map((window) => ({ ...window, first: Math.max(window.first, firsts.get(window.partition) ?? 0) })).filter(isOpen);
+}
+
+/** Limits of time and of memory, at the engine and at the client. */
+const TOO_MUCH = new Set([159, 160, 209, 241]);
+
+const isTooMuch = (error: unknown): boolean =>
+  isPlatformError(error) && (TOO_MUCH.has(Number(error.context['clickhouseCode'])) || error.message.includes('Timeout error'));
+
+/** False when the log lost some of the slice meanwhile: then nothing was found. */
+async function compareSlice(deps: TopicDeps, work: Topic, slice: readonly Window[]): Promise<boolean> {
+  const { reading, findings, onRecords } = deps;
+  const { topic, scratch } = work;
+  const { store, reader, signal } = reading;
+  // What is committed does not change, so the store may look at it while this process replays.
+  const looking = tableSides({ store, topic, slice }, signal);
+  const looked = Promise.allSettled([looking]);
+  let replayed: Replayed;
+  try {
+    replayed = await replaySlice(reading, work, { slice, onRecords });
+  } finally {
+    await looked;
+  }
+  const tables: { readonly compared: Compared; readonly tallies: readonly Tally[] }[] = [];
+  for (const [table, stored] of await looking) {
+    const compared = { store, topic, table, slice, hashes: scratch.hashes(table) };
+    tables.push({ compared, tallies: talliesOf(compared, await logSide(compared), stored) });
+  }
+  const differs = tables.some(({ tallies }) => !tallies.every(isEqual));
+  if (differs && offsetsOf(await stillThere(reader, topic, slice)) < offsetsOf(slice)) return false;
+  for (const { compared, tallies } of tables) {
+    for (const tally of tallies) findings.tally(tally);
+    await nameDifferences(deps, work, { compared, tallies });
+  }
+  findings.count(topic, replayed);
+  await scratch.clear();
+  return true;
+}
+
+function talliesOf({ table }: Pick<Compared, 'table'>, ofLog: readonly Side[], stored: readonly Side[]): readonly Tally[] {
+  const places = new Map([...ofLog, ...stored].map(({ topic, partition }) => [`${topic}/${partition}`, { topic, partition }]));
+  const at = (sides: readonly Side[], place: Pick<Side, 'topic' | 'partition'>) => {
+    const side = sides.find(({ topic, partition }) => topic === place.topic && partition === place.partition);
+    return side === undefined ? NO_ROWS : { rows: side.rows, xored: side.xored, summed: side.summed };
+  };
+  return [...places.values()].map((place) => ({ ...place, table, log: at(ofLog, place), stored: at(stored, place) }));
+}
+
+async function nameDifferences(
+  deps: TopicDeps,
+  work: Topic,
+  { compared, tallies }: { readonly compared: Compared; readonly tallies: readonly Tally[] },
+): Promise<void> {
+  for (const tally of tallies) if (!isEqual(tally)) await nameIn(deps, work, { compared, side: tally });
+}
+
+/** Of one partition. */
+async function nameIn(
+  { reading, findings }: TopicDeps,
+  work: Topic,
+  { compared, side }: { readonly compared: Compared; readonly side: Pick<Side, 'topic' | 'partition'> },
+): Promise<void> {
+  const { topic, partition } = side;
+  const { table, store } = compared;
+  const found = await partings(compared, side, findings.limit + 1);
+  const changed = found.filter(({ logRows, tableRows }) => logRows > 0 && logRows === tableRows).slice(0, findings.limit);
+  const offsets = changed.map(({ offset }) => offset);
+  const rows = await rowsAt(reading, work, { table, partition, offsets: new Set(offsets) });
+  const columns = offsets.length === 0 ? new Map() : await changedColumns(store, { topic, partition, table, offsets }, rows);
+  for (const parting of found) {
+    const named = (columns.get(parting.offset) ?? []) as readonly ColumnDifference[];
+    findings.name({ kind: kindOf(parting), topic, partition, table, ...parting, columns: named });
+  }
+}
+
+/** Rows that no slice has: of partitions that there are not, and from beyond the end of the log. */
+export async function lookAside(deps: TopicDeps, work: Topic, partitions: readonly number[]): Promise<void> {
+  const { store } = deps.reading;
+  const { topic } = work;
+  for (const table of tablesOf(topic)) {
+    const compared: Compared = { store, topic, table, slice: [], hashes: undefined };
+    const tallies = talliesOf(compared, [], await strays(store, table, { topic, partitions }));
+    for (const tally of tallies) deps.findings.stray(tally);
+    await nameDifferences(deps, work, { compared, tallies });
+    await lookAbove(deps, compared);
+  }
+}
+
+/** The end is asked for again, since both go on. */
+async function lookAbove({ reading, findings }: TopicDeps, { topic, table, store }: Compared): Promise<void> {
+  const suspects = await rowsAbove({ store, topic, table }, await endsIn(reading.reader, topic), findings.limit + 1);
+  if (suspects.length === 0) return;
+  const ends = await endsIn(reading.reader, topic);
+  for (const { partition, offset } of suspects) {
+    if (offset < (ends.get(partition) ?? 0)) continue;
+    findings.name({ kind: 'extra', topic, partition, offset, table, logRows: 0, tableRows: 1, columns: [] });
+  }
+}
+
+/** Where each partition of the log ends now. */
+export async function endsIn(reader: LogReader, topic: EventTopic): Promise<ReadonlyMap<number, number>> {
+  return new Map((await reader.bounds(topic)).map(({ partition, end }) => [partition, end]));
+}

@@ -1,0 +1,44 @@
+// Beside a sink: keeps the figures that lists and charts read. What is read for it takes a reader's place in the store; what is
+// written are a few rows now and then, so that the sink never waits for it.
+import { messageOf } from '../../streams/core/errors.ts';
+import type { Logger } from '../../streams/core/ports.ts';
+import { StepFigureKeeper, type KeeperDeps } from './keep-step-figures.ts';
+import { ResultTextKeeper } from './keep-result-texts.ts';
+import { ToolFigureKeeper } from './keep-tool-figures.ts';
+
+/** What is kept; all of it may be emptied, and is filled again. */
+export const keptTables = ['step_figures', 'tool_figures', 'result_texts', 'result_text_marks'] as const;
+
+const ROUND_MS = 20_000;
+/** While there is more to do. */
+const BUSY_MS = 200;
+
+interface Keeping extends KeeperDeps {
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+  /** Resolves after so long, or when the signal aborts. */
+  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** Goes on until the signal, which ends a query that runs. A store that does not answer is asked again later: the figures can wait. */
+export async function keepFigures({ logger, signal, pause, store, clock }: Keeping): Promise<void> {
+  const deps: KeeperDeps = {
+    store: {
+      query: (sql, options) => store.query(sql, { ...options, signal }),
+      insert: (table, rows, token) => store.insert(table, rows, token),
+    },
+    clock,
+  };
+  const keepers = [new StepFigureKeeper(deps), new ToolFigureKeeper(deps), new ResultTextKeeper(deps)];
+  while (!signal.aborted) {
+    let kept = 0;
+    for (const keeper of keepers) {
+      try {
+        kept += await keeper.round();
+      } catch (error) {
+        logger.debug({ error: messageOf(error) }, 'keeping figures failed, trying again');
+      }
+    }
+    await pause(kept === 0 ? ROUND_MS : BUSY_MS, signal);
+  }
+}

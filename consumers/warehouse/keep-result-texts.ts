@@ -1,0 +1,85 @@
+// Keeps `result_texts` filled: each result of a tool once. It goes through the turns in slices, as the audit does, behind the sink:
+// what a round saw as the end of a partition the next one goes up to, so that nothing is still on its way below that. The texts
+// go in before the mark that says so; what is repeated after a crash the table holds once.
+import type { Row } from '../../streams/core/ports.ts';
+import { inSlice, sliceParams } from './audit-compare.ts';
+import { cutSlice, offsetsOf, type Window } from './audit-slices.ts';
+import { keeperSettings as settings, type KeeperDeps } from './keep-step-figures.ts';
+
+const TOPIC = 'rollouts';
+const MOST_CHARS = 8_000_000;
+const [FIRST_SIZE, SMALLEST, LARGEST] = [1_000, 20, 20_000];
+
+interface Mark {
+  readonly partition: number;
+  readonly offset: number;
+}
+
+export class ResultTextKeeper {
+  readonly #store: KeeperDeps['store'];
+  /** Where each partition ended when the last round looked. */
+  #ends: ReadonlyMap<number, number> = new Map();
+  #size: number;
+
+  /** `size`: offsets of the first round. */
+  constructor({ store }: Pick<KeeperDeps, 'store'>, size = FIRST_SIZE) {
+    this.#store = store;
+    this.#size = size;
+  }
+
+  /** Adds the results of some turns; answers how many offsets it went through. */
+  async round(): Promise<number> {
+    const { slice } = cutSlice(await this.#windows(), this.#size);
+    if (slice.length === 0) return 0;
+    const chars = await this.#charsOf(slice);
+    if (chars > MOST_CHARS && this.#size > SMALLEST) {
+      this.#size = Math.max(SMALLEST, Math.floor(this.#size / 4));
+      return this.round();
+    }
+    if (chars < MOST_CHARS / 4) this.#size = Math.min(LARGEST, this.#size * 2);
+    await this.#add(slice);
+    return offsetsOf(slice);
+  }
+
+  /** What lies between the marks and the ends that were seen before. */
+  async #windows(): Promise<readonly Window[]> {
+    const marks = await this.#store.query<Mark>('select partition, max(offset) as offset from result_text_marks group by partition', {
+      settings,
+    });
+    const found = await this.#store.query<Window>(
+      'select _partition as partition, min(_offset) as first, max(_offset) + 1 as end from turns where _topic = {topic:String} group by partition',
+      { params: { topic: TOPIC }, settings },
+    );
+    const ends = this.#ends;
+    this.#ends = new Map(found.map(({ partition, end }) => [partition, end]));
+    const marked = new Map(marks.map(({ partition, offset }) => [partition, offset]));
+    return found
+      .map(({ partition, first }) => ({
+        partition,
+        first: Math.max(first, marked.get(partition) ?? 0),
+        end: ends.get(partition) ?? 0,
+      }))
+      .filter(({ first, end }) => first < end);
+  }
+
+  async #charsOf(slice: readonly Window[]): Promise<number> {
+    const [found] = await this.#store.query<{ chars: number }>(
+      `select sum(toInt64(tool_result_chars)) as chars from turns where ${inSlice} and ${UNSEEN}`,
+      { params: sliceParams(TOPIC, slice), settings },
+    );
+    return found?.chars ?? 0;
+  }
+
+  async #add(slice: readonly Window[]): Promise<void> {
+    const texts = await this.#store.query(
+      `select tool_result_sha256 as sha256, tool_result as text from turns where ${inSlice} and ${UNSEEN} limit 1 by sha256`,
+      { params: sliceParams(TOPIC, slice), settings },
+    );
+    const token = slice.map(({ partition, first, end }) => `${partition}:${first}-${end}`).join(',');
+    if (texts.length > 0) await this.#store.insert('result_texts', texts, `texts-${token}`);
+    const marks = slice.map(({ partition, end }): Row => ({ partition, offset: end }));
+    await this.#store.insert('result_text_marks', marks, `marks-${token}`);
+  }
+}
+
+const UNSEEN = `tool_result != '' and tool_result_sha256 != '' and tool_result_sha256 not in (select sha256 from result_texts)`;

@@ -1,0 +1,91 @@
+// Keeps `step_figures` filled. A step is kept once everything that its figures are about is stored; none of that ever changes.
+// Two processes that keep the same step write the same row, which the table holds once. What is read here takes a reader's
+// place in the store; what is written are a few rows, so that the sink never waits for it.
+import { createHash } from 'node:crypto';
+import type { Clock, Row, Store } from '../../streams/core/ports.ts';
+import { figureColumns, stepFiguresSql } from '../common/step-figures.ts';
+
+/** Steps of one statement: some thousand trajectories. */
+const STEPS_AT_ONCE = 64;
+const CANDIDATES = 2_000;
+/** How long a step waits whose trajectories or turns were not all there. */
+const RETRY_MS = [10_000, 60_000, 600_000] as const;
+
+interface Candidate {
+  readonly run_id: string;
+  readonly step: number;
+}
+
+export interface KeeperDeps {
+  readonly store: Pick<Store, 'query' | 'insert'>;
+  readonly clock: Clock;
+}
+
+interface Waiting {
+  readonly tries: number;
+  readonly untilMs: number;
+}
+
+export const keeperSettings = { max_execution_time: 60, max_threads: 1, priority: 10, output_format_json_quote_denormals: 1 } as const;
+
+export class StepFigureKeeper {
+  readonly #deps: KeeperDeps;
+  /** Steps that were not whole, by run and step. */
+  readonly #waiting = new Map<string, Waiting>();
+
+  constructor(deps: KeeperDeps) {
+    this.#deps = deps;
+  }
+
+  /** Keeps the figures of some steps; answers how many there were. */
+  async round(): Promise<number> {
+    const [first, ...others] = await this.#candidates();
+    if (first === undefined) return 0;
+    const near = others.filter(({ run_id, step }) => run_id === first.run_id && step < first.step + STEPS_AT_ONCE);
+    return this.#keep(
+      first.run_id,
+      [first, ...near].map(({ step }) => step),
+    );
+  }
+
+  async #candidates(): Promise<readonly Candidate[]> {
+    const now = this.#deps.clock.monotonic();
+    const found = await this.#deps.store.query<Candidate>(
+      `select distinct run_id, step from steps where (run_id, step) not in (select run_id, step from step_figures)
+       order by run_id, step limit {most:UInt32}`,
+      { params: { most: CANDIDATES }, settings: keeperSettings },
+    );
+    const due = found.filter((one) => (this.#waiting.get(keyOf(one.run_id, one.step))?.untilMs ?? 0) <= now);
+    if (found.length < CANDIDATES) this.#forget(found);
+    return due;
+  }
+
+  #forget(open: readonly Candidate[]): void {
+    const keys = new Set(open.map(({ run_id, step }) => keyOf(run_id, step)));
+    for (const key of this.#waiting.keys()) if (!keys.has(key)) this.#waiting.delete(key);
+  }
+
+  async #keep(run: string, steps: readonly number[]): Promise<number> {
+    const { store, clock } = this.#deps;
+    const params = { run, from_step: Math.min(...steps), to_step: Math.max(...steps) };
+    const found = await store.query(stepFiguresSql, { params, settings: keeperSettings });
+    const whole = found.filter((row) => Number(row['is_whole']) === 1 && steps.includes(Number(row['step'])));
+    const rows = whole.map((row): Row => ({ run_id: run, step: row['step'] ?? 0, ...pick(row) }));
+    if (rows.length > 0) await store.insert('step_figures', rows, tokenOf(run, rows));
+    const kept = new Set(whole.map((row) => Number(row['step'])));
+    for (const step of steps) if (!kept.has(step)) this.#wait(keyOf(run, step), clock.monotonic());
+    return steps.length;
+  }
+
+  #wait(key: string, nowMs: number): void {
+    const tries = this.#waiting.get(key)?.tries ?? 0;
+    this.#waiting.set(key, { tries: tries + 1, untilMs: nowMs + (RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 0) });
+  }
+}
+
+const keyOf = (run: string, step: number): string => `${run}/${step}`;
+
+const pick = (row: Row): Row => Object.fromEntries(figureColumns.map((name) => [name, row[name] ?? 0]));
+
+const tokenOf = (run: string, rows: readonly Row[]): string =>
+  `figures-${run}-${createHash('sha256').update(JSON.stringify(rows)).digest('hex').slice(0, 24)}`;
