@@ -104,7 +104,7 @@ FROM (
   )
   ARRAY JOIN [('waiting for groups', waiting), ('training', training)] AS part
 )
-ORDER BY side, seconds DESC`;
+ORDER BY side, seconds DESC, phase`;
 
 /** Questions by how they are answered. Parameters: run, purpose (empty: all but eval). */
 export const runQuestionsSql = `SELECT

@@ -168,7 +168,7 @@ function decideFunction(node: AstNode, scope: Scope): Verdict {
     return refuse(`the function ${quote(node.payload)}`, 'use a function that reads nothing but its arguments');
   }
   const advice = adviceOnArguments(node, (name) => isColumn(name, scope));
-  if (advice !== undefined) return refuse(`these arguments of ${quote(node.payload)}`, advice);
+  if (advice !== undefined) return refuse(`${quote(node.payload)} with these arguments`, advice);
   return MEMBERSHIP.has(node.payload.toLowerCase()) ? decideMembership(node, scope.database) : ALLOWED;
 }
 
