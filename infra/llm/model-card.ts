@@ -57,8 +57,8 @@ async function get({ url, apiKey }: ModelPlace, signal: AbortSignal): Promise<An
 
 function unavailable(url: string, cause: unknown): PlatformError {
   const inner = cause instanceof Error && cause.cause !== undefined ? `: ${messageOf(cause.cause)}` : '';
-  const message = `asking ${safeUrl(url)} for its models: ${messageOf(cause)}${inner}`;
-  return new PlatformError('MODEL_UNAVAILABLE', message, { cause });
+  const said = `${messageOf(cause)}${inner}`.replaceAll(url, safeUrl(url));
+  return new PlatformError('MODEL_UNAVAILABLE', `asking ${safeUrl(url)} for its models: ${said}`);
 }
 
 /** An address without user, password and query, which may hold secrets. */
