@@ -51,7 +51,7 @@ export interface Spread {
   readonly max: number;
 }
 
-export const scoreOf = (answer: AnswerScored, name: ScoreName): number =>
+const scoreOf = (answer: AnswerScored, name: ScoreName): number =>
   name === 'judge' ? Number(answer.verdict === 'correct') : answer[name];
 
 export const meanScore = (answers: readonly AnswerScored[], name: ScoreName): number =>
