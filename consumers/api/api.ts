@@ -4,11 +4,12 @@ import type { FastifyInstance } from 'fastify';
 import type { EventReader, Logger, LogReader, SchemaRegistry, Store } from '../../streams/core/ports.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
 import { liveRoutes } from './live/live.route.ts';
-import { deadLetterRoutes, evaluationRoutes, questionRoutes } from './questions/questions.route.ts';
+import { deadLetterRoutes, evaluationRoutes, questionRoutes, resultRoutes } from './questions/questions.route.ts';
 import { registryRoutes } from './registry.route.ts';
 import { costReportRoutes, rolloutReportRoutes } from './reports/reports.route.ts';
 import { groupRoutes, rolloutRoutes, toolCallRoutes, turnRoutes } from './rollouts/rollouts.route.ts';
 import { curveRoutes } from './runs/curves.route.ts';
+import { heldoutRoutes } from './runs/heldout.route.ts';
 import { accountRoutes, discardRoutes, runRoutes, stepRoutes } from './runs/runs.route.ts';
 import { selectionBiasRoutes } from './runs/selection-bias.route.ts';
 import type { SqlLimits } from './sql/limits.ts';
@@ -51,6 +52,7 @@ const storeRoutes = [
   discardRoutes,
   selectionBiasRoutes,
   curveRoutes,
+  heldoutRoutes,
   rolloutReportRoutes,
   costReportRoutes,
   rolloutRoutes,
@@ -59,6 +61,7 @@ const storeRoutes = [
   groupRoutes,
   questionRoutes,
   evaluationRoutes,
+  resultRoutes,
   deadLetterRoutes,
 ];
 

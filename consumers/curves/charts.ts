@@ -4,33 +4,48 @@ export interface Chart {
   /** File name without its ending. */
   readonly name: string;
   readonly title: string;
+  /** What a point is, where that is not what it is in the others. */
+  readonly unit?: string;
   readonly lines: readonly { readonly series: string; readonly label: string }[];
-  /** Series of the lower and upper edge of a band behind the lines. */
-  readonly band?: readonly [string, string];
+  /** Behind the lines: series of its lower and upper edge. */
+  readonly band?: { readonly low: string; readonly high: string; readonly label: string };
 }
-
-/** Mean and 95th percentile in front of a band from the least to the most. */
-const spread = (name: string, title: string): Chart => ({
-  name: name.replaceAll('_', '-'),
-  title,
-  lines: [
-    { series: `${name}_mean`, label: 'mean' },
-    { series: `${name}_p95`, label: 'p95' },
-  ],
-  band: [`${name}_min`, `${name}_max`],
-});
 
 const line = (series: string, label: string) => ({ series, label });
 
+/** The middle half of the trajectories of a step: extremes of many are always the same. */
+const middle = (name: string) => ({ low: `${name}_p25`, high: `${name}_p75`, label: 'middle half' });
+
+/** Mean and 95th percentile. */
+const meanAndMost = (name: string, title: string): Chart => ({
+  name: name.replaceAll('_', '-'),
+  title,
+  lines: [line(`${name}_mean`, 'mean'), line(`${name}_p95`, 'p95')],
+});
+
+const spread = (name: string, title: string): Chart => ({ ...meanAndMost(name, title), band: middle(name) });
+
 export const charts: readonly Chart[] = [
-  spread('reward', 'Reward of a trajectory'),
-  spread('f1', 'F1 of a trajectory'),
+  {
+    name: 'heldout',
+    title: 'Held-out questions',
+    unit: 'policy version',
+    lines: [line('heldout_avg_f1', 'Avg@k F1'), line('heldout_avg_em', 'Avg@k EM'), line('heldout_pass_f1', 'Pass@k F1')],
+    band: { low: 'heldout_avg_f1_low', high: 'heldout_avg_f1_high', label: '95 % interval' },
+  },
+  {
+    name: 'reward',
+    title: 'Reward of a trajectory',
+    lines: [line('reward_mean', 'mean of trained groups'), line('reward_all_mean', 'mean of all finished')],
+    band: { ...middle('reward'), label: 'middle half of the trained' },
+  },
+  { name: 'f1', title: 'F1 of a trained trajectory', lines: [line('f1_mean', 'mean')], band: middle('f1') },
   spread('turns', 'Turns of a trajectory'),
   spread('tool_calls', 'Tool calls of a trajectory'),
-  spread('searches', 'Searches of a trajectory'),
-  spread('accesses', 'Pages opened by a trajectory'),
-  spread('tokens', 'Tokens of a trajectory'),
-  spread('completion_tokens', 'Generated tokens of a trajectory'),
+  meanAndMost('searches', 'Searches of a trajectory'),
+  meanAndMost('accesses', 'Pages opened by a trajectory'),
+  spread('prompt_tokens', 'Prompt tokens of a trajectory'),
+  spread('generated_tokens', 'Generated tokens of a trajectory'),
   {
     name: 'format-rate',
     title: 'Share of trajectories in the right format',

@@ -1,40 +1,79 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createFakeStore } from '../../infra/testing/fake-store.ts';
 import { charts } from './charts.ts';
 import { crc32c, maskedCrc32c } from './crc32c.ts';
-import { readCurves, type CurvePoint } from './curves.ts';
+import { readCurves, readHeldout, type CurvePoint } from './curves.ts';
 import { eventFile, eventFileName } from './event-file.ts';
-import { renderChart, ticksOf } from './svg.ts';
+import { smoothed } from './smooth.ts';
+import { renderChart, ticksOf, type Drawn } from './svg.ts';
 
 const points: readonly CurvePoint[] = Array.from({ length: 30 }, (_, index) => ({
   step: index + 1,
   atMs: 1_767_225_600_000 + index * 1_500,
-  values: { reward_mean: index / 30, reward_p95: 0.9, reward_min: 0, reward_max: 1 },
+  values: { reward_mean: index / 30, reward_all_mean: 0.9, reward_p25: 0, reward_p75: 1 },
 }));
-const [reward] = charts;
+const reward = charts.find(({ name }) => name === 'reward');
+const drawn = (run: string, more: Partial<Drawn> = {}): Drawn => ({ run, unit: 'step', ...more });
 
 describe('charts', () => {
   it('are drawn with band, lines, axes and legend, the same for the same points', () => {
-    const svg = renderChart(reward!, 'a<b', points);
-    expect(svg).toBe(renderChart(reward!, 'a<b', points));
+    const svg = renderChart(reward!, drawn('a<b'), points);
+    expect(svg).toBe(renderChart(reward!, drawn('a<b'), points));
     expect(svg.match(/<polyline/g)).toHaveLength(2);
     expect(svg.match(/<polygon/g)).toHaveLength(1);
-    for (const part of ['a&lt;b', 'Reward of a trajectory', '>mean<', '>p95<', '>least to most<', '>0.2<', '>step<'])
+    for (const part of [
+      'a&lt;b',
+      'Reward of a trajectory',
+      '>mean of trained groups<',
+      '>mean of all finished<',
+      '>middle half of the trained<',
+      '>0.2<',
+      '>step<',
+    ])
       expect(svg).toContain(part);
     expect(svg).not.toMatch(/NaN|Infinity|undefined/);
   });
 
   it('take one point, none, and more than there are pixels', () => {
-    expect(renderChart(reward!, 'r', points.slice(0, 1))).toContain('<circle');
-    expect(renderChart(reward!, 'r', [])).toContain('nothing recorded');
+    expect(renderChart(reward!, drawn('r'), points.slice(0, 1))).toContain('<circle');
+    expect(renderChart(reward!, drawn('r'), [])).toContain('nothing recorded');
     const many = Array.from({ length: 25_000 }, (_, index) => ({ step: index, atMs: 0, values: { reward_mean: 1e7 + (index % 2) * 2e7 } }));
-    const svg = renderChart(reward!, 'r', many);
+    const svg = renderChart(reward!, drawn('r'), many);
     expect(svg.length).toBeLessThan(60_000);
     expect(svg).toContain('>20M<');
     expect(svg).toContain('>20k<');
   });
 
-  it('name series once each and files once each', () => {
+  it('lie along time where that is asked for', () => {
+    const timed = renderChart(reward!, drawn('r', { axis: 'time' }), points);
+    expect(timed).toContain('>seconds since the start<');
+    expect(timed).toMatch(/>40<.*\n.*seconds/s);
+    const hours = points.map((point) => ({ ...point, atMs: point.atMs + point.step * 3_600_000 }));
+    expect(renderChart(reward!, drawn('r', { axis: 'time', beganMs: points[0]!.atMs }), hours)).toContain('>hours since the start<');
+    expect(renderChart(reward!, drawn('r', { axis: 'time' }), [])).not.toMatch(/NaN|Infinity/);
+  });
+
+  it('are smoothed in front of the lines as they are', () => {
+    const svg = renderChart(reward!, drawn('r', { smoothing: 0.9 }), points);
+    expect(svg.match(/<polyline/g)).toHaveLength(4);
+    expect(svg.match(/stroke-opacity="0.25"/g)).toHaveLength(2);
+    expect(svg).not.toMatch(/NaN/);
+  });
+
+  it('of held-out scores have versions along their axis and the interval as a band', () => {
+    const scored = [0, 50].map((step) => ({
+      ...{ step, atMs: step * 1_000 },
+      values: { heldout_avg_f1: step / 100, heldout_avg_f1_low: 0, heldout_avg_f1_high: 0.6 },
+    }));
+    const svg = renderChart(charts[0]!, drawn('r'), [...points, ...scored]);
+    for (const part of ['>policy version<', '>95 % interval<', '<polygon']) expect(svg).toContain(part);
+  });
+
+  it('name series once each and files once each, and no series is drawn twice', () => {
+    const means = charts.flatMap(({ lines }) => lines.map(({ series }) => series));
+    expect(new Set(means).size).toBe(means.length);
+    for (const old of ['tokens_mean', 'completion_tokens_mean']) expect(means).not.toContain(old);
     expect(new Set(charts.map(({ name }) => name)).size).toBe(charts.length);
     for (const { lines } of charts) expect(new Set(lines.map(({ label }) => label)).size).toBe(lines.length);
   });
@@ -43,6 +82,23 @@ describe('charts', () => {
     expect(ticksOf(0, 1)).toEqual([0, 0.2, 0.4, 0.6, 0.8, 1]);
     expect(ticksOf(-3, 47)).toEqual([0, 10, 20, 30, 40]);
     expect(ticksOf(0.0101, 0.0139)).toEqual([0.011, 0.012, 0.013]);
+  });
+});
+
+describe('smoothing', () => {
+  it('leaves a constant as it is, and everything at weight 0', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.double({ min: -1, max: 1, noNaN: true })),
+        fc.double({ min: 0, max: 0.999, noNaN: true }),
+        (values, weight) => {
+          expect(smoothed(values, 0)).toEqual(values.map((value) => value + 0));
+          for (const one of smoothed(values.map(() => 0.5), weight)) expect(one).toBeCloseTo(0.5); // prettier-ignore
+          for (const one of smoothed(values, weight)) expect(Math.abs(one)).toBeLessThanOrEqual(1 + 1e-9);
+        },
+      ),
+    );
+    expect(smoothed([1, 0], 0.5)[1]).toBeCloseTo(1 / 3);
   });
 });
 
@@ -86,12 +142,13 @@ describe('curves', () => {
     const asked: unknown[] = [];
     const store = createFakeStore(({ sql, params }) => {
       if (sql.includes('from steps')) return [{ first: 1, last: 2_500, steps: 2_500 }];
+      if (sql.includes('from step_spreads')) return [{ step: asked.length, at_ms: 5, reward_all_mean: 0.25 }];
       asked.push(params);
       return [{ step: asked.length, at_ms: 5, reward_mean: 0.5, loss: null, ess: 'NaN' }];
     });
     expect(await readCurves(store, 'r')).toEqual([
-      { step: 1, atMs: 5, values: { reward_mean: 0.5 } },
-      { step: 2, atMs: 5, values: { reward_mean: 0.5 } },
+      { step: 1, atMs: 5, values: { reward_mean: 0.5, reward_all_mean: 0.25 } },
+      { step: 2, atMs: 5, values: { reward_mean: 0.5, reward_all_mean: 0.25 } },
     ]);
     expect(asked).toEqual([
       { run: 'r', from: 1, to: 2_001 },
@@ -99,5 +156,12 @@ describe('curves', () => {
     ]);
     const empty = createFakeStore(() => [{ first: 0, last: 0, steps: 0 }]);
     await expect(readCurves(empty, 'nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('of held-out scores are named apart', async () => {
+    const store = createFakeStore(() => [{ step: 50, at_ms: 7, samples: 4, avg_f1: 0.5, avg_f1_low: 0.4 }]);
+    expect(await readHeldout(store, 'r')).toEqual([
+      { step: 50, atMs: 7, values: { heldout_samples: 4, heldout_avg_f1: 0.5, heldout_avg_f1_low: 0.4 } },
+    ]);
   });
 });

@@ -1,4 +1,5 @@
-// The curves of a run as the view `curves` has them: one point a step.
+// The curves of a run as the views `curves` and `step_spreads` have them, one point a step, and its held-out scores as the
+// view `heldout` has them, one point a version.
 import type { Store } from '../../streams/core/ports.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 
@@ -7,7 +8,7 @@ export interface CurvePoint {
   readonly step: number;
   /** When the step was completed, ms since 1970. */
   readonly atMs: number;
-  /** Every series of the view; NaN and the infinities are left out. */
+  /** Every series of the views; NaN and the infinities are left out. */
   readonly values: Readonly<Record<string, number>>;
 }
 
@@ -32,11 +33,36 @@ export async function readCurves(store: Store, run: string): Promise<readonly Cu
 }
 
 async function readRange(store: Store, run: string, from: number): Promise<readonly CurvePoint[]> {
-  const rows = await store.query<Readonly<Record<string, unknown>>>(
-    `select * except (run_id, at), toUnixTimestamp64Milli(toDateTime64(at, 3)) / 1 as at_ms from curves
-     where run_id = {run:String} and step >= {from:Int32} and step < {to:Int32} order by step limit 1 by step`,
-    { params: { run, from, to: from + RANGE }, settings: { output_format_json_quote_64bit_integers: 0 } },
+  const range = 'where run_id = {run:String} and step >= {from:Int32} and step < {to:Int32} order by step limit 1 by step';
+  const params = { run, from, to: from + RANGE };
+  const at = 'toUnixTimestamp64Milli(toDateTime64(at, 3)) / 1 as at_ms';
+  const [points, spreads] = await Promise.all([
+    readPoints(store, `select * except (run_id, at), ${at} from curves ${range}`, params),
+    readPoints(store, `select * except (run_id, at, trajectories), ${at} from step_spreads ${range}`, params),
+  ]);
+  const byStep = new Map(spreads.map(({ step, values }) => [step, values]));
+  return points.map((point) => ({ ...point, values: { ...point.values, ...byStep.get(point.step) } }));
+}
+
+/** One point for each version that held-out questions were put to; its series begin with `heldout_`. */
+export async function readHeldout(store: Store, run: string): Promise<readonly CurvePoint[]> {
+  const points = await readPoints(
+    store,
+    `select * except (run_id, version, evaluation_id, dataset, completed_at), version as step,
+       toUnixTimestamp64Milli(toDateTime64(completed_at, 3)) / 1 as at_ms
+     from heldout where run_id = {run:String} order by step`,
+    { run },
   );
+  return points.map(({ values, ...point }) => ({
+    ...point,
+    values: Object.fromEntries(Object.entries(values).map(([name, value]) => [`heldout_${name}`, value])),
+  }));
+}
+
+/** Points out of rows with `step` and `at_ms`; what is no number is left out. */
+async function readPoints(store: Store, sql: string, params: Readonly<Record<string, unknown>>): Promise<readonly CurvePoint[]> {
+  const settings = { output_format_json_quote_64bit_integers: 0 };
+  const rows = await store.query<Readonly<Record<string, unknown>>>(sql, { params, settings });
   return rows.map(({ step, at_ms: atMs, ...values }) => ({
     step: Number(step),
     atMs: Number(atMs),

@@ -18,16 +18,19 @@ const ATTEMPTS = `(
     order by trajectory_id, attempt limit 1 by trajectory_id, attempt
   )`;
 
-/** Mean, extremes and 95th percentile, as the view `curves` names them. */
+/** Mean, extremes and quantiles, as the views `curves` and `step_spreads` name them. */
 const spread = (name: string, column: string): string =>
-  `avg(${column}) as ${name}_mean, min(${column}) as ${name}_min, max(${column}) as ${name}_max, quantileExact(0.95)(${column}) as ${name}_p95`;
+  [
+    ...[`avg(${column}) as ${name}_mean`, `min(${column}) as ${name}_min`, `max(${column}) as ${name}_max`],
+    ...[25, 50, 75, 95].map((part) => `quantileExact(${part / 100})(${column}) as ${name}_p${part}`),
+  ].join(', ');
 
 const FIGURES = [
   'count() as trajectories',
   ...[spread('reward', 'one_reward'), spread('f1', 'one_f1'), 'avg(one_em) as em_mean', 'countIf(one_format) / count() as format_rate'],
   ...[spread('turns', 'one_turns'), spread('tool_calls', 'one_calls'), spread('searches', 'one_searches')],
   ...[spread('accesses', 'one_accesses'), 'avg(one_errors) as tool_errors_mean'],
-  ...[spread('tokens', 'one_tokens'), spread('completion_tokens', 'one_tokens')],
+  ...[spread('prompt_tokens', 'one_prompt'), spread('generated_tokens', 'one_tokens')],
 ].join(', ');
 
 const BY_VERSION = 'toInt64(version_first)';
@@ -37,7 +40,7 @@ const pointsSql = (place: string, condition: string): string => `
   select place as step, max(toUnixTimestamp64Milli(toDateTime64(ended_at, 3))) / 1 as at_ms, ${FIGURES}
   from (
     select ${place} as place, trajectory_id, attempt, finished_at as ended_at, reward as one_reward, f1 as one_f1, em as one_em,
-      format_ok as one_format, turns as one_turns, tool_calls as one_calls, tool_errors as one_errors, completion_tokens as one_tokens
+      format_ok as one_format, turns as one_turns, tool_calls as one_calls, tool_errors as one_errors, completion_tokens as one_tokens, prompt_tokens as one_prompt
     from ${ATTEMPTS}${condition}
   ) as ended
   left join (

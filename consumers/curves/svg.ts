@@ -1,6 +1,7 @@
 // Charts as SVG: lines over steps with axes, ticks and a legend. Pure; the same points give the same bytes.
 import type { Chart } from './charts.ts';
 import type { CurvePoint } from './curves.ts';
+import { smoothed } from './smooth.ts';
 
 const WIDTH = 760;
 const HEIGHT = 360;
@@ -21,39 +22,76 @@ interface Scale {
   at(value: number): number;
 }
 
-/** A run, and what its points are when they are not steps. */
+/** A run, and how it is drawn. */
 export interface Drawn {
   readonly run: string;
+  /** What a point is. */
   readonly unit: string;
+  /** What lies along the axis: points, or the time since `beganMs`. */
+  readonly axis?: 'step' | 'time';
+  /** Ms since 1970; that of the first point unless given. */
+  readonly beganMs?: number;
+  /** Weight of what came before, 0 to 1; lines as they are stay behind the smoothed ones. */
+  readonly smoothing?: number;
 }
 
 /** A chart of a run; one without points says so. */
-export function renderChart(chart: Chart, drawn: string | Drawn, points: readonly CurvePoint[]): string {
-  const { run, unit } = typeof drawn === 'string' ? { run: drawn, unit: 'step' } : drawn;
-  const named = [...chart.lines.map(({ series }) => series), ...(chart.band ?? [])];
+export function renderChart(chart: Chart, drawn: Drawn, points: readonly CurvePoint[]): string {
+  const { band: edges } = chart;
+  const named = [...chart.lines.map(({ series }) => series), ...(edges === undefined ? [] : [edges.low, edges.high])];
   const shown = thinned(
     points.filter(({ values }) => named.some((name) => values[name] !== undefined)),
     named,
   );
   const all = shown.flatMap(({ values }) => named.flatMap((name) => values[name] ?? []));
-  const steps = shown.map(({ step }) => step);
-  const x = scaleOf(steps, [INNER.left, WIDTH - INNER.right], false);
+  const axis = axisOf({ ...drawn, unit: chart.unit ?? drawn.unit }, shown);
+  const x = scaleOf(shown.map(axis.at), [INNER.left, WIDTH - INNER.right], false);
   const y = scaleOf(all, [HEIGHT - INNER.bottom, INNER.top], true);
-  const placesOf = (series: string): readonly Place[] =>
-    shown.flatMap(({ step, values }) => {
-      const value = values[series];
-      return value === undefined ? [] : [{ x: x.at(step), y: y.at(value) }];
-    });
+  const placesOf = (series: string, weight = drawn.smoothing ?? 0): readonly Place[] => {
+    const own = shown.filter(({ values }) => values[series] !== undefined);
+    const values = smoothed(
+      own.map((point) => point.values[series] ?? 0),
+      weight,
+    );
+    return own.map((point, at) => ({ x: x.at(axis.at(point)), y: y.at(values[at] ?? 0) }));
+  };
+  const lines = chart.lines.map(({ series }, at) => {
+    const raw = (drawn.smoothing ?? 0) > 0 ? `<g stroke-opacity="0.25">${path(placesOf(series, 0), colourOf(at))}</g>` : '';
+    return raw + path(placesOf(series), colourOf(at));
+  });
   const parts = [
     `<rect width="${WIDTH}" height="${HEIGHT}" fill="#ffffff"/>`,
     text({ x: INNER.left, y: 20 }, chart.title, 'font-size="15" font-weight="600"'),
-    text({ x: WIDTH - INNER.right, y: 20 }, run, 'text-anchor="end" fill="#57606a"'),
-    ...(shown.length === 0 ? [text({ x: WIDTH / 2, y: HEIGHT / 2 }, 'nothing recorded', 'text-anchor="middle"')] : [axes(x, y, unit)]),
-    ...(chart.band === undefined ? [] : [band(placesOf(chart.band[0]), placesOf(chart.band[1]))]),
-    ...chart.lines.map(({ series }, at) => path(placesOf(series), colourOf(at))),
+    text({ x: WIDTH - INNER.right, y: 20 }, drawn.run, 'text-anchor="end" fill="#57606a"'),
+    ...(shown.length === 0 ? [text({ x: WIDTH / 2, y: HEIGHT / 2 }, 'nothing recorded', 'text-anchor="middle"')] : [axes(x, y, axis)]),
+    ...(edges === undefined ? [] : [band(placesOf(edges.low), placesOf(edges.high))]),
+    ...lines,
     legend(chart),
   ];
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" font-family="system-ui, sans-serif" font-size="12" fill="#1f2328">\n${parts.join('\n')}\n</svg>\n`;
+}
+
+/** What lies along the horizontal axis. */
+interface Axis {
+  readonly name: string;
+  readonly isWhole: boolean;
+  readonly at: (point: CurvePoint) => number;
+}
+
+/** Units of time, and how many of the next smaller one a chart shows at most. */
+const TIMES = [
+  ['seconds', 1_000, 300],
+  ['minutes', 60_000, 300],
+  ['hours', 3_600_000, 96],
+  ['days', 86_400_000, Infinity],
+] as const;
+
+function axisOf({ unit, axis = 'step', beganMs }: Drawn, shown: readonly CurvePoint[]): Axis {
+  if (axis === 'step') return { name: unit, isWhole: true, at: ({ step }) => step };
+  const began = beganMs ?? Math.min(...shown.map(({ atMs }) => atMs));
+  const span = Math.max(0, ...shown.map(({ atMs }) => atMs)) - began;
+  const [name, ms] = TIMES.find(([, size, most]) => span <= size * most) ?? TIMES[0];
+  return { name: `${name} since the start`, isWhole: false, at: ({ atMs }) => (atMs - began) / ms };
 }
 
 const colourOf = (at: number): string => COLOURS[at % COLOURS.length] ?? COLOURS[0];
@@ -90,7 +128,7 @@ export function ticksOf(low: number, high: number, count = TICKS): readonly numb
   return Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => Number(((first + at) * step).toPrecision(12)));
 }
 
-function axes(x: Scale, y: Scale, unit: string): string {
+function axes(x: Scale, y: Scale, axis: Axis): string {
   const [bottom, right] = [HEIGHT - INNER.bottom, WIDTH - INNER.right];
   const horizontal = ticksOf(y.low, y.high).map((value) => {
     const at = fixed(y.at(value));
@@ -98,9 +136,9 @@ function axes(x: Scale, y: Scale, unit: string): string {
     return rule + text({ x: INNER.left - 8, y: y.at(value) + 4 }, labelOf(value), 'text-anchor="end"');
   });
   const vertical = ticksOf(x.low, x.high, 8)
-    .filter(Number.isInteger)
+    .filter((value) => !axis.isWhole || Number.isInteger(value))
     .map((value) => text({ x: x.at(value), y: bottom + 18 }, labelOf(value), 'text-anchor="middle"'));
-  const name = text({ x: (INNER.left + right) / 2, y: HEIGHT - 8 }, unit, 'text-anchor="middle" fill="#57606a"');
+  const name = text({ x: (INNER.left + right) / 2, y: HEIGHT - 8 }, axis.name, 'text-anchor="middle" fill="#57606a"');
   return [...horizontal, ...vertical, name].join('\n');
 }
 
@@ -123,7 +161,7 @@ const band = (low: readonly Place[], high: readonly Place[]): string =>
 function legend({ lines, band: edges }: Chart): string {
   const names = [
     ...lines.map(({ label }, at) => ({ label, colour: colourOf(at) })),
-    ...(edges === undefined ? [] : [{ label: 'least to most', colour: '#d2e1fb' }]),
+    ...(edges === undefined ? [] : [{ label: edges.label, colour: '#d2e1fb' }]),
   ];
   let x: number = INNER.left;
   return names

@@ -61,10 +61,16 @@ export function settingsOf(own: RunSettings, recorded: RunStarted, planned = rec
 /** Names of settings in which this process differs from what the run was started with. */
 export const differences = (own: RunSettings, used: RunSettings): readonly string[] => SHARED.filter((name) => own[name] !== used[name]);
 
+/** Settings of the workers that a run was started with; undefined when its first entry tells of none. */
+export function recordedWorkerSettings(recorded: Pick<RunStarted, 'settings'>): Readonly<Record<string, unknown>> | undefined {
+  const { workers } = recordOf(recorded);
+  return isObject(workers) ? workers : undefined;
+}
+
 /** Throws RUN_CONFLICT when workers with these settings are not those that the run was started with. */
 export function assertWorkerSettings(own: WorkerSettings | undefined, recorded: Pick<RunStarted, 'run_id' | 'settings'>): void {
-  const started = recordOf(recorded)['workers'];
-  if (own === undefined || !isObject(started)) return;
+  const started = recordedWorkerSettings(recorded);
+  if (own === undefined || started === undefined) return;
   const text = (value: unknown): string => (value === undefined ? 'unset' : JSON.stringify(value));
   const differing = [...new Set([...Object.keys(started), ...Object.keys(own)])]
     .filter((name) => text(own[name]) !== text(started[name]))

@@ -79,9 +79,25 @@ interface Reading {
 export const showEvaluations = ({ config, logger }: Reading, ids: readonly string[]): Promise<readonly RecordedEvaluation[]> =>
   withLog({ config, logger, purpose: 'evaluate show' }, (log) => readEvaluations(log, ids));
 
-/** Two evaluations of the log, paired by question. */
-export const compareRecorded = (reading: Reading, ids: readonly [string, string], options: CompareOptions): Promise<Comparison> =>
+export interface ComparedRecords {
+  readonly comparison: Comparison;
+  /** What each of them is, in a few words. */
+  readonly about: readonly [string, string];
+}
+
+/** Two evaluations of the log, paired by what they ask. */
+export const compareRecorded = (reading: Reading, ids: readonly [string, string], options: CompareOptions): Promise<ComparedRecords> =>
   withLog({ ...reading, purpose: 'evaluate compare' }, async (log) => {
     const [a, b] = await readEvaluations(log, ids);
-    return compareEvaluations(a?.answers ?? [], b?.answers ?? [], options);
+    const comparison = compareEvaluations(a?.answers ?? [], b?.answers ?? [], options);
+    return { comparison, about: [aboutOf(a), aboutOf(b)] };
   });
+
+function aboutOf(recorded: RecordedEvaluation | undefined): string {
+  if (recorded === undefined) return '';
+  const { dataset, split, samples, policy_version: version } = recorded.started;
+  const answers = `${recorded.answers.length} answers, ${samples} a question`;
+  return [`${dataset} ${split}`, version < 0 ? '' : `version ${version}`, answers, recorded.complete ? '' : 'incomplete']
+    .filter(Boolean)
+    .join(', ');
+}

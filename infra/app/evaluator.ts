@@ -1,18 +1,17 @@
 // Answers questions with one policy version and records the scores: held-out questions of a set by the workers of a run,
 // or files of benchmarks by a worker of its own. Everything is in the log; the same evaluation again goes on with it, or
 // gives the recorded result.
-import { createHash } from 'node:crypto';
-import { parse } from 'node:path';
 import { hostname } from 'node:os';
 import type { EvaluationCompleted } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
-import { evaluate } from '../../producers/evaluations/evaluate.ts';
+import { evaluate, type TakenOver } from '../../producers/evaluations/evaluate.ts';
 import type { Config } from '../config/descriptors.ts';
 import { topicPlanOf } from '../kafka/topics.ts';
 import { startBeside } from './beside.ts';
 import { connectLog, groupsOf, type LogConnection } from './connections.ts';
 import { waitUntilDrained } from './drain.ts';
 import { dataOfSet, type EvaluationData } from './evaluation-data.ts';
+import { answeringOf, type Answering } from './evaluation-identity.ts';
 import { openJudge } from './judge.ts';
 import type { RoleContext, RoleMain } from './role.ts';
 import { warehouseRole } from './warehouse.ts';
@@ -39,6 +38,12 @@ export interface EvaluatorArguments {
   readonly concurrency?: number;
   /** True when nobody else puts the log into the tables: this process does, until all of it is there. */
   readonly stores?: boolean;
+  /** Asks anew what is recorded. */
+  readonly again?: boolean;
+  /** Called for each evaluation, before anything is asked, when the log has a part of it or all. */
+  readonly onTakenOver?: (taken: TakenOver) => void;
+  /** Called with what a person should know of an evaluation, in one sentence. */
+  readonly onNote?: (note: string) => void;
   /** Called for each evaluation. */
   readonly onCompleted: (completed: EvaluationCompleted) => void;
 }
@@ -53,18 +58,7 @@ export function evaluatorRole(options: EvaluatorArguments): RoleMain {
     const log = await connectLog({ config, clientId: name, logger, metrics, onSkipped });
     const judge = options.judge === true ? openJudge(config, { logger, metrics }) : undefined;
     try {
-      const policyVersion = await versionOf(log, config, options);
-      const data = options.data ?? [await dataOfSet(sourceOf(log), { ...options, dataset: await datasetOf(log, config, options) })];
-      const beside = await helpers(log, context, options);
-      try {
-        for (const each of data) {
-          const asked = evaluateOne({ log, context, options, policyVersion, data: each, judge: judge?.judge }, beside.signal(signal));
-          options.onCompleted(await beside.unlessFailed(asked));
-        }
-        if (options.stores === true) await beside.unlessFailed(waitUntilDrained(config, logger, signal));
-      } finally {
-        await beside.stop();
-      }
+      await evaluateAll({ log, context, options, judge: judge?.judge }, signal);
       return 'finished';
     } catch (error) {
       if (signal.aborted) return 'stopped';
@@ -76,22 +70,69 @@ export function evaluatorRole(options: EvaluatorArguments): RoleMain {
   };
 }
 
-const sourceOf = ({ kafka, events }: LogConnection) => ({ log: kafka.reader(), events });
-
-interface One {
+interface All {
   readonly log: LogConnection;
   readonly context: RoleContext;
   readonly options: EvaluatorArguments;
-  readonly policyVersion: number;
-  readonly data: EvaluationData;
   readonly judge: ReturnType<typeof openJudge>['judge'] | undefined;
 }
 
-async function evaluateOne(one: One, signal: AbortSignal): Promise<EvaluationCompleted> {
-  const { log, options, policyVersion, data, judge } = one;
+async function evaluateAll(all: All, signal: AbortSignal): Promise<void> {
+  const { log, context, options } = all;
+  const { config, logger } = context;
+  const published = await publishedOf(log, config, options);
+  const answering = (): Promise<Answering> =>
+    answeringOf({ ...subjectOf(options), context, log, weightsSha256: published?.sha256 }, signal);
+  const data = options.data ?? [await dataOfSet(sourceOf(log), { ...options, dataset: await datasetOf(log, config, options) })];
+  const beside = await helpers(log, context, options);
+  try {
+    for (const each of data) {
+      const before = await answering();
+      const policyVersion = published?.version ?? before.servedVersion;
+      const one = { ...all, policyVersion, data: each, answering: before.answering };
+      const { completed, isAsked } = await beside.unlessFailed(evaluateOne(one, beside.signal(signal)));
+      if (before.answering['model'] !== undefined && isAsked) noteChange(options, before, await answering());
+      options.onCompleted(completed);
+    }
+    if (options.stores === true) await beside.unlessFailed(waitUntilDrained(config, logger, signal));
+  } finally {
+    await beside.stop();
+  }
+}
+
+const subjectOf = ({ run, concurrency = 0, judge = false }: EvaluatorArguments) => ({
+  run,
+  byWorkersOfRun: concurrency === 0,
+  judged: judge,
+});
+
+/** A server that got other weights in between has answered with both. */
+function noteChange({ onNote }: EvaluatorArguments, before: Answering, after: Answering): void {
+  if (JSON.stringify(before.answering['model']) === JSON.stringify(after.answering['model'])) return;
+  const versions = before.servedVersion === after.servedVersion ? '' : `, from version ${before.servedVersion} to ${after.servedVersion}`;
+  onNote?.(`the server of the model changed its weights while it was evaluated${versions}: the figures are of both`);
+}
+
+const sourceOf = ({ kafka, events }: LogConnection) => ({ log: kafka.reader(), events });
+
+interface One extends All {
+  readonly policyVersion: number;
+  readonly answering: Answering['answering'];
+  readonly data: EvaluationData;
+}
+
+/** With whether anything was asked for it. */
+async function evaluateOne(one: One, signal: AbortSignal): Promise<{ readonly completed: EvaluationCompleted; readonly isAsked: boolean }> {
+  const { log, options, policyVersion, answering, data, judge } = one;
   const { config, logger, report } = one.context;
-  return evaluate({
-    ...{ runId: options.run, policyVersion, ...data },
+  let isAsked = true;
+  const completed = await evaluate({
+    ...{ runId: options.run, policyVersion, answering, ...data },
+    again: options.again ?? false,
+    onTakenOver: (taken) => {
+      isAsked = !taken.isComplete;
+      options.onTakenOver?.(taken);
+    },
     samples: options.samples,
     decoding: options.samples > 1 ? 'sample' : 'greedy',
     reward: config.reward,
@@ -110,6 +151,7 @@ async function evaluateOne(one: One, signal: AbortSignal): Promise<EvaluationCom
       report({ state: 'live', detail: '', figures: { scored, total } });
     },
   });
+  return { completed, isAsked };
 }
 
 /** A worker and a sink of this process, as far as they are wanted. */
@@ -134,9 +176,9 @@ async function beginGroup({ kafka }: LogConnection, group: string): Promise<void
   );
 }
 
-/** Versions that a run has published. */
-async function publishedBy({ kafka, events }: LogConnection, run: string): Promise<ReadonlySet<number>> {
-  const published = new Set<number>();
+/** Versions that a run has published, with the hashes of their weights. */
+async function publishedBy({ kafka, events }: LogConnection, run: string): Promise<ReadonlyMap<number, string>> {
+  const published = new Map<number, string>();
   const start = await kafka.runs.startOf(run);
   await kafka.reader().readToEnd('policies', {
     from: new Map([[0, start?.policies ?? 0]]),
@@ -144,7 +186,7 @@ async function publishedBy({ kafka, events }: LogConnection, run: string): Promi
       for (const record of records) {
         if (record.headers['run-id']?.toString() !== run) continue;
         const read = await events.read(record);
-        if (read.ok && read.value.type === 'PolicyPublished') published.add(read.value.event.version);
+        if (read.ok && read.value.type === 'PolicyPublished') published.set(read.value.event.version, read.value.event.sha256);
       }
     },
   });
@@ -157,36 +199,21 @@ async function datasetOf(log: LogConnection, config: Config, { dataset, run }: E
   return (await runStartedOf(log, run))?.dataset ?? config.dataset;
 }
 
-/** The version that answers; only the ranker has those of a run. */
-async function versionOf(log: LogConnection, config: Config, { run, policy }: EvaluatorArguments): Promise<number> {
-  if (config.policy !== 'ranker') return -1;
+interface PublishedVersion {
+  readonly version: number;
+  readonly sha256: string;
+}
+
+/** The version that answers; only the ranker has those of a run, for any other policy it is undefined. */
+async function publishedOf(log: LogConnection, config: Config, { run, policy }: EvaluatorArguments): Promise<PublishedVersion | undefined> {
+  if (config.policy !== 'ranker') return undefined;
   const published = await publishedBy(log, run);
   if (published.size === 0) {
     throw new PlatformError('NOT_FOUND', `evaluating run ${run}: it has published no policy; start it with \`turnstream up --run ${run}\``);
   }
-  if (policy < 0) return Math.max(...published);
-  if (published.has(policy)) return policy;
-  throw new PlatformError(
-    'NOT_FOUND',
-    `evaluating run ${run}: it has published no version ${policy}; its newest is ${Math.max(...published)}`,
-  );
-}
-
-/** What answers where no run does: its name, and the settings that make it another one. */
-function foreignOf(config: Config): { readonly name: string; readonly settings: readonly unknown[] } {
-  if (config.policy === 'module') return { name: parse(config.policyModule).name, settings: [config.policyModule] };
-  const { llmApi, llmMemory, llmTemperature, llmTopP, llmMaxTokens, llmEnoughDocuments, llmEnoughCalls, llmExtra, llmModel: name } = config;
-  return { name, settings: [llmApi, llmMemory, llmTemperature, llmTopP, llmMaxTokens, llmEnoughDocuments, llmEnoughCalls, llmExtra, name] };
-}
-
-/** Name of the run that evaluations belong to when there is none: the same for the same model and settings, or module. */
-export function runOfModel(config: Config): string {
-  const { name, settings } = foreignOf(config);
-  const hash = createHash('sha256').update(JSON.stringify(settings)).digest('hex').slice(0, 8);
-  const model = name
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-+|-+$/g, '')
-    .slice(0, 40);
-  return `eval-${model === '' ? 'model' : model}-${hash}`;
+  const newest = Math.max(...published.keys());
+  const version = policy < 0 ? newest : policy;
+  const sha256 = published.get(version);
+  if (sha256 !== undefined) return { version, sha256 };
+  throw new PlatformError('NOT_FOUND', `evaluating run ${run}: it has published no version ${policy}; its newest is ${newest}`);
 }

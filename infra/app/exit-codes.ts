@@ -34,6 +34,7 @@ const NEEDS_A_PERSON: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'MIGRATION_MISMATCH',
   'QUESTIONS_INVALID',
   'NOT_FOUND',
+  'EVALUATIONS_UNRELATED',
 ]);
 
 /** The exit code of a program that ends with this error. */

@@ -72,7 +72,10 @@ class LocalFleet implements Fleet {
   readonly #own: OwnTrouble;
   readonly #metrics = createMetrics('up');
   #trainerDone: () => void = () => undefined;
-  #evaluator: Promise<void> | undefined;
+  /** One evaluation after the other; undefined before the first. */
+  #evaluations: Promise<void> | undefined;
+  /** Newest version between the first and the last that was to be evaluated. */
+  #evaluated = 0;
   #addresses: Addresses = { kafkaBrokers: [], clickhouseUrl: '', apiUrl: '', registryUrl: '' };
   #apiPort = 0;
   #stopTidying: () => Promise<void> = () => Promise.resolve();
@@ -225,7 +228,17 @@ class LocalFleet implements Fleet {
 
   /** Once, and not before the first step: the workers have enough to do until then. */
   #evaluateBefore(): Promise<void> {
-    return (this.#evaluator ??= this.#addEvaluator('evaluator-before', ['--policy', '0']));
+    return (this.#evaluations ??= this.#addEvaluator('evaluator-before', ['--policy', '0']));
+  }
+
+  /** At every so many steps. A run that goes on looks at the last such step once more: its evaluation may have been stopped. */
+  #evaluateBetween(step: number): void {
+    const { config, training } = this.#options;
+    const before = this.#evaluateBefore();
+    const version = config.evalEvery === 0 ? 0 : step - (step % config.evalEvery);
+    if (version <= this.#evaluated || version === training?.steps) return;
+    this.#evaluated = version;
+    this.#evaluations = before.then(() => this.#addEvaluator('evaluator-between', ['--policy', String(version)]));
   }
 
   #addEvaluator(name: string, args: readonly string[]): Promise<void> {
@@ -237,7 +250,8 @@ class LocalFleet implements Fleet {
   }
 
   #onStatus(name: string, status: RoleStatus): void {
-    if (this.#options.training?.evaluate === true && (status.figures['step'] ?? 0) >= 1 && name === 'trainer') void this.#evaluateBefore();
+    const step = status.figures['step'] ?? 0;
+    if (this.#options.training?.evaluate === true && step >= 1 && name === 'trainer') this.#evaluateBetween(step);
   }
 
   async #shareDisk({ free_bytes: free, parts }: DiskUse): Promise<void> {

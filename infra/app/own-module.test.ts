@@ -8,7 +8,7 @@ import { runAgent } from '../../producers/rollouts/agent/run-agent.ts';
 import type { TurnOutcome } from '../../producers/rollouts/agent/turn-outcome.ts';
 import { loadConfig } from '../config/load.ts';
 import { blocksOf } from '../e2e/blocks.ts';
-import { runOfModel } from './evaluator.ts';
+import { runOfModel } from './foreign-run.ts';
 import { ownDeciding, ownTools } from './own-module.ts';
 import { toolsOf } from './tools-of.ts';
 import { clockOf } from '../testing/clock.ts';

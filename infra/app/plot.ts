@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { charts } from '../../consumers/curves/charts.ts';
-import { readCurves } from '../../consumers/curves/curves.ts';
+import { readCurves, readHeldout, type CurvePoint } from '../../consumers/curves/curves.ts';
 import { eventFile, eventFileName } from '../../consumers/curves/event-file.ts';
 import { readRecordedCurves, type Curves } from '../../consumers/curves/recorded-curves.ts';
 import { escapeXml, renderChart } from '../../consumers/curves/svg.ts';
@@ -22,6 +22,10 @@ export interface PlotOptions {
   /** Made when it is not there; files of the same names are replaced. */
   readonly out: string;
   readonly format: PlotFormat;
+  /** What lies along the axis of the charts. */
+  readonly axis: 'step' | 'time';
+  /** Weight of what came before, 0 to 1. */
+  readonly smoothing: number;
 }
 
 export interface PlotReport {
@@ -34,14 +38,21 @@ export interface PlotReport {
 
 /** Groups of tags as TensorBoard shows them. */
 function tagOf(series: string): string {
-  const group = /^(reward|f1|turns|tool_calls|searches|accesses|tokens|completion_tokens|staleness|discarded)/.exec(series)?.[1];
+  const group =
+    /^(heldout|reward|f1|turns|tool_calls|searches|accesses|prompt_tokens|generated_tokens|tokens|completion_tokens|staleness|discarded)/.exec(
+      series,
+    )?.[1];
   return `${group ?? 'training'}/${series}`;
 }
 
 /** Writes a chart a file with a page that shows them all, and an event file in a directory named like the run. */
-export async function plotRun({ config, logger, run, out, format }: PlotOptions): Promise<PlotReport> {
-  const curves = await withStore({ config, logger, purpose: 'plot' }, (store) => curvesOf(store, run));
+export async function plotRun({ config, logger, run, out, format, axis, smoothing }: PlotOptions): Promise<PlotReport> {
+  const { curves, heldout } = await withStore({ config, logger, purpose: 'plot' }, async (store) => ({
+    curves: await curvesOf(store, run),
+    heldout: await readHeldout(store, run),
+  }));
   const { points, unit } = curves;
+  const all = byStep([...points, ...heldout]);
   const files: string[] = [];
   const write = async (folder: string, name: string, content: string | Buffer): Promise<void> => {
     await mkdir(folder, { recursive: true });
@@ -50,12 +61,15 @@ export async function plotRun({ config, logger, run, out, format }: PlotOptions)
     files.push(file);
   };
   if (format !== 'tensorboard') {
-    for (const chart of charts) await write(out, `${chart.name}.svg`, renderChart(chart, { run, unit }, points));
+    const drawn = { run, unit, axis, smoothing, beganMs: Math.min(...all.map(({ atMs }) => atMs)) };
+    for (const chart of charts) await write(out, `${chart.name}.svg`, renderChart(chart, drawn, all));
     await write(out, 'index.html', pageOf(run, curves));
   }
-  if (format !== 'svg') await write(join(out, 'tensorboard', run), eventFileName(points, run), eventFile(points, tagOf));
+  if (format !== 'svg') await write(join(out, 'tensorboard', run), eventFileName(points, run), eventFile(all, tagOf));
   return { steps: points.length, unit, files };
 }
+
+const byStep = (points: readonly CurvePoint[]): readonly CurvePoint[] => [...points].sort((a, b) => a.step - b.step);
 
 /** Of a run without steps, what was recorded of it. */
 async function curvesOf(store: Store, run: string): Promise<Curves> {

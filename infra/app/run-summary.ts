@@ -7,7 +7,12 @@ import { connectWarehouse } from './connections.ts';
 export interface EvaluationScores {
   readonly policy_version: number;
   readonly questions: number;
+  /** Answers per question; 1 is greedy. */
+  readonly samples: number;
   readonly avg_f1: number;
+  /** 95 % interval of avg_f1. */
+  readonly avg_f1_low: number;
+  readonly avg_f1_high: number;
   readonly avg_em: number;
   readonly reward_mean: number;
 }
@@ -43,10 +48,15 @@ export interface RunSummary {
   readonly steps: number;
   readonly version: number;
   readonly trajectories: number;
+  /** Generated tokens of the trajectories that were trained on. */
   readonly tokens: number;
-  /** Mean reward of the first and of the last 20 steps. */
+  readonly generated_tokens: number;
+  /** Mean reward of the groups that were trained on, over the first and over the last 20 steps. */
   readonly reward_first_20: number | null;
   readonly reward_last_20: number | null;
+  /** The same over all trajectories that finished, trained on or not. */
+  readonly reward_all_first_20: number | null;
+  readonly reward_all_last_20: number | null;
   /** Of the trajectories that were trained on, each of which counts once: mean = in_flight_mean + in_queue_mean. */
   readonly staleness: StalenessRow & { readonly limit: number };
   /** By purpose. */
@@ -57,6 +67,8 @@ export interface RunSummary {
   readonly expired: Readonly<Record<string, number>>;
   readonly seconds: number;
   readonly evaluation: { readonly before: EvaluationScores | null; readonly after: EvaluationScores | null };
+  /** One evaluation on held-out questions a version, in order. */
+  readonly heldout: readonly EvaluationScores[];
 }
 
 interface StartedRow {
@@ -135,14 +147,30 @@ const EXPIRED = `
   SELECT reason, toUInt32(uniqExact(trajectory_id, attempt)) AS trajectories
   FROM expired_attempts WHERE run_id = {run:String} GROUP BY reason ORDER BY reason`;
 
+/** Of several of a version, a sampled one with the most answers. */
 const EVALUATIONS = `
-  SELECT policy_version, questions, avg_f1, avg_em, reward_mean FROM evaluation_events
-  WHERE run_id = {run:String} AND event = 'completed' AND split = 'heldout' ORDER BY policy_version, occurred_at`;
+  SELECT policy_version, results.questions AS questions, ended.samples AS samples, results.avg_f1 AS avg_f1,
+    results.avg_f1_low AS avg_f1_low, results.avg_f1_high AS avg_f1_high, results.avg_em AS avg_em, ended.reward_mean AS reward_mean
+  FROM (SELECT * FROM evaluations WHERE run_id = {run:String} AND status = 'completed' AND split = 'heldout') AS ended
+  INNER JOIN (SELECT * FROM evaluation_results WHERE run_id = {run:String}) AS results USING (run_id, evaluation_id)
+  ORDER BY policy_version, ended.samples > 1 DESC, results.answers DESC, ended.completed_at DESC LIMIT 1 BY policy_version`;
+
+type RewardRow = Pick<RunSummary, 'reward_all_first_20' | 'reward_all_last_20'>;
+const NO_REWARD: RewardRow = { reward_all_first_20: null, reward_all_last_20: null };
+
+const REWARD_OF_ALL = `
+  WITH (SELECT max(step) FROM steps WHERE run_id = {run:String}) AS newest
+  SELECT avgOrNullIf(mean, step <= 20) AS reward_all_first_20, avgOrNullIf(mean, step > newest - 20) AS reward_all_last_20
+  FROM (
+    SELECT step, avg(reward) AS mean FROM outcomes
+    WHERE run_id = {run:String} AND reason NOT IN ('lost', 'expired', 'invalid', 'superseded') GROUP BY step
+  )
+  WHERE step <= newest`;
 
 /** Throws NOT_FOUND when the tables have nothing of the run. */
 export async function summaryOf(store: Store, run: string): Promise<RunSummary> {
   const params = { run };
-  const [started, recorded, rollouts, steps, aged, discarded, expired, evaluations] = await Promise.all([
+  const [started, recorded, rollouts, steps, aged, discarded, expired, evaluations, [rewards = NO_REWARD]] = await Promise.all([
     store.query<StartedRow>(STARTED, { params }),
     store.query<Pick<StartedRow, 'seconds'>>(RECORDED, { params }),
     store.query<RolloutsRow>(ROLLOUTS, { params }),
@@ -151,6 +179,7 @@ export async function summaryOf(store: Store, run: string): Promise<RunSummary> 
     store.query<ReasonRow>(DISCARDED, { params }),
     store.query<ReasonRow>(EXPIRED, { params }),
     store.query<EvaluationScores>(EVALUATIONS, { params }),
+    store.query<RewardRow>(REWARD_OF_ALL, { params }),
   ]);
   const start = started[0] ?? startOfRecorded(recorded[0]);
   const [step] = steps;
@@ -163,13 +192,15 @@ export async function summaryOf(store: Store, run: string): Promise<RunSummary> 
     state: started.length === 0 ? 'recorded' : start.finished === 1 ? 'finished' : 'unfinished',
     ...{ seed: start.seed, algorithm: start.algorithm, seconds: start.seconds },
     ...{ steps: step.steps, version: step.version, trajectories: step.trajectories, tokens: step.tokens },
-    reward_first_20: step.first20,
-    reward_last_20: step.last20,
+    generated_tokens: step.tokens,
+    ...{ reward_first_20: step.first20, reward_last_20: step.last20 },
+    ...rewards,
     staleness: { ...staleness, limit: start.max_staleness },
     rollouts: Object.fromEntries(rollouts.map(({ purpose, ...figures }) => [purpose, figures])),
     discarded: byReason(discarded),
     expired: byReason(expired),
     evaluation: beforeAndAfter(evaluations),
+    heldout: evaluations,
   };
 }
 

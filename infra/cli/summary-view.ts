@@ -10,9 +10,14 @@ const counts = (table: Readonly<Record<string, number>>): string => {
 
 function scores(name: string, evaluation: EvaluationScores | null): string {
   if (evaluation === null) return `  held-out ${name}   not evaluated`;
-  const { policy_version: version, questions, avg_f1: f1, avg_em: em } = evaluation;
-  return `  held-out ${name}   F1 ${f1.toFixed(3)}   EM ${em.toFixed(3)}   (policy ${version}, ${questions} questions)`;
+  const { policy_version: version, questions, samples, avg_f1: f1, avg_f1_low: low, avg_f1_high: high, avg_em: em } = evaluation;
+  const how = samples > 1 ? `Avg@${samples}` : 'greedy';
+  const figures = `${how} F1 ${f1.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})   EM ${em.toFixed(3)}`;
+  return `  held-out ${name}   ${figures}   (policy ${version}, ${questions} questions)`;
 }
+
+const rewards = (of: string, first: number | null, last: number | null): string =>
+  `  reward, ${of}   ${number(first, 3)} over the first 20 steps, ${number(last, 3)} over the last 20`;
 
 /** Rounded so that the parts still add up to their mean. */
 function stalenessText({ mean, in_flight_mean: inFlight }: RunSummary['staleness']): string {
@@ -43,11 +48,12 @@ export function renderSummary(run: RunSummary): string {
   const { staleness } = run;
   return [
     `run ${run.run_id}: ${run.state}, ${run.steps} steps in ${run.seconds.toFixed(0)} s, seed ${run.seed}, ${run.algorithm}`,
-    `  reward          ${number(run.reward_first_20, 3)} over the first 20 steps, ${number(run.reward_last_20, 3)} over the last 20`,
     scores('before', run.evaluation.before),
     scores('after ', run.evaluation.after),
+    rewards('all finished', run.reward_all_first_20, run.reward_all_last_20),
+    rewards('trained on  ', run.reward_first_20, run.reward_last_20),
     `  staleness       ${stalenessText(staleness)}, worst ${number(staleness.worst ?? staleness.max, 0)} of ${staleness.limit} allowed`,
-    `  trained on      ${run.trajectories} trajectories, ${run.tokens} tokens`,
+    `  trained on      ${run.trajectories} trajectories, ${run.tokens} generated tokens`,
     `  discarded       ${counts(run.discarded)}`,
     `  given up        ${counts(run.expired)}`,
     '',

@@ -7,7 +7,8 @@ import { createAuditLines, renderAudit } from './audit-view.ts';
 import { renderStatus } from './status-view.ts';
 import { renderRuns, renderSummary } from './summary-view.ts';
 
-const scores = { policy_version: 0, questions: 120, avg_f1: 0.1, avg_em: 0.05, reward_mean: 0.1 };
+const interval = { avg_f1_low: 0.07, avg_f1_high: 0.13 };
+const scores = { policy_version: 0, questions: 120, samples: 4, avg_f1: 0.1, avg_em: 0.05, reward_mean: 0.1, ...interval };
 const summary: RunSummary = {
   ...{
     run_id: 'r1',
@@ -18,14 +19,16 @@ const summary: RunSummary = {
     version: 150,
     trajectories: 9_600,
     tokens: 1_000_000,
+    generated_tokens: 1_000_000,
     seconds: 200.4,
   },
-  ...{ reward_first_20: 0.2, reward_last_20: 0.6 },
+  ...{ reward_first_20: 0.2, reward_last_20: 0.6, reward_all_first_20: 0.05, reward_all_last_20: 0.7 },
   staleness: { mean: 1.25, max: 4, in_flight_mean: 0.25, in_queue_mean: 1, worst: 4, token_mean: 1.5, limit: 4 },
   rollouts: { train: { attempts: 9_700, counted: 9_650, reward_mean: 0.4, turns_mean: 6, tokens_mean: 100 } },
   discarded: { stale: 3, uniform_group: 40 },
   expired: {},
   evaluation: { before: scores, after: { ...scores, policy_version: 150, avg_f1: 0.7 } },
+  heldout: [],
 };
 
 describe('views', () => {
@@ -33,9 +36,11 @@ describe('views', () => {
     const text = renderSummary(summary);
     for (const part of [
       '150 steps in 200 s',
-      '0.200 over the first 20 steps, 0.600 over the last 20',
-      'before   F1 0.100',
-      'F1 0.700',
+      'all finished   0.050 over the first 20 steps, 0.700 over the last 20',
+      'trained on     0.200 over the first 20 steps, 0.600 over the last 20',
+      'before   Avg@4 F1 0.100 (0.070 to 0.130)',
+      'Avg@4 F1 0.700',
+      '1000000 generated tokens',
       'worst 4 of 4',
       'stale 3, uniform_group 40',
     ]) {
@@ -43,6 +48,8 @@ describe('views', () => {
     }
     const empty = renderSummary({ ...summary, reward_first_20: null, evaluation: { before: null, after: null }, discarded: {} });
     expect(empty).toContain('not evaluated');
+    const greedy = renderSummary({ ...summary, evaluation: { before: { ...scores, samples: 1 }, after: null } });
+    expect(greedy).toContain('before   greedy F1 0.100');
     expect(empty).toContain('discarded       none');
   });
 

@@ -1,6 +1,7 @@
 // The table of every setting. It is the loader, the type, the reference page and the list of known keys.
 import { crashAtPattern } from '../lifecycle/crash-at.ts';
 import { apiDescriptors } from './api-descriptors.ts';
+import { evaluationDescriptors } from './evaluation-descriptors.ts';
 import { judgeDescriptors } from './judge-descriptors.ts';
 import { llmDescriptors } from './llm-descriptors.ts';
 import { webDescriptors } from './web-descriptors.ts';
@@ -392,6 +393,7 @@ export const descriptors = {
 
   ...llmDescriptors,
   ...webDescriptors,
+  ...evaluationDescriptors,
   ...judgeDescriptors,
   ...modeDescriptors,
   ...recipeDescriptors,

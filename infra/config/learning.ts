@@ -130,6 +130,9 @@ const none = [
   'mode',
   'recipe',
   // evaluations, questions, tests
+  'evalSamples',
+  'evalQuestions',
+  'evalEvery',
   'judgeUrl',
   'judgeModel',
   'judgeApiKey',

@@ -70,7 +70,7 @@ describe.skipIf(process.platform !== 'linux')('secrets under up (skipped where t
       'worker-1': ofWorker,
       api: ['apiKeys', 'clickhousePassword', 'kafkaSaslPassword'],
       warehouse: ['clickhousePassword', 'kafkaSaslPassword'],
-      'evaluator-before': ['kafkaSaslPassword', 'llmExtra', 'llmUrl'],
+      'evaluator-before': ['jinaUrl', 'kafkaSaslPassword', 'llmApiKey', 'llmExtra', 'llmUrl', 'retrievalUrl', 'serperUrl'],
     });
     expect(marksIn(up.pid)).toEqual([...secretKeys, ...foreign].sort());
   });

@@ -58,6 +58,8 @@ export interface LlmServer {
   seen(): { readonly requests: number; readonly atOnce: number };
   setScript(script: Script): void;
   setVersion(version: number): void;
+  /** What `GET /v1/models` lists; such requests are not counted. */
+  setModels(models: readonly object[]): void;
   close(): Promise<void>;
 }
 
@@ -237,6 +239,7 @@ async function seenRequest(request: IncomingMessage, index: number): Promise<See
 /** Listens on a free port of this machine. Close it. */
 export async function startLlmServer(script: Script = () => ({ kind: 'says', text: '<answer> 42 </answer>' })): Promise<LlmServer> {
   let [current, version, requests, open, atOnce] = [script, 0, 0, 0, 0];
+  let models: readonly object[] = [];
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const seen = await seenRequest(request, requests++);
@@ -263,6 +266,11 @@ export async function startLlmServer(script: Script = () => ({ kind: 'says', tex
   }
 
   const server = createServer((request, response) => {
+    if (request.method === 'GET') {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ object: 'list', data: models }));
+      return;
+    }
     open += 1;
     atOnce = Math.max(atOnce, open);
     response.once('close', () => {
@@ -281,6 +289,7 @@ export async function startLlmServer(script: Script = () => ({ kind: 'says', tex
     seen: () => ({ requests, atOnce }),
     setScript: (next) => void (current = next),
     setVersion: (next) => void (version = next),
+    setModels: (next) => void (models = next),
     close: () =>
       new Promise((resolve) => {
         server.close(() => {

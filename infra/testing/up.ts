@@ -30,7 +30,7 @@ export async function testHome(extra: Readonly<Record<string, string>> = {}, par
   await symlink(sharedLibsDir, join(dataDir, 'kafka', 'libs'));
   return {
     dataDir,
-    env: { TURNSTREAM_DATA_DIR: dataDir, TURNSTREAM_API_PORT: '0', ...extra },
+    env: { TURNSTREAM_DATA_DIR: dataDir, TURNSTREAM_API_PORT: '0', TURNSTREAM_EVAL_QUESTIONS: '30', ...extra },
     async remove() {
       await stopLocalKafka(dataDir);
       await rm(dataDir, { recursive: true, force: true });

@@ -1,11 +1,19 @@
 // One row of a benchmark file, whatever the benchmark calls its columns. Known are the files as they are published:
-// GAIA, xBench-DeepSearch (encrypted by the row's own canary), Frames, HotpotQA, 2WikiMultiHopQA, NQ in its forms, and
+// GAIA with its levels and files, xBench-DeepSearch (encrypted by the row's own canary), Frames, HotpotQA, 2WikiMultiHopQA, NQ in its forms, and
 // plain rows with a question and an answer. Pure; a row that cannot be used is a problem, never an exception.
+
+import { textsIn } from './text-list.ts';
 
 export interface DatasetRow {
   readonly question: string;
   /** Any of them is right; at least one. */
   readonly answers: readonly string[];
+  /** As the benchmark names it; empty where it has none. */
+  readonly level: string;
+  /** Id of the row in its benchmark; empty where it has none. */
+  readonly taskId: string;
+  /** File that belongs to the question; empty where there is none. */
+  readonly attachment: string;
 }
 
 export type ReadRow = { readonly ok: true; readonly value: DatasetRow } | { readonly ok: false; readonly problem: string };
@@ -16,6 +24,15 @@ type Fields = Readonly<Record<string, unknown>>;
 const QUESTIONS = ['question', 'Question', 'prompt', 'Prompt', 'query', 'question_text', 'input'] as const;
 const ANSWERS = ['answer', 'gt', 'golden_answers', 'Final answer', 'Answer', 'answers', 'short_answers', 'final_answer', 'target'] as const;
 const ALIASES = ['answer_aliases', 'aliases', 'possible_answers'] as const;
+const LEVELS = ['Level', 'level', 'difficulty', 'Difficulty'] as const;
+const IDS = ['task_id', 'id', '_id', 'qid', 'question_id', 'Unnamed: 0', ''] as const;
+const ATTACHMENTS = ['file_name', 'file_path', 'attachment', 'image'] as const;
+
+/** Every column that a row is read from. */
+export const datasetColumns: readonly string[] = [...QUESTIONS, ...ANSWERS, ...ALIASES, ...LEVELS, ...IDS, ...ATTACHMENTS, 'canary'];
+
+/** Stands for an answer that a benchmark keeps back, as GAIA does for its test split. */
+const KEPT_BACK = '?';
 
 const MAX_QUESTION_CHARS = 100_000;
 
@@ -29,7 +46,34 @@ export function readRow(row: unknown): ReadRow {
   if (question.length > MAX_QUESTION_CHARS) return bad(`its question is longer than ${MAX_QUESTION_CHARS} characters`);
   const answers = [...firstTexts(fields, ANSWERS), ...firstTexts(fields, ALIASES)];
   if (answers.length === 0) return bad(`it has no answer: looked for ${ANSWERS.join(', ')}`);
-  return { ok: true, value: { question, answers: [...new Set(answers)] } };
+  if (answers.every((answer) => answer === KEPT_BACK)) return bad(KEPT_BACK_PROBLEM);
+  const value = { question, answers: [...new Set(answers)], level: firstId(fields, LEVELS), taskId: firstId(fields, IDS) };
+  return { ok: true, value: { ...value, attachment: attachmentOf(fields) } };
+}
+
+/** Of a row whose split has no published answers. */
+const KEPT_BACK_PROBLEM = `its answer is "${KEPT_BACK}": the benchmark keeps the answers of this split back; use one whose answers are published`;
+
+/** A text or a number as a text; empty without. */
+function firstId(fields: Fields, names: readonly string[]): string {
+  for (const name of names) {
+    const value = fields[name];
+    if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+    if (typeof value === 'string' && value.trim() !== '') return value.trim();
+  }
+  return '';
+}
+
+/** Its name, or of one that is part of the row the name of its column. */
+function attachmentOf(fields: Fields): string {
+  for (const name of ATTACHMENTS) {
+    const value = fields[name];
+    if (typeof value === 'string' && value.trim() !== '') return value.startsWith('data:') ? name : value.trim();
+    if (typeof value !== 'object' || value === null) continue;
+    const { path } = value as Fields;
+    return typeof path === 'string' && path !== '' ? path : name;
+  }
+  return '';
 }
 
 const bad = (problem: string): ReadRow => ({ ok: false, problem });
@@ -54,26 +98,13 @@ function firstTexts(fields: Fields, names: readonly string[]): readonly string[]
 
 /** Texts of a text, number, boolean or list of them; objects give those of the fields that benchmarks keep answers in. */
 function textsOf(value: unknown): readonly string[] {
-  if (typeof value === 'string') return fromText(value);
+  if (typeof value === 'string') return textsIn(value);
   if (typeof value === 'number') return [String(value)];
   if (typeof value === 'boolean') return [value ? 'yes' : 'no'];
   if (Array.isArray(value)) return value.flatMap(textsOf);
   if (typeof value !== 'object' || value === null) return [];
   const { text, value: inner, aliases } = value as Fields;
   return [...textsOf(text ?? inner), ...textsOf(aliases)];
-}
-
-/** A list of texts that was written as one text, as tables have it, is that list. */
-function fromText(text: string): readonly string[] {
-  const trimmed = text.trim();
-  if (trimmed.startsWith('["') && trimmed.endsWith('"]')) {
-    try {
-      return textsOf(JSON.parse(trimmed));
-    } catch {
-      // a text that looks like a list
-    }
-  }
-  return trimmed === '' ? [] : [trimmed];
 }
 
 /** xBench keeps its texts from crawlers: base64 of the bytes, combined with the canary by exclusive or. */

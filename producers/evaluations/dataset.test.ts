@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readRow } from './dataset-row.ts';
-import { readDataset } from './read-dataset.ts';
+import { readDataset, type DatasetFile } from './read-dataset.ts';
 
 const CANARY = 'canary-7f1';
 const encrypt = (text: string): string => {
@@ -26,13 +26,37 @@ describe('rows of benchmarks', () => {
     ['a text that only looks like a list', { question: 'q', answer: '["a"b"]' }, 'q', ['["a"b"]']],
     ['numbers and booleans', { question: 'q', answer: [7, true] }, 'q', ['7', 'yes']],
   ])('%s', (...[, row, question, answers]) => {
-    expect(readRow(row)).toEqual({ ok: true, value: { question, answers } });
+    expect(readRow(row)).toMatchObject({ ok: true, value: { question, answers, attachment: '' } });
+  });
+
+  it.each([
+    [{ task_id: 'c61d', Level: 1, file_name: '' }, ['1', 'c61d', '']],
+    [{ task_id: 'c61d', Level: '3', file_name: 'c61d.xlsx' }, ['3', 'c61d', 'c61d.xlsx']],
+    [{ _id: '5a8b', level: 'hard' }, ['hard', '5a8b', '']],
+    [{ 'Unnamed: 0': 0 }, ['', '0', '']],
+    [{ id: 7, image: { bytes: 'x', path: 'p.png' } }, ['', '7', 'p.png']],
+    [{ image: { bytes: 'x', path: null } }, ['', '', 'image']],
+    [{ image: 'data:image/png;base64,AAAA' }, ['', '', 'image']],
+  ])('keep their level, id and attachment: %j', (row, [level, taskId, attachment]) => {
+    expect(readRow({ ...row, question: 'q', answer: 'a' })).toMatchObject({ ok: true, value: { level, taskId, attachment } });
+  });
+
+  it.each([
+    [`['14 December 1972 UTC', "it's"]`, ['14 December 1972 UTC', "it's"]],
+    [`['a' 'b\\'c']`, ['a', "b'c"]],
+    [`['caf\\xe9', '\\u00e9t\\u00e9', 'x\\ny']`, ['café', 'été', 'x\ny']],
+    [`['only']`, ['only']],
+    [`['a', b]`, [`['a', b]`]],
+    [`['', 'a']`, ['a']],
+  ])('take a list of Python for the list: %s', (answer, answers) => {
+    expect(readRow({ question: 'q', answer })).toMatchObject({ ok: true, value: { answers } });
   });
 
   it.each([
     ['no JSON object', [1]],
     ['has no question', { answer: 'a', question: ' ' }],
     ['has no answer', { question: 'q', answer: [] }],
+    ['keeps the answers of this split back', { Question: 'q', 'Final answer': '?', Level: 2 }],
     ['longer than', { question: 'q'.repeat(100_001), answer: 'a' }],
     ['does not decrypt', { prompt: Buffer.from([0xff, 0xfe, 0xfd]).toString('base64'), answer: 'a', canary: '\u0001' }],
   ])('that cannot be used are a problem: %s', (problem, row) => {
@@ -49,9 +73,9 @@ describe('rows of benchmarks', () => {
   });
 });
 
-const read = (text: string, skipBadRows = false) =>
+const read = (text: string, more: Partial<DatasetFile> = {}) =>
   readDataset({
-    ...{ file: 'f.jsonl', dataset: 'set', skipBadRows },
+    ...{ file: 'f.jsonl', ...more },
     // byte by byte, so that every boundary is one
     open: async function* () {
       for (const byte of Buffer.from(text)) yield Uint8Array.of(byte);
@@ -66,10 +90,16 @@ describe('files of benchmarks', () => {
       { question: 'c?', answer: 'd' },
     ];
     const lines = await read(`\ufeff${rows.map((row) => JSON.stringify(row)).join('\r\n\n')}\n`);
-    expect(lines.questions).toEqual([
-      { question_id: expect.stringMatching(/^set-[0-9a-f]{12}$/) as string, question: 'ä?', answers: ['b'], aug_answers: [] },
-      { question_id: expect.stringMatching(/^set-[0-9a-f]{12}$/) as string, question: 'c?', answers: ['d'], aug_answers: [] },
+    const id = expect.stringMatching(/^q-[0-9a-f]{16}$/) as string;
+    expect(lines.questions).toMatchObject([
+      { question_id: id, question: 'ä?', answers: ['b'], aug_answers: [] },
+      { question_id: id, question: 'c?', answers: ['d'], aug_answers: [] },
     ]);
+    expect(
+      await read(lines.questions.map(({ question, answers }) => JSON.stringify({ Prompt: question, gt: answers })).join('\n'), {
+        file: 'renamed.jsonl',
+      }),
+    ).toEqual(lines);
     expect(await read(` \n${JSON.stringify(rows, null, 1)}`)).toEqual(lines);
     const other = await read(JSON.stringify([{ question: 'ä?', answer: 'other' }]));
     expect(other.questions[0]?.question_id).not.toBe(lines.questions[0]?.question_id);
@@ -81,10 +111,43 @@ describe('files of benchmarks', () => {
       code: 'QUESTIONS_INVALID',
       message: expect.stringMatching(/f\.jsonl: line 2: not JSON.*line 3: it has no answer/) as string,
     });
-    expect(await read(text, true)).toMatchObject({ bad: 2, questions: [{ question: 'q' }] });
+    expect(await read(text, { skipBadRows: true })).toMatchObject({ bad: 2, questions: [{ question: 'q' }] });
     await expect(read('{}\n'.repeat(30))).rejects.toThrow('and 10 more');
     await expect(read('')).rejects.toThrow('no question');
-    await expect(read('[1', true)).rejects.toThrow('not JSON');
+    await expect(read('[1', { skipBadRows: true })).rejects.toThrow('not JSON');
     await expect(read('[{}]')).rejects.toThrow('row 1');
+    await expect(read('question,answer\nq\n', { format: 'csv' })).rejects.toThrow('line 2: it has no answer');
+  });
+
+  it('may be tables, and give the same questions', async () => {
+    const json = await read('{"Prompt": "If \\"a\\", b?\\tand c", "Answer": "Jane"}\n{"Prompt": "d?", "Answer": "1"}');
+    const csv = '\ufeff,Prompt,Answer,reasoning_types\r\n0,"If ""a"", b?\tand c",Jane,"x | y"\r\n1,d?,1,\r\n';
+    const tsv = '\tPrompt\tAnswer\n0\t"If ""a"", b?\tand c"\tJane\n1\td?\t1\n';
+    for (const [text, format] of [
+      [csv, 'csv'],
+      [tsv, 'tsv'],
+    ] as const) {
+      const found = await read(text, { format });
+      expect(found.questions.map(({ question_id: id }) => id)).toEqual(json.questions.map(({ question_id: id }) => id));
+      expect(found.questions.map(({ task_id: id }) => id)).toEqual(['0', '1']);
+    }
+    const xbench = `id,prompt,answer,reference_steps,canary\n1,${encrypt('谁?')},${encrypt('艾达')},,${CANARY}\n`;
+    expect((await read(xbench, { format: 'csv' })).questions).toMatchObject([{ question: '谁?', answers: ['艾达'], task_id: '1' }]);
+  });
+
+  it('leave rows with an attachment out unless they are asked for, and count them', async () => {
+    const text = ['', 'a.png', 'b.xlsx']
+      .map((file, at) => JSON.stringify({ Question: `q${at}`, 'Final answer': 'a', file_name: file }))
+      .join('\n');
+    expect(await read(text)).toMatchObject({ attached: 2, bad: 0, questions: [{ question: 'q0' }] });
+    const asked = await read(text, { withAttachments: true });
+    expect(asked).toMatchObject({ attached: 2, questions: [{ attachment: '' }, { attachment: 'a.png' }, { attachment: 'b.xlsx' }] });
+    await expect(read(text.split('\n').slice(1).join('\n'))).rejects.toThrow('every row has an attachment');
+  });
+
+  it('are refused when their answers are kept back, however many rows are skipped', async () => {
+    const text = '{"Question": "q", "Final answer": "?"}\n{"Question": "r", "Final answer": "?"}\n';
+    for (const skipBadRows of [false, true])
+      await expect(read(text, { skipBadRows })).rejects.toThrow('keeps the answers of this split back');
   });
 });

@@ -9,7 +9,8 @@ import { silentLogger } from '../../infra/testing/logger.ts';
 import { policyOf, policyTurn, searchThenAnswer } from '../../infra/testing/scripted-agents.ts';
 import { codecReader } from '../../infra/testing/codec-reader.ts';
 import { overMemory, testWorker, type TestWorker, type WorkerOverrides } from '../../infra/testing/worker-harness.ts';
-import { evaluate, type EvaluateOptions, type EvaluationProgress } from './evaluate.ts';
+import { contentIdOf } from './content-id.ts';
+import { evaluate, type EvaluateOptions, type EvaluationProgress, type TakenOver } from './evaluate.ts';
 import { evaluationIdOf } from './evaluation-events.ts';
 import type { Judge } from './judge.ts';
 import { systemClock } from '../../infra/lifecycle/clock.ts';
@@ -105,6 +106,46 @@ describe('evaluate', () => {
     const before = [log.records('evaluations').length, log.records('tasks').length];
     expect(await evaluate(optionsOver(log))).toEqual(first);
     expect([log.records('evaluations').length, log.records('tasks').length]).toEqual(before);
+  });
+
+  it('asks anew when it is told to, and says what it takes over', async () => {
+    const log = new MemoryLog();
+    await work(log, { policy: searchThenAnswer(1, 'Austria') });
+    const said: TakenOver[] = [];
+    const asked = (more: Partial<EvaluateOptions> = {}) =>
+      evaluate(optionsOver(log, { onTakenOver: (taken) => said.push(taken), ...more }));
+    const first = await asked();
+    expect(said).toEqual([]);
+    expect(await asked()).toEqual(first);
+    expect(said).toMatchObject([{ evaluationId: first.evaluation_id, scored: 6, total: 6, isComplete: true }]);
+    expect(said[0]?.begunAtMs).toBeGreaterThan(0);
+    const again = await asked({ again: true });
+    expect(again.evaluation_id).toBe(`${first.evaluation_id}-again1`);
+    expect([said.length, requestsOf(log).length]).toEqual([1, 12]);
+    expect(await asked()).toEqual(again);
+    expect(said[1]).toMatchObject({ evaluationId: again.evaluation_id });
+    expect((await asked({ again: true })).evaluation_id).toBe(`${first.evaluation_id}-again2`);
+    // what was edited is another evaluation
+    const edited = await asked({ answering: { policy: { module: 'my-agent.mjs', sha256: 'b' } } });
+    expect([said.length, requestsOf(log).length]).toEqual([2, 24]);
+    expect(edited.evaluation_id).not.toContain(first.evaluation_id);
+    const started = eventsOf(log, 'evaluations').flatMap(({ type, event }) => (type === 'EvaluationStarted' ? [event] : []));
+    expect(started.map(({ repeat }) => repeat)).toEqual([0, 1, 2, 0]);
+    expect(started.at(-1)?.subject).toBe('{"policy":{"module":"my-agent.mjs","sha256":"b"}}');
+  });
+
+  it('records what a benchmark says of a question, and prompts apart from what was generated', async () => {
+    const log = new MemoryLog();
+    await work(log, { policy: searchThenAnswer(1, 'Austria') });
+    const [question] = questions;
+    const rows = [{ ...question!, level: '2', task_id: 't-1', attachment: 'a.png' }];
+    await evaluate(optionsOver(log, { samples: 1, questions: rows, leftOut: 3 }));
+    expect(scoresOf(log)).toMatchObject([{ level: '2', task_id: 't-1', attachment: 'a.png', content_id: contentIdOf(rows[0]!) }]);
+    for (const { tokens, prompt_tokens, generated_tokens } of scoresOf(log)) {
+      expect(generated_tokens).toBeGreaterThan(0);
+      expect(prompt_tokens + generated_tokens).toBe(tokens);
+    }
+    expect(eventsOf(log, 'evaluations')[0]?.event).toMatchObject({ left_out: 3 });
   });
 
   it('goes on from what the log knows after it was interrupted at any moment', async () => {
@@ -263,8 +304,19 @@ describe('evaluationIdOf', () => {
       { reward: 'em' as const },
       { maxTurns: 9 },
       { questions: questions.slice(1) },
+      { questions: questions.map((question) => ({ ...question, answers: ['Chad'] })) },
+      { answering: { code: 'a' } },
+      { answering: { code: 'b' } },
+      { answering: { code: 'b', tools: { tools: 'web' } } },
     ];
     const ids = others.map((other) => evaluationIdOf({ ...base, ...other }));
     expect(new Set([evaluationIdOf(base), ...ids]).size).toBe(others.length + 1);
+  });
+
+  it('does not depend on the order of what answers', () => {
+    const base = optionsOver(new MemoryLog());
+    const id = (answering: Readonly<Record<string, unknown>>): string => evaluationIdOf({ ...base, answering });
+    expect(id({ a: { x: 1, y: [1, 2] }, b: 2 })).toBe(id({ b: 2, a: { y: [1, 2], x: 1 } }));
+    expect(id({ a: [1, 2] })).not.toBe(id({ a: [2, 1] }));
   });
 });

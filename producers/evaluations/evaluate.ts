@@ -1,6 +1,6 @@
 // Evaluates one policy version: asks the run's workers for answers through the log, scores what they send back, and
 // records all of it. Everything it knows is in the log, so a second call with the same subject goes on where the first
-// one ended, or gives the recorded result. An answer whose worker vanished, or that was cancelled or failed, is asked for
+// one ended, or gives the recorded result, and says so. An answer whose worker vanished, or that was cancelled or failed, is asked for
 // again; after the last attempt it counts as 0 with its status. With a judge, a score is recorded once there is a verdict.
 // Delivery: at least once; events have identities, and scores once recorded are never changed.
 import type { EvaluationCompleted } from '../../schemas/generated/events.ts';
@@ -26,7 +26,7 @@ import {
   type EvaluationIdentity,
   type EvaluationSubject,
 } from './evaluation-events.ts';
-import { endOfRollouts, foldBatch, readRequests, readRollouts, readScores, type EvaluationLog } from './evaluation-log.ts';
+import { endOfRollouts, foldBatch, newestRepeat, readRequests, readRollouts, readScores, type EvaluationLog } from './evaluation-log.ts';
 import type { Judge } from './judge.ts';
 import { createJudging, type Judging } from './judging.ts';
 
@@ -37,7 +37,18 @@ export interface EvaluationProgress {
   readonly total: number;
 }
 
-export interface EvaluateOptions extends Omit<EvaluationSubject, 'judgeName'> {
+/** What the log already had of an evaluation when it was asked for. */
+export interface TakenOver {
+  readonly evaluationId: string;
+  /** Recorded answers, of `total`. */
+  readonly scored: number;
+  readonly total: number;
+  readonly isComplete: boolean;
+  /** When it was asked for first, ms since 1970. */
+  readonly begunAtMs: number;
+}
+
+export interface EvaluateOptions extends Omit<EvaluationSubject, 'judgeName' | 'repeat'> {
   /** Judges every answer before its score is recorded; nobody unless given. */
   readonly judge?: Judge;
   readonly writer: EventWriter;
@@ -54,28 +65,49 @@ export interface EvaluateOptions extends Omit<EvaluationSubject, 'judgeName'> {
   /** Aborting it rejects; a later call goes on. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: EvaluationProgress) => void;
+  /** Asks anew, whatever is recorded. What was asked anew last is what later calls go on with. */
+  readonly again?: boolean;
+  /** Called before anything is asked when answers of an earlier call count. */
+  readonly onTakenOver?: (taken: TakenOver) => void;
   /** First and longest wait between two tries of an append, ms. */
   readonly retryMs?: readonly [number, number];
 }
 
 /** Resolves with the recorded result; waits for as long as there are no workers. */
 export async function evaluate(options: EvaluateOptions): Promise<EvaluationCompleted> {
-  const evaluationId = evaluationIdOf(subjectOf(options));
-  const { runId, questions, samples, reader, events } = options;
+  const { runId, questions, samples, reader, events, again = false } = options;
+  const newest = await newestRepeat(reader, evaluationIdOf(subjectOf(options, 0)));
+  const subject = subjectOf(options, newest < 0 ? 0 : again ? newest + 1 : newest);
+  const evaluationId = evaluationIdOf(subject);
   const log: EvaluationLog = { evaluationId, runId, reader, events };
   const state = newEvaluation({ evaluationId, questions: questions.map((question) => question.question_id), samples });
-  const { begun, completed } = await readScores(log, state);
+  const { begunAtMs, completed } = await readScores(log, state);
+  if (begunAtMs !== undefined) {
+    const [scored, total] = [state.scored, state.samples.size];
+    options.onTakenOver?.({ evaluationId, scored, total, isComplete: completed !== undefined, begunAtMs });
+  }
   if (completed !== undefined) return completed;
-  const evaluation = new Evaluation(options, log, state);
-  return evaluation.run(begun);
+  const evaluation = new Evaluation({ options, subject, log, state });
+  return evaluation.run(begunAtMs !== undefined);
 }
 
 /** With the name of the judge, which makes it another evaluation. */
-const subjectOf = ({ judge, ...subject }: EvaluateOptions): EvaluationSubject =>
-  judge === undefined ? subject : { ...subject, judgeName: judge.name };
+const subjectOf = ({ judge, ...subject }: EvaluateOptions, repeat: number): EvaluationSubject => ({
+  ...subject,
+  repeat,
+  ...(judge === undefined ? {} : { judgeName: judge.name }),
+});
+
+interface Parts {
+  readonly options: EvaluateOptions;
+  readonly subject: EvaluationSubject;
+  readonly log: EvaluationLog;
+  readonly state: EvaluationState;
+}
 
 class Evaluation {
   readonly #options: EvaluateOptions;
+  readonly #subject: EvaluationSubject;
   readonly #log: EvaluationLog;
   readonly #state: EvaluationState;
   readonly #outbox: Outbox;
@@ -84,8 +116,9 @@ class Evaluation {
   #wake: () => void = () => undefined;
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(options: EvaluateOptions, log: EvaluationLog, state: EvaluationState) {
+  constructor({ options, subject, log, state }: Parts) {
     this.#options = options;
+    this.#subject = subject;
     this.#log = log;
     this.#state = state;
     const { writer, logger, retryMs } = options;
@@ -221,7 +254,7 @@ class Evaluation {
 
   #identity(): EvaluationIdentity {
     const { producer = 'evaluator', clock } = this.#options;
-    return { subject: subjectOf(this.#options), evaluationId: this.#log.evaluationId, producer, nowMs: clock.now() };
+    return { subject: this.#subject, evaluationId: this.#log.evaluationId, producer, nowMs: clock.now() };
   }
 }
 

@@ -12,10 +12,17 @@ import type {
 import { deriveSeed } from '../../streams/core/random.ts';
 import { evaluationGroupOf, type SampleState } from '../../streams/evaluation/evaluation.ts';
 import { summarize } from '../../streams/evaluation/scores.ts';
+import { contentIdOf } from './content-id.ts';
 import type { Verdict } from './judge.ts';
 import { JUDGE_PROMPT_SHA256 } from './judge-prompt.ts';
 
-export type EvaluationQuestion = Pick<QuestionAccepted, 'question_id' | 'question' | 'answers' | 'aug_answers'>;
+export interface EvaluationQuestion extends Pick<QuestionAccepted, 'question_id' | 'question' | 'answers' | 'aug_answers'> {
+  /** What its benchmark says of it, for the record. */
+  readonly level?: string;
+  readonly task_id?: string;
+  /** File that belongs to it, which the agent does not see. */
+  readonly attachment?: string;
+}
 
 /** Everything that decides what an evaluation measures. */
 export interface EvaluationSubject {
@@ -35,17 +42,37 @@ export interface EvaluationSubject {
   readonly seed: number;
   /** Model that judges the answers; none unless given. */
   readonly judgeName?: string;
+  /** What answers and judges, beyond its name: settings, hashes of code and weights, addresses, what servers say of themselves. */
+  readonly answering?: Readonly<Record<string, unknown>>;
+  /** Times that the same was asked anew before. */
+  readonly repeat?: number;
+  /** Rows of the file that are not asked; of no effect on the identity. */
+  readonly leftOut?: number;
 }
 
-/** A slug of what people ask about, and a hash of the rest. */
+/** A slug of what people ask about, and a hash of the rest: of what names stand for, not of the names alone. */
 export function evaluationIdOf(subject: EvaluationSubject): string {
-  const { runId, dataset, split, policyVersion, samples, decoding, reward, maxTurns, maxTokens, maxWallMs, seed, judgeName } = subject;
-  const judge = judgeName === undefined ? [] : [judgeName, JUDGE_PROMPT_SHA256];
-  const rest = [subject.questions.map((question) => question.question_id), reward, maxTurns, maxTokens, maxWallMs, seed, ...judge];
-  const hash = createHash('sha256').update(JSON.stringify(rest)).digest('hex').slice(0, 8);
+  const { runId, dataset, split, policyVersion, samples, decoding, repeat = 0 } = subject;
+  const hash = createHash('sha256').update(textOf(subject)).digest('hex').slice(0, 8);
   const version = policyVersion < 0 ? 'newest' : String(policyVersion);
-  return `${runId}-${dataset}-${split}-v${version}-${decoding}-n${samples}-${hash}`;
+  const id = `${runId}-${dataset}-${split}-v${version}-${decoding}-n${samples}-${hash}`;
+  return repeat === 0 ? id : `${id}-again${repeat}`;
 }
+
+function textOf(subject: EvaluationSubject): string {
+  const { reward, maxTurns, maxTokens, maxWallMs, seed, judgeName, answering = {} } = subject;
+  const questions = subject.questions.map((question) => [question.question_id, contentIdOf(question)]);
+  const judge = judgeName === undefined ? [] : [judgeName, JUDGE_PROMPT_SHA256];
+  return canonical({ questions, limits: [reward, maxTurns, maxTokens, maxWallMs, seed], judge, answering });
+}
+
+/** JSON whose keys are sorted, so that the same content is the same text. */
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
 
 /** What all events of an evaluation share. */
 export interface EvaluationIdentity {
@@ -73,6 +100,9 @@ export function startedEvent(identity: EvaluationIdentity): EvaluationStarted {
     decoding: subject.decoding,
     questions: subject.questions.length,
     samples: subject.samples,
+    repeat: subject.repeat ?? 0,
+    subject: canonical(subject.answering ?? {}),
+    left_out: subject.leftOut ?? 0,
   };
 }
 
@@ -121,24 +151,33 @@ export interface ScoredOutcome {
 
 /** The score of an answer; zeros and the status `lost` when no attempt ended. */
 export function scoredEvent(identity: EvaluationIdentity, sample: SampleState, outcome: ScoredOutcome): AnswerScored {
-  const { attempt, ending, verdict } = outcome;
+  const { attempt, ending } = outcome;
   const base = {
     ...common(identity, `${sample.trajectoryId}/scored`),
     evaluation_id: identity.evaluationId,
-    question_id: questionOf(identity.subject, sample).question_id,
+    ...questionFields(questionOf(identity.subject, sample)),
     trajectory_id: sample.trajectoryId,
     sample: sample.sample,
     attempt,
-    judge: verdict === undefined ? '' : (identity.subject.judgeName ?? ''),
-    verdict: verdict?.verdict ?? '',
-    judge_reason: verdict?.reason ?? '',
-    judge_tries: verdict?.tries ?? 0,
+    ...verdictFields(identity, outcome),
   };
   if (ending === undefined) {
-    return { ...base, answer: '', status: 'lost', reward: 0, f1: 0, em: 0, cem: 0, turns: 0, tool_calls: 0, tokens: 0 };
+    const spent = { turns: 0, tool_calls: 0, tokens: 0, prompt_tokens: 0, generated_tokens: 0 };
+    return { ...base, answer: '', status: 'lost', reward: 0, f1: 0, em: 0, cem: 0, ...spent };
   }
-  const { answer, status, reward, f1, em, cem, turns, tool_calls } = ending;
-  return { ...base, answer, status, reward, f1, em, cem, turns, tool_calls, tokens: ending.prompt_tokens + ending.completion_tokens };
+  const { answer, status, reward, f1, em, cem, turns, tool_calls, prompt_tokens, completion_tokens: generated_tokens } = ending;
+  const tokens = prompt_tokens + generated_tokens;
+  return { ...base, answer, status, reward, f1, em, cem, turns, tool_calls, tokens, prompt_tokens, generated_tokens };
+}
+
+function questionFields(question: EvaluationQuestion) {
+  const { question_id, level = '', task_id = '', attachment = '' } = question;
+  return { question_id, content_id: contentIdOf(question), level, task_id, attachment };
+}
+
+function verdictFields({ subject }: EvaluationIdentity, { verdict }: ScoredOutcome) {
+  if (verdict === undefined) return { judge: '', verdict: '', judge_reason: '', judge_tries: 0 };
+  return { judge: subject.judgeName ?? '', verdict: verdict.verdict, judge_reason: verdict.reason, judge_tries: verdict.tries };
 }
 
 export function completedEvent(identity: EvaluationIdentity, scores: readonly AnswerScored[]): EvaluationCompleted {

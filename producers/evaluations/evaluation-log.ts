@@ -36,23 +36,43 @@ const ownGroups =
 const isHeartbeat = ({ runId }: EvaluationLog, { headers }: LogRecord): boolean =>
   headers['ce_type']?.toString().endsWith(HEARTBEAT) === true && headers['run-id']?.toString() === runId;
 
+/** Of an evaluation that may have been asked for before, how often it was asked anew; -1 when the log has none of it. */
+export async function newestRepeat(reader: LogReader, evaluationId: string): Promise<number> {
+  let newest = -1;
+  await reader.readToEnd('evaluations', {
+    onBatch: ({ records }) => {
+      for (const record of records) {
+        const key = keyOf(record);
+        if (!key.startsWith(evaluationId)) continue;
+        const repeat = key === evaluationId ? 0 : Number(/^-again(\d+)$/.exec(key.slice(evaluationId.length))?.[1] ?? -1);
+        newest = Math.max(newest, repeat);
+      }
+      return Promise.resolve();
+    },
+  });
+  return newest;
+}
+
+export interface RecordedSoFar {
+  /** When it began, ms since 1970; undefined when it did not. */
+  readonly begunAtMs: number | undefined;
+  readonly completed: EvaluationCompleted | undefined;
+}
+
 /** Folds the scores of the evaluation; tells whether it was begun, and how it ended if it did. */
-export async function readScores(
-  log: EvaluationLog,
-  state: EvaluationState,
-): Promise<{ readonly begun: boolean; readonly completed: EvaluationCompleted | undefined }> {
-  let begun = false;
+export async function readScores(log: EvaluationLog, state: EvaluationState): Promise<RecordedSoFar> {
+  let begunAtMs: number | undefined;
   let completed: EvaluationCompleted | undefined;
   await log.reader.readToEnd('evaluations', {
     onBatch: async (batch) => {
       for (const { type, event } of await readWanted(batch, log.events, (record) => keyOf(record) === log.evaluationId)) {
-        begun ||= type === 'EvaluationStarted';
+        if (type === 'EvaluationStarted') begunAtMs ??= event.occurred_at / 1_000;
         if (type === 'AnswerScored') noteScored(state, event);
         if (type === 'EvaluationCompleted') completed ??= event;
       }
     },
   });
-  return { begun, completed };
+  return { begunAtMs, completed };
 }
 
 /** Folds the requests of the evaluation. */

@@ -1,71 +1,86 @@
-// A benchmark file as questions: JSON lines, or one JSON array. Ids follow from the question and its answers, so that a
-// file gives the same ids wherever and however often it is read, and another answer makes another question.
-import { createHash } from 'node:crypto';
+// A benchmark file as questions: JSON lines, one JSON array, CSV or TSV. Ids follow from the question and its answers, so
+// that a file gives the same ids under any name and however often it is read, and another answer makes another question.
 import { PlatformError } from '../../streams/core/errors.ts';
 import { MAX_LINE_BYTES, readLines } from '../questions/read-lines.ts';
-import { readRow } from './dataset-row.ts';
+import { contentIdOf } from './content-id.ts';
+import { readRow, type DatasetRow } from './dataset-row.ts';
+import { rowsOfDelimited } from './delimited.ts';
 import type { EvaluationQuestion } from './evaluation-events.ts';
 
-/** An array is read as a whole; larger files have to be JSON lines. */
-const MAX_ARRAY_BYTES = 512_000_000;
+/** An array or a table is read as a whole; larger files have to be JSON lines. */
+const MAX_WHOLE_BYTES = 512_000_000;
 const SHOWN_PROBLEMS = 20;
 
 export interface DatasetFile {
   /** For messages. */
   readonly file: string;
-  /** Name of the set, part of the ids. */
-  readonly dataset: string;
   readonly open: () => AsyncIterable<Uint8Array>;
+  /** JSON unless given, whose lines or array are told apart by the first byte. */
+  readonly format?: DatasetFormat;
   /** Leaves bad rows out instead of refusing the file. */
   readonly skipBadRows?: boolean;
+  /** Whether rows with an attachment, which the agent does not see, are questions all the same; not unless given. */
+  readonly withAttachments?: boolean;
 }
+
+export type DatasetFormat = 'json' | 'lines' | 'csv' | 'tsv';
 
 export interface Dataset {
   /** Each once, in the order of the file. */
   readonly questions: readonly EvaluationQuestion[];
-  /** Rows that were left out. */
+  /** Bad rows that were left out. */
   readonly bad: number;
+  /** Rows with an attachment, which are among the questions only when that was asked for. */
+  readonly attached: number;
 }
 
 /** Throws QUESTIONS_INVALID when a row is bad (unless skipped) or none is good. */
 export async function readDataset(options: DatasetFile): Promise<Dataset> {
-  const { file, dataset, open } = options;
+  const { withAttachments = false } = options;
   const questions = new Map<string, EvaluationQuestion>();
   const problems: string[] = [];
-  let bad = 0;
-  const isArray = (await firstByte(open())) === '['.charCodeAt(0);
-  for await (const { at, row } of isArray ? rowsOfArray(open(), file) : rowsOfLines(open())) {
+  let [bad, attached] = [0, 0];
+  for await (const { at, row } of rowsOf(options)) {
     const read = row instanceof Error ? ({ ok: false, problem: row.message } as const) : readRow(row);
-    if (read.ok) {
-      const id = idOf(dataset, read.value);
-      questions.set(id, { question_id: id, question: read.value.question, answers: read.value.answers, aug_answers: [] });
-    } else {
+    if (!read.ok) {
       bad += 1;
       if (problems.length < SHOWN_PROBLEMS) problems.push(`${at}: ${read.problem}`);
+      continue;
     }
+    if (read.value.attachment !== '') attached += 1;
+    if (read.value.attachment !== '' && !withAttachments) continue;
+    const question = questionOf(read.value);
+    if (!questions.has(question.question_id)) questions.set(question.question_id, question);
   }
-  assertUsable(options, { good: questions.size, bad, problems });
-  return { questions: [...questions.values()], bad };
+  assertUsable(options, { good: questions.size, bad, attached, problems });
+  return { questions: [...questions.values()], bad, attached };
+}
+
+const questionOf = ({ question, answers, level, taskId, attachment }: DatasetRow): EvaluationQuestion => ({
+  question_id: `q-${contentIdOf({ question, answers, attachment })}`,
+  ...{ question, answers, aug_answers: [], level, task_id: taskId, attachment },
+});
+
+async function* rowsOf({ file, open, format = 'json' }: DatasetFile): AsyncGenerator<Row> {
+  if (format === 'csv' || format === 'tsv') yield* rowsOfTable(await wholeText(open(), file), format);
+  else if (format === 'json' && (await firstByte(open())) === '['.charCodeAt(0)) yield* rowsOfArray(await wholeText(open(), file));
+  else yield* rowsOfLines(open());
 }
 
 interface Found {
   readonly good: number;
   readonly bad: number;
+  readonly attached: number;
   readonly problems: readonly string[];
 }
 
-function assertUsable({ file, skipBadRows = false }: DatasetFile, { good, bad, problems }: Found): void {
+function assertUsable({ file, skipBadRows = false }: DatasetFile, { good, bad, attached, problems }: Found): void {
   if (good > 0 && (bad === 0 || skipBadRows)) return;
   const more = bad > problems.length ? [`and ${bad - problems.length} more`] : [];
-  const what = bad > 0 ? [...problems, ...more].join('; ') : 'there is no question in it';
+  const none = attached > 0 ? 'every row has an attachment, which the agent does not see' : 'there is no question in it';
+  const what = bad > 0 ? [...problems, ...more].join('; ') : none;
   throw new PlatformError('QUESTIONS_INVALID', `reading ${file}: ${what}`, { context: { bad, problems } });
 }
-
-const idOf = (dataset: string, { question, answers }: { readonly question: string; readonly answers: readonly string[] }): string =>
-  `${dataset}-${createHash('sha256')
-    .update(JSON.stringify([dataset, question, answers]))
-    .digest('hex')
-    .slice(0, 12)}`;
 
 interface Row {
   /** Where, for people. */
@@ -89,27 +104,35 @@ async function* rowsOfLines(input: AsyncIterable<Uint8Array>): AsyncGenerator<Ro
   }
 }
 
-async function* rowsOfArray(input: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<Row> {
+async function wholeText(input: AsyncIterable<Uint8Array>, file: string): Promise<string> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
   for await (const part of input) {
     bytes += part.length;
-    if (bytes > MAX_ARRAY_BYTES) {
-      const problem = `it is an array of more than ${MAX_ARRAY_BYTES} bytes; write one object a line (at most ${MAX_LINE_BYTES} bytes each)`;
+    if (bytes > MAX_WHOLE_BYTES) {
+      const problem = `it has more than ${MAX_WHOLE_BYTES} bytes; write one JSON object a line (at most ${MAX_LINE_BYTES} bytes each)`;
       throw new PlatformError('QUESTIONS_INVALID', `reading ${file}: ${problem}`);
     }
     parts.push(part);
   }
-  const rows = parsed(
-    Buffer.concat(parts)
-      .toString('utf8')
-      .replace(/^\ufeff/, ''),
-  );
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts));
+  } catch (cause) {
+    throw new PlatformError('QUESTIONS_INVALID', `reading ${file}: it is not valid UTF-8`, { cause });
+  }
+}
+
+function* rowsOfArray(text: string): Generator<Row> {
+  const rows = parsed(text);
   if (!Array.isArray(rows)) {
     yield { at: 'the file', row: rows instanceof Error ? rows : new Error('it is no array') };
     return;
   }
   for (const [index, row] of rows.entries()) yield { at: `row ${index + 1}`, row };
+}
+
+function* rowsOfTable(text: string, format: 'csv' | 'tsv'): Generator<Row> {
+  for (const { line, row } of rowsOfDelimited(text, format === 'csv' ? ',' : '\t')) yield { at: `line ${line}`, row };
 }
 
 function parsed(text: string): unknown {

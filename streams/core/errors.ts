@@ -134,6 +134,11 @@ export const errorCodes = {
     httpStatus: 422,
     help: 'Lines of a question file cannot be read. Each is listed with its number; nothing was imported.',
   },
+  EVALUATIONS_UNRELATED: {
+    retriable: false,
+    httpStatus: 422,
+    help: 'Two evaluations have no question in common, so that nothing can be compared. Questions are paired by their words and gold answers; evaluations of versions before this was recorded are paired by the ids of their questions. Evaluate both on the same file or set.',
+  },
   AUDIT_FAILED: { retriable: false, httpStatus: 500, help: 'The log and the tables differ. The differing partitions and rows are listed.' },
   REPLAY_DIFFERS: {
     retriable: false,

@@ -1,14 +1,15 @@
-// Is one evaluation better than another? Questions that both answered are paired, and whole questions are drawn again with
+// Is one evaluation better than another? Questions that both answered are paired by what they ask, and whole questions are drawn again with
 // replacement (a paired bootstrap): what makes a question hard for both then cancels out. Seeded: the same answers give the
 // same intervals.
 import type { AnswerScored } from '../../schemas/generated/events.ts';
+import { PlatformError } from '../core/errors.ts';
 import { createRandom } from '../core/random.ts';
-import { bestScore, byQuestion, mean, quantile, scoreOf, type ScoreName } from './figures.ts';
+import { bestScore, byContent, byQuestion, mean, meanScore, quantile } from './figures.ts';
 
 /** What is compared: a mean or a best score of a question, or what its answers cost. */
 export const comparedNames = [
   ...(['avg_f1', 'avg_em', 'avg_cem', 'avg_judge', 'pass_f1', 'pass_em', 'pass_cem', 'pass_judge'] as const),
-  ...(['turns', 'tool_calls', 'tokens'] as const),
+  ...(['turns', 'tool_calls', 'prompt_tokens', 'generated_tokens', 'tokens'] as const),
 ] as const;
 export type ComparedName = (typeof comparedNames)[number];
 
@@ -26,10 +27,15 @@ export interface Compared {
 }
 
 export interface Comparison {
+  /** What the questions are paired by: their words and gold answers, or where an older entry does not tell, their ids. */
+  readonly pairedBy: 'content' | 'question_id';
   /** Questions of both. */
   readonly questions: number;
   readonly onlyA: number;
   readonly onlyB: number;
+  /** Ids of questions that are not paired, as their own evaluation names them; the first few. */
+  readonly leftOutA: readonly string[];
+  readonly leftOutB: readonly string[];
   readonly draws: number;
   readonly confidence: number;
   readonly figures: readonly Compared[];
@@ -55,28 +61,51 @@ const figures: Readonly<Record<ComparedName, (own: Answers) => number>> = {
   pass_judge: (own) => bestScore(own, 'judge'),
   turns: (own) => mean(own.map(({ turns }) => turns)),
   tool_calls: (own) => mean(own.map(({ tool_calls: calls }) => calls)),
+  prompt_tokens: (own) => mean(own.map(({ prompt_tokens: tokens }) => tokens)),
+  generated_tokens: (own) => mean(own.map(({ generated_tokens: tokens }) => tokens)),
   tokens: (own) => mean(own.map(({ tokens }) => tokens)),
 };
 
-const meanScore = (own: Answers, name: ScoreName): number => mean(own.map((answer) => scoreOf(answer, name)));
+const SHOWN_IDS = 5;
 
-/** Compares every figure; those of the judge only where both were judged. */
+/**
+ * Compares every figure; those of the judge only where both were judged, and those of tokens where both tell them.
+ * EVALUATIONS_UNRELATED when they have no question in common.
+ */
 export function compareEvaluations(a: Answers, b: Answers, options: CompareOptions): Comparison {
-  const [ofA, ofB] = [byQuestion(a), byQuestion(b)];
+  const pairedBy = [...a, ...b].every(({ content_id: content }) => content !== '') ? 'content' : 'question_id';
+  const [ofA, ofB] = pairedBy === 'content' ? [byContent(a), byContent(b)] : [byQuestion(a), byQuestion(b)];
   const both = [...ofA.keys()].filter((id) => ofB.has(id)).sort();
+  if (both.length === 0) throw unrelated(ofA.size, ofB.size);
   const judged = [a, b].every((answers) => answers.some(({ verdict }) => verdict !== ''));
-  const names = comparedNames.filter((name) => judged || !name.endsWith('judge'));
+  const counted = [a, b].every((answers) => answers.every(({ generated_tokens: tokens }) => tokens >= 0));
+  const names = comparedNames.filter((name) => (judged || !name.endsWith('judge')) && (counted || !name.endsWith('_tokens')));
   const valuesOf = (answers: ReadonlyMap<string, Answers>, name: ComparedName): number[] =>
     both.map((id) => figures[name](answers.get(id) ?? []));
   return {
+    pairedBy,
     questions: both.length,
     onlyA: ofA.size - both.length,
     onlyB: ofB.size - both.length,
+    leftOutA: leftOut(ofA, ofB),
+    leftOutB: leftOut(ofB, ofA),
     draws: options.draws,
     confidence: options.confidence,
     figures: names.map((name) => compareOne(name, { a: valuesOf(ofA, name), b: valuesOf(ofB, name) }, options)),
   };
 }
+
+const unrelated = (a: number, b: number): PlatformError =>
+  new PlatformError(
+    'EVALUATIONS_UNRELATED',
+    `comparing two evaluations: they have no question in common (A answered ${a}, B answered ${b}); questions are paired by their words and gold answers`,
+  );
+
+const leftOut = (own: ReadonlyMap<string, Answers>, other: ReadonlyMap<string, Answers>): readonly string[] =>
+  [...own]
+    .flatMap(([key, answers]) => (other.has(key) ? [] : [answers[0]?.question_id ?? key]))
+    .sort()
+    .slice(0, SHOWN_IDS);
 
 interface Paired {
   readonly a: readonly number[];

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AnswerScored } from '../../schemas/generated/events.ts';
 import { compareEvaluations } from './compare.ts';
-import { figuresOf, quantile, spreadOf } from './figures.ts';
+import { byLevel, figuresOf, intervalOf, mean, quantile, spreadOf } from './figures.ts';
 
 const answer = (question: string, fields: Partial<AnswerScored> = {}): AnswerScored => ({
   ...{
@@ -16,7 +16,8 @@ const answer = (question: string, fields: Partial<AnswerScored> = {}): AnswerSco
     attempt: 0,
   },
   ...{ question_id: question, answer: 'a', status: 'answered', reward: 0, f1: 0, em: 0, cem: 0, turns: 2, tool_calls: 1, tokens: 10 },
-  ...{ judge: '', verdict: '', judge_reason: '', judge_tries: 0 },
+  ...{ judge: '', verdict: '', judge_reason: '', judge_tries: 0, prompt_tokens: 8, generated_tokens: 2 },
+  ...{ content_id: '', level: '', task_id: '', attachment: '' },
   ...fields,
 });
 
@@ -37,6 +38,36 @@ describe('figures', () => {
       toolCalls: { mean: 3, max: 9 },
       tokens: { mean: 32.5, p50: 10, max: 100 },
     });
+  });
+
+  it('keep prompts apart from what was generated, and leave out entries that do not say', () => {
+    const old = { prompt_tokens: -1, generated_tokens: -1 };
+    const { promptTokens, generatedTokens } = figuresOf([answer('a', { prompt_tokens: 900, generated_tokens: 30 }), answer('b', old)]);
+    expect([promptTokens.mean, promptTokens.max, generatedTokens.mean]).toEqual([900, 900, 30]);
+    expect(figuresOf([answer('b', old)]).generatedTokens).toEqual({ mean: 0, p50: 0, p95: 0, max: 0 });
+  });
+
+  it('are told by level, in order, when the benchmark has levels', () => {
+    const levels = byLevel(['10', '2', '', '2'].map((level, at) => answer(`q${at}`, { level })));
+    expect([...levels].map(([level, own]) => [level, own.length])).toEqual([['', 1], ['2', 2], ['10', 1]]); // prettier-ignore
+    expect(byLevel([answer('a')])).toEqual(new Map());
+  });
+
+  it('have the interval that theory has for a mean over questions, whatever the answers a question', () => {
+    const questions = Array.from({ length: 100 }, (_, index) => index % 2);
+    const once = questions.map((f1, index) => answer(`q${index}`, { f1 }));
+    const { low, high } = figuresOf(once).avgInterval.f1;
+    expect(low).toBeCloseTo(0.5 - 1.96 * Math.sqrt(0.25 / 99), 4);
+    expect(high).toBeCloseTo(0.5 + 1.96 * Math.sqrt(0.25 / 99), 4);
+    // the same answer four times is no more knowledge
+    expect(figuresOf([...once, ...once, ...once, ...once]).avgInterval.f1).toEqual({ low, high });
+    expect(intervalOf([0.5])).toEqual({ low: 0, high: 1 });
+    fc.assert(
+      fc.property(fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 2 }), (values) => {
+        const found = intervalOf(values);
+        expect(found.low >= 0 && found.high <= 1 && found.low <= mean(values) + 1e-12 && found.high >= mean(values) - 1e-12).toBe(true);
+      }),
+    );
   });
 
   it('are zeros without answers', () => {
@@ -76,15 +107,36 @@ describe('a comparison', () => {
     expect(found.figures.find(({ name }) => name === 'turns')).toMatchObject({ difference: 0, low: 0, high: 0, greater: 0.5 });
   });
 
-  it('compares nothing when no question is in both, and the judge only where both were judged', () => {
+  it('is refused when no question is in both', () => {
     const [a, b] = [[answer('q1', {})], [answer('q2', {}), answer('q3', {})]];
-    const found = compareEvaluations(a, b, options);
-    expect(found).toMatchObject({ questions: 0, onlyA: 1, onlyB: 2 });
-    for (const figure of found.figures) expect(figure).toMatchObject({ a: 0, b: 0, difference: 0, low: 0, high: 0, greater: 0 });
-    expect(found.figures.some(({ name }) => name.endsWith('judge'))).toBe(false);
+    for (const [one, other] of [
+      [a, b],
+      [a, []],
+      [[], []],
+    ] as const)
+      // prettier-ignore
+      expect(() => compareEvaluations(one, other, options)).toThrow(expect.objectContaining({ code: 'EVALUATIONS_UNRELATED' }) as Error);
+    expect(() => compareEvaluations(a, b, options)).toThrow('A answered 1, B answered 2');
+  });
+
+  it('pairs by what is asked, whatever the file was called', () => {
+    const a = [answer('frames-1', { content_id: 'x', f1: 1 }), answer('frames-2', { content_id: 'y' })];
+    const b = [answer('renamed-1', { content_id: 'x' }), answer('renamed-9', { content_id: 'z' })];
+    expect(compareEvaluations(a, b, options)).toMatchObject({
+      ...{ pairedBy: 'content', questions: 1, onlyA: 1, onlyB: 1, leftOutA: ['frames-2'], leftOutB: ['renamed-9'] },
+    });
+    const older = [answer('frames-1'), answer('frames-3')];
+    expect(compareEvaluations(a, older, options)).toMatchObject({ pairedBy: 'question_id', questions: 1, leftOutA: ['frames-2'] });
+  });
+
+  it('compares tokens only where both tell prompts from what was generated, and the judge only where both were judged', () => {
+    const names = (b: AnswerScored) => compareEvaluations([answer('q')], [b], options).figures.map(({ name }) => name);
+    expect(names(answer('q'))).toEqual(expect.arrayContaining(['prompt_tokens', 'generated_tokens']));
+    expect(names(answer('q', { generated_tokens: -1 }))).not.toContain('generated_tokens');
+    expect(names(answer('q')).some((name) => name.endsWith('judge'))).toBe(false);
     const judged = [answer('q1', { verdict: 'correct' })];
-    const names = compareEvaluations(judged, judged, options).figures.map(({ name }) => name);
-    expect(names).toEqual(expect.arrayContaining(['avg_judge', 'pass_judge']));
+    const all = compareEvaluations(judged, judged, options).figures.map(({ name }) => name);
+    expect(all).toEqual(expect.arrayContaining(['avg_judge', 'pass_judge']));
   });
 
   it('is not sure of a difference that chance explains', () => {
@@ -117,14 +169,17 @@ describe('a comparison', () => {
     expect(found).toMatchObject({ questions: 1, onlyA: 1, onlyB: 2 });
     expect(found.figures.find(({ name }) => name === 'avg_judge')).toMatchObject({ a: 1, b: 0, difference: -1, greater: 0 });
     expect(compareEvaluations(a, [answer('x')], options).figures.some(({ name }) => name.endsWith('judge'))).toBe(false);
-    expect(compareEvaluations([], [], options).figures[0]).toMatchObject({ a: 0, b: 0, low: 0, high: 0 });
   });
 
   it('is the same again for the same seed, and turned round when the two are', () => {
     const score = fc.record({ question: fc.integer({ min: 0, max: 9 }), f1: fc.double({ min: 0, max: 1, noNaN: true }) });
     const answers = fc.array(score.map(({ question, f1 }) => answer(`q${question}`, { f1 })));
     fc.assert(
-      fc.property(answers, answers, (a, b) => {
+      fc.property(answers, answers, (some, others) => {
+        const [a, b] = [
+          [answer('q0'), ...some],
+          [answer('q0'), ...others],
+        ];
         const few = { ...options, draws: 100 };
         const forth = compareEvaluations(a, b, few);
         expect(compareEvaluations(a, b, few)).toEqual(forth);

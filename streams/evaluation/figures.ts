@@ -14,8 +14,11 @@ export interface Figures {
   readonly answers: number;
   /** Mean over all answers: Avg@k with k answers a question. */
   readonly avg: Readonly<Record<ScoreName, number>>;
+  /** 95 % interval of it, over questions. */
+  readonly avgInterval: Readonly<Record<ScoreName, Interval>>;
   /** Mean over questions of the best answer: Pass@k. */
   readonly pass: Readonly<Record<ScoreName, number>>;
+  readonly passInterval: Readonly<Record<ScoreName, Interval>>;
   /** Answers that were put to a judge, and those of them on which it gave no usable verdict. */
   readonly judged: number;
   readonly judgeInvalid: number;
@@ -28,7 +31,17 @@ export interface Figures {
   readonly unanswered: number;
   readonly turns: Spread;
   readonly toolCalls: Spread;
+  /** Of all prompts of an answer, each counted whole. Answers whose entry does not say are left out here. */
+  readonly promptTokens: Spread;
+  readonly generatedTokens: Spread;
+  /** Both together. */
   readonly tokens: Spread;
+}
+
+/** Within 0..1. */
+export interface Interval {
+  readonly low: number;
+  readonly high: number;
 }
 
 export interface Spread {
@@ -38,8 +51,11 @@ export interface Spread {
   readonly max: number;
 }
 
-export const scoreOf = (answer: AnswerScored, name: ScoreName): number =>
+const scoreOf = (answer: AnswerScored, name: ScoreName): number =>
   name === 'judge' ? Number(answer.verdict === 'correct') : answer[name];
+
+export const meanScore = (answers: readonly AnswerScored[], name: ScoreName): number =>
+  mean(answers.map((answer) => scoreOf(answer, name)));
 
 /** Of the answers to one question. */
 export const bestScore = (own: readonly AnswerScored[], name: ScoreName): number => Math.max(...own.map((answer) => scoreOf(answer, name)));
@@ -60,18 +76,49 @@ export function spreadOf(values: readonly number[]): Spread {
   return { mean: mean(sorted), p50: quantile(sorted, 0.5), p95: quantile(sorted, 0.95), max: sorted.at(-1) ?? 0 };
 }
 
+/** Two-sided 95 % of the normal distribution. */
+const Z = 1.959964;
+
+/**
+ * 95 % interval of a mean over questions by the central limit theorem, cut to 0..1. Questions are what is drawn: answers to
+ * one question are no independent draws. Fewer than two questions say nothing: 0..1.
+ */
+export function intervalOf(perQuestion: readonly number[]): Interval {
+  const count = perQuestion.length;
+  if (count < 2) return { low: 0, high: 1 };
+  const middle = mean(perQuestion);
+  const variance = perQuestion.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (count - 1);
+  const half = Z * Math.sqrt(variance / count);
+  return { low: Math.max(0, middle - half), high: Math.min(1, middle + half) };
+}
+
+type Answers = readonly AnswerScored[];
+
 /** Answers by question. */
-export function byQuestion(answers: readonly AnswerScored[]): ReadonlyMap<string, readonly AnswerScored[]> {
+export const byQuestion = (answers: Answers): ReadonlyMap<string, Answers> => byKey(answers, ({ question_id: id }) => id);
+
+/** Answers by what was asked, whatever the file or set was called. Older entries do not tell. */
+export const byContent = (answers: Answers): ReadonlyMap<string, Answers> => byKey(answers, ({ content_id: content }) => content);
+
+/** Answers by the level of their question, in order; none when no question has one. */
+export function byLevel(answers: Answers): ReadonlyMap<string, Answers> {
+  if (answers.every(({ level }) => level === '')) return new Map();
+  const levels = byKey(answers, ({ level }) => level);
+  return new Map([...levels].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true })));
+}
+
+function byKey(answers: Answers, keyOf: (answer: AnswerScored) => string): ReadonlyMap<string, Answers> {
   const found = new Map<string, AnswerScored[]>();
   for (const answer of answers) {
-    const own = found.get(answer.question_id);
-    if (own === undefined) found.set(answer.question_id, [answer]);
+    const key = keyOf(answer);
+    const own = found.get(key);
+    if (own === undefined) found.set(key, [answer]);
     else own.push(answer);
   }
   return found;
 }
 
-const forEach = (value: (name: ScoreName) => number): Readonly<Record<ScoreName, number>> => ({
+const forEach = <T>(value: (name: ScoreName) => T): Readonly<Record<ScoreName, T>> => ({
   f1: value('f1'),
   em: value('em'),
   cem: value('cem'),
@@ -83,11 +130,14 @@ export function figuresOf(answers: readonly AnswerScored[]): Figures {
   const questions = [...byQuestion(answers).values()];
   const long = answers.filter(({ turns }) => turns > LONG_TURNS);
   const judged = answers.filter(({ verdict }) => verdict !== '');
+  const counted = answers.filter(({ generated_tokens: tokens }) => tokens >= 0);
   return {
     questions: questions.length,
     answers: answers.length,
-    avg: forEach((name) => mean(answers.map((answer) => scoreOf(answer, name)))),
+    avg: forEach((name) => meanScore(answers, name)),
+    avgInterval: forEach((name) => intervalOf(questions.map((own) => meanScore(own, name)))),
     pass: forEach((name) => mean(questions.map((own) => bestScore(own, name)))),
+    passInterval: forEach((name) => intervalOf(questions.map((own) => bestScore(own, name)))),
     judged: judged.length,
     judgeInvalid: judged.filter(({ verdict }) => verdict === 'invalid').length,
     successRate: mean(answers.map((answer) => Number(isSuccess(answer)))),
@@ -96,6 +146,8 @@ export function figuresOf(answers: readonly AnswerScored[]): Figures {
     unanswered: answers.filter(({ status }) => status !== 'answered').length,
     turns: spreadOf(answers.map(({ turns }) => turns)),
     toolCalls: spreadOf(answers.map(({ tool_calls: calls }) => calls)),
+    promptTokens: spreadOf(counted.map(({ prompt_tokens: tokens }) => tokens)),
+    generatedTokens: spreadOf(counted.map(({ generated_tokens: tokens }) => tokens)),
     tokens: spreadOf(answers.map(({ tokens }) => tokens)),
   };
 }

@@ -37,6 +37,31 @@ export const evaluationColumns = {
   tool_calls_mean: 'number',
   started_at: 'time',
   completed_at: 'time',
+  repeat: 'whole',
+  left_out: 'whole',
+  subject: 'text',
+} as const;
+
+/** What came out of an evaluation, as a whole and by level. */
+export const levelColumns = {
+  level: 'text',
+  questions: 'whole',
+  answers: 'whole',
+  avg_f1: 'number',
+  avg_f1_low: 'number',
+  avg_f1_high: 'number',
+  avg_em: 'number',
+  avg_cem: 'number',
+  avg_judge: 'number',
+  pass_f1: 'number',
+  pass_em: 'number',
+  pass_judge: 'number',
+  success_rate: 'number',
+  turns_mean: 'number',
+  tool_calls_mean: 'number',
+  prompt_tokens_mean: 'number',
+  generated_tokens_mean: 'number',
+  unanswered: 'whole',
 } as const;
 
 export const scoreColumns = {
@@ -55,6 +80,12 @@ export const scoreColumns = {
   turns: 'whole',
   tool_calls: 'whole',
   tokens: 'whole',
+  prompt_tokens: 'whole',
+  generated_tokens: 'whole',
+  content_id: 'text',
+  level: 'text',
+  task_id: 'text',
+  attachment: 'text',
   judge: 'text',
   verdict: 'text',
   judge_reason: 'text',

@@ -1,7 +1,14 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import { selectList, type RowOf } from '../columns.ts';
 import { contains, equals, readPage, readRows, type Page, type PageRequest } from '../list.ts';
-import { deadLetterColumns, evaluationColumns, heavyDeadLetterColumns, questionColumns, scoreColumns } from './questions.columns.ts';
+import {
+  deadLetterColumns,
+  evaluationColumns,
+  heavyDeadLetterColumns,
+  levelColumns,
+  questionColumns,
+  scoreColumns,
+} from './questions.columns.ts';
 
 export interface QuestionFilter {
   readonly dataset?: string | undefined;
@@ -69,6 +76,33 @@ export async function listScores(store: Store, evaluation: string, request: Page
     { from: 'evaluation_scores', columns: scoreColumns, key, direction: 'asc' },
     { ...request, where: equals('evaluation_id', 'String', evaluation) },
   );
+}
+
+type Level = RowOf<typeof levelColumns>;
+
+export interface EvaluationFigures {
+  /** Of all answers so far, under the level `all`; null when there is none. */
+  readonly overall: Level | null;
+  /** In order; empty where the benchmark has no levels. */
+  readonly levels: readonly Level[];
+}
+
+/** Also of an evaluation that is not complete. */
+export async function readFigures(store: Store, evaluation: string): Promise<EvaluationFigures> {
+  const figures = Object.keys(levelColumns).filter((name) => name !== 'level');
+  const where = 'where evaluation_id = {evaluation:String}';
+  const rows = await readRows<Level & { readonly part: number }>(
+    store,
+    `select part, ${selectList(levelColumns)} from (
+       select 0 as part, 'all' as level, ${figures.join(', ')} from evaluation_results ${where}
+       union all
+       select 1 as part, level, ${figures.join(', ')} from evaluation_levels ${where}
+     ) order by part, length(level), level`,
+    { evaluation },
+  );
+  const levels = rows.map(({ part, ...level }) => ({ part, level }));
+  const [overall] = levels.filter(({ part }) => part === 0);
+  return { overall: overall?.level ?? null, levels: levels.flatMap(({ part, level }) => (part === 1 ? [level] : [])) };
 }
 
 /** Newest in the dead-letter topic first. */

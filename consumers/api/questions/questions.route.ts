@@ -1,11 +1,18 @@
 import { Type } from 'typebox';
-import { answers, schemaOf } from '../columns.ts';
+import { answers, named, schemaOf } from '../columns.ts';
 import { listOf, queryOf } from '../list.ts';
 import { liveTopics } from '../live/follower.ts';
 import { deadLetterReasons } from '../values.ts';
 import { idText, notFound, runParams, slugText, type StoreRoutes } from '../route-kit.ts';
-import { deadLetterColumns, evaluationColumns, heavyDeadLetterColumns, questionColumns, scoreColumns } from './questions.columns.ts';
-import { findEvaluation, listDeadLetters, listEvaluations, listQuestions, listScores } from './questions.reader.ts';
+import {
+  deadLetterColumns,
+  evaluationColumns,
+  heavyDeadLetterColumns,
+  levelColumns,
+  questionColumns,
+  scoreColumns,
+} from './questions.columns.ts';
+import { findEvaluation, listDeadLetters, listEvaluations, listQuestions, listScores, readFigures } from './questions.reader.ts';
 
 const topic = Type.Optional(Type.Enum([...liveTopics]));
 const reason = Type.Optional(Type.Enum([...deadLetterReasons]));
@@ -14,6 +21,7 @@ const run = Type.Optional(runParams.properties.run);
 const questions = listOf('Question', questionColumns);
 const evaluations = listOf('Evaluation', evaluationColumns);
 const scores = listOf('Score', scoreColumns);
+const level = schemaOf('EvaluationLevel', levelColumns);
 const deadLetters = listOf('DeadLetter', deadLetterColumns, heavyDeadLetterColumns);
 
 /** Questions, accepted and rejected. */
@@ -95,6 +103,29 @@ export const evaluationRoutes: StoreRoutes = async (app, { store }) => {
         throw notFound('evaluation', params.evaluation);
       }
       return page;
+    },
+  );
+};
+
+/** What came out of an evaluation. */
+export const resultRoutes: StoreRoutes = async (app, { store }) => {
+  app.get(
+    '/v1/evaluations/:evaluation/results',
+    {
+      schema: {
+        tags: ['evaluations'],
+        operationId: 'getEvaluationResults',
+        summary: 'Figures of an evaluation with 95 % intervals, as a whole and by level',
+        params: Type.Object({ evaluation: idText }),
+        response: answers(named('EvaluationResults', { overall: Type.Union([level, Type.Null()]), levels: Type.Array(level) })),
+      },
+    },
+    async ({ params }) => {
+      const figures = await readFigures(store, params.evaluation);
+      if (figures.overall === null && (await findEvaluation(store, params.evaluation)) === undefined) {
+        throw notFound('evaluation', params.evaluation);
+      }
+      return figures;
     },
   );
 };

@@ -24,7 +24,7 @@ export const evaluationStartedRow = (event: EvaluationStarted, origin: Origin): 
 export const evaluationCompletedRow = (event: EvaluationCompleted, origin: Origin): Row => ({
   event: 'completed',
   ...event,
-  decoding: '',
+  ...{ decoding: '', repeat: 0, subject: '', left_out: 0 },
   avg_f1: float(event.avg_f1),
   avg_em: float(event.avg_em),
   avg_cem: float(event.avg_cem),

@@ -1,13 +1,16 @@
 import { writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import type { EvaluationCompleted } from '../../../schemas/generated/events.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
-import { figuresOf } from '../../../streams/evaluation/figures.ts';
+import { byLevel, figuresOf } from '../../../streams/evaluation/figures.ts';
 import type { EvaluationData } from '../../app/evaluation-data.ts';
 import type { RecordedEvaluation } from '../../app/evaluation-records.ts';
+import type { Config } from '../../config/descriptors.ts';
 import { loadConfig } from '../../config/load.ts';
 import { commandLogger } from '../command-logger.ts';
 import type { CommandContext } from '../context.ts';
-import { evaluationFormats, renderComparison, renderEvaluations, type EvaluationFormat, type EvaluationLine } from '../evaluation-view.ts';
+import { evaluationFormats, renderEvaluations, takenOverText, type EvaluationFormat, type EvaluationLine } from '../evaluation-view.ts';
+import { renderComparison } from '../comparison-view.ts';
 import { examples, runSlug, wholeIn } from '../options.ts';
 import { datasetSlug } from './questions-options.ts';
 
@@ -22,13 +25,13 @@ interface EvaluateFlags {
   readonly n?: number;
   readonly concurrency?: number;
   readonly judge: boolean;
+  readonly again: boolean;
   readonly skipBadRows: boolean;
+  readonly withAttachments: boolean;
   readonly format?: EvaluationFormat;
   readonly out?: string;
   readonly name: string;
 }
-
-const QUESTIONS = 120;
 
 /** A policy that is not of a run. */
 type Foreign = 'llm' | 'module';
@@ -44,10 +47,11 @@ function policyOf(raw: string): number | Foreign {
 const formatOption = (): Option => new Option('--format <format>', 'of the figures').choices([...evaluationFormats]);
 
 const HELP = `
-Files are JSON lines or a JSON array in the shapes of GAIA, xBench-DeepSearch, Frames, HotpotQA, 2WikiMultiHopQA and NQ, or
-plain {"question", "answer"}. They are answered by a worker of this process, other questions by the workers of the run.
-An evaluation that was stopped goes on; one that is complete is not asked again. Every answer is in the log and in SQL:
-evaluation_results, evaluation_scores, trajectories and turns.
+Files are JSON lines, a JSON array, CSV, TSV or Parquet, as GAIA, xBench-DeepSearch, Frames, HotpotQA, 2WikiMultiHopQA and NQ
+are published, or plain {"question", "answer"}. Questions that come with a file the agent cannot see are left out. They are answered by a worker of this process, other questions by the workers of the run.
+An evaluation that was stopped goes on, and one that is complete is not asked again: what was taken over is said. It is the
+same one while the settings, the code of modules, the addresses, the weights and the questions are the same. --again asks
+anew all the same. Every answer is in the log and in SQL: evaluation_results, evaluation_scores, trajectories and turns.
 `;
 
 /** `turnstream evaluate`: questions with one policy, by the workers of a run or by its own. */
@@ -66,10 +70,14 @@ export function evaluateCommand(context: CommandContext): Command {
     .addOption(new Option('--split <split>', 'which questions of the set').choices(['heldout', 'train']).default('heldout'))
     .option(
       '--questions <count>',
-      `questions at most, the same ones each time (${QUESTIONS} of a set, all of a file)`,
+      'questions at most, the same ones each time (default: TURNSTREAM_EVAL_QUESTIONS of a set, all of a file)',
       wholeIn(1, 1_000_000),
     )
-    .option('--samples <count>', 'samples a question, k of Avg@k; 1 is decoded greedily (default: 1)', wholeIn(1, 64))
+    .option(
+      '--samples <count>',
+      'samples a question, k of Avg@k; 1 is decoded greedily (default: TURNSTREAM_EVAL_SAMPLES, 4)',
+      wholeIn(1, 64),
+    )
     .option('--n <count>', 'the same as --samples', wholeIn(1, 64))
     .option(
       '--concurrency <count>',
@@ -77,7 +85,9 @@ export function evaluateCommand(context: CommandContext): Command {
       wholeIn(0, 10_000),
     )
     .option('--judge', 'let the language model of TURNSTREAM_JUDGE_URL judge every answer', false)
+    .option('--again', 'ask anew, whatever is recorded', false)
     .option('--skip-bad-rows', 'leave bad rows of files out instead of refusing the file', false)
+    .option('--with-attachments', 'ask questions that come with a file without it instead of leaving them out', false)
     .addOption(formatOption())
     .option('--out <file>', 'write the figures there as well: .json, .csv, else as a table')
     .option('--name <name>', 'name of the process in logs and metrics', 'evaluator')
@@ -101,33 +111,63 @@ async function evaluateWith(context: CommandContext, flags: EvaluateFlags): Prom
   const { policy } = flags;
   const foreign = typeof policy === 'number' ? undefined : policy;
   const config = loadConfig(context.env, foreign === undefined ? {} : { policy: foreign });
-  const [{ evaluateAs }, { runOfModel }] = await Promise.all([import('../../app/evaluate-command.ts'), import('../../app/evaluator.ts')]);
-  const run = flags.run ?? (foreign === undefined ? undefined : runOfModel(config));
-  if (run === undefined) throw new PlatformError('USAGE_INVALID', 'evaluating: give --run, or --policy llm or module');
+  const { evaluateAs } = await import('../../app/evaluate-command.ts');
+  const run = flags.run ?? (await runOf(foreign, config));
+  const tell = (note: string): void => {
+    context.err(`${note}\n`);
+  };
   const data = await dataOf(flags);
+  for (const note of data?.flatMap(({ notes = [] }) => notes) ?? []) tell(note);
   const { code, completed, recorded } = await evaluateAs({
     ...{ config, logger: commandLogger(context), name: flags.name, data, concurrency: flags.concurrency, host: context.host },
     arguments: {
-      ...askedOf(flags),
+      ...askedOf(flags, config),
       run,
       policy: typeof policy === 'number' ? policy : -1,
+      onTakenOver: (taken) => {
+        tell(takenOverText(taken));
+      },
+      onNote: tell,
     },
   });
   context.exit(code);
   if (completed.length === 0) return;
-  await show(context, flags, { recorded, plain: data === undefined ? completed : undefined });
+  await show(context, flags, {
+    recorded,
+    plain: data === undefined ? completed.map((one, at) => withInterval(one, recorded[at])) : undefined,
+  });
 }
 
-const askedOf = ({ dataset, split, judge, questions = QUESTIONS, n = 1, samples = n }: EvaluateFlags) => ({
-  ...(dataset === undefined ? {} : { dataset }),
-  ...{ split, judge, questions, samples },
-});
+/** The run that evaluations belong to where none is named. */
+async function runOf(foreign: Foreign | undefined, config: Config): Promise<string> {
+  if (foreign === undefined) throw new PlatformError('USAGE_INVALID', 'evaluating: give --run, or --policy llm or module');
+  return (await import('../../app/foreign-run.ts')).runOfModel(config);
+}
+
+/** The result with the interval of its headline. */
+function withInterval(completed: EvaluationCompleted, recorded: RecordedEvaluation | undefined) {
+  const { low, high } = figuresOf(recorded?.answers ?? []).avgInterval.f1;
+  return { ...completed, avg_f1_low: low, avg_f1_high: high };
+}
+
+const askedOf = (flags: EvaluateFlags, { evalQuestions, evalSamples }: Config) => {
+  const { dataset, split, judge, again, questions = evalQuestions, n = evalSamples, samples = n } = flags;
+  return {
+    ...(dataset === undefined ? {} : { dataset }),
+    ...{ split, judge, again, questions, samples },
+  };
+};
 
 /** The files, all of them read before anything is started. */
-async function dataOf({ data: files, skipBadRows, questions }: EvaluateFlags): Promise<readonly EvaluationData[] | undefined> {
+async function dataOf({
+  data: files,
+  skipBadRows,
+  withAttachments,
+  questions,
+}: EvaluateFlags): Promise<readonly EvaluationData[] | undefined> {
   if (files === undefined) return undefined;
   const { dataOfFile } = await import('../../app/evaluation-data.ts');
-  const limit = { skipBadRows, ...(questions === undefined ? {} : { questions }) };
+  const limit = { skipBadRows, withAttachments, ...(questions === undefined ? {} : { questions }) };
   return Promise.all(files.map((file) => dataOfFile(file, limit)));
 }
 
@@ -152,7 +192,10 @@ async function show(context: CommandContext, flags: Pick<EvaluateFlags, 'format'
 
 function lineOf({ started, complete, answers }: RecordedEvaluation): EvaluationLine {
   const { evaluation_id, run_id, dataset, split, policy_version, samples } = started;
-  return { evaluation_id, run_id, dataset, split, policy_version, samples, complete, figures: figuresOf(answers) };
+  const levels = [...byLevel(answers)].map(([level, own]) => ({ level, figures: figuresOf(own) }));
+  const left_out = 'left_out' in started ? started.left_out : 0;
+  const head = { evaluation_id, run_id, dataset, split, policy_version, samples, complete, left_out };
+  return { ...head, figures: figuresOf(answers), levels };
 }
 
 function showCommand(context: CommandContext): Command {
@@ -180,7 +223,7 @@ const CONFIDENCE = 0.95;
 
 function compareCommand(context: CommandContext): Command {
   return new Command('compare')
-    .description('compare two recorded evaluations, paired by question, with 95 % intervals by bootstrap')
+    .description('compare two recorded evaluations, paired by what is asked, with 95 % intervals by bootstrap')
     .argument('<a>', 'id of an evaluation')
     .argument('<b>', 'id of another one')
     .option('--draws <count>', 'draws of the bootstrap', wholeIn(100, 1_000_000), 10_000)
@@ -195,7 +238,7 @@ function compareCommand(context: CommandContext): Command {
       const { compareRecorded } = await import('../../app/evaluate-command.ts');
       const reading = { config: loadConfig(context.env), logger: commandLogger(context) };
       const { draws, seed, format = 'table' } = flags;
-      const comparison = await compareRecorded(reading, [a, b], { draws, seed, confidence: CONFIDENCE });
-      context.out(renderComparison({ a, b, comparison }, format));
+      const compared = await compareRecorded(reading, [a, b], { draws, seed, confidence: CONFIDENCE });
+      context.out(renderComparison({ a, b, ...compared }, format));
     });
 }

@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { plotFormats, type PlotFormat } from '../../app/plot.ts';
 import { loadConfig } from '../../config/load.ts';
 import { commandLogger } from '../command-logger.ts';
@@ -9,12 +9,20 @@ interface PlotFlags {
   readonly run: string;
   readonly out: string;
   readonly format: PlotFormat;
+  readonly axis: 'step' | 'time';
+  readonly smooth: number;
+}
+
+function weight(raw: string): number {
+  const value = Number(raw);
+  if (raw.trim() === '' || !(value >= 0 && value < 1)) throw new InvalidArgumentError('It must be a number of at least 0 and below 1.');
+  return value;
 }
 
 /** `turnstream plot`: the curves of a run as files. */
 export function plotCommand(context: CommandContext): Command {
   return new Command('plot')
-    .description('draw the curves of a run: reward, F1, turns, tool calls, tokens, format, discards, staleness')
+    .description('draw the curves of a run: held-out Avg@k, reward, F1, turns, tool calls, tokens, format, discards, staleness')
     .requiredOption('--run <run>', 'the run', runSlug)
     .requiredOption('--out <directory>', 'where to; made when it is not there')
     .addOption(
@@ -22,13 +30,20 @@ export function plotCommand(context: CommandContext): Command {
         .choices([...plotFormats])
         .default('all' satisfies PlotFormat),
     )
+    .addOption(new Option('--axis <axis>', 'what lies along the charts').choices(['step', 'time']).default('step'))
+    .option('--smooth <weight>', 'exponential moving average, as TensorBoard smooths: 0 for none, below 1', weight, 0)
     .addHelpText(
       'after',
-      examples('turnstream plot --run my-run --out curves', 'turnstream plot --run my-run --out curves --format tensorboard'),
+      examples(
+        'turnstream plot --run my-run --out curves',
+        'turnstream plot --run my-run --out curves --axis time --smooth 0.8',
+        'turnstream plot --run my-run --out curves --format tensorboard',
+      ),
     )
-    .action(async ({ run, out, format }: PlotFlags) => {
+    .action(async ({ run, out, format, axis, smooth: smoothing }: PlotFlags) => {
       const { countOf, plotRun } = await import('../../app/plot.ts');
-      const { steps, unit, files } = await plotRun({ config: loadConfig(context.env), logger: commandLogger(context), run, out, format });
+      const what = { run, out, format, axis, smoothing };
+      const { steps, unit, files } = await plotRun({ config: loadConfig(context.env), logger: commandLogger(context), ...what });
       context.out(`${countOf(steps, unit)}, ${files.length} files in ${out}\n`);
       if (format !== 'svg') context.out(`tensorboard --logdir ${out}/tensorboard\n`);
     });

@@ -10,6 +10,7 @@ interface UpArguments {
   readonly steps: number;
   readonly workers: number;
   readonly eval: boolean;
+  readonly evalEvery?: number;
   readonly dataset?: string;
   readonly mode?: 'async' | 'sync';
   readonly recipe?: 'asearcher' | 'compact';
@@ -27,10 +28,11 @@ them), and its own questions. A variable or flag that is set wins; a run that go
 `;
 
 /** What a flag sets; one that is not given leaves it to the environment. */
-const overridesOf = ({ dataset, mode, recipe }: UpArguments): Partial<Config> => ({
+const overridesOf = ({ dataset, mode, recipe, evalEvery }: UpArguments): Partial<Config> => ({
   ...(dataset === undefined ? {} : { dataset }),
   ...(mode === undefined ? {} : { mode }),
   ...(recipe === undefined ? {} : { recipe }),
+  ...(evalEvery === undefined ? {} : { evalEvery }),
 });
 
 /** `turnstream up`: everything on this machine, by one command. */
@@ -46,7 +48,12 @@ export function upCommand(context: CommandContext): Command {
       0,
     )
     .option('--workers <workers>', 'rollout workers', wholeIn(1, 64), 1)
-    .option('--no-eval', 'do not answer the held-out questions before and after')
+    .option('--no-eval', 'do not answer the held-out questions before, between and after')
+    .option(
+      '--eval-every <steps>',
+      'steps between two evaluations on the held-out questions; 0 for none between (TURNSTREAM_EVAL_EVERY)',
+      wholeIn(0, 1_000_000),
+    )
     .option('--dataset <dataset>', 'question set to train on')
     .addOption(new Option('--mode <mode>', 'sync waits for each batch before it trains (TURNSTREAM_MODE)').choices(['async', 'sync']))
     .addOption(new Option('--recipe <recipe>', 'named defaults (TURNSTREAM_RECIPE)').choices(['asearcher', 'compact']))

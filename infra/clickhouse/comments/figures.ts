@@ -12,6 +12,8 @@ const QUANTITIES = {
   tool_errors: 'failed tool calls',
   tokens: 'tokens',
   completion_tokens: 'completion tokens',
+  prompt_tokens: 'prompt tokens',
+  generated_tokens: 'generated tokens',
 } as const;
 
 type Quantity = keyof typeof QUANTITIES;
@@ -20,7 +22,9 @@ const SHAPES = {
   mean: 'Mean',
   min: 'Least',
   max: 'Greatest',
+  p25: '25th percentile',
   p50: 'Median',
+  p75: '75th percentile',
   p95: '95th percentile',
 } as const;
 type Shape = keyof typeof SHAPES;
@@ -58,6 +62,19 @@ const ofStep = {
     shapes: ['mean', 'min', 'max', 'p95'],
     trajectories: 'over those of the step',
   }),
+  ...figures({
+    prefix: '',
+    of: ['reward', 'f1', 'turns', 'tool_calls'],
+    shapes: ['p25', 'p50', 'p75'],
+    trajectories: 'over those of the step',
+  }),
+  ...figures({
+    prefix: '',
+    of: ['prompt_tokens', 'generated_tokens'],
+    shapes: ['mean', 'p25', 'p50', 'p75', 'p95'],
+    trajectories: 'over those of the step',
+  }),
+  reward_all_mean: 'Mean reward over all finished trajectories, trained on or not',
   tool_errors_mean: 'Mean of failed tool calls per trajectory, over those of the step',
   format_rate: 'Share of trajectories that kept to the format, 0 to 1',
   discarded_stale: 'Trajectories that were discarded as stale',

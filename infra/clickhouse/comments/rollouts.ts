@@ -38,6 +38,7 @@ export const rollouts: Comments = {
   tool_errors: 'Tool calls of the attempt that failed',
   prompt_tokens: 'Tokens of all prompts of the attempt',
   completion_tokens: 'Tokens that the policy wrote',
+  generated_tokens: 'Tokens that the policy generated',
   version_first: 'Policy version at the first turn; -1 when unknown',
   version_last: 'Policy version at the last turn; -1 when unknown',
   started_at: 'Start, UTC, microseconds',

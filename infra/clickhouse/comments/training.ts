@@ -35,7 +35,7 @@ export const training: Comments = {
 
   // Steps
   trajectories: 'Trajectories that the step trained on',
-  tokens: 'Tokens that the policy wrote',
+  tokens: 'Tokens that the policy generated',
   reward_mean: 'Mean reward of the trajectories',
   f1_mean: 'Mean F1 of the trajectories, 0 to 1',
   em_mean: 'Mean exact match of the trajectories, 0 to 1',
@@ -111,7 +111,7 @@ export const trainingOf: Readonly<Record<string, Comments>> = {
     reason: 'Why the run ended; empty while it runs',
     reward_mean: 'Mean reward of the trajectories of the last step',
     staleness_max: 'Greatest staleness_max of a step, versions',
-    tokens: 'Tokens of the trajectories that were trained on',
+    tokens: 'Generated tokens of the trajectories that were trained on',
   },
   admissions: {
     version: 'Policy version when the groups were admitted',
@@ -121,7 +121,8 @@ export const trainingOf: Readonly<Record<string, Comments>> = {
     samples: 'Trajectories of each group in the order of group_ids',
   },
   steps: {
-    tokens: 'Tokens of the trajectories of the step',
+    tokens: 'Generated tokens of the trajectories of the step',
+    generated_tokens: 'Generated tokens of the trajectories of the step, the same as tokens',
     weights_sha256: 'SHA-256 of the weights of version_after, hexadecimal',
     resume: 'Where in the log to resume, JSON',
   },
@@ -141,8 +142,12 @@ export const trainingOf: Readonly<Record<string, Comments>> = {
   },
   staleness_by_step: {
     staleness_worst: 'Greatest staleness_worst of a trajectory, versions',
-    tokens: 'Tokens of the trajectories of the step',
+    tokens: 'Generated tokens of the trajectories of the step',
     discarded: 'Trajectories that were discarded instead of training them in this step',
+  },
+  step_spreads: {
+    finished: 'Finished trajectories of the step, trained on or discarded, that are an outcome',
+    step: 'Number of the step; a discard at version v belongs to step v + 1',
   },
   curves: {
     discarded: 'Trajectories that were discarded instead of training them in this step',

@@ -1,0 +1,63 @@
+import { Type } from 'typebox';
+import { equals, listOf, queryOf, readPage } from '../list.ts';
+import { pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
+import { heldoutColumns, spreadColumns } from './heldout.columns.ts';
+import { stepsBetween } from './runs.reader.ts';
+
+const tags = ['runs'];
+const stepNumber = Type.Integer({ minimum: 0, maximum: 2_147_483_647 });
+const heldout = listOf('HeldoutScore', heldoutColumns);
+const spreads = listOf('StepSpread', spreadColumns);
+
+/** How well the versions of a run do on held-out questions, and what is in the middle of its steps. */
+export const heldoutRoutes: StoreRoutes = async (app, { store }) => {
+  app.get(
+    '/v1/runs/:run/heldout',
+    {
+      schema: {
+        tags,
+        operationId: 'listHeldoutScores',
+        summary: 'Avg@k on held-out questions by policy version, with 95 % intervals',
+        description:
+          'One evaluation a version: of several, the one with the most answers, then the newest. Greedy ones are in /v1/evaluations.',
+        params: runParams,
+        querystring: queryOf(heldout.query),
+        response: heldout.response,
+      },
+    },
+    async ({ params, query }) =>
+      pageOfRun(
+        store,
+        params.run,
+        readPage(
+          store,
+          { from: 'heldout', columns: heldoutColumns, key: { version: 'Int32' }, direction: 'asc' },
+          { ...query, where: equals('run_id', 'String', params.run) },
+        ),
+      ),
+  );
+
+  app.get(
+    '/v1/runs/:run/spreads',
+    {
+      schema: {
+        tags,
+        operationId: 'listStepSpreads',
+        summary: 'Quantiles over the trajectories that a step trained on, and the mean reward of all that finished',
+        params: runParams,
+        querystring: queryOf({ ...spreads.query, from_step: Type.Optional(stepNumber), to_step: Type.Optional(stepNumber) }),
+        response: spreads.response,
+      },
+    },
+    async ({ params, query }) =>
+      pageOfRun(
+        store,
+        params.run,
+        readPage(
+          store,
+          { from: 'step_spreads', columns: spreadColumns, key: { step: 'Int32' }, direction: 'asc' },
+          { ...query, where: [...equals('run_id', 'String', params.run), ...stepsBetween(query)] },
+        ),
+      ),
+  );
+};
