@@ -63,14 +63,14 @@ export function synthesizeCommand(context: CommandContext): Command {
     .option('--inject-rounds <n>', 'injections of a question at most', wholeIn(1, 64), 4)
     .option('--fuzz-rounds <n>', 'fuzzes of a question at most', wholeIn(0, 64), 2)
     .option('--count <n>', 'seed questions at most', wholeIn(1, 1_000_000), 2_000)
-    .option('--variants <n>', 'questions tried from each seed question', wholeIn(1, 1_000), 3)
+    .option('--variants <n>', 'questions tried from each seed question', wholeIn(1, 1_000), 4)
     .option('--seed <n>', 'of every choice', wholeIn(0, Number.MAX_SAFE_INTEGER), 1)
     .option('--tries <n>', 'tries of one round', wholeIn(1, 1_000), 6)
     .option('--direct-samples <n>', 'answers without tools to each candidate', wholeIn(1, 1_000), 8)
     .option('--max-direct-share <share>', 'share of them that may be right', share, 0.125)
     .option(
       '--confirm-samples <n>',
-      'fresh answers without tools to each question at the end (64 for the factbook, 0 for llm)',
+      'fresh answers without tools to each question at the end (128 for the factbook, 0 for llm)',
       wholeIn(0, 10_000),
     )
     .option('--review-share <share>', 'share of the accepted ones that is drawn for review', share, 0.05)
@@ -95,7 +95,7 @@ export function synthesizeCommand(context: CommandContext): Command {
 }
 
 /** Answers of the factbook's closed book cost next to nothing. */
-const CONFIRMED = 64;
+const CONFIRMED = 128;
 
 /** Walks of a model wait for its server most of the time. */
 const LLM_WALKS = 16;

@@ -134,8 +134,7 @@ function relate(description: Description, profile: Profile, { random, suits }: C
 /** Chance that a start is told by what can be told in less detail; otherwise there is often nothing to blur. */
 const BLURRABLE = 0.75;
 
-const hasWords = (clause: Clause): boolean =>
-  clause.kind === 'figure' || (clause.kind === 'says' && containable.has(clause.attribute.key) && clause.value.includes(' '));
+const hasWords = (clause: Clause): boolean => clause.kind === 'says' && containable.has(clause.attribute.key) && clause.value.includes(' ');
 
 function ground(description: Description, profile: Profile, random: () => number): Changed | undefined {
   const clauses = ownClauses(profile);

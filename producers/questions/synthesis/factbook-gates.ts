@@ -33,6 +33,16 @@ export const isLasting = ({ key }: Attribute): boolean => !OFFICES.has(key);
 
 export const mentions = (text: string, part: string): boolean => spaced(part).trim() !== '' && spaced(text).includes(spaced(part));
 
+const ALIAS = /\b(?:often|also|formerly|sometimes) (?:called|known)\b/i;
+
+/** Whether a search finds the country that a question begins with: bounds and first letters are in every page. */
+export function isSearchable(description: Description): boolean {
+  if (description.kind === 'name') return true;
+  const lead = description.clauses.find((clause) => clause.kind === 'related');
+  if (lead !== undefined) return isSearchable(lead.to);
+  return description.clauses.some(({ kind }) => kind === 'says' || kind === 'contains' || kind === 'figure');
+}
+
 /** What is wrong with the words of a question. */
 export function faultsOf({ question, answers, state }: FactbookDraft): readonly string[] {
   const words = ` ${normalizeAnswer(question)} `;
@@ -45,6 +55,8 @@ export function faultsOf({ question, answers, state }: FactbookDraft): readonly 
     ...(answers.some((answer) => mentions(question, answer) || words.includes(` ${normalizeAnswer(answer)} `))
       ? ['the answer is in the question']
       : []),
+    ...(ALIAS.test(fieldOf(state.end, state.ask.label) ?? '') ? ['what it asks for has another name'] : []),
+    ...(isSearchable(state.description) ? [] : ['nothing of the country that it begins with can be searched for']),
     ...[...new Set(told)].map((name) => `${name} is named`),
     ...(question.length > MAX_QUESTION_CHARS ? [`${question.length} characters are too many`] : []),
     ...(/^\p{Lu}.*[^?]\?$/u.test(question) && !/\s{2}|undefined/.test(question) ? [] : ['it is not one question']),

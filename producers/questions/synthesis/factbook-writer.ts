@@ -19,6 +19,7 @@ import {
   alsoRight,
   faultsOf,
   isLasting,
+  isSearchable,
   misreadIn,
   needless,
   outdatedIn,
@@ -159,6 +160,7 @@ class FactbookWriter implements QuestionWriter<FactbookState> {
   }
 
   #mayPass(draft: FactbookDraft, description: Description): boolean {
+    if (!isSearchable(description)) return false;
     if (rivalsIn(description).length > 0 || this.#across(draft, description).length > 0 || outdatedIn(description).length > 0) return false;
     const changed = { state: { ...draft.state, description }, answers: draft.answers };
     return needless(changed).length === 0 && misreadIn(changed).length === 0;

@@ -97,9 +97,13 @@ interface Lead {
 }
 
 function relatedTo(other: Profile, { relation, year, surety }: Lead): Profiles {
-  const { key, own, named } = relation;
+  const { key, own } = relation;
   const asked = surety === 'may' ? '' : String(year ?? '');
   return remembered(`${surety}/related/${key}/${other.code}/${asked}`, () => {
+    const named = (profile: Profile): readonly Profile[] => {
+      const found = relation.named(profile);
+      return surety === 'surely' && relation.strict && found.length > 1 ? [] : found;
+    };
     const counts = (profile: Profile): boolean => surety === 'may' || isOf(profile, relation, year);
     if (own) return filtered(surety, (profile) => named(profile).includes(other) && counts(profile));
     if (!counts(other)) return [];
@@ -155,9 +159,12 @@ const factsOf = (description: Description): readonly Clause[] =>
     ? []
     : description.clauses.flatMap((clause) => (clause.kind === 'related' && clause.to.kind === 'clauses' ? factsOf(clause.to) : [clause]));
 
+/** Places with another answer that have to be left when a clause is left out: one could be a slip of the facts. */
+const OTHERS = 2;
+
 /**
  * Clauses without which the rest still leaves one answer: `isOther` says whether a profile has another one. Leaving more
  * clauses out never leaves fewer places, so that no part of a description without such a clause gives the answer away.
  */
 export const needlessIn = (description: Description, isOther: (profile: Profile) => boolean): readonly Clause[] =>
-  factsOf(description).filter((without) => ![...fitting(description, { surety: 'surely', without })].some(isOther));
+  factsOf(description).filter((without) => [...fitting(description, { surety: 'surely', without })].filter(isOther).length < OTHERS);

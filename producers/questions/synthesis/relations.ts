@@ -2,7 +2,7 @@
 // which countries stand in it to a given one; a strict one says so of one country at most. Trade changes, so that its
 // relations name a year.
 import { bordersOf, fieldOf, profileNamed } from '../../rollouts/tools/factbook-profiles.ts';
-import type { Border, Profile } from '../../rollouts/tools/factbook-profiles.ts';
+import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
 
 export interface Relation {
   readonly key: string;
@@ -14,9 +14,11 @@ export interface Relation {
   readonly clause: (year: number | undefined) => string;
   /** True when the clause needs a year. */
   readonly dated: boolean;
-  /** The relation that says less; only of strict ones. */
+  /** True when it names one country, unless several share the most or the least. */
+  readonly strict: boolean;
+  /** The relation that says less. */
   readonly blurred?: string;
-  /** Profiles that the profile with the field names. */
+  /** Profiles that the profile with the field names: where it says the most or the least, all that share it. */
   readonly named: (profile: Profile) => readonly Profile[];
 }
 
@@ -28,8 +30,7 @@ const INDEPENDENCE = 'Independence';
 function extreme(sign: 1 | -1) {
   return (profile: Profile): readonly Profile[] => {
     const borders = [...bordersOf(profile)].sort((a, b) => sign * (b.km - a.km));
-    const [first, second]: readonly (Border | undefined)[] = borders;
-    return first?.to === undefined || first.km === second?.km ? [] : [first.to];
+    return borders.filter(({ km }) => km === borders[0]?.km).flatMap(({ to }) => (to === undefined ? [] : [to]));
   };
 }
 
@@ -49,8 +50,9 @@ function partnersOf(profile: Profile, label: string): readonly Partner[] {
 
 function topPartner(label: string) {
   return (profile: Profile): readonly Profile[] => {
-    const [first, second] = [...partnersOf(profile, label)].sort((a, b) => b.share - a.share);
-    return first?.to === undefined || first.share === second?.share ? [] : [first.to];
+    const partners = partnersOf(profile, label);
+    const most = Math.max(...partners.map(({ share }) => share));
+    return partners.filter(({ share }) => share === most).flatMap(({ to }) => (to === undefined ? [] : [to]));
   };
 }
 
@@ -59,9 +61,8 @@ function partners(label: string) {
 }
 
 function formerRule(profile: Profile): readonly Profile[] {
-  const [, name] = /^[^;(]*\d{4} \(from (?:the )?([^();,]+?)\)/.exec(fieldOf(profile, INDEPENDENCE) ?? '') ?? [];
-  const to = name === undefined ? undefined : profileNamed(name);
-  return to === undefined ? [] : [to];
+  const rulers = [...(fieldOf(profile, INDEPENDENCE) ?? '').matchAll(/\(from (?:the )?([^();,]+)/g)];
+  return rulers.flatMap(([, name = '']) => profileNamed(name.trim()) ?? []);
 }
 
 type Words = Pick<Relation, 'clause' | 'dated'>;
@@ -69,7 +70,7 @@ const lasting = (words: string): Words => ({ clause: () => words, dated: false }
 const inYear = (words: (year: string) => string): Words => ({ clause: (year) => words(String(year ?? '')), dated: true });
 
 const border = (key: string, sign: 1 | -1, words: string): Relation => ({
-  ...{ key, label: BORDERS, own: false, blurred: 'border', named: extreme(sign) },
+  ...{ key, label: BORDERS, own: false, strict: true, blurred: 'border', named: extreme(sign) },
   ...lasting(words),
 });
 
@@ -78,31 +79,31 @@ export const relations: readonly Relation[] = [
   border('longest_border', 1, 'that has the longest land border with'),
   border('shortest_border', -1, 'that has the shortest land border with'),
   {
-    ...{ key: 'export_partner', label: EXPORTS, own: false, blurred: 'some_export_partner', named: topPartner(EXPORTS) },
+    ...{ key: 'export_partner', label: EXPORTS, own: false, strict: true, blurred: 'some_export_partner', named: topPartner(EXPORTS) },
     ...inYear((year) => `that took the largest share of the ${year} exports of`),
   },
   {
-    ...{ key: 'import_partner', label: IMPORTS, own: false, blurred: 'some_import_partner', named: topPartner(IMPORTS) },
+    ...{ key: 'import_partner', label: IMPORTS, own: false, strict: true, blurred: 'some_import_partner', named: topPartner(IMPORTS) },
     ...inYear((year) => `that supplied the largest share of the ${year} imports of`),
   },
-  { key: 'border', label: BORDERS, own: false, named: neighbours, ...lasting('that has a land border with') },
+  { key: 'border', label: BORDERS, own: false, strict: false, named: neighbours, ...lasting('that has a land border with') },
   {
-    ...{ key: 'some_export_partner', label: EXPORTS, own: false, named: partners(EXPORTS) },
+    ...{ key: 'some_export_partner', label: EXPORTS, own: false, strict: false, named: partners(EXPORTS) },
     ...inYear((year) => `that was a main export partner in ${year} of`),
   },
   {
-    ...{ key: 'some_import_partner', label: IMPORTS, own: false, named: partners(IMPORTS) },
+    ...{ key: 'some_import_partner', label: IMPORTS, own: false, strict: false, named: partners(IMPORTS) },
     ...inYear((year) => `that was a main import partner in ${year} of`),
   },
   {
-    ...{ key: 'own_exports', label: EXPORTS, own: true, named: topPartner(EXPORTS) },
+    ...{ key: 'own_exports', label: EXPORTS, own: true, strict: true, named: topPartner(EXPORTS) },
     ...inYear((year) => `that sent the largest share of its ${year} exports to`),
   },
   {
-    ...{ key: 'own_imports', label: IMPORTS, own: true, named: topPartner(IMPORTS) },
+    ...{ key: 'own_imports', label: IMPORTS, own: true, strict: true, named: topPartner(IMPORTS) },
     ...inYear((year) => `that got the largest share of its ${year} imports from`),
   },
-  { key: 'former_rule', label: INDEPENDENCE, own: true, named: formerRule, ...lasting('that became independent from') },
+  { key: 'former_rule', label: INDEPENDENCE, own: true, strict: true, named: formerRule, ...lasting('that became independent from') },
 ];
 
 const byKey: ReadonlyMap<string, Relation> = new Map(relations.map((relation) => [relation.key, relation]));

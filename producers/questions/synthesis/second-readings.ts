@@ -48,13 +48,14 @@ function readingsOf(description: Description): readonly Description[] {
   return made.flatMap(({ nodes }) => builtFrom(nodes, 0) ?? []);
 }
 
-/** Countries, other than the one that is meant, that a way to read a description singles out, surely or for all one can tell. */
+/** So few places are as good as one: whoever knows the facts a little differently is left with one. */
+const FEW = 3;
+
+/** Countries, other than the one that is meant, that a way to read a description singles out. */
 export function otherReadings(description: Description, meant: Profile): readonly Profile[] {
-  const singled = readingsOf(description).flatMap((reading) =>
-    (['may', 'surely'] as const).flatMap((surety) => {
-      const [one, ...more] = fitting(reading, { surety });
-      return one === undefined || more.length > 0 || one === meant ? [] : [one];
-    }),
-  );
+  const singled = readingsOf(description).flatMap((reading) => {
+    const sets = (['may', 'surely'] as const).map((surety) => [...fitting(reading, { surety })]);
+    return sets.filter((set) => set.length <= FEW && !set.includes(meant)).flat();
+  });
   return [...new Set(singled)];
 }
