@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { importQuestions, type ImportReport } from '../../producers/questions/import-questions.ts';
 import type { Logger } from '../../streams/core/ports.ts';
+import { createQuestionSet, type QuestionSet } from '../../streams/questions/question-set.ts';
 import type { Config } from '../config/descriptors.ts';
 import { topicPlanOf } from '../kafka/topics.ts';
 import { datasetOf } from './built-in-questions.ts';
@@ -46,23 +47,28 @@ export interface SetLine {
   readonly questions: number;
 }
 
-/** Every set by split, with the number of different questions. */
+/** Every set by split, with the number of its questions: accepted ones that no human rejected, each once. */
 export const listSets = (config: Config, logger: Logger): Promise<readonly SetLine[]> =>
   withLog({ config, logger, purpose: 'questions list' }, async ({ kafka, events }) => {
-    const ids = new Map<string, Set<string>>();
+    const sets = new Map<string, QuestionSet<string>>();
     await kafka.reader().readToEnd('questions', {
       onBatch: async ({ records }) => {
         for (const record of records) {
           const read = await events.read(record);
-          if (!read.ok || read.value.type !== 'QuestionAccepted') continue;
-          const { dataset, split, question_id } = read.value.event;
-          const key = JSON.stringify([dataset, split]);
-          ids.set(key, (ids.get(key) ?? new Set()).add(question_id));
+          if (!read.ok || (read.value.type !== 'QuestionAccepted' && read.value.type !== 'QuestionRejected')) continue;
+          const { dataset } = read.value.event;
+          const set = sets.get(dataset) ?? createQuestionSet(dataset, ({ split }) => split);
+          set.fold(read.value);
+          sets.set(dataset, set);
         }
       },
     });
-    return [...ids].sort().map(([key, questions]) => {
-      const [dataset = '', split = ''] = JSON.parse(key) as string[];
-      return { dataset, split, questions: questions.size };
-    });
+    return [...sets].flatMap(([dataset, set]) => linesOf(dataset, set)).sort((a, b) => (lineKey(a) < lineKey(b) ? -1 : 1));
   });
+
+const lineKey = ({ dataset, split }: SetLine): string => JSON.stringify([dataset, split]);
+
+function linesOf(dataset: string, set: QuestionSet<string>): readonly SetLine[] {
+  const current = set.current();
+  return [...new Set(set.all())].map((split) => ({ dataset, split, questions: current.filter((one) => one === split).length }));
+}

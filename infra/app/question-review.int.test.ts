@@ -36,18 +36,21 @@ it('makes, reviews and lists questions; every candidate and verdict is a row', {
   const questions = (...args: readonly string[]) => command(env, 'questions', ...args);
   const review = (...args: readonly string[]) => questions('review', '--dataset', 'grown', '--reviewer', 'ada', ...args);
 
-  const few = '--count 4 --variants 1 --inject-rounds 2 --fuzz-rounds 1 --direct-samples 4 --max-direct-share 1'.split(' ');
+  const few = '--count 8 --variants 1 --inject-rounds 3 --fuzz-rounds 1 --direct-samples 4 --max-direct-share 1'.split(' ');
   const output = join(dir, 'grown.jsonl');
   const made = await questions('synthesize', ...few, '--dataset', 'grown', '--review-share', '1', '--output', output, '--json');
   expect(made).toMatchObject({ code: 0, error: '' });
-  const { accepted, rejected, sampledForReview } = JSON.parse(made.out) as Record<string, number>;
+  const report = JSON.parse(made.out) as Record<'accepted' | 'rejected' | 'sampledForReview', number> & {
+    readonly gates: readonly { readonly gate: string; readonly passed: number; readonly refused: number }[];
+  };
+  const { accepted, rejected, sampledForReview } = report;
   expect(accepted).toBeGreaterThanOrEqual(2);
   expect(sampledForReview).toBe(accepted);
   const ids = readFileSync(output, 'utf8')
     .split('\n')
     .slice(0, -1)
     .map((line) => (JSON.parse(line) as { id: string }).id);
-  expect(ids).toHaveLength(accepted!);
+  expect(ids).toHaveLength(accepted);
   const [first = '', second = ''] = ids;
 
   const listed = await review('--list');
@@ -64,9 +67,20 @@ it('makes, reviews and lists questions; every candidate and verdict is a row', {
   expect(await review('--question', first, '--reject', '--comment', 'no river')).toMatchObject({ code: 0 });
   expect(await review('--question', second, '--accept')).toMatchObject({ code: 0 });
   const left = await review('--list');
-  expect(left.out).toMatch(new RegExp(`^${accepted! - 2} of ${accepted} wait$`, 'm'));
+  expect(left.out).toMatch(new RegExp(`^${accepted - 2} of ${accepted} wait$`, 'm'));
   expect(left.out).not.toContain(`${first}\n`);
-  expect((await questions('list')).out).toContain('grown');
+  // a verdict takes effect on every set that is read from now on, and the last one counts
+  const listedNow = async () =>
+    (await questions('list')).out
+      .split('\n')
+      .map((line) => line.split('\t'))
+      .filter(([dataset]) => dataset === 'grown')
+      .reduce((sum, [, , count]) => sum + Number(count), 0);
+  expect(await listedNow()).toBe(accepted - 1);
+  expect(await review('--question', second, '--reject')).toMatchObject({ code: 0 });
+  expect(await listedNow()).toBe(accepted - 2);
+  expect(await review('--question', second, '--accept')).toMatchObject({ code: 0 });
+  expect(await listedNow()).toBe(accepted - 1);
 
   const log = new MemoryLog();
   const connection = await connectLog({ config: loadConfig(env), clientId: 'test', logger: silentLogger });
@@ -84,24 +98,40 @@ it('makes, reviews and lists questions; every candidate and verdict is a row', {
   await migrate(store);
   await storeLog(log, store);
   const rows = await store.query<Row>('SELECT * FROM questions ORDER BY _partition, _offset');
-  expect(rows).toHaveLength(accepted! + rejected! + 3);
+  expect(rows).toHaveLength(accepted + rejected + 5);
   expect(rows.filter(({ producer }) => producer === 'questions review')).toMatchObject([
     { question_id: first, accepted: true, reason: '' },
     { question_id: first, accepted: false, reason: 'human_review' },
     { question_id: second, accepted: true, reason: '' },
+    { question_id: second, accepted: false, reason: 'human_review' },
+    { question_id: second, accepted: true, reason: '' },
+  ]);
+  const sets = await store.query<Row>(`SELECT * FROM question_sets WHERE dataset = 'grown'`);
+  expect(sets).toHaveLength(accepted);
+  expect(sets.filter((row) => row['in_set'] === false).map(({ question_id: id }) => id)).toEqual([first]);
+  const verdicts = new Map(sets.map(({ question_id: id, verdict }) => [id, verdict]));
+  expect([verdicts.get(first), verdicts.get(second)]).toEqual(['reject', 'accept']);
+  const said = await store.query<Row>(`SELECT review, detail FROM question_reviews WHERE question_id = '${first}' ORDER BY _offset`);
+  expect(said.map((row) => [row['review'], row['detail']])).toEqual([
+    ['comment', 'commented by ada: reads oddly'],
+    ['reject', 'rejected by ada: no river'],
   ]);
   expect(new Set(rows.map(({ event_id }) => event_id)).size).toBe(rows.length);
   const refused = rows.filter((row) => row['accepted'] === false && row['producer'] !== 'questions review');
-  expect(refused).toHaveLength(rejected!);
+  expect(refused).toHaveLength(rejected);
   for (const { reason, gates, gates_passed: passed, history } of refused) {
     expect((gates as string[]).filter((_, at) => (passed as boolean[])[at] === false)).toEqual([reason]);
     expect((JSON.parse(String(history)) as { action: string }[])[0]).toMatchObject({ action: 'seed' });
   }
 
-  for (const guide of ['grow-questions', 'evaluate-a-checkpoint']) {
-    const text = readFileSync(join('infra', 'docs', 'guides', `${guide}.md`), 'utf8').replace("'mine'", "'grown'");
-    const [sql = ''] = blocksOf(text, 'sql');
-    const told = await store.query<Row>(sql);
-    expect(told.length > 0, guide).toBe(guide === 'grow-questions');
-  }
+  const sqlOf = (guide: string): readonly string[] =>
+    blocksOf(readFileSync(join('infra', 'docs', 'guides', `${guide}.md`), 'utf8').replaceAll("'mine'", "'grown'"), 'sql');
+  expect(await store.query<Row>(sqlOf('evaluate-a-checkpoint')[0]!)).toEqual([]);
+  // every gate as often as the report says, however often a question was judged by humans or written
+  const [gates = '', setsNow = ''] = sqlOf('grow-questions');
+  const told = await store.query<{ gate: string; passed: unknown; refused: unknown }>(gates);
+  const counted = new Map(told.map(({ gate, passed, refused }) => [gate, [Number(passed), Number(refused)]]));
+  expect(counted).toEqual(new Map(report.gates.map(({ gate, passed, refused }) => [gate, [passed, refused]])));
+  const [train] = await store.query<Row>(setsNow);
+  expect(train).toMatchObject({ split: expect.stringMatching(/train|heldout/) as string });
 });

@@ -1,15 +1,16 @@
-// Human review of synthesised questions. A verdict is an event like the gates' own: QuestionAccepted again, or
-// QuestionRejected, with the gate human_review saying who decided what and why. The last verdict counts.
+// Human review of questions. A verdict is an event like the gates' own: QuestionAccepted again, or QuestionRejected, with
+// the gate human_review saying who decided what and why. The last verdict counts, on every set from then on
+// (streams/questions/question-set.ts).
 import { createHash } from 'node:crypto';
-import { REVIEW_GATE } from '../../producers/questions/synthesis/synthesize.ts';
-import type { Gate, QuestionAccepted, QuestionRejected } from '../../schemas/generated/events.ts';
+import type { QuestionAccepted, QuestionRejected } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { EventReader, EventWriter, LogReader } from '../../streams/core/ports.ts';
-
-export type Verdict = 'accept' | 'reject' | 'comment';
+import { isDrawn, REVIEW_GATE, reviewEventId, reviewWordOf, type ReviewWord } from '../../streams/questions/reviews.ts';
 
 export interface ReviewedQuestion {
   readonly question: QuestionAccepted;
+  /** True when it was drawn for humans to look at. */
+  readonly drawn: boolean;
   /** Verdicts and comments so far, oldest first. */
   readonly said: readonly string[];
   /** Undefined while nobody has decided. */
@@ -21,42 +22,42 @@ export interface ReviewSource {
   readonly events: EventReader;
 }
 
-const reviewOf = ({ gates }: QuestionAccepted): Gate | undefined => gates.find(({ gate }) => gate === REVIEW_GATE);
-const isVerdict = (eventId: string): boolean => eventId.includes('/review/');
+type Reviews = Map<string, ReviewedQuestion>;
 
-/** The questions of a set that were drawn for review, or that somebody reviewed, in the order of the log. */
+function note(reviews: Reviews, type: 'QuestionAccepted' | 'QuestionRejected', event: QuestionAccepted | QuestionRejected): void {
+  const before = reviews.get(event.question_id);
+  const word = reviewWordOf(event);
+  if (word === undefined) {
+    if (type !== 'QuestionAccepted') return;
+    const drawn = before?.drawn === true || isDrawn(event);
+    reviews.set(event.question_id, { ...(before ?? { said: [], verdict: undefined }), question: event, drawn });
+  } else if (before !== undefined) {
+    const { detail } = event.gates.find(({ gate }) => gate === REVIEW_GATE) ?? { detail: word };
+    reviews.set(event.question_id, { ...before, said: [...before.said, detail], verdict: word === 'comment' ? before.verdict : word });
+  }
+}
+
+/** The accepted questions of a set with what humans said of them, in the order of the log. */
 export async function readReviews({ log, events }: ReviewSource, dataset: string): Promise<readonly ReviewedQuestion[]> {
-  const drawn = new Map<string, ReviewedQuestion>();
+  const reviews: Reviews = new Map();
   const seen = new Set<string>();
-  const note = (event: QuestionAccepted | QuestionRejected, accepted: boolean): void => {
-    const review = reviewOf(event);
-    if (event.dataset !== dataset || review === undefined || seen.has(event.event_id)) return;
-    seen.add(event.event_id);
-    const before = drawn.get(event.question_id);
-    if (!isVerdict(event.event_id)) {
-      drawn.set(event.question_id, before ?? { question: event, said: [], verdict: undefined });
-      return;
-    }
-    if (before === undefined) return;
-    const decided = accepted ? ('accept' as const) : ('reject' as const);
-    const verdict = event.event_id.endsWith('/comment') ? before.verdict : decided;
-    drawn.set(event.question_id, { ...before, said: [...before.said, review.detail], verdict });
-  };
   await log.readToEnd('questions', {
     onBatch: async ({ records }) => {
       for (const record of records) {
         const read = await events.read(record);
-        if (read.ok && (read.value.type === 'QuestionAccepted' || read.value.type === 'QuestionRejected')) {
-          note(read.value.event, read.value.type === 'QuestionAccepted');
-        }
+        if (!read.ok || (read.value.type !== 'QuestionAccepted' && read.value.type !== 'QuestionRejected')) continue;
+        const { type, event } = read.value;
+        if (event.dataset !== dataset || seen.has(event.event_id)) continue;
+        seen.add(event.event_id);
+        note(reviews, type, event);
       }
     },
   });
-  return [...drawn.values()];
+  return [...reviews.values()];
 }
 
 export interface ReviewNote {
-  readonly verdict: Verdict;
+  readonly verdict: ReviewWord;
   readonly comment: string;
   readonly reviewer: string;
   /** UTC microseconds. */
@@ -73,7 +74,7 @@ export async function writeReview(writer: EventWriter, reviewed: ReviewedQuestio
   const hash = createHash('sha256').update(`${note.at}\n${detail}`).digest('hex').slice(0, 12);
   const event: QuestionAccepted = {
     ...question,
-    event_id: `${question.event_id}/review/${hash}/${note.verdict}`,
+    event_id: reviewEventId(question.event_id, hash, note.verdict),
     occurred_at: note.at,
     producer: 'questions review',
     gates: [...question.gates.filter(({ gate }) => gate !== REVIEW_GATE), { gate: REVIEW_GATE, passed, detail }],
@@ -83,12 +84,12 @@ export async function writeReview(writer: EventWriter, reviewed: ReviewedQuestio
   else await writer.append([{ type: 'QuestionRejected', key, event: { ...event, reason: REVIEW_GATE } }]);
 }
 
-/** One question that was drawn. Throws NOT_FOUND when it was not. */
+/** One question of the set. Throws NOT_FOUND when it has none of that id. */
 export function reviewedBy(id: string, all: readonly ReviewedQuestion[]): ReviewedQuestion {
   const found = all.find(({ question }) => question.question_id === id);
   if (found !== undefined) return found;
   throw new PlatformError(
     'NOT_FOUND',
-    `reviewing ${id}: no question of that id was drawn for review; see \`turnstream questions review --list\``,
+    `reviewing ${id}: the set has no accepted question of that id; see \`turnstream questions review --list\``,
   );
 }

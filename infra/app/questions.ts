@@ -2,6 +2,7 @@
 import type { QuestionAccepted } from '../../schemas/generated/events.ts';
 import type { EventReader, EventWriter, LogReader, OutgoingEvent } from '../../streams/core/ports.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
+import { createQuestionSet, type QuestionSet } from '../../streams/questions/question-set.ts';
 
 export interface QuestionSource {
   readonly log: LogReader;
@@ -10,44 +11,38 @@ export interface QuestionSource {
 
 const APPEND = 500;
 
-interface QuestionSet {
-  /** In the order of the log; a question that was written again counts once. */
-  readonly accepted: readonly QuestionAccepted[];
-  readonly rejected: number;
-}
-
-async function readSet(source: QuestionSource, dataset: string): Promise<QuestionSet> {
-  const found = new Map<string, QuestionAccepted>();
-  let rejected = 0;
-  await source.log.readToEnd('questions', {
+async function readSet<T>(
+  { log, events }: QuestionSource,
+  dataset: string,
+  keep: (question: QuestionAccepted) => T,
+): Promise<QuestionSet<T>> {
+  const set = createQuestionSet(dataset, keep);
+  await log.readToEnd('questions', {
     onBatch: async ({ records }) => {
       for (const record of records) {
-        const read = await source.events.read(record);
-        if (!read.ok) continue;
-        const { type, event } = read.value;
-        if (type === 'QuestionAccepted' && event.dataset === dataset && !found.has(event.question_id)) found.set(event.question_id, event);
-        if (type === 'QuestionRejected' && event.dataset === dataset) rejected += 1;
+        const read = await events.read(record);
+        if (read.ok && (read.value.type === 'QuestionAccepted' || read.value.type === 'QuestionRejected')) set.fold(read.value);
       }
     },
   });
-  return { accepted: [...found.values()], rejected };
+  return set;
 }
 
-/** The accepted questions of a set. */
+/** The questions of a set as it is now: accepted by the gates, and not rejected by a human; each once. */
 export const readQuestions = async (source: QuestionSource, dataset: string): Promise<readonly QuestionAccepted[]> =>
-  (await readSet(source, dataset)).accepted;
+  (await readSet(source, dataset, (question) => question)).current();
 
 /**
  * Writes a built-in set when the log does not have all of it; answers how many questions the set has. The rejected
  * candidates are written last, so that one of them says that the accepted ones are all there.
  */
 export async function ensureQuestions(source: QuestionSource, writer: () => Promise<EventWriter>, dataset: string): Promise<number> {
-  const { accepted, rejected } = await readSet(source, dataset);
-  if (accepted.length > 0 && rejected > 0) return accepted.length;
+  const set = await readSet(source, dataset, ({ question_id: id }) => id);
+  if (set.all().length > 0 && set.refused() > 0) return set.current().length;
   const { writeBuiltIn } = await import('./built-in-questions.ts');
   const written = await writeBuiltIn(dataset, { occurredAt: Date.now() * 1000, producer: 'questions' });
   if (written === undefined) {
-    if (accepted.length > 0) return accepted.length;
+    if (set.all().length > 0) return set.current().length;
     throw new PlatformError(
       'NOT_FOUND',
       `reading question set ${dataset}: the log has none of it; import it with \`turnstream questions import --dataset ${dataset} <file>\``,

@@ -7,19 +7,17 @@
 //   5. one sink stores the log to its end
 //   6. the audit compares both
 // Stopped at any point it can be run again; from 5 on, starting a sink goes on as well.
-import { hostname } from 'node:os';
 import { audit, type AuditResult } from '../../consumers/warehouse/audit.ts';
 import { tablesOf, warehouseTopics } from '../../consumers/warehouse/rows/tables.ts';
-import { createWarehouse, lateTypes } from '../../consumers/warehouse/warehouse.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { Logger, Position } from '../../streams/core/ports.ts';
-import { noMetrics } from '../../streams/core/telemetry.ts';
 import type { ClickHouseStore } from '../clickhouse/client.ts';
 import type { Config } from '../config/descriptors.ts';
 import { pause } from '../lifecycle/backoff.ts';
 import { connectWarehouse, groupsOf, type LogConnection } from './connections.ts';
 import { createTables, dropTables, rowsBefore } from './rebuild-tables.ts';
 import { readServices } from './services-file.ts';
+import { storeLog } from './store-log.ts';
 import { withLog } from './with-log.ts';
 import { systemClock } from '../lifecycle/clock.ts';
 
@@ -142,7 +140,12 @@ async function rebuild(work: Work): Promise<RebuildReport> {
   );
   await createTables(store);
   const began = performance.now();
-  const records = await storeLog(work);
+  const records = await storeLog({
+    ...work,
+    onProgress: (progress) => {
+      onProgress({ phase: 'storing', ...progress });
+    },
+  });
   const stored = performance.now();
   const storeSeconds = (stored - began) / 1_000;
   if (signal.aborted) return { complete: false, records, storeSeconds, auditSeconds: 0, audit: undefined };
@@ -153,58 +156,4 @@ async function rebuild(work: Work): Promise<RebuildReport> {
     },
   });
   return { complete: true, records, storeSeconds, auditSeconds: (performance.now() - stored) / 1_000, audit: result };
-}
-
-/** Runs one sink until it has everything, or the signal; answers the records that it stored. */
-async function storeLog({ config, log, store, group, signal, logger, onProgress }: Work): Promise<number> {
-  let detail = '';
-  const warehouse = createWarehouse({
-    ...{
-      store,
-      logger,
-      group: log.kafka.group(),
-      offsets: log.kafka.offsets,
-      log: log.kafka.reader(),
-      reader: log.eventsThrough({ late: lateTypes }),
-      metrics: noMetrics,
-    },
-    deadLetters: await log.kafka.writer(),
-    clock: systemClock,
-    report: (status) => {
-      detail = status.detail;
-    },
-    options: {
-      group,
-      producer: `rebuild-${hostname()}-${process.pid}`,
-      batchRecords: config.sinkBatchRows,
-      maxWaitMs: config.sinkMaxWaitMs,
-    },
-  });
-  try {
-    await warehouse.start(signal);
-    const failed = warehouse.finished.then(() => undefined);
-    for (;;) {
-      const { done, of } = await progressOf(log, group);
-      onProgress({ phase: 'storing', done, of, detail });
-      if (done === of || signal.aborted) return done;
-      await Promise.race([pause(LOOK_MS, signal), failed]);
-    }
-  } finally {
-    await warehouse.stop();
-  }
-}
-
-/** Records of the log, markers of transactions among them, and how many of them are behind the group's offsets. */
-async function progressOf({ kafka }: LogConnection, group: string): Promise<{ readonly done: number; readonly of: number }> {
-  const reader = kafka.reader();
-  let [done, of] = [0, 0];
-  for (const topic of warehouseTopics) {
-    const [bounds, offsets] = await Promise.all([reader.bounds(topic), kafka.offsets.fetch(group, topic)]);
-    const committed = new Map(offsets.map(({ partition, offset }) => [partition, offset]));
-    for (const { partition, first, end } of bounds) {
-      of += end - first;
-      done += Math.max(0, Math.min(committed.get(partition) ?? first, end) - first);
-    }
-  }
-  return { done, of };
 }

@@ -24,6 +24,7 @@ export type SynthesisSettings = Pick<
   | 'tries'
   | 'directSamples'
   | 'maxDirectShare'
+  | 'confirmSamples'
   | 'dataset'
   | 'seed'
   | 'count'
@@ -47,7 +48,6 @@ export interface SynthesisJob {
   readonly split: 'train' | 'heldout';
 }
 
-const shareOf = (gates: QuestionAccepted['gates']): string => gates.find(({ gate }) => gate === 'closed_book')?.detail ?? '';
 const actionsOf = (event: QuestionAccepted, action: string): number => event.history.filter((edit) => edit.action === action).length;
 
 /** What a file has of a question: the columns that an import reads, and how it came about. */
@@ -61,7 +61,7 @@ export const questionLine = (event: QuestionAccepted): string =>
     kind: event.kind,
     injections: actionsOf(event, 'inject'),
     fuzzes: actionsOf(event, 'fuzz'),
-    closed_book: shareOf(event.gates),
+    closed_book: `${event.closed_book_right}/${event.closed_book_asked}`,
     evidence: event.evidence,
     gates: event.gates,
     history: event.history,

@@ -4,7 +4,6 @@ import { hostname } from 'node:os';
 import type { Architecture } from '../../streams/core/learning.ts';
 import { isPlatformError } from '../../streams/core/errors.ts';
 import { rolloutView } from '../../streams/run/rollout-view.ts';
-import { loadTrainingQuestions } from '../../consumers/trainer/questions.ts';
 import { newOwner } from '../../consumers/trainer/ownership.ts';
 import type { RunSettings } from '../../consumers/trainer/settings.ts';
 import { runTrainer } from '../../consumers/trainer/trainer.ts';
@@ -15,6 +14,7 @@ import { systemClock } from '../lifecycle/clock.ts';
 import { assertDataDir } from '../lifecycle/data-dir.ts';
 import { createLearner } from '../tfjs/learner.ts';
 import { connectLog, groupsOf } from './connections.ts';
+import { hearQuestions } from './hear-questions.ts';
 import { throughOutages } from './outages.ts';
 import type { RoleMain } from './role.ts';
 import { fileEndNotes } from './run-ends.ts';
@@ -66,6 +66,7 @@ export function trainerRole(options: TrainerArguments): RoleMain {
     const reader = log.kafka.reader();
     const groups = groupsOf(config.namespace);
     const producer = `trainer-${hostname()}-${process.pid}`;
+    const hearing = hearQuestions({ log: reader, events: log.events }, logger);
     try {
       const deps = {
         ...{ runId: run, architecture, learner, logger, metrics, reach },
@@ -84,7 +85,7 @@ export function trainerRole(options: TrainerArguments): RoleMain {
         weights: fileWeights(config.dataDir),
         snapshots: fileSnapshots(config.dataDir, run),
         ends: fileEndNotes(config, run, () => log.kafka.clusterId()),
-        questions: (dataset: string, seed: number) => loadTrainingQuestions({ log: reader, events: log.events }, dataset, seed),
+        questions: hearing.load,
         clock: systemClock,
       };
       // A trainer takes all that it is from the log: after an outage it begins as another one would.
@@ -104,6 +105,7 @@ export function trainerRole(options: TrainerArguments): RoleMain {
       });
       return end?.kind ?? 'stopped';
     } finally {
+      await hearing.close();
       await learner.then(
         (loaded) => loaded.close(),
         () => undefined,

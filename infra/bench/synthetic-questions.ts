@@ -1,6 +1,7 @@
 import type { QuestionAccepted } from '../../schemas/generated/events.ts';
 import type { EventWriter } from '../../streams/core/ports.ts';
 import { SYNTHETIC_DATASET } from '../../producers/load/load.ts';
+import { unasked } from '../../producers/questions/unasked.ts';
 
 /** Gives a trainer something to ask: questions without meaning, in the dataset `synthetic`. */
 export async function writeSyntheticQuestions(writer: EventWriter, count: number): Promise<void> {
@@ -28,4 +29,5 @@ const questionOf = (index: number): QuestionAccepted => ({
   evidence: [],
   gates: [],
   history: [],
+  ...unasked,
 });

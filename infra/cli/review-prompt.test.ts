@@ -1,9 +1,9 @@
 // People at the prompt of `questions review`, over a log in memory: what they say is events, and who comes back goes on.
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { REVIEW_GATE } from '../../producers/questions/synthesis/synthesize.ts';
 import type { QuestionAccepted } from '../../schemas/generated/events.ts';
 import { readReviews, reviewedBy, writeReview } from '../app/question-review.ts';
+import { REVIEW_GATE } from '../../streams/questions/reviews.ts';
 import { createEventReader } from '../registry/event-reader.ts';
 import { outgoing, randomEvent, seeded } from '../testing/events.ts';
 import { MemoryLog } from '../testing/memory-log.ts';
@@ -12,11 +12,11 @@ import { renderReview, runReviewPrompt } from './review-prompt.ts';
 const DATASET = 'mine';
 
 function question(id: string, drawn = true, dataset = DATASET): QuestionAccepted {
-  const drawnGate = { gate: REVIEW_GATE, passed: true, detail: 'drawn for a human to look at' };
   return randomEvent('QuestionAccepted', seeded(1), {
     ...{ event_id: `questions/${dataset}/${id}`, question_id: id, dataset, question: `What is ${id}?`, answers: ['x', 'y'] },
     evidence: [{ url: 'u', title: 'Page', fact: `fact of ${id}` }],
-    gates: [{ gate: 'timely', passed: true, detail: 'it stays' }, ...(drawn ? [drawnGate] : [])],
+    gates: [{ gate: 'timely', passed: true, detail: 'it stays' }],
+    drawn_for_review: drawn,
     history: [{ round: 1, action: 'inject', before: 'b', after: 'a', detail: 'a step' }],
   });
 }
@@ -32,7 +32,7 @@ async function logWith(...questions: readonly QuestionAccepted[]) {
     const output = new PassThrough();
     const input = new PassThrough();
     input.end(lines.map((line) => `${line}\n`).join(''));
-    const waiting = (await reviews()).filter(({ verdict }) => verdict === undefined);
+    const waiting = (await reviews()).filter(({ drawn, verdict }) => drawn && verdict === undefined);
     const recorded = await runReviewPrompt({
       ...{ input, output, waiting },
       say: (reviewed, verdict, comment) => writeReview(log.writer(), reviewed, { verdict, comment, reviewer, at: (at += 1) }),
@@ -49,7 +49,7 @@ async function logWith(...questions: readonly QuestionAccepted[]) {
 }
 
 const verdicts = (all: Awaited<ReturnType<typeof readReviews>>) =>
-  all.map(({ question: { question_id }, verdict }) => [question_id, verdict]);
+  all.filter(({ drawn }) => drawn).map(({ question: { question_id }, verdict }) => [question_id, verdict]);
 
 describe('the prompt of questions review', () => {
   it('accepts, rejects and comments; each is an event with who, what and why', async () => {

@@ -1,13 +1,14 @@
 // The questions that wait for a human, one after the other in the terminal.
 import { createInterface } from 'node:readline';
-import type { ReviewedQuestion, Verdict } from '../app/question-review.ts';
+import type { ReviewedQuestion } from '../app/question-review.ts';
+import type { ReviewWord } from '../../streams/questions/reviews.ts';
 
 export interface ReviewPromptOptions {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
   readonly waiting: readonly ReviewedQuestion[];
   /** Records what was said; the next question waits for it. */
-  readonly say: (question: ReviewedQuestion, verdict: Verdict, comment: string) => Promise<void>;
+  readonly say: (question: ReviewedQuestion, verdict: ReviewWord, comment: string) => Promise<void>;
 }
 
 /** A question with everything that a reviewer needs, as lines. */
@@ -24,7 +25,7 @@ export function renderReview({ question, said }: ReviewedQuestion): string {
 }
 
 /** What a line asks for: a verdict with a comment, the next question, or to leave. */
-function reviewAnswer(line: string): { readonly verdict: Verdict; readonly comment: string } | 'skip' | 'leave' | undefined {
+function reviewAnswer(line: string): { readonly verdict: ReviewWord; readonly comment: string } | 'skip' | 'leave' | undefined {
   const [, word = '', comment = ''] = /^\s*(\S*)\s*(.*?)\s*$/.exec(line) ?? [];
   const verdict = ({ a: 'accept', accept: 'accept', r: 'reject', reject: 'reject', c: 'comment', comment: 'comment' } as const)[
     word.toLowerCase()

@@ -18,8 +18,10 @@ export function renderSynthesis(report: SynthesisReport): string {
     '',
     `injections  ${spread(report.injections)}`,
     `fuzzes      ${spread(report.fuzzes)}`,
-    `hops        ${spread(report.hops)}`,
+    `clauses     ${spread(report.clauses)}   (each needed)`,
+    `hops        ${spread(report.hops)}   (look-ups that cannot be skipped)`,
     `closed book ${spread(report.directRight)}   (right of ${report.directSamples})`,
+    `            questions by tenths of right answers, too easy ones too: ${report.directShares.join(' ')}`,
     '',
     `${'gate'.padEnd(width)}     asked    passed   refused`,
     ...report.gates.map(

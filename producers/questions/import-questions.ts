@@ -7,6 +7,7 @@ import { parseQuestionLine } from './question-line.ts';
 import type { QuestionLine } from './question-line.ts';
 import { readLines } from './read-lines.ts';
 import { questionIdOf } from './question-id.ts';
+import { unasked } from './unasked.ts';
 
 interface Problem {
   /** 1-based. */
@@ -58,6 +59,7 @@ function toEvent({ question, answers, augAnswers, id }: QuestionLine, options: I
     evidence: [],
     gates: [],
     history: [],
+    ...unasked,
   };
 }
 

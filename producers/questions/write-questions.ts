@@ -9,6 +9,7 @@ import type { Chain } from './chains.ts';
 import { judge } from './gates.ts';
 import type { Candidate } from './gates.ts';
 import { questionIdOf } from './question-id.ts';
+import { unasked } from './unasked.ts';
 
 export interface WriteOptions {
   /** UTC microseconds, of every event. */
@@ -100,6 +101,7 @@ function write(candidate: Candidate, heldOutCodes: ReadonlySet<string>, { occurr
       evidence: evidenceOf(chain),
       gates,
       history: historyOf({ chain, question, answers, identifiers }),
+      ...unasked,
     },
   };
 }

@@ -14,6 +14,10 @@ export const questionColumns = {
   kind: 'text',
   gates: 'texts',
   gates_passed: 'flags',
+  closed_book_right: 'whole',
+  closed_book_asked: 'whole',
+  drawn_for_review: 'flag',
+  review: 'text',
   occurred_at: 'time',
 } as const;
 

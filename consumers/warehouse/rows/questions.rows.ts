@@ -1,6 +1,7 @@
 // questions -> questions, accepted and rejected alike
 import type { QuestionAccepted, QuestionRejected } from '../../../schemas/generated/events.ts';
 import type { Row } from '../../../streams/core/ports.ts';
+import { isDrawn, reviewWordOf } from '../../../streams/questions/reviews.ts';
 import type { Origin } from './cells.ts';
 
 const questionRow = (event: QuestionAccepted, verdict: { readonly accepted: boolean; readonly reason: string }): Row => ({
@@ -22,6 +23,10 @@ const questionRow = (event: QuestionAccepted, verdict: { readonly accepted: bool
   gates_passed: event.gates.map((gate) => gate.passed),
   gate_details: event.gates.map((gate) => gate.detail),
   history: JSON.stringify(event.history),
+  closed_book_right: event.closed_book_right,
+  closed_book_asked: event.closed_book_asked,
+  drawn_for_review: isDrawn(event),
+  review: reviewWordOf(event) ?? '',
   event_id: event.event_id,
   occurred_at: event.occurred_at,
   producer: event.producer,

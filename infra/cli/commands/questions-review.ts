@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { Command } from 'commander';
 import { PlatformError } from '../../../streams/core/errors.ts';
-import type { Verdict } from '../../app/question-review.ts';
+import type { ReviewWord } from '../../../streams/questions/reviews.ts';
 import { loadConfig } from '../../config/load.ts';
 import { commandLogger } from '../command-logger.ts';
 import type { CommandContext } from '../context.ts';
@@ -27,7 +27,7 @@ function nameOfUser(): string {
   }
 }
 
-function verdictOf({ accept, reject, comment }: ReviewFlags): Verdict {
+function verdictOf({ accept, reject, comment }: ReviewFlags): ReviewWord {
   if (accept !== reject) return accept ? 'accept' : 'reject';
   if (!accept && comment !== undefined) return 'comment';
   throw new PlatformError('USAGE_INVALID', 'reviewing a question: give one of --accept, --reject and --comment');
@@ -39,11 +39,18 @@ export function reviewCommand(context: CommandContext): Command {
     .description('look at the questions that were drawn for review: accept, reject or comment; recorded as events')
     .option('--dataset <dataset>', 'name of the set', datasetSlug, 'synthetic')
     .option('--list', 'print those that wait, and nothing else', false)
-    .option('--question <id>', 'decide about one question instead of asking in the terminal')
+    .option('--question <id>', 'decide about one question of the set, drawn or not, instead of asking in the terminal')
     .option('--accept', 'of that question', false)
     .option('--reject', 'of that question', false)
     .option('--comment <text>', 'why; by itself it changes no verdict')
     .option('--reviewer <name>', 'who decides', nameOfUser())
+    .addHelpText(
+      'after',
+      `
+A rejected question is in no set that is trained or evaluated on from then on: running trainers hear of the verdict too.
+The last verdict counts.
+`,
+    )
     .addHelpText(
       'after',
       examples(
@@ -67,14 +74,15 @@ async function run(context: CommandContext, flags: ReviewFlags): Promise<void> {
   const logger = commandLogger(context);
   await withLog({ config, logger, purpose: 'questions review' }, async ({ kafka, events }) => {
     const all = await readReviews({ log: kafka.reader(), events }, flags.dataset);
-    const waiting = all.filter((reviewed) => reviewed.verdict === undefined);
+    const drawn = all.filter((reviewed) => reviewed.drawn);
+    const waiting = drawn.filter((reviewed) => reviewed.verdict === undefined);
     if (flags.list) {
       for (const reviewed of waiting) context.out(`${reviewed.question.question_id}\n${renderReview(reviewed)}\n`);
-      context.out(`${waiting.length} of ${all.length} wait\n`);
+      context.out(`${waiting.length} of ${drawn.length} wait\n`);
       return;
     }
     const writer = await kafka.writer();
-    const note = (said: Verdict, comment: string) => ({ verdict: said, comment, reviewer: flags.reviewer, at: Date.now() * 1_000 });
+    const note = (said: ReviewWord, comment: string) => ({ verdict: said, comment, reviewer: flags.reviewer, at: Date.now() * 1_000 });
     try {
       if (flags.question !== undefined && verdict !== undefined) {
         await writeReview(writer, reviewedBy(flags.question, all), note(verdict, flags.comment ?? ''));

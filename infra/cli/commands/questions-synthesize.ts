@@ -24,6 +24,7 @@ interface SynthesizeFlags {
   readonly tries: number;
   readonly directSamples: number;
   readonly maxDirectShare: number;
+  readonly confirmSamples?: number;
   readonly reviewShare: number;
   readonly dataset: string;
   readonly output?: string;
@@ -40,8 +41,8 @@ function share(raw: string): number {
 
 const HELP = `
 Each seed question grows in rounds: an injection puts a fact about an entity in its place, a fuzz blurs a detail. Every
-candidate passes the gates well_formed, timely, new_information, unique_answer and split_disjoint, and each question at the
-end difficulty and not_a_duplicate. Accepted and rejected candidates are events on questions, with their whole history, and
+candidate passes the gates well_formed, timely, new_information, every_clause_needed, unique_answer and split_disjoint, and
+each question at the end difficulty and not_a_duplicate. Accepted and rejected candidates are events on questions, with their whole history, and
 rows of the table questions.
 
 --writer factbook needs no model: it grows questions about one field of one country, and the same seed makes the same ones.
@@ -62,11 +63,16 @@ export function synthesizeCommand(context: CommandContext): Command {
     .option('--inject-rounds <n>', 'injections of a question at most', wholeIn(1, 64), 4)
     .option('--fuzz-rounds <n>', 'fuzzes of a question at most', wholeIn(0, 64), 2)
     .option('--count <n>', 'seed questions at most', wholeIn(1, 1_000_000), 2_000)
-    .option('--variants <n>', 'questions tried from each seed question', wholeIn(1, 1_000), 3)
+    .option('--variants <n>', 'questions tried from each seed question', wholeIn(1, 1_000), 4)
     .option('--seed <n>', 'of every choice', wholeIn(0, Number.MAX_SAFE_INTEGER), 1)
     .option('--tries <n>', 'tries of one round', wholeIn(1, 1_000), 6)
     .option('--direct-samples <n>', 'answers without tools to each candidate', wholeIn(1, 1_000), 8)
-    .option('--max-direct-share <share>', 'share of them that may be right', share, 0.5)
+    .option('--max-direct-share <share>', 'share of them that may be right', share, 0.125)
+    .option(
+      '--confirm-samples <n>',
+      'fresh answers without tools to each question at the end (128 for the factbook, 0 for llm)',
+      wholeIn(0, 10_000),
+    )
     .option('--review-share <share>', 'share of the accepted ones that is drawn for review', share, 0.05)
     .option('--dataset <dataset>', 'name of the set', datasetSlug, 'synthetic')
     .option('--output <file>', 'JSON lines of the accepted questions')
@@ -88,12 +94,15 @@ export function synthesizeCommand(context: CommandContext): Command {
     });
 }
 
+/** Answers of the factbook's closed book cost next to nothing. */
+const CONFIRMED = 128;
+
 /** Walks of a model wait for its server most of the time. */
 const LLM_WALKS = 16;
 
 async function run(context: CommandContext, flags: SynthesizeFlags): Promise<void> {
   const config = loadConfig(context.env);
-  const { output, report: reportFile, log, json, from: _source, writer, seedPath, split, concurrency, ...settings } = flags;
+  const { output, report: reportFile, log, json, from: _source, writer, seedPath, split, concurrency, confirmSamples, ...settings } = flags;
   if (!log && output === undefined) throw new PlatformError('USAGE_INVALID', 'making questions: --no-log needs --output');
   if (seedPath !== undefined) assertReadable('making questions', seedPath);
   const { synthesizeFromFactbook, synthesizeWithModels } = await import('../../app/synthesis.ts');
@@ -104,6 +113,7 @@ async function run(context: CommandContext, flags: SynthesizeFlags): Promise<voi
       ...{ config, logger: commandLogger(context), output, log, seedPath, split },
       settings: {
         ...settings,
+        confirmSamples: confirmSamples ?? (writer === 'llm' ? 0 : CONFIRMED),
         concurrency: concurrency ?? (writer === 'llm' ? LLM_WALKS : 1),
         signal: interrupts.signal,
         onProgress: ({ walks, accepted, rejected }) => {

@@ -18,6 +18,7 @@ export function warehouseCommand(context: CommandContext): Command {
       examples(
         'turnstream warehouse',
         'KAFKA_BROKERS=kafka:9092 CLICKHOUSE_URL=http://clickhouse:8123 turnstream warehouse',
+        'turnstream warehouse fill',
         'turnstream warehouse rebuild',
         'turnstream warehouse mend',
       ),
@@ -31,7 +32,31 @@ export function warehouseCommand(context: CommandContext): Command {
       const config = addressesForRole(loadConfig(context.env), { kafka: true, store: true });
       context.exit(await runRole({ name: 'warehouse', config, main: warehouseRole }, context.host));
     });
-  return command.addCommand(rebuildCommand(context)).addCommand(mendCommand(context));
+  return command.addCommand(fillCommand(context)).addCommand(rebuildCommand(context)).addCommand(mendCommand(context));
+}
+
+function fillCommand(context: CommandContext): Command {
+  return new Command('fill')
+    .description('bring the tables up to the end of the log, and end; waits for the sinks where some run')
+    .addHelpText('after', examples('turnstream warehouse fill && turnstream sql -q "SELECT count() FROM questions"'))
+    .action(async () => {
+      const config = loadConfig(context.env);
+      const interrupts = listenForInterrupts({ now: () => performance.now(), onSecond: () => process.exit(exitCodes.interrupted) });
+      const line = createProgressLine(process.stderr);
+      try {
+        const { fillWarehouse } = await import('../../app/fill.ts');
+        const complete = await fillWarehouse({
+          ...{ config, logger: commandLogger(context), signal: interrupts.signal },
+          onProgress: ({ done, of }) => {
+            line.show(`${done} of ${of} records stored`);
+          },
+        });
+        if (!complete) context.exit(exitCodes.interrupted);
+      } finally {
+        line.end();
+        interrupts.close();
+      }
+    });
 }
 
 interface RebuildFlags {

@@ -4,7 +4,7 @@ import type { Comments } from './comments.ts';
 export const evaluations: Comments = {
   // Questions
   split: 'train or heldout',
-  hops: 'Facts that lead to the answer',
+  hops: 'Look-ups that lead to the answer',
   kind: 'Kind of question',
   evidence_urls: 'URLs of the facts that lead to the answer, in order',
   evidence_titles: 'Titles of the pages of the facts, in order',
@@ -13,6 +13,11 @@ export const evaluations: Comments = {
   gates_passed: 'Whether the question passed, in the order of gates',
   gate_details: 'What each check found, in the order of gates',
   history: 'Every edit of the question in order, JSON',
+
+  closed_book_right: 'Answers without tools that were right; -1 when none were asked for',
+  closed_book_asked: 'Answers without tools that were asked for',
+  drawn_for_review: 'Whether a human is asked to look at it; no verdict',
+  review: 'What a human said with this event: accept, reject or comment; empty for an event of the question itself',
 
   // Evaluations
   questions: 'Questions',
@@ -100,6 +105,21 @@ export const evaluationsOf: Readonly<Record<string, Comments>> = {
     accepted: 'Whether the question passed every check',
     reason: 'Why the question was rejected; empty when it was accepted',
     history: 'Every edit of the question in order, JSON',
+  },
+  question_reviews: {
+    review: 'What a human said: accept, reject or comment',
+    detail: 'Who said it, and why',
+  },
+  question_gates: {
+    candidate_id: 'Id of the event of the question or of the refused candidate',
+    accepted: 'Whether the candidate passed every check',
+    gate: 'Check that was asked',
+    passed: 'Whether the candidate passed this check',
+    detail: 'What the check found',
+  },
+  question_sets: {
+    in_set: 'Whether it is trained and evaluated on: true unless the last verdict of a human is reject',
+    verdict: 'Last verdict of a human: accept or reject; empty without one',
   },
   evaluation_results: {
     ...perAnswer,

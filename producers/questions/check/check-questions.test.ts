@@ -48,6 +48,49 @@ describe('a question is refused when', () => {
   it.each(cases)('%s', (...[, question, answers, kinds]) => {
     expect(check(question, ...answers)).toEqual(kinds);
   });
+  const bordered = 'What is the capital of the country that has the longest land border with the country';
+  it.each<[string, string, string, readonly string[]]>([
+    [
+      'a clause of the country that it asks about can be left out',
+      'What is the capital of the country whose coastline is 0 km and whose Internet country code is .at?',
+      'Vienna',
+      ['needless_clause'],
+    ],
+    [
+      'a clause of a country within can be left out',
+      `${bordered} whose Internet country code is .pt and whose total area is between 90,000 and 100,000 sq km?`,
+      'Madrid',
+      ['needless_clause'],
+    ],
+    [
+      'one outer clause is enough, so that the look-ups behind it can be skipped',
+      'What is the capital of the country whose Internet country code is .es and that has a land border with the country whose Internet country code is .pt?',
+      'Madrid',
+      ['needless_clause', 'needless_clause', 'needless_clause'],
+    ],
+    ['nothing can be left out', `${bordered} whose Internet country code is .pt?`, 'Madrid', []],
+    ['a figure that changes has no year', 'What is the capital of the country whose population is 8,665,550?', 'Vienna', ['undated']],
+    ['a figure that changes has its year', 'What is the capital of the country whose population in 2015 was 8,665,550?', 'Vienna', []],
+    [
+      'a partner of trade has no year',
+      'What is the capital of the country that takes the largest share of the exports of the country whose Internet country code is .at?',
+      'Berlin',
+      ['undated'],
+    ],
+    [
+      'whoever holds an office is asked for',
+      'Who is the chief of state of the country whose Internet country code is .no?',
+      'King HARALD V',
+      ['second_answer', 'undated'],
+    ],
+  ])('%s', (...[, question, answer, kinds]) => {
+    expect(check(question, answer)).toEqual(kinds);
+  });
+  it('it says that it needs other look-ups than it does', () => {
+    const question = { id: 'q', question: `${bordered} whose Internet country code is .pt?`, answers: ['Madrid'] };
+    expect(checkQuestions([{ ...question, hops: 3 }])).toMatchObject({ faults: [], lookups: { mean: 3, counts: [0, 0, 0, 1] } });
+    expect(checkQuestions([{ ...question, hops: 4 }]).counts).toEqual({ wrong_hops: 1 });
+  });
   it('another one says the same', () => {
     const question = 'What is the capital of the country whose Internet country code is .at?';
     const { counts } = checkQuestions(['a', 'b'].map((id) => ({ id, question, answers: ['Vienna'] })));

@@ -4,13 +4,35 @@
 export type Reading =
   | { readonly kind: 'says'; readonly path: readonly string[]; readonly value: string }
   | { readonly kind: 'begins'; readonly path: readonly string[]; readonly letter: string }
-  | { readonly kind: 'within'; readonly path: readonly string[]; readonly low: number; readonly high: number }
-  | { readonly kind: 'leads'; readonly relation: string };
+  | {
+      readonly kind: 'within';
+      readonly path: readonly string[];
+      readonly low: number;
+      readonly high: number;
+      /** Of the estimate; undefined when the question names none. */
+      readonly year: number | undefined;
+      /** True when the figure is another one every year. */
+      readonly changes: boolean;
+    }
+  | { readonly kind: 'leads'; readonly relation: string; readonly year: number | undefined };
 
 export interface ReadQuestion {
   readonly asked: readonly string[];
   /** In the order of the words; each after a `leads` is about the country that it leads to. */
   readonly clauses: readonly Reading[];
+}
+
+/** Fields that name whoever holds an office. */
+const OFFICE = 'Executive branch';
+
+/** What changes with time, and is told or asked for without saying when. */
+export function undatedIn({ asked, clauses }: ReadQuestion): readonly string[] {
+  const paths = clauses.map((reading) => {
+    if (reading.kind === 'leads') return DATED.has(reading.relation) && reading.year === undefined ? [reading.relation] : [];
+    const isOpen = reading.kind === 'within' ? reading.changes && reading.year === undefined : reading.path.includes(OFFICE);
+    return isOpen ? reading.path : [];
+  });
+  return [...paths, asked.includes(OFFICE) ? asked : []].filter((path) => path.length > 0).map((path) => path.join(', '));
 }
 
 const GOVERNMENT = 'Government';
@@ -31,6 +53,18 @@ const values: readonly (readonly [string, readonly string[]])[] = [
   ['whose national anthem has lyrics by ', [GOVERNMENT, 'National anthem', 'lyrics/music']],
   ['whose national anthem has music by ', [GOVERNMENT, 'National anthem', 'lyrics/music']],
   ['whose major seaport is ', ['Transportation', 'Ports and terminals', 'major seaport(s)']],
+];
+
+/** `whose <this> <word>`, and the field that has the word in it. */
+const wordsIn: readonly (readonly [string, readonly string[]])[] = [
+  ['whose capital has a name with the word ', [GOVERNMENT, 'Capital', 'name']],
+  ['whose national anthem has a name with the word ', [GOVERNMENT, 'National anthem', 'name']],
+  ['whose highest point has a name with the word ', ['Geography', 'Elevation extremes', 'highest point']],
+  ['whose lowest point has a name with the word ', ['Geography', 'Elevation extremes', 'lowest point']],
+  ['whose local long form has the word ', [GOVERNMENT, 'Country name', 'local long form']],
+  ['whose former name has the word ', [GOVERNMENT, 'Country name', 'former']],
+  ['whose national anthem has lyrics by somebody called ', [GOVERNMENT, 'National anthem', 'lyrics/music']],
+  ['whose national anthem has music by somebody called ', [GOVERNMENT, 'National anthem', 'lyrics/music']],
 ];
 
 const beginnings: Readonly<Record<string, readonly string[]>> = {
@@ -63,16 +97,31 @@ const figures: Readonly<Record<string, readonly [unit: string, path: readonly st
   'share of Internet users': ['percent of the population', ['Communications', 'Internet users', 'percent of population']],
 };
 
+/** Figures that stay what they are. */
+const LASTING: ReadonlySet<string> = new Set(['total area', 'coastline', 'total length of land boundaries']);
+
 /** Clauses that lead to another country. */
-const leads: Readonly<Record<string, string>> = {
-  'that has the longest land border with ': 'longest_border',
-  'that has the shortest land border with ': 'shortest_border',
-  'that has a land border with ': 'border',
-  'that takes the largest share of the exports of ': 'largest_exports',
-  'that supplies the largest share of the imports of ': 'largest_imports',
-  'that is an export partner of ': 'exports',
-  'that is an import partner of ': 'imports',
-};
+const leads: readonly (readonly [RegExp, string])[] = [
+  [/^that has the longest land border with /, 'longest_border'],
+  [/^that has the shortest land border with /, 'shortest_border'],
+  [/^that has a land border with /, 'border'],
+  [/^that takes the largest share of the exports of /, 'largest_exports'],
+  [/^that supplies the largest share of the imports of /, 'largest_imports'],
+  [/^that is an export partner of /, 'exports'],
+  [/^that is an import partner of /, 'imports'],
+  [/^that took the largest share of the (\d{4}) exports of /, 'largest_exports'],
+  [/^that supplied the largest share of the (\d{4}) imports of /, 'largest_imports'],
+  [/^that was a main export partner in (\d{4}) of /, 'exports'],
+  [/^that was a main import partner in (\d{4}) of /, 'imports'],
+  [/^that sent the largest share of its (\d{4}) exports to /, 'sends_most_to'],
+  [/^that got the largest share of its (\d{4}) imports from /, 'gets_most_from'],
+  [/^that became independent from /, 'left'],
+];
+
+/** Relations that are others every year. */
+export const DATED: ReadonlySet<string> = new Set([
+  ...['largest_exports', 'largest_imports', 'exports', 'imports', 'sends_most_to', 'gets_most_from'],
+]);
 
 const asks: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^What is the capital of (.+)\?$/, [GOVERNMENT, 'Capital', 'name']],
@@ -98,14 +147,15 @@ const asks: readonly (readonly [RegExp, readonly string[]])[] = [
 
 const START = 'the country ';
 const begins = /^whose (.+?) has a name beginning with (\p{L})$/u;
-const figure = /^whose (.+?) is (?:between (-?[\d,.]*\d) and )?(-?[\d,.]*\d)(?: (.+))?$/;
+const figure = /^whose (.+?)(?: in (\d{4}) was| is) (?:between (-?[\d,.]*\d) and )?(-?[\d,.]*\d)(?: (.+))?$/;
 const number = (text: string): number => Number(text.replaceAll(',', ''));
+const yearOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text));
 
 function readFigure(text: string): Reading | undefined {
-  const [, noun = '', low, high = '', saidUnit = ''] = figure.exec(text) ?? [];
+  const [, noun = '', year, low, high = '', saidUnit = ''] = figure.exec(text) ?? [];
   const [unit, path] = figures[noun] ?? [];
   if (path === undefined || unit !== saidUnit) return undefined;
-  return { kind: 'within', path, low: number(low ?? high), high: number(high) };
+  return { kind: 'within', path, low: number(low ?? high), high: number(high), year: yearOf(year), changes: !LASTING.has(noun) };
 }
 
 function readClause(text: string): Reading | undefined {
@@ -114,16 +164,19 @@ function readClause(text: string): Reading | undefined {
   if (beginning !== undefined && letter !== undefined) return { kind: 'begins', path: beginning, letter };
   const within = readFigure(text);
   if (within !== undefined) return within;
-  const said = values.find(([phrase]) => text.startsWith(phrase));
+  const said = [...wordsIn, ...values].find(([phrase]) => text.startsWith(phrase));
   return said === undefined ? undefined : { kind: 'says', path: said[1], value: text.slice(said[0].length).replace(/^"(.*)"$/, '$1') };
 }
 
 /** The clauses at the beginning that lead to another country each, and what follows them. */
 function openAll(text: string): { readonly opened: readonly Reading[]; readonly rest: string } {
-  const phrase = Object.keys(leads).find((one) => text.startsWith(`${one}${START}`));
-  if (phrase === undefined) return { opened: [], rest: text };
-  const { opened, rest } = openAll(text.slice(phrase.length + START.length));
-  return { opened: [{ kind: 'leads', relation: leads[phrase] ?? '' }, ...opened], rest };
+  for (const [phrase, relation] of leads) {
+    const [said, year] = phrase.exec(text) ?? [];
+    if (said === undefined || !text.startsWith(START, said.length)) continue;
+    const { opened, rest } = openAll(text.slice(said.length + START.length));
+    return { opened: [{ kind: 'leads', relation, year: yearOf(year) }, ...opened], rest };
+  }
+  return { opened: [], rest: text };
 }
 
 /** Reads a question; undefined when it is not of this grammar. */

@@ -8,6 +8,8 @@ type Node = { readonly text?: string | null } & { readonly [key: string]: Node |
 
 export interface RawProfile {
   readonly code: string;
+  /** False for oceans, the world, and unions of countries. */
+  readonly isCountry: boolean;
   readonly names: readonly string[];
   readonly json: Node;
 }
@@ -17,6 +19,28 @@ export function textAt({ json }: RawProfile, path: readonly string[]): string {
   let node: Node | string | null | undefined = json;
   for (const key of path) node = typeof node === 'object' && node !== null ? node[key] : undefined;
   return typeof node === 'object' && node !== null ? (node.text ?? '') : '';
+}
+
+const estimated = /\((?:[^()]*\s)?(\d{4})(?: est\.)?\)/;
+const yearIn = (text: string): number | undefined => {
+  const [, year] = estimated.exec(text) ?? [];
+  return year === undefined ? undefined : Number(year);
+};
+
+/** The year of the estimate at a path: its own, or that of the one line of its table that names one. */
+export function yearAt(profile: RawProfile, path: readonly string[]): number | undefined {
+  const own = yearIn(
+    textAt(profile, path)
+      .split(/\+\+|;/)
+      .find((part) => part.trim() !== '') ?? '',
+  );
+  if (own !== undefined || path.length < 3) return own;
+  let table: Node | string | null | undefined = profile.json;
+  for (const key of path.slice(0, -1)) table = typeof table === 'object' && table !== null ? table[key] : undefined;
+  if (typeof table !== 'object' || table === null) return undefined;
+  const lines = Object.values(table).map((line) => (typeof line === 'object' && line !== null ? (line.text ?? '') : ''));
+  const years = new Set(lines.flatMap((line) => [...line.matchAll(new RegExp(estimated, 'g'))].map(([, year]) => Number(year))));
+  return years.size === 1 ? [...years][0] : undefined;
 }
 
 const FORMS = ['conventional long form', 'conventional short form', 'abbreviation', 'Dutch short form'];
@@ -42,7 +66,8 @@ function readRawProfiles(): readonly RawProfile[] {
       .map((file) => {
         const code = file.slice(0, -5);
         const json = JSON.parse(readFileSync(join(root, folder, file), 'utf8')) as Node;
-        const bare = { code, names: [], json };
+        const isCountry = folder !== 'oceans' && folder !== 'world' && code !== 'ee';
+        const bare = { code, isCountry, names: [], json };
         const title = titles.get(code);
         return { ...bare, names: [...(title === undefined ? [] : [title]), ...namesIn(bare)] };
       }),

@@ -1,6 +1,6 @@
 import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
-import { solve } from '../synthesis/description.ts';
-import type { Clause } from '../synthesis/description.ts';
+import type { Clause } from '../synthesis/clause.ts';
+import { solve } from '../synthesis/fitting.ts';
 
 /** The clauses that only together fit one country, those left out that are not needed for it; undefined when all of them fit others too. */
 export function combine(about: Profile, clauses: readonly Clause[]): readonly Clause[] | undefined {

@@ -6,8 +6,8 @@ import { createFactbookTools } from '../../rollouts/tools/factbook.ts';
 import { profileNamed } from '../../rollouts/tools/factbook-profiles.ts';
 import { attributes } from '../attributes.ts';
 import { checkQuestions } from '../check/check-questions.ts';
-import { solve } from '../synthesis/description.ts';
-import type { Clause } from '../synthesis/description.ts';
+import type { Clause } from '../synthesis/clause.ts';
+import { solve } from '../synthesis/fitting.ts';
 import { quantities } from '../synthesis/quantities.ts';
 import { combine } from './combine.ts';
 import { decompose } from './decompose.ts';
@@ -21,7 +21,7 @@ const austria = profileNamed('Austria')!;
 const signal = new AbortController().signal;
 const says = (key: string, value: string): Clause => ({ kind: 'says', attribute: attributes.find((one) => one.key === key)!, value });
 const population = (low: number, high: number): Clause => ({
-  ...{ kind: 'between', low, high },
+  ...{ kind: 'between', year: 2015, low, high },
   quantity: quantities.find(({ key }) => key === 'population')!,
 });
 
@@ -78,7 +78,7 @@ describe('decompose', () => {
 
 describe('searchFacts', () => {
   const parts = decompose(austria, 'Capital, name', createRandom(1));
-  const random = createRandom(4);
+  const random = createRandom(7);
   it('searches five times at most', async () => {
     const nothing: Tool = { name: 'search', call: async () => ({ status: 'ok', errorType: '', text: 'No.', items: [], cacheHit: false }) };
     const found = await searchFacts(austria, parts, { search: nothing, random, signal });
@@ -93,7 +93,9 @@ describe('searchFacts', () => {
     expect((await searchFacts(austria, parts, { search: failing, random, signal })).clauses).toEqual([]);
   });
   it('stops when it has enough', async () => {
-    const { searches, clauses } = await searchFacts(austria, parts, { search: tool, random, signal });
+    const { searches, clauses } = await searchFacts(austria, decompose(austria, 'Capital, name', createRandom(3)), {
+      ...{ search: tool, random, signal },
+    });
     expect(clauses.length).toBeGreaterThan(1);
     expect(combine(austria, clauses)).toBeDefined();
     expect(searches.length).toBeLessThanOrEqual(MAX_SEARCHES);

@@ -5,8 +5,10 @@ import { factbookProfiles, fieldOf } from '../../rollouts/tools/factbook-profile
 import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
 import { attributes, valuesOf } from '../attributes.ts';
 import type { Attribute } from '../attributes.ts';
-import { beginnable, initialOf, solve } from '../synthesis/description.ts';
-import type { Clause } from '../synthesis/description.ts';
+import type { Clause } from '../synthesis/clause.ts';
+import { beginnable } from '../synthesis/description.ts';
+import { isLasting } from '../synthesis/factbook-gates.ts';
+import { initialOf, solve } from '../synthesis/fitting.ts';
 import { boundsAround, figureOf, quantities } from '../synthesis/quantities.ts';
 import type { Quantity } from '../synthesis/quantities.ts';
 
@@ -21,7 +23,9 @@ export interface SubQuestion {
 
 type Told = Attribute & { readonly ask: (who: string) => string };
 
-const told = attributes.filter((attribute): attribute is Told => attribute.identify !== undefined && attribute.ask !== undefined);
+const told = attributes.filter(
+  (attribute): attribute is Told => attribute.identify !== undefined && attribute.ask !== undefined && isLasting(attribute),
+);
 
 /** Whether a clause fits the country and leaves open which country it is. */
 function leavesOpen(clause: Clause, profile: Profile): boolean {
@@ -40,6 +44,9 @@ function saidOf(profile: Profile, attribute: Told): Clause | undefined {
   ];
   return clauses.find((clause) => leavesOpen(clause, profile));
 }
+
+/** Of bounds at least, as a share of the figure. */
+const WIDTH = 0.2;
 
 const holders = new Map<Quantity, ReadonlyMap<number, number>>();
 
@@ -60,11 +67,11 @@ function holdersOf(quantity: Quantity, value: number): number {
 function figuredOf(profile: Profile, quantity: Quantity, random: () => number): Clause | undefined {
   const found = figureOf(profile, quantity);
   if (found.kind !== 'figure') return undefined;
-  const bounds = boundsAround(found.value, 0, random());
+  const bounds = boundsAround(found.value, WIDTH * found.value, random());
   const isShared = holdersOf(quantity, found.value) > 1;
   const clauses: readonly Clause[] = [
-    ...(isShared ? [{ kind: 'figure' as const, quantity, value: found.value }] : []),
-    ...(bounds === undefined ? [] : [{ kind: 'between' as const, quantity, low: bounds[0], high: bounds[1] }]),
+    ...(isShared ? [{ kind: 'figure' as const, quantity, year: found.year, value: found.value }] : []),
+    ...(bounds === undefined ? [] : [{ kind: 'between' as const, quantity, year: found.year, low: bounds[0], high: bounds[1] }]),
   ];
   return clauses.find((clause) => leavesOpen(clause, profile));
 }

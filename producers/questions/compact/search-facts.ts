@@ -1,7 +1,7 @@
 // Looks the parts of a question up with the agent's own search tool, at most five times, until what was found is enough.
 import type { Tool } from '../../../streams/core/agents.ts';
 import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
-import type { Clause } from '../synthesis/description.ts';
+import type { Clause } from '../synthesis/clause.ts';
 import { combine } from './combine.ts';
 import type { SubQuestion } from './decompose.ts';
 

@@ -9,12 +9,13 @@ import { fieldOf } from '../../rollouts/tools/factbook-profiles.ts';
 import { questionIdOf } from '../question-id.ts';
 import { describe } from '../synthesis/description.ts';
 import { createFactbookWriter } from '../synthesis/factbook-writer.ts';
-import type { FactbookState } from '../synthesis/factbook-writer.ts';
+import type { FactbookState } from '../synthesis/factbook-gates.ts';
 import type { Draft, QuestionWriter } from '../synthesis/port.ts';
 import { combine } from './combine.ts';
 import { decompose } from './decompose.ts';
 import { MAX_SEARCHES, searchFacts } from './search-facts.ts';
 import type { Found } from './search-facts.ts';
+import { unasked } from '../unasked.ts';
 
 /** Name of the question set, in events and configuration. */
 export const COMPACT_DATASET = 'compact';
@@ -85,6 +86,7 @@ async function gatesOf(candidate: Candidate, writer: QuestionWriter<FactbookStat
     well_formed: await writer.wellFormed(draft, signal),
     timely: await writer.timely(draft, signal),
     new_information: await writer.newInformation(draft, seed, signal),
+    every_clause_needed: await writer.everyClauseNeeded(draft, signal),
     unique_answer: await writer.unique(draft, [], signal),
     split_disjoint: await writer.splitDisjoint(draft),
   };
@@ -159,6 +161,7 @@ class Writing {
       evidence: this.#writer.evidence(draft),
       gates,
       history: historyOf(candidate),
+      ...unasked,
     };
   }
 }

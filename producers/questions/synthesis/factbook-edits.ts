@@ -1,11 +1,14 @@
-// What the factbook writer can do to a description: put a fact about a country in, or blur one that is there.
+// What the factbook writer can do to a description: put a fact about a country in, or blur one that is there. A fact that
+// joins others comes with less of them, so that none of them is enough by itself.
 import { factbookProfiles } from '../../rollouts/tools/factbook-profiles.ts';
 import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
 import { attributes, valuesOf } from '../attributes.ts';
+import type { Attribute } from '../attributes.ts';
 import { countries } from '../chains.ts';
-import { beginnable, clausesIn, describe, initialOf, namedIn, solve } from './description.ts';
-import type { Clause, Description } from './description.ts';
-import { boundsAround, figureOf, quantities, sayNumber } from './quantities.ts';
+import type { Clause, Description } from './clause.ts';
+import { beginnable, clausesIn, containable, describe, namedIn } from './description.ts';
+import { initialOf } from './fitting.ts';
+import { boundsAround, figureOf, quantities, sayNumber, yearOf } from './quantities.ts';
 import { relationOf, relations } from './relations.ts';
 import type { Relation } from './relations.ts';
 
@@ -19,32 +22,57 @@ const pick = <T>(items: readonly T[], random: () => number): T | undefined => it
 
 const identifying = attributes.filter((attribute) => attribute.identify !== undefined);
 
-/** The clauses about a country that its own profile gives, good or bad. */
+/** How an edit chooses. */
+export interface Choosing {
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  /** Whether a country may come into the question. */
+  readonly suits: (profile: Profile) => boolean;
+}
+
+const told = new Map<Profile, readonly Clause[]>();
+
+/** The clauses about a country that its own profile gives, good or bad; read once. */
 function ownClauses(profile: Profile): readonly Clause[] {
+  const clauses = told.get(profile) ?? readClauses(profile);
+  told.set(profile, clauses);
+  return clauses;
+}
+
+function readClauses(profile: Profile): readonly Clause[] {
   const said = identifying.flatMap((attribute): Clause[] => {
     const [value] = valuesOf(profile, attribute);
     return value === undefined ? [] : [{ kind: 'says', attribute, value }];
   });
   const figures = quantities.flatMap((quantity): Clause[] => {
     const figure = figureOf(profile, quantity);
-    return figure.kind === 'figure' ? [{ kind: 'figure', quantity, value: figure.value }] : [];
+    return figure.kind === 'figure' ? [{ kind: 'figure', quantity, year: figure.year, value: figure.value }] : [];
   });
   return [...said, ...figures];
 }
 
-const strict = relations.filter(({ own, blurred }) => !own && blurred !== undefined);
-const leading = new Map<Profile, readonly { readonly relation: Relation; readonly from: Profile }[]>();
+/** A country that another one leads to. */
+interface Lead {
+  readonly relation: Relation;
+  readonly from: Profile;
+  readonly year: number | undefined;
+}
 
-/** The countries that lead to one over a strict relation. */
-function leadsTo(profile: Profile): readonly { readonly relation: Relation; readonly from: Profile }[] {
+const leading = new Map<Profile, Lead[]>();
+
+/** Every relation that leads to a country, and from where. */
+function leadsTo(profile: Profile): readonly Lead[] {
   if (leading.size === 0) {
-    const found = new Map<Profile, { relation: Relation; from: Profile }[]>();
-    for (const relation of strict) {
-      for (const from of countries()) {
-        for (const to of relation.named(from)) found.set(to, [...(found.get(to) ?? []), { relation, from }]);
+    for (const one of factbookProfiles()) leading.set(one, []);
+    for (const relation of relations) {
+      for (const holder of countries()) {
+        const year = relation.dated ? yearOf(holder, relation.label) : undefined;
+        for (const named of relation.named(holder)) {
+          const [from, to] = relation.own ? [named, holder] : [holder, named];
+          leading.get(to)?.push({ relation, from, year });
+        }
       }
     }
-    for (const one of factbookProfiles()) leading.set(one, found.get(one) ?? []);
   }
   return leading.get(profile) ?? [];
 }
@@ -58,82 +86,165 @@ function replaceName(description: Description, by: Description): Description {
   };
 }
 
-/** Replaces one clause, found by identity. */
-function replaceClause(description: Description, clause: Clause, by: readonly Clause[]): Description {
+type Replace = (clause: Clause) => readonly Clause[];
+
+/** Replaces clauses, also within others. */
+function replaceClauses(description: Description, replace: Replace): Description {
   if (description.kind === 'name') return description;
   return {
     kind: 'clauses',
     clauses: description.clauses.flatMap((one): readonly Clause[] => {
-      if (one === clause) return by;
-      return one.kind === 'related' ? [{ ...one, to: replaceClause(one.to, clause, by) }] : [one];
+      const by = replace(one);
+      return by.map((made) => (made.kind === 'related' ? { ...made, to: replaceClauses(made.to, replace) } : made));
     }),
   };
 }
 
-function relate(description: Description, profile: Profile, random: () => number): Changed | undefined {
-  const found = pick(leadsTo(profile), random);
+/** Width of the bounds of a new fact at most, as a share of its figure; what is left can be blurred later. */
+const SLACK = 0.5;
+
+/** Chances of a relation that leads to several countries, and of a border where there are other ways. */
+const LOOSE = 0.5;
+const BORDERING = 0.85;
+
+function pickLead(leads: readonly Lead[], random: () => number): Lead | undefined {
+  const borders = leads.filter(({ relation }) => !relation.dated && !relation.own);
+  return pick(borders.length > 0 && random() < BORDERING ? borders : leads, random);
+}
+
+/** A country by another one that leads to it, mostly by a relation that leads to nothing else, otherwise with a fact of its own. */
+function relate(description: Description, profile: Profile, { random, suits }: Choosing): Changed | undefined {
+  const leads = leadsTo(profile).filter(({ from }) => suits(from));
+  const strict = leads.filter(({ relation }) => relation.blurred !== undefined);
+  const isLoose = strict.length === 0 || random() < LOOSE;
+  const found = pickLead(isLoose ? leads.filter(({ relation }) => relation.blurred === undefined) : strict, random);
   if (found === undefined) return undefined;
-  const clause: Clause = { kind: 'related', relation: found.relation, to: { kind: 'name', profile: found.from } };
-  const by: Description = { kind: 'clauses', clauses: [clause] };
+  const { relation, from, year } = found;
+  const lead: Clause = { kind: 'related', relation, year, to: { kind: 'name', profile: from } };
+  const fact = isLoose ? pick(ownClauses(profile), random) : undefined;
+  const clauses =
+    fact === undefined ? [lead] : [random() < 0.5 ? (blur(fact, profile, { random, width: SLACK * random() }) ?? fact) : fact, lead];
+  const by: Description = { kind: 'clauses', clauses };
   return {
     description: replaceName(description, by),
-    detail: `${profile.title} becomes ${describe(by)} (${found.relation.label} of ${found.from.title})`,
+    detail: `${profile.title} becomes ${describe(by)} (${relation.label} of ${relation.own ? profile.title : from.title})`,
   };
 }
 
+/** Chance that a start is told by what can be told in less detail; otherwise there is often nothing to blur. */
+const BLURRABLE = 0.75;
+
+const hasWords = (clause: Clause): boolean => clause.kind === 'says' && containable.has(clause.attribute.key) && clause.value.includes(' ');
+
 function ground(description: Description, profile: Profile, random: () => number): Changed | undefined {
-  const clause = pick(ownClauses(profile), random);
+  const clauses = ownClauses(profile);
+  const clause = pick(random() < BLURRABLE ? clauses.filter(hasWords) : clauses, random);
   if (clause === undefined) return undefined;
   const by: Description = { kind: 'clauses', clauses: [clause] };
   return { description: replaceName(description, by), detail: `${profile.title} becomes ${describe(by)}` };
 }
 
-/** One more fact about a country that is described already; it may turn out to be one that is there. */
+/** Clauses about one country, one list a country. */
+function perCountry(description: Description): readonly { readonly of: Profile; readonly clauses: readonly Clause[] }[] {
+  if (description.kind === 'name') return [];
+  const inner = description.clauses.flatMap((clause) => (clause.kind === 'related' ? perCountry(clause.to) : []));
+  const of = clausesIn(description)[0]?.of;
+  return of === undefined ? inner : [{ of, clauses: description.clauses }, ...inner];
+}
+
+const WEAKEN = 0.7;
+
+/** One more fact about a country, with less of what is said of it already; it may turn out to be a fact that is there. */
 function enrich(description: Description, random: () => number): Changed | undefined {
-  const about = pick(clausesIn(description), random);
-  if (about?.of === undefined) return undefined;
-  const added = pick(ownClauses(about.of), random);
+  const about = pick(perCountry(description), random);
+  if (about === undefined) return undefined;
+  const { of, clauses } = about;
+  const added = pick(ownClauses(of), random);
   if (added === undefined) return undefined;
+  const weaker = new Map(
+    clauses.map((clause) => [clause, random() < WEAKEN ? blur(clause, of, { random, width: SLACK * random() }) : undefined]),
+  );
+  const fact = random() < WEAKEN ? (blur(added, of, { random, width: SLACK * random() }) ?? added) : added;
+  const [first] = clauses;
+  const said = [...weaker.values()].filter((clause) => clause !== undefined).map(sayBlurred);
   return {
-    description: replaceClause(description, about.clause, [about.clause, added]),
-    detail: `${about.of.title} is ${describe({ kind: 'clauses', clauses: [added] })}`,
+    description: replaceClauses(description, (clause) => {
+      if (!weaker.has(clause)) return [clause];
+      const kept = weaker.get(clause) ?? clause;
+      return clause === first ? [fact, kept] : [kept];
+    }),
+    detail: `${of.title} is ${describe({ kind: 'clauses', clauses: [fact] })}${said.length === 0 ? '' : `; ${said.join('; ')}`}`,
   };
 }
 
-const MAX_HOPS = 2;
-/** Chance that a name becomes another country's, of the first and of the second one. */
-const RELATE = [0.6, 0.4] as const;
+const MAX_RELATIONS = 3;
+/** Chance that a name becomes another country's, by the relations that are there. */
+const RELATE = [1, 0.8, 0.3] as const;
 
 /** Puts a fact in. A name that is left is described in the last round at the latest. */
-export function injectFact(description: Description, left: number, random: () => number): Changed | undefined {
+export function injectFact(description: Description, left: number, choosing: Choosing): Changed | undefined {
+  const { random } = choosing;
   const [named] = namedIn(description);
   if (named === undefined) return enrich(description, random);
-  const hops = clausesIn(description).filter(({ clause }) => clause.kind === 'related').length;
-  if (left > 1 && hops < MAX_HOPS && random() < RELATE[hops === 0 ? 0 : 1])
-    return relate(description, named, random) ?? ground(description, named, random);
+  const relations = relationsIn(description);
+  if (left > 1 && relations < MAX_RELATIONS && random() < (RELATE[relations] ?? 0)) {
+    return relate(description, named, choosing) ?? ground(description, named, random);
+  }
   return ground(description, named, random);
 }
 
-function blurSaid(clause: Clause & { readonly kind: 'says' }): Clause | undefined {
-  const { attribute, value } = clause;
+/** How often one country leads to the next. */
+export const relationsIn = (description: Description): number =>
+  clausesIn(description).filter(({ clause }) => clause.kind === 'related').length;
+
+function blurSaid(attribute: Attribute, value: string, random: () => number): Clause | undefined {
   const year = attribute.key === 'independence' ? /\b\d{3,4}$/.exec(value)?.[0] : undefined;
-  if (year !== undefined) return year === value ? undefined : { ...clause, value: year };
+  if (year !== undefined) return year === value ? undefined : { kind: 'says', attribute, value: year };
+  const words = value.split(/\s+/);
+  const long = words.filter((word) => /^[\p{L}'-]{4,}$/u.test(word));
+  const word = words.length > 1 && containable.has(attribute.key) && random() < 0.7 ? pick(long, random) : undefined;
+  if (word !== undefined) return { kind: 'contains', attribute, word };
+  return begin(attribute, value);
+}
+
+function begin(attribute: Attribute, value: string): Clause | undefined {
   const letter = beginnable.has(attribute.key) ? initialOf(value) : undefined;
   return letter === undefined ? undefined : { kind: 'begins', attribute, letter };
 }
 
+/** Bounds around the figure of a country, at least `width` of it and wider than those that are there. */
+function blurFigure(
+  clause: Clause & { readonly kind: 'figure' | 'between' },
+  of: Profile,
+  { random, width }: Blurring,
+): Clause | undefined {
+  const { quantity, year } = clause;
+  const figure = figureOf(of, quantity);
+  if (figure.kind !== 'figure') return undefined;
+  const before = clause.kind === 'between' ? clause.high - clause.low : 0;
+  const bounds = boundsAround(figure.value, Math.max(before, width * figure.value), random());
+  return bounds === undefined ? undefined : { kind: 'between', quantity, year, low: bounds[0], high: bounds[1] };
+}
+
+interface Blurring {
+  readonly random: () => number;
+  /** Of bounds at least, as a share of the figure. */
+  readonly width: number;
+}
+
 /** The same clause with less in it; undefined when there is no such one. */
-function blur(clause: Clause, random: () => number): Clause | undefined {
+function blur(clause: Clause, of: Profile, blurring: Blurring): Clause | undefined {
   switch (clause.kind) {
     case 'says':
-      return blurSaid(clause);
-    case 'figure': {
-      const bounds = boundsAround(clause.value, random() < 0.6 ? 0 : 1, random());
-      return bounds === undefined ? undefined : { kind: 'between', quantity: clause.quantity, low: bounds[0], high: bounds[1] };
-    }
+      return blurSaid(clause.attribute, clause.value, blurring.random);
+    case 'figure':
+    case 'between':
+      return blurFigure(clause, of, blurring);
     case 'related':
       return clause.relation.blurred === undefined ? undefined : { ...clause, relation: relationOf(clause.relation.blurred) };
-    default:
+    case 'contains':
+      return begin(clause.attribute, valuesOf(of, clause.attribute)[0] ?? '');
+    case 'begins':
       return undefined;
   }
 }
@@ -144,6 +255,8 @@ function sayBlurred(clause: Clause): string {
       return `${clause.quantity.noun} only within ${sayNumber(clause.low)} and ${sayNumber(clause.high)}`;
     case 'related':
       return `only ${clause.relation.key}`;
+    case 'contains':
+      return `${clause.attribute.label} only by one of its words, ${clause.word}`;
     case 'begins':
       return `${clause.attribute.label} only by its first letter, ${clause.letter}`;
     default:
@@ -154,19 +267,13 @@ function sayBlurred(clause: Clause): string {
 /** Blurs a detail that a draw picks. */
 export function blurDetail(description: Description, random: () => number): Changed | undefined {
   const blurred = clausesIn(description).flatMap(({ clause, of }) => {
-    const by = blur(clause, random);
+    const by = of === undefined ? undefined : blur(clause, of, { random, width: 0 });
     return by === undefined ? [] : [{ clause, of, by }];
   });
   const chosen = pick(blurred, random);
   if (chosen === undefined) return undefined;
   return {
-    description: replaceClause(description, chosen.clause, [chosen.by]),
+    description: replaceClauses(description, (clause) => [clause === chosen.clause ? chosen.by : clause]),
     detail: `${chosen.of?.title ?? ''}: ${sayBlurred(chosen.by)}`,
   };
-}
-
-/** The one country of a description, if it is one. */
-export function onlyOne(description: Description): Profile | undefined {
-  const [one, ...more] = solve(description);
-  return more.length === 0 ? one : undefined;
 }

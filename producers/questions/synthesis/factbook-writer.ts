@@ -8,35 +8,38 @@ import { normalizeAnswer } from '../../../streams/reward/normalise.ts';
 import { factbookProfiles, fieldOf } from '../../rollouts/tools/factbook-profiles.ts';
 import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
 import { attributes, valuesOf } from '../attributes.ts';
-import type { Attribute } from '../attributes.ts';
 import { countries } from '../chains.ts';
-import { namesOf } from '../gates.ts';
+import { spaced } from './clause.ts';
+import type { Description } from './clause.ts';
 import { recall } from './closed-book.ts';
-import { clausesIn, countriesIn, describe, labelOf, namedIn, solve, spaced } from './description.ts';
-import type { Clause, Description } from './description.ts';
-import { blurDetail, injectFact, onlyOne } from './factbook-edits.ts';
-import type { Changed } from './factbook-edits.ts';
+import { clausesIn, countriesIn, describe, labelOf, namedIn } from './description.ts';
+import { blurDetail, injectFact, relationsIn } from './factbook-edits.ts';
+import type { Changed, Choosing } from './factbook-edits.ts';
+import {
+  alsoRight,
+  faultsOf,
+  isLasting,
+  isSearchable,
+  misreadIn,
+  needless,
+  outdatedIn,
+  repeatedIn,
+  rivalsIn,
+  sourceOf,
+  TIMELY_SINCE,
+} from './factbook-gates.ts';
+import type { Asking, FactbookDraft, FactbookState } from './factbook-gates.ts';
+import { solve } from './fitting.ts';
 import type { Draft, Edited, QuestionWriter, Verdict } from './port.ts';
 
-type Asking = Attribute & { readonly ask: (who: string) => string };
-
-export interface FactbookState {
-  readonly description: Description;
-  readonly ask: Asking;
-  /** The country that is asked about. */
-  readonly end: Profile;
-}
-
-type FactbookDraft = Draft<FactbookState>;
-
 const HELD_OUT_SHARE = 0.2;
-const MAX_QUESTION_CHARS = 600;
-/** Estimates of an earlier year are out of date. */
-const TIMELY_SINCE = 2010;
 
 /** How often an edit is looked at before it is proposed, and how many are then thought of at most. */
 const CARE = 0.75;
-const PROPOSALS = 8;
+const PROPOSALS = 24;
+
+/** Finding the country that the question begins with, following a relation, reading the field that is asked for. */
+const MIN_LOOKUPS = 3;
 
 const asking = attributes.filter((attribute): attribute is Asking => attribute.ask !== undefined);
 
@@ -58,11 +61,6 @@ function answersOf(profile: Profile, ask: Asking): readonly string[] {
   return listed.length > 1 ? listed : valuesOf(profile, ask);
 }
 
-const passed = (detail: string): Verdict => ({ passed: true, detail });
-const refused = (detail: string): Verdict => ({ passed: false, detail });
-
-const mentions = (text: string, part: string): boolean => spaced(part).trim() !== '' && spaced(text).includes(spaced(part));
-
 function draftOf(state: FactbookState, split: FactbookDraft['split']): FactbookDraft {
   return {
     state,
@@ -75,85 +73,6 @@ function draftOf(state: FactbookState, split: FactbookDraft['split']): FactbookD
 function edited(draft: FactbookDraft, changed: Changed | undefined): Edited<FactbookState> | undefined {
   if (changed === undefined) return undefined;
   return { draft: draftOf({ ...draft.state, description: changed.description }, draft.split), detail: changed.detail };
-}
-
-/** What is wrong with the words of a question. */
-function faultsOf({ question, answers, state }: FactbookDraft): readonly string[] {
-  const words = ` ${normalizeAnswer(question)} `;
-  const named = new Set(namedIn(state.description));
-  const hidden = countriesIn(state.description).filter((profile) => !named.has(profile));
-  const told = hidden.flatMap(namesOf).filter((name) => mentions(question, name));
-  return [
-    ...(answers.length === 1 ? [] : [`${state.ask.label} of ${state.end.title} names ${answers.length}`]),
-    ...(answers.some((answer) => /^(?:no|none|not)\b/i.test(answer)) ? ['the answer says that there is none'] : []),
-    ...(answers.some((answer) => mentions(question, answer) || words.includes(` ${normalizeAnswer(answer)} `))
-      ? ['the answer is in the question']
-      : []),
-    ...[...new Set(told)].map((name) => `${name} is named`),
-    ...(question.length > MAX_QUESTION_CHARS ? [`${question.length} characters are too many`] : []),
-    ...(/^\p{Lu}.*[^?]\?$/u.test(question) && !/\s{2}|undefined/.test(question) ? [] : ['it is not one question']),
-  ];
-}
-
-const ESTIMATED = new Set(['Exports - partners', 'Imports - partners']);
-const isEstimate = (clause: Clause): boolean => clause.kind === 'figure' || clause.kind === 'between' || ESTIMATED.has(labelOf(clause));
-
-/** The profile whose field a clause rests on. */
-function sourceOf(clause: Clause, of: Profile | undefined): Profile | undefined {
-  return clause.kind === 'related' && !clause.relation.own ? onlyOne(clause.to) : of;
-}
-
-/** The newest year that the first estimate of a field names. */
-function yearOf(profile: Profile, label: string): number | undefined {
-  const years = [...(fieldOf(profile, label) ?? '').matchAll(/\((?:[^()]* )?((?:19|20)\d{2})(?: est\.)?\)/g)].map(([, year]) =>
-    Number(year),
-  );
-  return years.length === 0 ? undefined : Math.max(...years);
-}
-
-function outdatedIn({ state }: FactbookDraft): readonly string[] {
-  return clausesIn(state.description).flatMap(({ clause, of }) => {
-    const source = sourceOf(clause, of);
-    if (source === undefined || !isEstimate(clause)) return [];
-    const year = yearOf(source, labelOf(clause));
-    return year !== undefined && year < TIMELY_SINCE ? [`${labelOf(clause)} of ${source.title} is of ${year}`] : [];
-  });
-}
-
-/** The words of a clause's value, where it has one. */
-const valueOf = (clause: Clause): string => (clause.kind === 'says' ? clause.value : '');
-
-function repeatedIn(draft: FactbookDraft, before: FactbookDraft): readonly string[] {
-  const earlier = clausesIn(before.state.description);
-  const repeated: string[] = [];
-  const seen = new Set<string>();
-  for (const { clause, of } of clausesIn(draft.state.description)) {
-    const source = sourceOf(clause, of);
-    const fact = `${labelOf(clause)} of ${source?.title ?? ''}`;
-    if (seen.has(fact)) repeated.push(`${fact} is in it twice`);
-    seen.add(fact);
-    const isNew = earlier.every((one) => one.clause !== clause);
-    if (isNew && clause.kind === 'says' && mentions(before.question, valueOf(clause))) repeated.push(`it says ${valueOf(clause)} already`);
-  }
-  if (seen.has(`${draft.state.ask.label} of ${draft.state.end.title}`))
-    repeated.push(`what it asks for, ${draft.state.ask.label}, is in it`);
-  if (draft.question === before.question) repeated.push('the words are the same');
-  return repeated;
-}
-
-/** Countries that a description within this one fits besides the one that is meant. */
-function rivalsIn(description: Description): readonly string[] {
-  if (description.kind === 'name') return [];
-  const inner = description.clauses.flatMap((clause) => (clause.kind === 'related' ? rivalsIn(clause.to) : []));
-  const fitting = solve(description);
-  if (fitting.length === 1) return inner;
-  return [
-    ...inner,
-    `"${describe(description)}" fits ${fitting.length}: ${fitting
-      .slice(0, 4)
-      .map(({ title }) => title)
-      .join(', ')}`,
-  ];
 }
 
 function evidenceOf({ state }: FactbookDraft): readonly Evidence[] {
@@ -175,7 +94,7 @@ const pathOf = (description: Description): readonly string[] =>
     : description.clauses.flatMap((clause) => (clause.kind === 'related' ? [...pathOf(clause.to), clause.relation.key] : []));
 
 const verdict = (faults: readonly string[], good: string): Promise<Verdict> =>
-  Promise.resolve(faults.length === 0 ? passed(good) : refused(faults.join('; ')));
+  Promise.resolve(faults.length === 0 ? { passed: true, detail: good } : { passed: false, detail: faults.join('; ') });
 
 const wordsOf = (question: string): string => spaced(question).trim();
 
@@ -194,6 +113,8 @@ function chosen(drafts: readonly FactbookDraft[], wanted: readonly string[]): re
   return drafts.filter(({ question }) => words.has(wordsOf(question)));
 }
 
+type Propose = (choosing: Choosing) => Changed | undefined;
+
 class FactbookWriter implements QuestionWriter<FactbookState> {
   readonly name = 'factbook';
   readonly #wanted: readonly string[] | undefined;
@@ -209,7 +130,9 @@ class FactbookWriter implements QuestionWriter<FactbookState> {
       countries().map(({ code }) => code),
       HELD_OUT_SHARE,
     );
-    const all = countries().flatMap((end) => asking.filter((ask) => valuesOf(end, ask).length === 1).map((ask) => ({ end, ask })));
+    // an office may be asked for by those who want it, and its gate will say what is wrong with that
+    const asked = this.#wanted === undefined ? asking.filter(isLasting) : asking;
+    const all = countries().flatMap((end) => asked.filter((ask) => valuesOf(end, ask).length === 1).map((ask) => ({ end, ask })));
     const drafts = shuffled(all, createRandom(seed)).map(({ end, ask }) =>
       draftOf({ end, ask, description: { kind: 'name', profile: end } }, this.#heldOut.has(end.code) ? 'heldout' : 'train'),
     );
@@ -217,30 +140,42 @@ class FactbookWriter implements QuestionWriter<FactbookState> {
   }
 
   inject(draft: FactbookDraft, { random, left }: { random: () => number; left: number }): Promise<Edited<FactbookState> | undefined> {
-    return this.#choose(draft, random, () => injectFact(draft.state.description, left, random));
+    return this.#choose(draft, random, (choosing) => injectFact(draft.state.description, left, choosing));
   }
 
   fuzz(draft: FactbookDraft, { random }: { random: () => number }): Promise<Edited<FactbookState> | undefined> {
     return this.#choose(draft, random, () => blurDetail(draft.state.description, random));
   }
 
-  /** Mostly an edit that looks as if it would pass, out of a few; else the first that comes to mind. */
-  #choose(draft: FactbookDraft, random: () => number, propose: () => Changed | undefined): Promise<Edited<FactbookState> | undefined> {
-    const proposals = random() < CARE ? PROPOSALS : 1;
+  /** Mostly an edit that looks as if it would pass, out of some; else the first that comes to mind. */
+  #choose(draft: FactbookDraft, random: () => number, propose: Propose): Promise<Edited<FactbookState> | undefined> {
+    const careful = random() < CARE;
+    const suits = (profile: Profile): boolean => !careful || this.#isOf(draft.split, profile);
     let chosen: Changed | undefined;
-    for (let made = 0; made < proposals; made += 1) {
-      chosen = propose() ?? chosen;
-      if (chosen !== undefined && rivalsIn(chosen.description).length === 0 && this.#across(draft, chosen.description).length === 0) break;
+    for (let made = 0; made < (careful ? PROPOSALS : 1); made += 1) {
+      chosen = propose({ random, suits }) ?? chosen;
+      if (chosen !== undefined && this.#mayPass(draft, chosen.description)) break;
     }
     return Promise.resolve(edited(draft, chosen));
   }
 
-  #across({ split }: FactbookDraft, description: Description): readonly Profile[] {
-    return countriesIn(description).filter(({ code }) => this.#heldOut.has(code) !== (split === 'heldout'));
+  #mayPass(draft: FactbookDraft, description: Description): boolean {
+    if (!isSearchable(description)) return false;
+    if (rivalsIn(description).length > 0 || this.#across(draft, description).length > 0 || outdatedIn(description).length > 0) return false;
+    const changed = { state: { ...draft.state, description }, answers: draft.answers };
+    return needless(changed).length === 0 && misreadIn(changed).length === 0;
   }
 
-  isComplete({ state }: FactbookDraft): boolean {
-    return namedIn(state.description).length === 0;
+  #across({ split }: FactbookDraft, description: Description): readonly Profile[] {
+    return countriesIn(description).filter((profile) => !this.#isOf(split, profile));
+  }
+
+  #isOf(split: FactbookDraft['split'], { code }: Profile): boolean {
+    return this.#heldOut.has(code) === (split === 'heldout');
+  }
+
+  isComplete({ state }: Pick<FactbookDraft, 'state'>): boolean {
+    return namedIn(state.description).length === 0 && this.hops({ state }) >= MIN_LOOKUPS;
   }
 
   wellFormed(draft: FactbookDraft): Promise<Verdict> {
@@ -248,7 +183,10 @@ class FactbookWriter implements QuestionWriter<FactbookState> {
   }
 
   timely(draft: FactbookDraft): Promise<Verdict> {
-    return verdict(outdatedIn(draft), `no estimate is older than ${TIMELY_SINCE}`);
+    return verdict(
+      outdatedIn(draft.state.description).concat(isLasting(draft.state.ask) ? [] : [`it asks for whoever holds an office`]),
+      `what changes with time is of a year that is named, ${TIMELY_SINCE} or later`,
+    );
   }
 
   newInformation(draft: FactbookDraft, before: FactbookDraft): Promise<Verdict> {
@@ -275,21 +213,25 @@ class FactbookWriter implements QuestionWriter<FactbookState> {
     );
   }
 
-  unique({ state, answers }: FactbookDraft, wrong: readonly string[]): Promise<Verdict> {
+  unique(draft: FactbookDraft, wrong: readonly string[]): Promise<Verdict> {
+    const { state } = draft;
     const rivals = rivalsIn(state.description);
-    const fitting = solve(state.description);
-    const gold = new Set(answers.map(normalizeAnswer));
-    const given = new Set(wrong.map(normalizeAnswer).filter((answer) => answer !== '' && !gold.has(answer)));
-    const also = factbookProfiles()
-      .filter((profile) => fitting.includes(profile))
-      .flatMap((profile) => valuesOf(profile, state.ask))
-      .filter((value) => given.has(normalizeAnswer(value)));
+    const [meant] = solve(state.description);
     const faults = [
       ...rivals,
-      ...(fitting[0] === state.end || rivals.length > 0 ? [] : [`it fits ${fitting[0]?.title ?? 'nothing'}, not ${state.end.title}`]),
-      ...also.map((value) => `${value} is right as well`),
+      ...(meant === state.end || rivals.length > 0 ? [] : [`it fits ${meant?.title ?? 'nothing'}, not ${state.end.title}`]),
+      ...misreadIn(draft),
+      ...alsoRight(draft, wrong).map((value) => `${value} is right as well`),
     ];
-    return verdict(faults, `every description fits one of ${factbookProfiles().length} profiles; ${given.size} wrong answers are wrong`);
+    return verdict(faults, `every description fits one of ${factbookProfiles().length} profiles; ${wrong.length} wrong answers are wrong`);
+  }
+
+  everyClauseNeeded(draft: FactbookDraft): Promise<Verdict> {
+    const count = clausesIn(draft.state.description).length;
+    return verdict(
+      needless(draft).map((clause) => `the answer can be found without "${clause}"`),
+      `without any of ${count} clauses several answers are left`,
+    );
   }
 
   evidence(draft: FactbookDraft): readonly Evidence[] {
@@ -300,9 +242,13 @@ class FactbookWriter implements QuestionWriter<FactbookState> {
     return [...pathOf(state.description), state.ask.key].join('>');
   }
 
-  /** As in the built-in set: finding the country is one, asking about it another. */
-  hops({ state }: FactbookDraft): number {
-    return 2 + pathOf(state.description).length;
+  /** Finding the country that the question begins with is one, each relation another, reading the field asked for the last. */
+  hops({ state }: Pick<FactbookDraft, 'state'>): number {
+    return 2 + relationsIn(state.description);
+  }
+
+  clauses({ state }: FactbookDraft): number {
+    return clausesIn(state.description).length;
   }
 }
 

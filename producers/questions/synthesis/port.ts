@@ -50,7 +50,15 @@ export interface InjectOptions {
 export type FuzzOptions = Omit<InjectOptions, 'left'>;
 
 /** Name of a gate of one draft, in the order in which they are asked. */
-export type GateName = 'well_formed' | 'timely' | 'new_information' | 'unique_answer' | 'split_disjoint' | 'difficulty' | 'not_a_duplicate';
+export type GateName =
+  | 'well_formed'
+  | 'timely'
+  | 'new_information'
+  | 'every_clause_needed'
+  | 'unique_answer'
+  | 'split_disjoint'
+  | 'difficulty'
+  | 'not_a_duplicate';
 
 export interface QuestionWriter<S> {
   readonly name: string;
@@ -68,6 +76,8 @@ export interface QuestionWriter<S> {
   timely(draft: Draft<S>, signal: AbortSignal): Promise<Verdict>;
   /** Whether the draft says something that the one before did not. */
   newInformation(draft: Draft<S>, before: Draft<S>, signal: AbortSignal): Promise<Verdict>;
+  /** Whether no part of what the draft says can be left out: without it, several answers are left. */
+  everyClauseNeeded(draft: Draft<S>, signal: AbortSignal): Promise<Verdict>;
   splitDisjoint(draft: Draft<S>): Promise<Verdict>;
   /** Answers without tools, each with its verdict. */
   answerDirectly(draft: Draft<S>, options: FuzzOptions & { readonly samples: number }): Promise<readonly DirectAnswer[]>;
@@ -77,5 +87,8 @@ export interface QuestionWriter<S> {
   evidence(draft: Draft<S>): readonly Evidence[];
   /** What kind of question it became, for grouping; a short slug. */
   kind(draft: Draft<S>): string;
+  /** Look-ups that lead to the answer, none of which can be skipped. */
   hops(draft: Draft<S>): number;
+  /** Things that the draft says, each of which is needed. */
+  clauses(draft: Draft<S>): number;
 }

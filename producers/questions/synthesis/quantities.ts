@@ -1,24 +1,27 @@
 // Figures of a profile that a question can name exactly or within bounds. The figure of a field is the first number of
-// its first estimate, with its scale word and without its sign of currency.
-import { fieldOf } from '../../rollouts/tools/factbook-profiles.ts';
+// its first estimate, with its scale word and without its sign of currency. A figure that changes with time comes with the
+// year of its estimate, which a question has to name.
+import { factbookProfiles, fieldOf } from '../../rollouts/tools/factbook-profiles.ts';
 import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
 
 export interface Quantity {
   readonly key: string;
   /** Label of the field that the figure is in. */
   readonly label: string;
-  /** As it is called in a question: `whose <noun> is 12 <unit>`. */
+  /** As it is called in a question: `whose <noun> is 12 <unit>`, or `whose <noun> in 2015 was 12 <unit>`. */
   readonly noun: string;
   /** Empty for a plain number. */
   readonly unit: string;
+  /** True when it stays what it is for decades. */
+  readonly lasting?: true;
 }
 
 /** Every quantity, in the order in which edits are made. */
 export const quantities: readonly Quantity[] = [
   { key: 'population', label: 'Population', noun: 'population', unit: '' },
-  { key: 'area', label: 'Area, total', noun: 'total area', unit: 'sq km' },
-  { key: 'coastline', label: 'Coastline', noun: 'coastline', unit: 'km' },
-  { key: 'boundaries', label: 'Land boundaries, total', noun: 'total length of land boundaries', unit: 'km' },
+  { key: 'area', label: 'Area, total', noun: 'total area', unit: 'sq km', lasting: true },
+  { key: 'coastline', label: 'Coastline', noun: 'coastline', unit: 'km', lasting: true },
+  { key: 'boundaries', label: 'Land boundaries, total', noun: 'total length of land boundaries', unit: 'km', lasting: true },
   { key: 'median_age', label: 'Median age, total', noun: 'median age', unit: 'years' },
   {
     key: 'life_expectancy',
@@ -40,19 +43,46 @@ const SCALES: Readonly<Record<string, number>> = { million: 1e6, billion: 1e9, t
 const figure = /^\$?(-?\d[\d,]*(?:\.\d+)?)(?: (million|billion|trillion))?(?:%| |$)/;
 
 /** What a field says of a quantity: a figure, nothing, or something that has numbers in it but no clear figure. */
-export type Figure = { readonly kind: 'figure'; readonly value: number } | { readonly kind: 'none' } | { readonly kind: 'unclear' };
+export type Figure =
+  | { readonly kind: 'figure'; readonly value: number; readonly year: number | undefined }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'unclear' };
 
 const NONE: Figure = { kind: 'none' };
 const UNCLEAR: Figure = { kind: 'unclear' };
 
+const dated = /\((?:[^()]* )?((?:19|20)\d{2})(?: est\.)?\)/g;
+const yearsIn = (text: string): readonly number[] => [...text.matchAll(dated)].map(([, year]) => Number(year));
+
+/** The year of the first estimate of a field. Parts of one table share the year that one of them names. */
+export function yearOf(profile: Profile, label: string): number | undefined {
+  const [own] = yearsIn((fieldOf(profile, label) ?? '').split(';')[0] ?? '');
+  if (own !== undefined) return own;
+  const table = `${label.split(', ')[0] ?? label}, `;
+  const shared = new Set(profile.fields.filter((field) => field.label.startsWith(table)).flatMap(({ text }) => yearsIn(text)));
+  return label.includes(', ') && shared.size === 1 ? [...shared][0] : undefined;
+}
+
+const figures = new Map<Quantity, ReadonlyMap<Profile, Figure>>();
+
+/** What every profile says of a quantity; read once. */
+export function figuresOf(quantity: Quantity): ReadonlyMap<Profile, Figure> {
+  const known = figures.get(quantity) ?? new Map(factbookProfiles().map((profile) => [profile, readFigure(profile, quantity)]));
+  figures.set(quantity, known);
+  return known;
+}
+
 /** The figure of a profile. */
-export function figureOf(profile: Profile, quantity: Quantity): Figure {
+export const figureOf = (profile: Profile, quantity: Quantity): Figure => figuresOf(quantity).get(profile) ?? NONE;
+
+function readFigure(profile: Profile, quantity: Quantity): Figure {
   const text = fieldOf(profile, quantity.label);
   if (text === undefined) return NONE;
   const first = (text.replace(/\s*\([^()]*\)/g, '').split(';')[0] ?? '').trim();
   const [, digits, scale] = figure.exec(first) ?? [];
   if (digits === undefined) return /\d/.test(text) ? UNCLEAR : NONE;
-  return { kind: 'figure', value: Number(digits.replaceAll(',', '')) * (SCALES[scale ?? ''] ?? 1) };
+  const value = Number(digits.replaceAll(',', '')) * (SCALES[scale ?? ''] ?? 1);
+  return { kind: 'figure', value, year: quantity.lasting === true ? undefined : yearOf(profile, quantity.label) };
 }
 
 const decimalsOf = (value: number): number => {
@@ -61,17 +91,25 @@ const decimalsOf = (value: number): number => {
 };
 
 /** A number as a question says it, with separators of thousands. */
-export const sayNumber = (value: number): string =>
-  value.toLocaleString('en-US', { minimumFractionDigits: decimalsOf(value), maximumFractionDigits: 4 });
+export function sayNumber(value: number): string {
+  const [whole = '', fraction] = value.toFixed(decimalsOf(value)).split('.');
+  const separated = whole.replace(/\B(?=(?:\d{3})+$)/g, ',');
+  return fraction === undefined ? separated : `${separated}.${fraction}`;
+}
 
-/** Bounds around a figure: about a tenth of it wide at `level` 0, half of it at 1; undefined where none make sense. */
-export function boundsAround(value: number, level: 0 | 1, at: number): readonly [number, number] | undefined {
+/** Steps of bounds as shares of the power of ten of a figure, from narrow to wide; bounds are two steps apart. */
+const STEPS = [1 / 200, 1 / 50, 1 / 20, 1 / 10, 1 / 5, 1 / 2, 1] as const;
+
+/** Bounds around a figure that are further apart than `wider`; undefined where none make sense. `at` in [0, 1) places them. */
+export function boundsAround(value: number, wider: number, at: number): readonly [number, number] | undefined {
   if (value <= 0) return undefined;
   const magnitude = 10 ** Math.floor(Math.log10(value));
-  const step = level === 0 ? magnitude / 5 : magnitude;
+  const least = Number.isInteger(value) ? 1 : 0;
+  const step = STEPS.map((share) => Math.max(least, share * magnitude)).find((one) => 2 * one > wider * 1.01);
+  if (step === undefined) return undefined;
   const places = Math.max(0, 1 - Math.floor(Math.log10(step)));
-  const low = Math.floor(value / step - at) * step;
   const round = (number: number): number => Number(number.toFixed(Math.min(4, places)));
+  const low = Math.floor(value / step - at) * step;
   const bounds = [round(Math.max(0, low)), round(low + 2 * step)] as const;
   return bounds[0] <= value && value <= bounds[1] ? bounds : undefined;
 }

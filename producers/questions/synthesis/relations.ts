@@ -1,7 +1,8 @@
 // How countries lead to each other: borders, trade, and the rule that a country became independent from. A relation says
-// which countries stand in it to a given one; it is strict when that is one country at most, loose when it may be several.
+// which countries stand in it to a given one; a strict one says so of one country at most. Trade changes, so that its
+// relations name a year.
 import { bordersOf, fieldOf, profileNamed } from '../../rollouts/tools/factbook-profiles.ts';
-import type { Border, Profile } from '../../rollouts/tools/factbook-profiles.ts';
+import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
 
 export interface Relation {
   readonly key: string;
@@ -9,11 +10,15 @@ export interface Relation {
   readonly label: string;
   /** True when the field of the described country says it, false when that of the other one does. */
   readonly own: boolean;
-  /** The clause before the other country: `the country that has the longest land border with <other>`. */
-  readonly clause: string;
+  /** The clause before the other country: `that has the longest land border with <other>`. The year is that of the field. */
+  readonly clause: (year: number | undefined) => string;
+  /** True when the clause needs a year. */
+  readonly dated: boolean;
+  /** True when it names one country, unless several share the most or the least. */
+  readonly strict: boolean;
   /** The relation that says less. */
   readonly blurred?: string;
-  /** Profiles that the profile with the field names. */
+  /** Profiles that the profile with the field names: where it says the most or the least, all that share it. */
   readonly named: (profile: Profile) => readonly Profile[];
 }
 
@@ -25,8 +30,7 @@ const INDEPENDENCE = 'Independence';
 function extreme(sign: 1 | -1) {
   return (profile: Profile): readonly Profile[] => {
     const borders = [...bordersOf(profile)].sort((a, b) => sign * (b.km - a.km));
-    const [first, second]: readonly (Border | undefined)[] = borders;
-    return first?.to === undefined || first.km === second?.km ? [] : [first.to];
+    return borders.filter(({ km }) => km === borders[0]?.km).flatMap(({ to }) => (to === undefined ? [] : [to]));
   };
 }
 
@@ -46,8 +50,9 @@ function partnersOf(profile: Profile, label: string): readonly Partner[] {
 
 function topPartner(label: string) {
   return (profile: Profile): readonly Profile[] => {
-    const [first, second] = [...partnersOf(profile, label)].sort((a, b) => b.share - a.share);
-    return first?.to === undefined || first.share === second?.share ? [] : [first.to];
+    const partners = partnersOf(profile, label);
+    const most = Math.max(...partners.map(({ share }) => share));
+    return partners.filter(({ share }) => share === most).flatMap(({ to }) => (to === undefined ? [] : [to]));
   };
 }
 
@@ -56,51 +61,49 @@ function partners(label: string) {
 }
 
 function formerRule(profile: Profile): readonly Profile[] {
-  const [, name] = /^[^;(]*\d{4} \(from (?:the )?([^();,]+?)\)/.exec(fieldOf(profile, INDEPENDENCE) ?? '') ?? [];
-  const to = name === undefined ? undefined : profileNamed(name);
-  return to === undefined ? [] : [to];
+  const rulers = [...(fieldOf(profile, INDEPENDENCE) ?? '').matchAll(/\(from (?:the )?([^();,]+)/g)];
+  return rulers.flatMap(([, name = '']) => profileNamed(name.trim()) ?? []);
 }
 
-/** Every relation. The first ones are strict: the country is one at most. */
+type Words = Pick<Relation, 'clause' | 'dated'>;
+const lasting = (words: string): Words => ({ clause: () => words, dated: false });
+const inYear = (words: (year: string) => string): Words => ({ clause: (year) => words(String(year ?? '')), dated: true });
+
+const border = (key: string, sign: 1 | -1, words: string): Relation => ({
+  ...{ key, label: BORDERS, own: false, strict: true, blurred: 'border', named: extreme(sign) },
+  ...lasting(words),
+});
+
+/** Every relation. */
 export const relations: readonly Relation[] = [
+  border('longest_border', 1, 'that has the longest land border with'),
+  border('shortest_border', -1, 'that has the shortest land border with'),
   {
-    key: 'longest_border',
-    label: BORDERS,
-    own: false,
-    clause: 'that has the longest land border with',
-    blurred: 'border',
-    named: extreme(1),
+    ...{ key: 'export_partner', label: EXPORTS, own: false, strict: true, blurred: 'some_export_partner', named: topPartner(EXPORTS) },
+    ...inYear((year) => `that took the largest share of the ${year} exports of`),
   },
   {
-    key: 'shortest_border',
-    label: BORDERS,
-    own: false,
-    clause: 'that has the shortest land border with',
-    blurred: 'border',
-    named: extreme(-1),
+    ...{ key: 'import_partner', label: IMPORTS, own: false, strict: true, blurred: 'some_import_partner', named: topPartner(IMPORTS) },
+    ...inYear((year) => `that supplied the largest share of the ${year} imports of`),
+  },
+  { key: 'border', label: BORDERS, own: false, strict: false, named: neighbours, ...lasting('that has a land border with') },
+  {
+    ...{ key: 'some_export_partner', label: EXPORTS, own: false, strict: false, named: partners(EXPORTS) },
+    ...inYear((year) => `that was a main export partner in ${year} of`),
   },
   {
-    key: 'export_partner',
-    label: EXPORTS,
-    own: false,
-    clause: 'that takes the largest share of the exports of',
-    blurred: 'some_export_partner',
-    named: topPartner(EXPORTS),
+    ...{ key: 'some_import_partner', label: IMPORTS, own: false, strict: false, named: partners(IMPORTS) },
+    ...inYear((year) => `that was a main import partner in ${year} of`),
   },
   {
-    key: 'import_partner',
-    label: IMPORTS,
-    own: false,
-    clause: 'that supplies the largest share of the imports of',
-    blurred: 'some_import_partner',
-    named: topPartner(IMPORTS),
+    ...{ key: 'own_exports', label: EXPORTS, own: true, strict: true, named: topPartner(EXPORTS) },
+    ...inYear((year) => `that sent the largest share of its ${year} exports to`),
   },
-  { key: 'border', label: BORDERS, own: false, clause: 'that has a land border with', named: neighbours },
-  { key: 'some_export_partner', label: EXPORTS, own: false, clause: 'that is an export partner of', named: partners(EXPORTS) },
-  { key: 'some_import_partner', label: IMPORTS, own: false, clause: 'that is an import partner of', named: partners(IMPORTS) },
-  { key: 'own_exports', label: EXPORTS, own: true, clause: 'that sends the largest share of its exports to', named: topPartner(EXPORTS) },
-  { key: 'own_imports', label: IMPORTS, own: true, clause: 'that gets the largest share of its imports from', named: topPartner(IMPORTS) },
-  { key: 'former_rule', label: INDEPENDENCE, own: true, clause: 'that became independent from', named: formerRule },
+  {
+    ...{ key: 'own_imports', label: IMPORTS, own: true, strict: true, named: topPartner(IMPORTS) },
+    ...inYear((year) => `that got the largest share of its ${year} imports from`),
+  },
+  { key: 'former_rule', label: INDEPENDENCE, own: true, strict: true, named: formerRule, ...lasting('that became independent from') },
 ];
 
 const byKey: ReadonlyMap<string, Relation> = new Map(relations.map((relation) => [relation.key, relation]));

@@ -26,19 +26,26 @@ export interface SynthesisReport {
   /** Accepted questions that wait for a human to look at them. */
   readonly sampledForReview: number;
   readonly splits: Readonly<Record<string, number>>;
+  /** Look-ups of the accepted questions, none of which can be skipped. */
   readonly hops: Spread;
+  /** Clauses of the accepted questions, each of which is needed. */
+  readonly clauses: Spread;
   readonly injections: Spread;
   readonly fuzzes: Spread;
   readonly gates: readonly GateCount[];
   /** Right closed-book answers of the accepted questions, of `directSamples`. */
   readonly directRight: Spread;
+  /** Closed-book answers to each of them. */
   readonly directSamples: number;
+  /** Share of right closed-book answers of every question that came to its last gate, too easy ones too: how many are in [0, 0.1), [0.1, 0.2), … [0.9, 1]. */
+  readonly directShares: readonly number[];
   readonly seconds: number;
 }
 
 interface Counted {
   readonly split: string;
   readonly hops: number;
+  readonly clauses: number;
   readonly injections: number;
   readonly fuzzes: number;
   readonly directRight: number;
@@ -55,6 +62,8 @@ export interface Account {
   /** A verdict that was given; each is counted once. */
   gate(gate: Gate): void;
   accept(question: Counted, sampled: boolean): void;
+  /** A question whose difficulty was judged, whatever came of it. */
+  rated(question: { readonly directRight: number; readonly directAsked: number }): void;
   reject(): void;
   report(rest: Pick<SynthesisReport, 'writer' | 'dataset' | 'seed' | 'seeds' | 'walks' | 'directSamples' | 'seconds'>): SynthesisReport;
 }
@@ -63,6 +72,7 @@ export interface Account {
 export function createAccount(): Account {
   const gates = new Map<string, { asked: number; passed: number }>();
   const accepted: Counted[] = [];
+  const directShares = Array.from({ length: 10 }, () => 0);
   let [rejected, sampledForReview] = [0, 0];
   return {
     gate({ gate, passed }) {
@@ -74,6 +84,10 @@ export function createAccount(): Account {
     accept(question, sampled) {
       accepted.push(question);
       sampledForReview += Number(sampled);
+    },
+    rated({ directRight, directAsked }) {
+      const tenth = Math.min(9, Math.floor((10 * directRight) / directAsked));
+      directShares[tenth] = (directShares[tenth] ?? 0) + 1;
     },
     reject() {
       rejected += 1;
@@ -89,10 +103,12 @@ export function createAccount(): Account {
         sampledForReview,
         splits,
         hops: spreadOf(accepted.map(({ hops }) => hops)),
+        clauses: spreadOf(accepted.map(({ clauses }) => clauses)),
         injections: spreadOf(accepted.map(({ injections }) => injections)),
         fuzzes: spreadOf(accepted.map(({ fuzzes }) => fuzzes)),
         gates: [...gates].map(([gate, { asked, passed }]) => ({ gate, asked, passed, refused: asked - passed })),
         directRight: spreadOf(accepted.map(({ directRight }) => directRight)),
+        directShares: [...directShares],
       };
     },
   };

@@ -4,14 +4,14 @@
 // a writer fails, no walk is begun any more, those that run come to their ends, all that was made is handed over, and then
 // the failure is thrown.
 import { setMaxListeners } from 'node:events';
-import type { Gate, QuestionAccepted, QuestionRejected } from '../../../schemas/generated/events.ts';
+import type { QuestionAccepted, QuestionRejected } from '../../../schemas/generated/events.ts';
 import { isPlatformError, PlatformError } from '../../../streams/core/errors.ts';
 import { createRandom, deriveSeed } from '../../../streams/core/random.ts';
 import { questionIdOf } from '../question-id.ts';
 import type { Draft, QuestionWriter } from './port.ts';
 import { createAccount } from './report.ts';
 import type { Account, SynthesisReport } from './report.ts';
-import { spaced } from './description.ts';
+import { spaced } from './clause.ts';
 import { walk } from './walk.ts';
 import type { Candidate, WalkEnd, WalkOptions } from './walk.ts';
 
@@ -39,12 +39,6 @@ export interface Made {
   readonly accepted: readonly QuestionAccepted[];
   readonly rejected: readonly QuestionRejected[];
 }
-
-/** The gate that says that a human is to look at an accepted question. */
-export const REVIEW_GATE = 'human_review';
-
-/** Not a gate of its own: how many of the closed-book answers were right, whatever was made of it. */
-const CLOSED_BOOK = 'closed_book';
 
 interface Job<S> {
   readonly at: number;
@@ -76,9 +70,17 @@ class Synthesis<S> {
     try {
       const { seeds, walks } = await this.#walks();
       if (this.#failure !== undefined) throw this.#failed(this.#failure.error);
-      const { dataset, seed, directSamples } = options;
+      const { dataset, seed, directSamples, confirmSamples } = options;
       const seconds = (options.now() - began) / 1_000;
-      return this.#account.report({ writer: this.#writer.name, dataset, seed, seeds, walks, directSamples, seconds });
+      return this.#account.report({
+        writer: this.#writer.name,
+        dataset,
+        seed,
+        seeds,
+        walks,
+        directSamples: directSamples + confirmSamples,
+        seconds,
+      });
     } finally {
       this.#stop.abort();
     }
@@ -113,10 +115,10 @@ class Synthesis<S> {
   }
 
   #start(at: number, seed: Draft<S>): Job<S> {
-    const { injectRounds, fuzzRounds, tries, directSamples, maxDirectShare } = this.#options;
-    const signal = this.#signal;
+    const { injectRounds, fuzzRounds, tries, directSamples, maxDirectShare, confirmSamples } = this.#options;
+    const rounds = { injectRounds, fuzzRounds, tries, directSamples, maxDirectShare, confirmSamples };
     const random = createRandom(this.#options.seed, at + 1);
-    const end = walk(this.#writer, seed, { injectRounds, fuzzRounds, tries, directSamples, maxDirectShare, signal, random });
+    const end = walk(this.#writer, seed, { ...rounds, signal: this.#signal, random });
     // whoever takes it in its turn sees what went wrong
     end.catch(() => undefined);
     return { at, seed, end };
@@ -127,8 +129,7 @@ class Synthesis<S> {
     const end = await job.end;
     this.#failure ??= end.failure;
     const { accepted, rejected } = this.#made(job.at, end);
-    for (const { gates } of [...accepted, ...rejected])
-      for (const gate of gates) if (gate.gate !== CLOSED_BOOK && gate.gate !== REVIEW_GATE) this.#account.gate(gate);
+    for (const { gates } of [...accepted, ...rejected]) for (const gate of gates) this.#account.gate(gate);
     this.#accepted += accepted.length;
     this.#rejected += rejected.length;
     await this.#options.take({ accepted, rejected });
@@ -136,6 +137,9 @@ class Synthesis<S> {
   }
 
   #made(at: number, { finished, refused }: WalkEnd<S>): Made {
+    for (const last of [...refused, ...(finished === undefined ? [] : [finished])]) {
+      if (last.gates.some(({ gate }) => gate === 'difficulty') && last.directAsked > 0) this.#account.rated(last);
+    }
     const rejected = refused.map((candidate, number) => this.#reject(candidate, `${at}-${number}`));
     if (finished === undefined) return { accepted: [], rejected };
     const judged = this.#withoutDuplicate(finished);
@@ -154,9 +158,8 @@ class Synthesis<S> {
   #accept(candidate: Candidate<S>): QuestionAccepted {
     const event = this.#event(candidate, '');
     const sampled = (deriveSeed(`${this.#options.seed}/${event.question_id}`, 0) % 10_000) / 10_000 < this.#options.reviewShare;
-    this.#account.accept({ ...candidate, split: event.split, hops: event.hops }, sampled);
-    const review: Gate = { gate: REVIEW_GATE, passed: true, detail: 'drawn for a human to look at' };
-    return sampled ? { ...event, gates: [...event.gates, review] } : event;
+    this.#account.accept({ ...candidate, split: event.split, hops: event.hops, clauses: this.#writer.clauses(candidate.draft) }, sampled);
+    return { ...event, drawn_for_review: sampled };
   }
 
   #reject(candidate: Candidate<S>, at: string): QuestionRejected {
@@ -165,10 +168,9 @@ class Synthesis<S> {
     return { ...this.#event(candidate, `/${this.#options.seed}-${at}`), reason: reason.join(', ') };
   }
 
-  #event({ draft, gates, history, directRight }: Candidate<S>, suffix: string): QuestionAccepted {
-    const { dataset, occurredAt, producer, directSamples } = this.#options;
+  #event({ draft, gates, history, directRight, directAsked }: Candidate<S>, suffix: string): QuestionAccepted {
+    const { dataset, occurredAt, producer } = this.#options;
     const id = questionIdOf(dataset, draft.question);
-    const answered = directRight < 0 ? [] : [{ gate: CLOSED_BOOK, passed: true, detail: `${directRight}/${directSamples}` }];
     return {
       event_id: `questions/${dataset}/${id}${suffix}`,
       run_id: '',
@@ -183,8 +185,11 @@ class Synthesis<S> {
       hops: this.#writer.hops(draft),
       kind: this.#writer.kind(draft),
       evidence: this.#writer.evidence(draft),
-      gates: [...gates, ...answered],
+      gates,
       history,
+      closed_book_right: directRight,
+      closed_book_asked: directAsked,
+      drawn_for_review: false,
     };
   }
 }

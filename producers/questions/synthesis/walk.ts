@@ -13,6 +13,8 @@ export interface WalkOptions {
   readonly directSamples: number;
   /** Share of right closed-book answers above which a question is too easy. */
   readonly maxDirectShare: number;
+  /** Fresh closed-book answers to a last draft; with none, those that its walk saw decide. */
+  readonly confirmSamples: number;
   readonly random: () => number;
   readonly signal: AbortSignal;
 }
@@ -24,8 +26,9 @@ export interface Candidate<S> {
   readonly history: readonly Edit[];
   readonly injections: number;
   readonly fuzzes: number;
-  /** Right closed-book answers, of `directSamples`; -1 when a gate before refused it. */
+  /** Right closed-book answers, of `directAsked`; -1 when a gate before refused it. */
   readonly directRight: number;
+  readonly directAsked: number;
 }
 
 export interface WalkEnd<S> {
@@ -79,10 +82,12 @@ class Walk<S> {
   async run(seed: Draft<S>): Promise<WalkEnd<S>> {
     try {
       const last = await this.#grow(seed);
-      return { finished: last === undefined ? undefined : this.#end(last), refused: this.#refused };
+      return { finished: last === undefined ? undefined : await this.#end(last), refused: this.#refused };
     } catch (error) {
       const last = this.#current;
-      const finished = last !== undefined && this.#writer.isComplete(last.draft) ? this.#end(last) : undefined;
+      // what would still have to be asked cannot be
+      const isWhole = last !== undefined && this.#options.confirmSamples === 0 && this.#writer.isComplete(last.draft);
+      const finished = isWhole ? await this.#end(last) : undefined;
       return { finished, refused: this.#refused, ...(this.#options.signal.aborted ? {} : { failure: { error } }) };
     }
   }
@@ -158,7 +163,10 @@ class Walk<S> {
     const { signal, random, directSamples: samples } = this.#options;
     const writer = this.#writer;
     const gates: Gate[] = [];
-    const end = (ok: boolean, directRight: number): Judged<S> => ({ ok, candidate: { ...edge, gates, directRight } });
+    const end = (ok: boolean, directRight: number): Judged<S> => ({
+      ok,
+      candidate: { ...edge, gates, directRight, directAsked: directRight < 0 ? 0 : samples },
+    });
     const asked = (gate: GateName, { passed, detail }: Verdict): boolean => {
       gates.push({ gate, passed, detail });
       return passed;
@@ -166,6 +174,7 @@ class Walk<S> {
     if (!asked('well_formed', await writer.wellFormed(draft, signal))) return end(false, -1);
     if (!asked('timely', await writer.timely(draft, signal))) return end(false, -1);
     if (before !== undefined && !asked('new_information', await writer.newInformation(draft, before, signal))) return end(false, -1);
+    if (!asked('every_clause_needed', await writer.everyClauseNeeded(draft, signal))) return end(false, -1);
     const answers = await writer.answerDirectly(draft, { random, signal, samples });
     const unjudged = unjudgedIn(answers);
     if (unjudged !== undefined) return end(asked('difficulty', unjudged), -1);
@@ -176,24 +185,57 @@ class Walk<S> {
   }
 
   /** The last draft, unless it is not a question of its own yet or too easy. */
-  #end(last: Candidate<S>): Candidate<S> | undefined {
-    const { directSamples, maxDirectShare } = this.#options;
+  async #end(last: Candidate<S>): Promise<Candidate<S> | undefined> {
     if (!this.#writer.isComplete(last.draft)) {
       const gate: Gate = { gate: 'well_formed', passed: false, detail: 'the rounds ended before it was a question of its own' };
       this.#refused.push({ ...last, gates: [...last.gates.filter((one) => one.gate !== 'well_formed'), gate] });
       return undefined;
     }
-    const share = last.directRight / Math.max(1, directSamples);
-    const gate: Gate = {
-      gate: 'difficulty',
-      passed: share <= maxDirectShare,
-      detail: `${last.directRight} of ${directSamples} answers without tools are right; ${maxDirectShare * directSamples} may be`,
-    };
-    const judged = { ...last, gates: [...last.gates, gate] };
-    if (gate.passed) return judged;
+    const judged = await this.#rate(last);
+    if (judged.gates.at(-1)?.passed === true) return judged;
     this.#refused.push(judged);
     return undefined;
   }
+
+  /** With the verdict of the gate difficulty. A draft that was only lucky in its walk is found out by fresh answers. */
+  async #rate(last: Candidate<S>): Promise<Candidate<S>> {
+    const { directSamples, maxDirectShare, confirmSamples, random, signal } = this.#options;
+    const difficulty = ({ passed, detail }: Verdict): Gate => ({ gate: 'difficulty', passed, detail });
+    const isEasy = isTooEasy(last, this.#options);
+    if (isEasy || confirmSamples === 0) {
+      const right = `${last.directRight} of ${last.directAsked} answers without tools are right; ${maxDirectShare * directSamples} may be`;
+      return { ...last, gates: [...last.gates, difficulty({ passed: !isEasy, detail: right })] };
+    }
+    const answers = await this.#writer.answerDirectly(last.draft, { random, signal, samples: confirmSamples });
+    const directRight = last.directRight + answers.filter(({ right }) => right).length;
+    const asked = { ...last, directRight, directAsked: last.directAsked + answers.length };
+    const verdict = unjudgedIn(answers) ?? confirmed(asked, this.#options);
+    return { ...asked, gates: [...last.gates, difficulty(verdict)] };
+  }
+}
+
+type Threshold = Pick<WalkOptions, 'directSamples' | 'maxDirectShare'>;
+
+const isTooEasy = ({ directRight, directAsked }: Candidate<unknown>, { maxDirectShare }: Threshold): boolean =>
+  directRight / Math.max(1, directAsked) > maxDirectShare;
+
+/** Chance that a question is asked again and then answered more often than it may be, at most. */
+const DOUBT = 0.01;
+
+/** Whether another `directSamples` answers would stay within the threshold almost always, by the rate of those that there are. */
+function confirmed({ directRight, directAsked }: Candidate<unknown>, { directSamples, maxDirectShare }: Threshold): Verdict {
+  const rate = (directRight + 0.5) / (directAsked + 1);
+  const allowed = Math.floor(maxDirectShare * directSamples + 1e-9);
+  let [within, chance] = [0, (1 - rate) ** directSamples];
+  for (let right = 0; right <= allowed; right += 1) {
+    within += chance;
+    chance *= ((directSamples - right) / (right + 1)) * (rate / (1 - rate));
+  }
+  const passed = allowed >= directSamples || 1 - within <= DOUBT || directRight === 0;
+  return {
+    passed,
+    detail: `${directRight} of ${directAsked} answers without tools are right; of ${directSamples} more than ${allowed} would be in ${((1 - within) * 100).toFixed(1)} % of the cases`,
+  };
 }
 
 /** Grows one seed question. */

@@ -2,7 +2,7 @@
 // without chance. A check without a verdict refuses: a question is only accepted where somebody said yes.
 import type { Tool } from '../../../../streams/core/agents.ts';
 import { normalizeAnswer } from '../../../../streams/reward/normalise.ts';
-import { spaced } from '../description.ts';
+import { spaced } from '../clause.ts';
 import type { Verdict } from '../port.ts';
 import { askFor, type NamedModel } from './ask-model.ts';
 import { searchText } from './look-up.ts';
@@ -77,6 +77,13 @@ export async function newInformation({ model }: Checking, [draft, before]: reado
   if (again !== undefined) return refused(`it is in it already, about ${again.entity}`);
   const texts = { question: before.question, facts: shownFacts(before.state), added: `${added.fact} (${added.quote})` };
   return asked(model, { prompt: promptOf('covered', texts), field: 'told', passes: false }, signal);
+}
+
+/** A seed is taken as it is. */
+export async function everyFactNeeded({ model }: Checking, { question, answers, state }: LlmDraft, signal: AbortSignal): Promise<Verdict> {
+  if (state.facts.length === 0) return { passed: true, detail: 'no fact was added' };
+  const prompt = promptOf('needed', { question, answers, facts: shownFacts(state) });
+  return asked(model, { prompt, field: 'needed', passes: true }, signal);
 }
 
 async function alternative({ model, tools }: Checking, [draft, given]: readonly [LlmDraft, string], signal: AbortSignal) {

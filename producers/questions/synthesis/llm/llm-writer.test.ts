@@ -36,6 +36,7 @@ const good = {
   wellFormed: '{"reason": "it is fine", "good": "yes"}',
   timely: '{"reason": "rivers stay", "keeps": "yes"}',
   covered: '{"reason": "it is new", "told": "no"}',
+  needed: '{"reason": "each says something else", "needed": "yes"}',
   closedBook: 'It may be this. {"answer": "Rhine"}',
   alternative: '{"reason": "the Rhine flows elsewhere", "valid": "no"}',
   judge: '{"rationale": "another river", "judgement": "incorrect"}',
@@ -117,7 +118,7 @@ async function make(
     ...given,
   });
   const report = await synthesize(writer, {
-    ...{ injectRounds: 1, fuzzRounds: 1, tries: 1, directSamples: 4, maxDirectShare: 0.5, variants: 1, concurrency: 1 },
+    ...{ injectRounds: 1, fuzzRounds: 1, tries: 1, directSamples: 4, maxDirectShare: 0.5, variants: 1, concurrency: 1, confirmSamples: 0 },
     ...{ dataset: 'mine', seed: 7, count: 24, reviewShare: 0, occurredAt: 5, producer: 'test', now: () => 0 },
     signal: new AbortController().signal,
     async take(made) {
@@ -149,8 +150,8 @@ describe('a question that everybody agrees to', () => {
     });
     expect(question!.gates.map(({ gate, passed }) => [gate, passed])).toEqual(
       [
-        ...['well_formed', 'timely', 'new_information', 'unique_answer', 'split_disjoint'],
-        ...['difficulty', 'not_a_duplicate', 'closed_book'],
+        ...['well_formed', 'timely', 'new_information', 'every_clause_needed', 'unique_answer', 'split_disjoint'],
+        ...['difficulty', 'not_a_duplicate'],
       ].map((gate) => [gate, true]),
     );
     expect(made.report).toMatchObject({ writer: 'llm', accepted: 1, rejected: 0, injections: { mean: 1 }, fuzzes: { mean: 1 } });
@@ -185,7 +186,7 @@ describe('a question that everybody agrees to', () => {
     });
     const { rejected: easy } = await make();
     expect(easy.map(({ reason }) => reason)).toEqual(['difficulty']);
-    expect(easy[0]!.gates.at(-2)!.detail).toBe('4 of 4 answers without tools are right; 2 may be');
+    expect(easy[0]!.gates.at(-1)!.detail).toBe('4 of 4 answers without tools are right; 2 may be');
     expect(asked.filter(({ kind }) => kind === 'alternative')).toEqual([]);
     expect((await make({ maxDirectShare: 1 })).accepted).toHaveLength(1);
   });
@@ -212,6 +213,12 @@ describe('each gate refuses', () => {
     ['a quote that no page has', 'well_formed', /does not say "Vienna is in Peru/, { inject: inject(INJECTED, 'Vienna is in Peru.') }],
     ['an entity from nowhere', 'well_formed', /Graz is to be replaced/, { entity: '{"entity": "Graz", "query": "Graz"}' }],
     ['a fact that is told already', 'new_information', /same thing/, { covered: '{"reason": "same thing", "told": "yes"}' }],
+    [
+      'a fact that can be left out',
+      'every_clause_needed',
+      /the river is enough/,
+      { needed: '{"reason": "the river is enough", "needed": "no"}' },
+    ],
     [
       'a second right answer',
       'unique_answer',

@@ -8,7 +8,7 @@ import { createRandom, shuffled } from '../../../../streams/core/random.ts';
 import type { Edited, FuzzOptions, InjectOptions, QuestionWriter, RoundsLeft } from '../port.ts';
 import { askFor, sampled, type Asking, type NamedModel } from './ask-model.ts';
 import { answerDirectly, type ClosedBook } from './closed-book.ts';
-import { mentions, newInformation, timely, unique, wellFormed, type Checking } from './gates.ts';
+import { everyFactNeeded, mentions, newInformation, timely, unique, wellFormed, type Checking } from './gates.ts';
 import { findPage } from './look-up.ts';
 import { promptOf } from './prompts.ts';
 import { shownFacts, type Fact, type LlmDraft, type LlmState } from './state.ts';
@@ -114,6 +114,10 @@ class LlmWriter implements QuestionWriter<LlmState> {
     return newInformation(this.#checking, [draft, before], signal);
   }
 
+  everyClauseNeeded(draft: LlmDraft, signal: AbortSignal) {
+    return everyFactNeeded(this.#checking, draft, signal);
+  }
+
   /** A walk stays in the split of its seed, and nothing else is known of where facts belong. */
   splitDisjoint({ split }: LlmDraft) {
     return Promise.resolve({ passed: true, detail: `its seed is of ${split}` });
@@ -138,6 +142,10 @@ class LlmWriter implements QuestionWriter<LlmState> {
   /** Answering the seed is one, and each fact another. */
   hops({ state }: LlmDraft): number {
     return 1 + state.facts.length;
+  }
+
+  clauses({ state }: LlmDraft): number {
+    return state.facts.length;
   }
 
   #ask<K extends string>(names: readonly K[], asking: Asking) {

@@ -91,6 +91,19 @@ Does the question, or do its facts, tell the new fact already, in the same or in
 ${REPLY}
 {"reason": "<in one sentence>", "told": "yes" or "no"}`,
 
+  needed: `You examine whether a question says more than it has to.
+
+Question: {question}
+Answer: {answers}
+Facts that it was made of: {facts}
+
+Go through the facts one after the other. Leave the fact, and what the question says because of it, out: does the rest of the
+question still lead to this one answer and to no other? A fact that can be left out, or a look-up that can be skipped because
+something further out in the question gives the same place, person or thing away, is not needed.
+
+${REPLY}
+{"reason": "<which fact can be left out, or why none can>", "needed": "yes" if every fact is needed, or "no"}`,
+
   closedBook: `Answer this question from what you know. You cannot look anything up. Think as much as you need.
 
 Question: {question}

@@ -63,8 +63,10 @@ function spansOf(clause: string): readonly string[] {
   return found.length > 0 ? found : [lastWord];
 }
 
-const range = /^(.*?)\s+(?:is|are) between ([\d,.]*\d) and ([\d,.]*\d)/u;
+const range = /^(.*?)(?:\s+in\s+\d{4})?\s+(?:is|are|was|were) between ([\d,.]*\d) and ([\d,.]*\d)/u;
 const initial = /^(.*?)\s+has a name beginning with (\p{Lu})\b/u;
+/** Words that say how a name is told, not which one. */
+const telling = /\b(?:has )?(?:a name with )?the word\b|\bby somebody called\b/u;
 const numberOf = (text: string): number => Number(text.replaceAll(',', ''));
 const joined = /(?:,|,?\s+and)$/u;
 
@@ -80,7 +82,8 @@ function toldOf(text: string): Told {
   const spans = spansOf(clause.text);
   const spanWords = new Set(spans.flatMap(wordsOf));
   const { label, vague } = vagueOf(clause.text) ?? { label: undefined, vague: undefined };
-  const labelWords = label === undefined ? new Set([...clause.words].filter((term) => !spanWords.has(term))) : wordSet(label);
+  const aside = label ?? clause.text.replace(telling, ' ');
+  const labelWords = new Set([...wordSet(aside)].filter((term) => label !== undefined || !spanWords.has(term)));
   return { ...clause, spans, spanWords, labelWords, vague };
 }
 

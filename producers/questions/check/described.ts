@@ -1,0 +1,61 @@
+// The ways to read the clauses of a question: which country each is about.
+import type { Reading } from './grammar.ts';
+
+/** What is said of a country by itself. */
+export type Fact = Exclude<Reading, { readonly kind: 'leads' }>;
+
+export interface Lead {
+  readonly relation: string;
+  readonly year: number | undefined;
+  readonly to: Described;
+}
+
+/** A country as one reading describes it. */
+export interface Described {
+  readonly own: readonly Fact[];
+  readonly leads: readonly Lead[];
+}
+
+interface Open {
+  own: Fact[];
+  leads: (Omit<Lead, 'to'> & { to: Open })[];
+}
+
+/** Nothing in it is without a clause of its own. */
+const isComplete = ({ own, leads }: Described): boolean => own.length + leads.length > 0 && leads.every(({ to }) => isComplete(to));
+
+/** Every way to attach the clauses: as they are meant first, then with each clause about an outer country instead. */
+export function readings(clauses: readonly Reading[]): readonly Described[] {
+  const found: Described[] = [];
+  const root: Open = { own: [], leads: [] };
+  /** `open`: the countries that a clause may still be about, outermost first. */
+  const go = (at: number, open: readonly Open[]): void => {
+    const reading = clauses[at];
+    if (reading === undefined) {
+      found.push(structuredClone(root));
+      return;
+    }
+    for (let level = open.length - 1; level >= 0; level -= 1) {
+      const target = open[level];
+      if (target === undefined) continue;
+      const stillOpen = open.slice(0, level + 1);
+      if (reading.kind === 'leads') {
+        const to: Open = { own: [], leads: [] };
+        target.leads.push({ relation: reading.relation, year: reading.year, to });
+        go(at + 1, [...stillOpen, to]);
+        target.leads.pop();
+      } else {
+        target.own.push(reading);
+        go(at + 1, stillOpen);
+        target.own.pop();
+      }
+    }
+  };
+  go(0, [root]);
+  return found.filter(isComplete);
+}
+
+/** Every fact and lead of a reading. */
+export function partsOf({ own, leads }: Described): readonly (Fact | Lead)[] {
+  return [...own, ...leads.flatMap((lead) => [lead, ...partsOf(lead.to)])];
+}

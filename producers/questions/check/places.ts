@@ -1,0 +1,130 @@
+// Which profiles a reading fits, by the raw facts.
+import type { Described, Fact, Lead } from './described.ts';
+import { DATED } from './grammar.ts';
+import { bordersIn, createNames, firstFigure, partnersIn, rawProfiles, textAt, yearAt } from './raw-facts.ts';
+import type { RawProfile } from './raw-facts.ts';
+
+/** How to look. */
+export interface Looking {
+  /** Only what the facts say beyond doubt, and countries alone; otherwise everything that may fit. */
+  readonly surely: boolean;
+  /** A description within another may fit several, one of which is meant; otherwise nothing fits then. */
+  readonly open: boolean;
+  /** What is left out, by identity. */
+  readonly without?: Fact | Lead;
+}
+
+export const words = (text: string): string =>
+  ` ${text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()} `;
+
+const PATHS = {
+  borders: ['Geography', 'Land boundaries', 'border countries'],
+  exports: ['Economy', 'Exports - partners'],
+  imports: ['Economy', 'Imports - partners'],
+  independence: ['Government', 'Independence'],
+} as const;
+
+type Named = readonly { readonly name: string; readonly amount: number }[];
+
+/** The names with the largest, or with `sign` -1 the smallest, amount: more than one when they share it. */
+function extreme(named: Named, sign: 1 | -1): readonly string[] {
+  const best = Math.max(...named.map(({ amount }) => sign * amount));
+  return named.filter(({ amount }) => sign * amount === best).map(({ name }) => name);
+}
+
+const every = (named: Named): readonly string[] => named.map(({ name }) => name);
+const formerRuler = (text: string): readonly string[] => {
+  const [, name] = /\d{4} \(from (?:the )?([^(),;]+)/.exec(text) ?? [];
+  return name === undefined ? [] : [name.trim()];
+};
+
+interface Relation {
+  readonly path: readonly string[];
+  readonly names: (text: string) => readonly string[];
+  /** True when the field of the country that is described says it. */
+  readonly own?: true;
+}
+
+const relations: Readonly<Record<string, Relation>> = {
+  longest_border: { path: PATHS.borders, names: (text) => extreme(bordersIn(text), 1) },
+  shortest_border: { path: PATHS.borders, names: (text) => extreme(bordersIn(text), -1) },
+  border: { path: PATHS.borders, names: (text) => every(bordersIn(text)) },
+  largest_exports: { path: PATHS.exports, names: (text) => extreme(partnersIn(text), 1) },
+  largest_imports: { path: PATHS.imports, names: (text) => extreme(partnersIn(text), 1) },
+  exports: { path: PATHS.exports, names: (text) => every(partnersIn(text)) },
+  imports: { path: PATHS.imports, names: (text) => every(partnersIn(text)) },
+  sends_most_to: { path: PATHS.exports, names: (text) => extreme(partnersIn(text), 1), own: true },
+  gets_most_from: { path: PATHS.imports, names: (text) => extreme(partnersIn(text), 1), own: true },
+  left: { path: PATHS.independence, names: formerRuler, own: true },
+};
+
+function saysSurely(reading: Exclude<Fact, { readonly kind: 'within' }>, text: string): boolean {
+  const bare = text.replace(/\([^()]*\)|-?\d[\d,.]* m\b/g, '').split(/; ?note|: note/)[0] ?? '';
+  if (reading.kind === 'says') return words(bare).includes(words(reading.value));
+  return !/[,;/]/.test(bare) && /\p{L}/u.exec(bare)?.[0].toUpperCase() === reading.letter;
+}
+
+function says(reading: Exclude<Fact, { readonly kind: 'within' }>, text: string): boolean {
+  if (reading.kind === 'says') return words(text).includes(words(reading.value));
+  return /\p{L}/u.exec(text.replace(/\([^()]*\)/g, ''))?.[0].toUpperCase() === reading.letter;
+}
+
+function holds(reading: Fact, profile: RawProfile, surely: boolean): boolean {
+  const text = textAt(profile, reading.path);
+  if (text.trim() === '') return false;
+  if (reading.kind !== 'within') return surely ? saysSurely(reading, text) : says(reading, text);
+  const figure = firstFigure(text);
+  if (figure === undefined || figure < reading.low || figure > reading.high) return false;
+  return !surely || reading.year === undefined || yearAt(profile, reading.path) === reading.year;
+}
+
+export class Places {
+  readonly #profiles = rawProfiles();
+  readonly #named = createNames(this.#profiles);
+  readonly #known = new Map<string, ReadonlySet<RawProfile>>();
+
+  /** Every profile that a reading fits. */
+  fitting({ own, leads }: Described, looking: Looking): readonly RawProfile[] {
+    const { surely, without } = looking;
+    const sets = [
+      ...own.filter((fact) => fact !== without).map((fact) => this.#holders(fact, surely)),
+      ...leads.filter((lead) => lead !== without).map((lead) => this.#led(lead, looking)),
+    ];
+    return this.#profiles.filter((profile) => (!surely || profile.isCountry) && sets.every((set) => set.has(profile)));
+  }
+
+  #led({ relation, year, to }: Lead, looking: Looking): ReadonlySet<RawProfile> {
+    const inner = this.fitting(to, looking);
+    if (!looking.open && inner.length !== 1) return new Set();
+    return new Set(inner.flatMap((other) => [...this.#related(other, { relation, year: looking.surely ? year : undefined })]));
+  }
+
+  #related(other: RawProfile, { relation, year }: Pick<Lead, 'relation' | 'year'>): ReadonlySet<RawProfile> {
+    return this.#remembered(`${relation}/${year ?? ''}/${other.code}`, () => {
+      const found = relations[relation];
+      if (found === undefined) return [];
+      const isOf = (profile: RawProfile): boolean => year === undefined || !DATED.has(relation) || yearAt(profile, found.path) === year;
+      if (found.own === true) return this.#profiles.filter((profile) => isOf(profile) && this.#meantBy(profile, found).includes(other));
+      return isOf(other) ? this.#meantBy(other, found) : [];
+    });
+  }
+
+  #meantBy(profile: RawProfile, { path, names }: Relation): readonly RawProfile[] {
+    return names(textAt(profile, path)).flatMap((name) => this.#named(name) ?? []);
+  }
+
+  #holders(fact: Fact, surely: boolean): ReadonlySet<RawProfile> {
+    return this.#remembered(`${String(surely)}/${JSON.stringify(fact)}`, () =>
+      this.#profiles.filter((profile) => holds(fact, profile, surely)),
+    );
+  }
+
+  #remembered(key: string, find: () => readonly RawProfile[]): ReadonlySet<RawProfile> {
+    const known = this.#known.get(key) ?? new Set(find());
+    this.#known.set(key, known);
+    return known;
+  }
+}

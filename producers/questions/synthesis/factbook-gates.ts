@@ -1,0 +1,145 @@
+// What the gates of the factbook writer look at: faults, one text each, of a draft and of its description.
+import { factbookProfiles, fieldOf } from '../../rollouts/tools/factbook-profiles.ts';
+import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
+import { normalizeAnswer } from '../../../streams/reward/normalise.ts';
+import { valuesOf } from '../attributes.ts';
+import type { Attribute } from '../attributes.ts';
+import { namesOf } from '../gates.ts';
+import { spaced } from './clause.ts';
+import type { Clause, Description } from './clause.ts';
+import { clausesIn, countriesIn, describe, labelOf, namedIn } from './description.ts';
+import { needlessIn, solve } from './fitting.ts';
+import type { Draft } from './port.ts';
+import { otherReadings } from './second-readings.ts';
+
+export type Asking = Attribute & { readonly ask: (who: string) => string };
+
+export interface FactbookState {
+  readonly description: Description;
+  readonly ask: Asking;
+  /** The country that is asked about. */
+  readonly end: Profile;
+}
+
+export type FactbookDraft = Draft<FactbookState>;
+
+const MAX_QUESTION_CHARS = 600;
+/** Estimates of an earlier year are out of date. */
+export const TIMELY_SINCE = 2010;
+
+/** Attributes whose value is whoever holds an office. */
+const OFFICES: ReadonlySet<string> = new Set(['chief_of_state', 'head_of_government']);
+export const isLasting = ({ key }: Attribute): boolean => !OFFICES.has(key);
+
+export const mentions = (text: string, part: string): boolean => spaced(part).trim() !== '' && spaced(text).includes(spaced(part));
+
+const ALIAS = /\b(?:often|also|formerly|sometimes) (?:called|known)\b/i;
+
+/** Whether a search finds the country that a question begins with: bounds and first letters are in every page. */
+export function isSearchable(description: Description): boolean {
+  if (description.kind === 'name') return true;
+  const lead = description.clauses.find((clause) => clause.kind === 'related');
+  if (lead !== undefined) return isSearchable(lead.to);
+  return description.clauses.some(({ kind }) => kind === 'says' || kind === 'contains' || kind === 'figure');
+}
+
+/** What is wrong with the words of a question. */
+export function faultsOf({ question, answers, state }: FactbookDraft): readonly string[] {
+  const words = ` ${normalizeAnswer(question)} `;
+  const named = new Set(namedIn(state.description));
+  const hidden = countriesIn(state.description).filter((profile) => !named.has(profile));
+  const told = hidden.flatMap(namesOf).filter((name) => mentions(question, name));
+  return [
+    ...(answers.length === 1 ? [] : [`${state.ask.label} of ${state.end.title} names ${answers.length}`]),
+    ...(answers.some((answer) => /^(?:no|none|not|multiple|various|unknown)\b/i.test(answer)) ? ['the answer names nothing'] : []),
+    ...(answers.some((answer) => mentions(question, answer) || words.includes(` ${normalizeAnswer(answer)} `))
+      ? ['the answer is in the question']
+      : []),
+    ...(ALIAS.test(fieldOf(state.end, state.ask.label) ?? '') ? ['what it asks for has another name'] : []),
+    ...(isSearchable(state.description) ? [] : ['nothing of the country that it begins with can be searched for']),
+    ...[...new Set(told)].map((name) => `${name} is named`),
+    ...(question.length > MAX_QUESTION_CHARS ? [`${question.length} characters are too many`] : []),
+    ...(/^\p{Lu}.*[^?]\?$/u.test(question) && !/\s{2}|undefined/.test(question) ? [] : ['it is not one question']),
+  ];
+}
+
+/** The profile whose field a clause rests on. */
+export function sourceOf(clause: Clause, of: Profile | undefined): Profile | undefined {
+  if (clause.kind !== 'related' || clause.relation.own) return of;
+  const [one, ...more] = solve(clause.to);
+  return more.length === 0 ? one : undefined;
+}
+
+/** Why what a clause says may be another thing by now. */
+function outdated(clause: Clause, source: Profile | undefined): string | undefined {
+  const where = `${labelOf(clause)} of ${source?.title ?? 'nobody'}`;
+  if ('attribute' in clause) {
+    return isLasting(clause.attribute) ? undefined : `${where} is whoever holds the office`;
+  }
+  if (clause.kind === 'related' ? !clause.relation.dated : clause.quantity.lasting === true) return undefined;
+  if (clause.year === undefined) return `${where} changes with time, and no year is named`;
+  return clause.year < TIMELY_SINCE ? `${where} is of ${clause.year}` : undefined;
+}
+
+/** Everything in a description that changes with time and does not say of when it is, or is of long ago. */
+export const outdatedIn = (description: Description): readonly string[] =>
+  clausesIn(description).flatMap(({ clause, of }) => outdated(clause, sourceOf(clause, of)) ?? []);
+
+/** The words of a clause's value, where it has one. */
+const valueOf = (clause: Clause): string => (clause.kind === 'says' ? clause.value : clause.kind === 'contains' ? clause.word : '');
+
+export function repeatedIn(draft: FactbookDraft, before: FactbookDraft): readonly string[] {
+  const earlier = clausesIn(before.state.description);
+  const repeated: string[] = [];
+  const seen = new Set<string>();
+  for (const { clause, of } of clausesIn(draft.state.description)) {
+    const source = sourceOf(clause, of);
+    const fact = `${labelOf(clause)} of ${source?.title ?? ''}`;
+    if (seen.has(fact)) repeated.push(`${fact} is in it twice`);
+    seen.add(fact);
+    const isNew = earlier.every((one) => one.clause !== clause && labelOf(one.clause) !== labelOf(clause));
+    if (isNew && mentions(before.question, valueOf(clause))) repeated.push(`it says ${valueOf(clause)} already`);
+  }
+  if (seen.has(`${draft.state.ask.label} of ${draft.state.end.title}`))
+    repeated.push(`what it asks for, ${draft.state.ask.label}, is in it`);
+  if (draft.question === before.question) repeated.push('the words are the same');
+  return repeated;
+}
+
+/** Countries that a description within this one fits besides the one that is meant. */
+export function rivalsIn(description: Description): readonly string[] {
+  if (description.kind === 'name') return [];
+  const inner = description.clauses.flatMap((clause) => (clause.kind === 'related' ? rivalsIn(clause.to) : []));
+  const fitting = solve(description);
+  if (fitting.length === 1) return inner;
+  const some = fitting.slice(0, 4).map(({ title }) => title);
+  return [...inner, `"${describe(description)}" fits ${fitting.length}: ${some.join(', ')}`];
+}
+
+/** Wrong answers that some country that fits has. */
+export function alsoRight({ state, answers }: FactbookDraft, wrong: readonly string[]): readonly string[] {
+  const fitting = solve(state.description);
+  const gold = new Set(answers.map(normalizeAnswer));
+  const given = new Set(wrong.map(normalizeAnswer).filter((answer) => answer !== '' && !gold.has(answer)));
+  return factbookProfiles()
+    .filter((profile) => fitting.includes(profile))
+    .flatMap((profile) => valuesOf(profile, state.ask))
+    .filter((value) => given.has(normalizeAnswer(value)));
+}
+
+/** Clauses that the answer can be found without: what is left of the description still has one answer. */
+export function needless({ state, answers }: Pick<FactbookDraft, 'state' | 'answers'>): readonly string[] {
+  const { ask, description } = state;
+  const isOther = (profile: Profile): boolean => {
+    const text = fieldOf(profile, ask.label);
+    return text !== undefined && valuesOf(profile, ask).length === 1 && !answers.some((answer) => mentions(text, answer));
+  };
+  return needlessIn(description, isOther).map((clause) => describe({ kind: 'clauses', clauses: [clause] }));
+}
+
+/** Countries with another answer that the words can be read to mean. */
+export function misreadIn({ state, answers }: Pick<FactbookDraft, 'state' | 'answers'>): readonly string[] {
+  return otherReadings(state.description, state.end)
+    .filter((profile) => !answers.some((answer) => mentions(fieldOf(profile, state.ask.label) ?? answer, answer)))
+    .map(({ title }) => `it can be read to mean ${title}`);
+}

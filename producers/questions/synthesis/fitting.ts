@@ -1,0 +1,170 @@
+// Which profiles a description fits, in two readings. For claims that nothing else fits, every profile counts that may: its
+// field is not clear, or its figure is of another year. For claims that something else fits as well, only those count whose
+// fields say so beyond doubt.
+import { factbookProfiles, fieldOf } from '../../rollouts/tools/factbook-profiles.ts';
+import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
+import { valuesOf } from '../attributes.ts';
+import type { Attribute } from '../attributes.ts';
+import { countries } from '../chains.ts';
+import { spaced } from './clause.ts';
+import type { Clause, Description } from './clause.ts';
+import { figuresOf, yearOf } from './quantities.ts';
+import type { Quantity } from './quantities.ts';
+import type { Relation } from './relations.ts';
+
+type Surety = 'may' | 'surely';
+type Profiles = ReadonlySet<Profile>;
+
+const known = new Map<string, Profiles>();
+
+function remembered(key: string, find: () => Iterable<Profile>): Profiles {
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const found = new Set(find());
+  known.set(key, found);
+  return found;
+}
+
+let inhabited: Profiles | undefined;
+const single = (): Profiles => (inhabited ??= new Set(countries()));
+
+/** What may fit is looked for among all profiles, oceans and the world too; what surely fits is a country. */
+const among = (surety: Surety): Iterable<Profile> => (surety === 'may' ? factbookProfiles() : single());
+const filtered = (surety: Surety, fits: (profile: Profile) => boolean): readonly Profile[] => [...among(surety)].filter(fits);
+
+const fieldWords = new Map<string, ReadonlyMap<Profile, string>>();
+
+function wordsOf(label: string): ReadonlyMap<Profile, string> {
+  const before = fieldWords.get(label);
+  if (before !== undefined) return before;
+  const made = new Map(factbookProfiles().map((profile) => [profile, spaced(fieldOf(profile, label) ?? '')]));
+  fieldWords.set(label, made);
+  return made;
+}
+
+function saying(attribute: Attribute, value: string, surety: Surety): Profiles {
+  const said = spaced(value);
+  return remembered(`${surety}/says/${attribute.key}/${said}`, () => {
+    if (said === '  ') return [];
+    const words = wordsOf(attribute.label);
+    if (surety === 'may') return filtered(surety, (profile) => (words.get(profile) ?? '').includes(said));
+    return filtered(surety, (profile) => valuesOf(profile, attribute).some((one) => spaced(one).includes(said)));
+  });
+}
+
+const letterOf = (value: string): string => /\p{L}/u.exec(value)?.[0].toUpperCase() ?? '';
+
+/** The first letter of a value that begins with one, in capitals. */
+export const initialOf = (value: string): string | undefined => (/^\p{Lu}/u.test(value) ? letterOf(value) : undefined);
+
+function beginning(attribute: Attribute, letter: string, surety: Surety): Profiles {
+  return remembered(`${surety}/begins/${attribute.key}/${letter}`, () =>
+    filtered(surety, (profile) => {
+      const text = fieldOf(profile, attribute.label);
+      if (text === undefined) return false;
+      const values = valuesOf(profile, attribute);
+      if (values.length !== 1) return surety === 'may' && text.toUpperCase().includes(letter);
+      return values.some((value) => letterOf(value) === letter);
+    }),
+  );
+}
+
+interface Bounds {
+  readonly quantity: Quantity;
+  readonly year: number | undefined;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Not remembered: bounds are rarely the same twice. */
+function within({ quantity, year, low, high }: Bounds, surety: Surety): Profiles {
+  const found = new Set<Profile>();
+  for (const [profile, figure] of figuresOf(quantity)) {
+    if (figure.kind === 'none' || (surety === 'surely' && !single().has(profile))) continue;
+    const fits = figure.kind === 'unclear' ? surety === 'may' : figure.value >= low && figure.value <= high;
+    if (fits && (surety === 'may' || (figure.kind === 'figure' && figure.year === year))) found.add(profile);
+  }
+  return found;
+}
+
+/** Whether a field is about the year that a clause names. */
+const isOf = (profile: Profile, { dated, label }: Relation, year: number | undefined): boolean => !dated || yearOf(profile, label) === year;
+
+interface Lead {
+  readonly relation: Relation;
+  readonly year: number | undefined;
+  readonly surety: Surety;
+}
+
+function relatedTo(other: Profile, { relation, year, surety }: Lead): Profiles {
+  const { key, own } = relation;
+  const asked = surety === 'may' ? '' : String(year ?? '');
+  return remembered(`${surety}/related/${key}/${other.code}/${asked}`, () => {
+    const named = (profile: Profile): readonly Profile[] => {
+      const found = relation.named(profile);
+      return surety === 'surely' && relation.strict && found.length > 1 ? [] : found;
+    };
+    const counts = (profile: Profile): boolean => surety === 'may' || isOf(profile, relation, year);
+    if (own) return filtered(surety, (profile) => named(profile).includes(other) && counts(profile));
+    if (!counts(other)) return [];
+    return surety === 'may' ? named(other) : named(other).filter((profile) => single().has(profile));
+  });
+}
+
+interface Reading {
+  readonly surety: Surety;
+  /** A clause that is left out, found by identity. */
+  readonly without?: Clause;
+}
+
+function fittingClause(clause: Clause, reading: Reading): Profiles {
+  const { surety } = reading;
+  switch (clause.kind) {
+    case 'says':
+      return saying(clause.attribute, clause.value, surety);
+    case 'contains':
+      return saying(clause.attribute, clause.word, surety);
+    case 'begins':
+      return beginning(clause.attribute, clause.letter, surety);
+    case 'figure':
+      return within({ ...clause, low: clause.value, high: clause.value }, surety);
+    case 'between':
+      return within(clause, surety);
+    case 'related': {
+      const { relation, year } = clause;
+      const sets = [...fitting(clause.to, reading)].map((other) => relatedTo(other, { relation, year, surety }));
+      return new Set(sets.flatMap((set) => [...set]));
+    }
+  }
+}
+
+/** Every profile that a description fits, where a clause about another country holds when one of those it may mean does. */
+export function fitting(description: Description, reading: Reading): Profiles {
+  if (description.kind === 'name') return new Set([description.profile]);
+  const clauses = description.clauses.filter((clause) => clause !== reading.without);
+  const [first, ...others] = clauses.map((clause) => fittingClause(clause, reading));
+  if (first === undefined) return new Set(among(reading.surety));
+  return new Set([...first].filter((profile) => others.every((set) => set.has(profile))));
+}
+
+/** Every profile that a description may fit; none when one within it does not fit a single one. */
+export function solve(description: Description): readonly Profile[] {
+  const inner = description.kind === 'name' ? [] : description.clauses.flatMap((clause) => (clause.kind === 'related' ? [clause.to] : []));
+  return inner.every((one) => solve(one).length === 1) ? [...fitting(description, { surety: 'may' })] : [];
+}
+
+/** The clauses that say something by themselves, in this description and within it. */
+const factsOf = (description: Description): readonly Clause[] =>
+  description.kind === 'name'
+    ? []
+    : description.clauses.flatMap((clause) => (clause.kind === 'related' && clause.to.kind === 'clauses' ? factsOf(clause.to) : [clause]));
+
+/** Places with another answer that have to be left when a clause is left out: one could be a slip of the facts. */
+const OTHERS = 2;
+
+/**
+ * Clauses without which the rest still leaves one answer: `isOther` says whether a profile has another one. Leaving more
+ * clauses out never leaves fewer places, so that no part of a description without such a clause gives the answer away.
+ */
+export const needlessIn = (description: Description, isOther: (profile: Profile) => boolean): readonly Clause[] =>
+  factsOf(description).filter((without) => [...fitting(description, { surety: 'surely', without })].filter(isOther).length < OTHERS);
