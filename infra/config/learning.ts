@@ -13,12 +13,17 @@ const trainer = [
   'algorithm',
   'learningRate',
   'entropyBonus',
+  'replayTrajectories',
+  'replayMb',
+  'replayBatch',
+  'replayRounds',
   'dataset',
   'groupSize',
   'batchGroups',
   'maxStaleness',
   'stalePolicy',
   'maxConcurrent',
+  'oversample',
   'maxAttempts',
   'reward',
   'maxTurns',
@@ -121,15 +126,20 @@ const none = [
   'latencyGenerationMs',
   'latencyToolMs',
   'latencySigma',
+  'latencyLoad',
+  'latencyTrainMs',
   // what is recorded beside
   'llmLogprobs',
   'llmVersionFrom',
+  // where the replay buffer lies, not what is in it
+  'replayMemoryMb',
   // RunStarted has the backend; it changes rounding, and a run may move to another machine
   'backend',
   // sets maxStaleness and maxConcurrent, and the settings of a recipe, which are looked at themselves
   'mode',
   'recipe',
   // evaluations, questions, tests
+  'evalMaxTurns',
   'judgeUrl',
   'judgeModel',
   'judgeApiKey',
