@@ -35,7 +35,7 @@ export interface Variant {
   readonly maxStaleness: number;
 }
 
-export interface Plan {
+interface Plan {
   readonly variant: Variant;
   readonly model: Model;
   readonly seed: number;
@@ -68,7 +68,7 @@ const text = (settings: Readonly<Record<string, number>>): Record<string, string
   Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, String(value)]));
 
 /** The variables of a variant. */
-export function settingsOf({ variant, model }: Pick<Plan, 'variant' | 'model'>): Record<string, string> {
+function settingsOf({ variant, model }: Pick<Plan, 'variant' | 'model'>): Record<string, string> {
   const { mode, oversample, atOnce, maxStaleness } = variant;
   const [generating, training] = mode === 'colocated' ? [1, 1] : [model.generating, 1 - model.generating];
   const wanted = Math.ceil(BATCH * oversample);
