@@ -1,6 +1,6 @@
 // What to do now, decided from the folded state and a clock reading; carried out by committing events.
 import { capacityOf, type AdmissionTerms } from '../../streams/admission/admission.ts';
-import { select, type BatchRules, type Selection } from '../../streams/batch/batch.ts';
+import { isOutdated, select, type BatchRules, type Selection } from '../../streams/batch/batch.ts';
 import type { Group } from '../../streams/group/group.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
 import type { Expiry } from './liveness.ts';
@@ -39,13 +39,22 @@ export function planNow(state: RunState, inputs: PlanInputs): Plan {
   const { settings, training, expiries, version } = inputs;
   const busy = new Set(training.map((group) => group.id));
   const decided = [...state.decided].flatMap((id) => state.groups.get(id) ?? []);
-  const selection = select(decided, rulesOf(settings, version), busy);
+  const rules = rulesOf(settings, version);
+  // only oversampling leaves any behind, and looking for them costs a look at every open group
+  const oversamples = (settings.oversample ?? 1) > 1;
+  const outdated = oversamples
+    ? [...state.groups.values()].filter((group) => !state.decided.has(group.id) && isOutdated(group, rules))
+    : [];
+  const settled = select(decided, rules, busy);
+  const left = outdated.map((group) => ({ group, reason: 'stale' as const }));
+  const selection = { ...settled, discards: [...settled.discards, ...left] };
   const terms: AdmissionTerms = {
     maxConcurrent: settings.maxConcurrent,
     maxStaleness: settings.maxStaleness,
     batchGroups: settings.batchGroups,
     version,
-    running: state.groups.size - decided.length,
+    running: state.groups.size - decided.length - outdated.length,
+    ...(settings.oversample === undefined ? {} : { oversample: settings.oversample }),
     accepted: state.counters.trainedGroups + training.length + selection.ready,
   };
   const admit = inputs.admitting ? capacityOf(terms) : 0;

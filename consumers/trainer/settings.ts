@@ -21,6 +21,8 @@ export interface RunSettings {
   readonly maxTurns: number;
   readonly maxTokens: number;
   readonly maxWallMs: number;
+  /** Groups asked for by each that a batch still needs; 1 unless given. Above 1 only with a staleness of 0. */
+  readonly oversample?: number;
   /** How long a worker may be silent, ms. */
   readonly silenceMs: number;
 }
@@ -29,7 +31,7 @@ export interface RunSettings {
 export type WorkerSettings = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
 /** Those that RunStarted has no field for. */
-const REQUESTED = ['reward', 'maxTurns', 'maxTokens', 'maxWallMs'] as const;
+const REQUESTED = ['reward', 'maxTurns', 'maxTokens', 'maxWallMs', 'oversample'] as const;
 
 const SHARED = [
   ...(['seed', 'algorithm', 'dataset', 'groupSize', 'batchGroups', 'maxStaleness', 'maxConcurrent', 'maxAttempts', 'stalePolicy'] as const),

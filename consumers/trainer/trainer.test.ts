@@ -17,7 +17,7 @@ import { isLedgerType, type LedgerEntry } from '../../streams/ledger/chain.ts';
 import { rolloutView } from '../../streams/run/rollout-view.ts';
 import { createLedgerVerifier } from '../../streams/ledger/verify.ts';
 import type { TrainerDeps } from './deps.ts';
-import { assertWorkerSettings, type RunSettings } from './settings.ts';
+import { assertWorkerSettings, settingsOf, settingsRecord, type RunSettings } from './settings.ts';
 import { newOwner } from './ownership.ts';
 import { runTrainer } from './trainer.ts';
 import { systemClock } from '../../infra/lifecycle/clock.ts';
@@ -302,6 +302,32 @@ describe('the trainer', () => {
     stop.abort();
     expect(await running).toEqual({ kind: 'stopped', version: 0 });
     expect(new Set(await reasons())).toEqual(new Set(['incomplete']));
+  });
+
+  it('oversamples: asks for more than a batch, trains as soon as it is full, and discards what is left of it', async () => {
+    const rig = newRig();
+    // one in three groups is never answered: a trainer that waited for all of them would not end
+    await scriptedWorker(rig, ({ group_index }) => (group_index % 3 === 2 ? 'claim' : 'answer'));
+    const sync = { ...settings, maxStaleness: 0, maxConcurrent: 6, oversample: 3, silenceMs: 60_000 };
+    expect(await runTrainer(rig.deps({ settings: sync }), never)).toEqual({ kind: 'finished', version: 5 });
+    const { problems, trained, discarded, admitted, open } = await verified(rig);
+    expect({ problems, trained }).toEqual({ problems: [], trained: 40 });
+    expect(admitted).toBe(trained + discarded + open);
+    const ledger = await rig.all('training');
+    const steps = ledger.flatMap((read) => (read.type === 'StepCompleted' ? [read.event] : []));
+    for (const step of steps) for (const trajectory of step.trajectories) expect(trajectory.staleness_worst).toBe(0);
+    const admissions = ledger.flatMap((read) => (read.type === 'GroupsAdmitted' ? [read.event] : []));
+    expect(admissions[0]?.groups).toHaveLength(6);
+    for (const { running, groups } of admissions) expect(running + groups.length).toBeLessThanOrEqual(6);
+    const left = ledger.flatMap((read) => (read.type === 'TrajectoryDiscarded' ? [read.event] : []));
+    expect(new Set(left.map(({ reason }) => reason))).toEqual(new Set(['stale', 'expired']));
+    // nothing that was asked of an older version is open behind a step
+    for (const { resume } of steps.slice(0, -1)) expect(resume.open_groups).toBeLessThanOrEqual(6);
+  });
+
+  it('goes on with the oversampling that was recorded', () => {
+    const recorded = { settings: settingsRecord({ ...settings, oversample: 2 }, undefined) } as Parameters<typeof settingsOf>[1];
+    expect(settingsOf({ ...settings, oversample: 1 }, recorded).oversample).toBe(2);
   });
 
   it('tells a group that teaches nothing from one that nobody finished', async () => {

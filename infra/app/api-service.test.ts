@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PlatformError } from '../../streams/core/errors.ts';
-import { apiService, apiUrlOf, type ApiServiceOptions } from './api-service.ts';
+import { apiService, apiUrlOf, freeApiPort, type ApiServiceOptions } from './api-service.ts';
 import type { RoleService } from './role-services.ts';
 import type { Running } from './service.ts';
 
@@ -34,6 +34,7 @@ const exit = { code: 2, signal: null };
 const signal = new AbortController().signal;
 function service(apiPort: number, over: Partial<ApiServiceOptions> = {}) {
   const ports: number[] = [];
+  const taken: (number | undefined)[] = [];
   let failure: PlatformError | undefined;
   const running = { pid: 1, exited: new Promise<never>(() => undefined), stop: async () => undefined, kill: () => undefined };
   const role: RoleService = {
@@ -43,8 +44,17 @@ function service(apiPort: number, over: Partial<ApiServiceOptions> = {}) {
     judge: () => (failure === undefined ? 'restart' : { fatal: failure }),
   };
   const config = { dataDir, apiHost: '127.0.0.1', apiPort };
-  const made = apiService({ config, role, fixed: false, onPort: (port) => ports.push(port), ...over });
-  return { made, ports, fail: (code: 'PORT_IN_USE' | 'CONFIG_INVALID') => void (failure = new PlatformError(code, 'no good')) };
+  const made = apiService({
+    config,
+    role,
+    fixed: false,
+    onPort: (port, instead) => {
+      ports.push(port);
+      taken.push(instead);
+    },
+    ...over,
+  });
+  return { made, ports, taken, fail: (code: 'PORT_IN_USE' | 'CONFIG_INVALID') => void (failure = new PlatformError(code, 'no good')) };
 }
 
 describe('the port of the API', () => {
@@ -66,9 +76,11 @@ describe('the port of the API', () => {
     const second = service(taken);
     await second.made.launch(signal);
     expect(second.ports).toEqual(first.ports);
+    expect([...first.taken, ...second.taken], 'and says so').toEqual([taken, taken]);
     const chosen = service(0);
     await chosen.made.launch(signal);
     expect(chosen.ports).toEqual(first.ports);
+    expect(chosen.taken).toEqual([undefined]);
   });
 
   it('moves when another program got it first', async () => {
@@ -93,6 +105,17 @@ describe('the port of the API', () => {
     expect(ports).toEqual([taken]);
     fail('PORT_IN_USE');
     expect(made.judge(exit)).toMatchObject({ fatal: { code: 'PORT_IN_USE' } });
+  });
+
+  it('of an API that runs alone is the default while that is free, else another one', async () => {
+    const port = await take();
+    const config = { dataDir, apiHost: '127.0.0.1', apiPort: port };
+    const other = await freeApiPort(config);
+    expect(other).not.toBe(port);
+    expect(await freeApiPort(config)).toBe(other);
+    await leave(port);
+    expect(await freeApiPort(config)).toBe(port);
+    expect(await freeApiPort({ ...config, apiPort: 0 })).toBe(0);
   });
 
   it('is reached from this machine', () => {

@@ -13,8 +13,8 @@ export interface ApiServiceOptions {
   readonly role: RoleService;
   /** Only the configured port will do. */
   readonly fixed: boolean;
-  /** Called with the port before the process is started, when it is another one than before. */
-  readonly onPort: (port: number) => void;
+  /** Called with the port before the process is started, when it is another one than before, and with the default that was taken. */
+  readonly onPort: (port: number, taken: number | undefined) => void;
 }
 
 export function apiService({ config, role, fixed, onPort }: ApiServiceOptions): RoleService {
@@ -26,7 +26,7 @@ export function apiService({ config, role, fixed, onPort }: ApiServiceOptions): 
       isFixed || (wanted !== 0 && (await portIsFree(config.apiHost, wanted))) ? wanted : await rememberedPort(config.dataDir, 'api');
     if (chosen === port) return;
     port = chosen;
-    onPort(port);
+    onPort(port, config.apiPort !== 0 && port !== config.apiPort ? config.apiPort : undefined);
   }
   return {
     ...role,
@@ -36,6 +36,12 @@ export function apiService({ config, role, fixed, onPort }: ApiServiceOptions): 
     },
     judge: (exit) => (!isFixed && isPlatformError(role.failure(), 'PORT_IN_USE') ? 'restart' : role.judge(exit)),
   };
+}
+
+/** The configured port of an API that runs alone while it is free; else the one it had in this data directory, or any. */
+export async function freeApiPort({ dataDir, apiHost, apiPort }: ApiServiceOptions['config']): Promise<number> {
+  if (apiPort === 0 || (await portIsFree(apiHost, apiPort))) return apiPort;
+  return rememberedPort(dataDir, 'api');
 }
 
 /** The address for clients on this machine. */

@@ -7,7 +7,7 @@ import { FACTBOOK_DATASET, writeFactbookQuestions } from '../../producers/questi
 const SEED = 1;
 
 /** The set that a recipe trains on. */
-export const datasetOf = { asearcher: FACTBOOK_DATASET, compact: COMPACT_DATASET } as const;
+export const datasetOf = { asearcher: FACTBOOK_DATASET, compact: COMPACT_DATASET, 'compact-tuned': FACTBOOK_DATASET } as const;
 
 /** Writes a built-in set; undefined for a name that is none. */
 export async function writeBuiltIn(

@@ -21,6 +21,7 @@ export async function rankerDeciding({ context, run, log, onFailure }: RankerPar
   const { config, logger, report } = context;
   report({ state: 'starting', detail: 'loading the tensor backend', figures: {} });
   const factory = createScorerFactory(await loadBackend(config.backend, logger));
+  const listeners = new Set<(version: number) => void>();
   const versions = createPolicyVersions({
     ...{
       runId: run,
@@ -30,12 +31,16 @@ export async function rankerDeciding({ context, run, log, onFailure }: RankerPar
       factory,
       logger,
       fetchWeights: readWeights,
+      onNewest: (version) => {
+        for (const listener of listeners) listener(version);
+      },
       onFailure,
     },
   });
   return {
     policy: createRankerPolicy(versions),
     newestVersion: () => versions.newest(),
+    onNewest: (listener) => void listeners.add(listener),
     start(signal) {
       report({ state: 'waiting', detail: 'for the first policy of the run', figures: {} });
       return versions.start(signal);

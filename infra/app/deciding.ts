@@ -7,6 +7,8 @@ export interface Deciding {
   readonly memory?: Memory;
   /** Newest version of the policy, -1 = none known. */
   newestVersion(): number;
+  /** Calls back with each newer version, where versions can be followed. */
+  onNewest?(listener: (version: number) => void): void;
   /** Resolves when a turn can be decided. */
   start(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;

@@ -204,11 +204,12 @@ class LocalFleet implements Fleet {
     const { config, apiPortFixed } = this.#options;
     this.#crew.add({ role: 'warehouse', name: 'warehouse', tier: tiers.warehouse, args: ['warehouse'], onSuccess: 'restart' });
     const role = this.#crew.role({ role: 'api', name: 'api', tier: tiers.api, args: ['api'], onSuccess: 'restart' });
-    const onPort = (port: number): void => {
+    const onPort = (port: number, taken: number | undefined): void => {
       this.#apiPort = port;
       const apiUrl = apiUrlOf(config.apiHost, port);
       this.#move({ apiUrl, registryUrl: config.schemaRegistryUrl === '' ? `${apiUrl}/registry` : config.schemaRegistryUrl });
-      this.#options.onChange('listening', { service: 'api', url: apiUrl });
+      if (taken !== undefined) this.#move({ apiPortTaken: taken });
+      this.#options.onChange('listening', { service: 'api', url: apiUrl, ...(taken === undefined ? {} : { port_taken: taken }) });
     };
     await this.#crew.supervise(apiService({ config, role, fixed: apiPortFixed, onPort })).started;
   }

@@ -8,6 +8,7 @@ import { rolloutView } from '../../streams/run/rollout-view.ts';
 import type { Config } from '../config/descriptors.ts';
 import { backendNames, type BackendName } from '../tfjs/backend.ts';
 import { createLearner } from '../tfjs/learner.ts';
+import { learningOf } from './learning-of.ts';
 import { fileWeights } from './weights.ts';
 import { withLog } from './with-log.ts';
 
@@ -47,14 +48,13 @@ const isBackend = (name: string): name is BackendName => (backendNames as readon
 
 /** What a run did not record, because it is older than the recording, is as configured here. */
 function learnerOpener(config: Config, { run, backend: wanted, logger }: ReplayRequest): OpenLearner {
-  const { algorithm, learningRate, entropyBonus } = config;
   return async ({ architecture, backend: recorded, step }) => {
     const backend = wanted ?? recorded;
     const other = '--backend <name> repeats it on another one and tells how far apart the weights come out';
     const doing = `repeating step ${step} of run ${run}: it was made on ${recorded}`;
     if (!isBackend(backend)) throw new PlatformError('BACKEND_UNAVAILABLE', `${doing}, which this version does not know; ${other}`);
     try {
-      return await createLearner({ architecture, algorithm, learningRate, backend, hyper: { entropyBonus }, logger });
+      return await createLearner({ architecture, ...learningOf(config), backend, logger });
     } catch (cause) {
       if (!isPlatformError(cause, 'BACKEND_UNAVAILABLE') || wanted !== undefined) throw cause;
       throw new PlatformError('BACKEND_UNAVAILABLE', `${doing}, and only there are the weights the same (${cause.message}); ${other}`, {

@@ -11,6 +11,8 @@ export interface Addresses {
   readonly clickhouseUrl: string;
   readonly apiUrl: string;
   readonly registryUrl: string;
+  /** The default port of the API when another program has it. */
+  readonly apiPortTaken?: number;
 }
 
 export interface ServicesFile extends Addresses {

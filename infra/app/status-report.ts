@@ -19,6 +19,8 @@ export interface StatusReport {
   readonly registry: string | null;
   readonly clickhouse: string | null;
   readonly api: string | null;
+  /** The default port of the API when another program has it; null while it is where guides say. */
+  readonly api_port_taken: number | null;
   /** Of the four above, those at whose address nobody answers. */
   readonly unanswered: readonly ServiceName[];
   /** The run that is being trained; null when none is. */
@@ -61,6 +63,7 @@ export async function readStatus(config: Config, logger: Logger, showSecrets = f
   const unfinished = (run: RunLine): string => (run.run_id === running?.run ? 'running' : 'unfinished');
   return {
     ...addresses,
+    api_port_taken: takenPortOf(running),
     clickhouse: addresses.clickhouse === null ? null : clickhouseAddress(config, addresses.clickhouse, showSecrets),
     unanswered,
     run: running === undefined || running.run === '' ? null : running.run,
@@ -71,6 +74,8 @@ export async function readStatus(config: Config, logger: Logger, showSecrets = f
     runs_unknown: why,
   };
 }
+
+const takenPortOf = (running: ServicesFile | undefined): number | null => running?.apiPortTaken ?? null;
 
 const ANSWER_MS = 2_000;
 

@@ -15,6 +15,8 @@ import { assertDataDir } from '../lifecycle/data-dir.ts';
 import { createLearner } from '../tfjs/learner.ts';
 import { connectLog, groupsOf } from './connections.ts';
 import { hearQuestions } from './hear-questions.ts';
+import { learningAs } from './latency.ts';
+import { learningOf } from './learning-of.ts';
 import { throughOutages } from './outages.ts';
 import type { RoleMain } from './role.ts';
 import { fileEndNotes } from './run-ends.ts';
@@ -30,9 +32,11 @@ export interface TrainerArguments {
 /** The network that scores the candidates of the built-in policy. */
 const architecture: Architecture = { format: 'mlp-f32-v1', inputs: RANKER_WIDTH, hidden: [32] };
 
-/** In sync mode a batch is all that is asked for until it was trained on. */
-const flowOf = ({ mode, maxStaleness, maxConcurrent, batchGroups }: Config) =>
-  mode === 'sync' ? { maxStaleness: 0, maxConcurrent: batchGroups } : { maxStaleness, maxConcurrent };
+/** In sync mode a batch, oversampled or not, is all that is asked for until it was trained on. */
+const flowOf = ({ mode, maxStaleness, maxConcurrent, batchGroups, oversample }: Config) =>
+  mode === 'sync'
+    ? { maxStaleness: 0, maxConcurrent: Math.ceil(batchGroups * oversample), oversample }
+    : { maxStaleness, maxConcurrent, oversample: 1 };
 
 /** What a new run is started with. */
 const settingsOf = (config: Config, { seed, steps }: TrainerArguments): RunSettings => ({
@@ -58,10 +62,11 @@ export function trainerRole(options: TrainerArguments): RoleMain {
     // weights that do not fit into a record go there in mid-run
     assertDataDir(config.dataDir);
     report({ state: 'starting', detail: 'loading the tensor backend', figures: {} });
-    const { algorithm, learningRate, backend, entropyBonus, crashAt } = config;
     const log = await connectLog({ config, clientId: 'trainer', logger, metrics, onSkipped, wholeTurns: false });
     // Loaded in a thread of its own while the ledger is read.
-    const learner = createLearner({ architecture, algorithm, learningRate, backend, hyper: { entropyBonus }, logger, crashAt });
+    const learner = createLearner({ architecture, ...learningOf(config), logger, crashAt: config.crashAt }).then((made) =>
+      learningAs({ config, logger }, made),
+    );
     learner.catch(() => undefined);
     const reader = log.kafka.reader();
     const groups = groupsOf(config.namespace);

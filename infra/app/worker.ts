@@ -87,6 +87,7 @@ async function work(parts: Parts, signal: AbortSignal): Promise<'stopped'> {
     log: log.kafka.reader(),
     index: log.kafka.runs,
     newestVersion: () => deciding.newestVersion(),
+    onNewest: (listener) => deciding.onNewest?.(listener),
     policy,
     ...(deciding.memory === undefined ? {} : { memory: deciding.memory }),
     tools,

@@ -13,6 +13,8 @@ export interface BenchHome {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Runs `turnstream <args>` to its end and answers what it printed; rejects unless it ended with 0. */
   command(...args: readonly string[]): Promise<string>;
+  /** The same, with more variables. */
+  commandWith(settings: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<string>;
   remove(): Promise<void>;
 }
 
@@ -29,6 +31,7 @@ export async function openHome(settings: Readonly<Record<string, string>> = {}):
     dir,
     env,
     command: (...args) => run(args, env),
+    commandWith: (more, ...args) => run(args, { ...env, ...more }),
     remove: () => rm(dir, { recursive: true, force: true }),
   };
 }

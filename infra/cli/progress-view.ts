@@ -54,14 +54,18 @@ function versionsOf(versions: Snapshot['versions']): string {
 
 const serviceOf = ({ name, state, restarts }: ServiceView): string => `${name} ${state}${restarts > 0 ? ` (restarted ${restarts}×)` : ''}`;
 
-function addressLines({ kafkaBrokers, clickhouseUrl, apiUrl }: NonNullable<Snapshot['addresses']>): string[] {
+function addressLines({ kafkaBrokers, clickhouseUrl, apiUrl, apiPortTaken }: NonNullable<Snapshot['addresses']>): string[] {
   const known = [
     kafkaBrokers.length > 0 ? `Kafka ${kafkaBrokers.join(',')}` : '',
     clickhouseUrl === '' ? '' : `ClickHouse ${withoutSecrets(clickhouseUrl)}`,
-    apiUrl === '' ? '' : `API ${apiUrl}`,
+    apiUrl === '' ? '' : `API ${apiUrl}${takenText(apiPortTaken)}`,
   ].filter((text) => text !== '');
   return known.length === 0 ? [] : [`  ${known.join('   ')}`];
 }
+
+/** Why the API is not where guides say. */
+export const takenText = (port: number | null | undefined): string =>
+  port === null || port === undefined ? '' : ` (another program has port ${port})`;
 
 /** A URL without user and password. */
 export function withoutSecrets(address: string): string {

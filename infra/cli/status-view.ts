@@ -1,7 +1,7 @@
 // How `turnstream status` looks.
 import type { StatusReport } from '../app/status-report.ts';
 import { diskText } from '../lifecycle/disk-use.ts';
-import { withoutSecrets } from './progress-view.ts';
+import { takenText, withoutSecrets } from './progress-view.ts';
 import { renderRuns } from './summary-view.ts';
 
 const NAMES = { kafka: 'Kafka', registry: 'registry', clickhouse: 'ClickHouse', api: 'API' } as const;
@@ -11,7 +11,8 @@ export function renderStatus(status: StatusReport, showSecrets = false): string 
   const address = (name: keyof typeof NAMES): string => {
     const value = status[name];
     const shown = value === null ? 'not running' : showSecrets ? value : withoutSecrets(value);
-    return `${NAMES[name].padEnd(12)}${shown}${status.unanswered.includes(name) ? '   nobody answers there' : ''}\n`;
+    const why = name === 'api' && value !== null ? takenText(status.api_port_taken) : '';
+    return `${NAMES[name].padEnd(12)}${shown}${why}${status.unanswered.includes(name) ? '   nobody answers there' : ''}\n`;
   };
   const processes = Object.entries(status.processes).map(([name, pid]) => `${name} ${pid}`);
   return [

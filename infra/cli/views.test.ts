@@ -83,6 +83,7 @@ describe('views', () => {
       registry: null,
       clickhouse: 'http://me:secret@h:8123',
       api: null,
+      api_port_taken: null,
       unanswered: [],
       run: 'r1',
       processes: { trainer: 5 },
@@ -101,7 +102,7 @@ describe('views', () => {
 
   it('say where nobody answers, and why the runs are not known', () => {
     const report: StatusReport = {
-      ...{ kafka: 'a:1', registry: 'http://r:8081', clickhouse: 'http://h:8123', api: null },
+      ...{ kafka: 'a:1', registry: 'http://r:8081', clickhouse: 'http://h:8123', api: null, api_port_taken: null },
       unanswered: ['kafka', 'clickhouse'],
       ...{ disk: null, kept: 'everything' },
       ...{ run: null, processes: {}, runs: [], runs_unknown: 'nobody answers at the address of ClickHouse' },
@@ -118,12 +119,15 @@ describe('views', () => {
   it('say how to open runs of other days', () => {
     const run = { run_id: 'a', state: 'finished', started_at: 't', seed: 1, algorithm: 'grpo', steps: 5, reward_last: null, attempts: 40 };
     const report: StatusReport = {
-      ...{ kafka: null, registry: null, clickhouse: null, api: null },
+      ...{ kafka: null, registry: null, clickhouse: null, api: null, api_port_taken: null },
       ...{ disk: null, kept: 'everything' },
       ...{ unanswered: [], run: null, processes: {}, runs: [run], runs_unknown: null },
     };
     expect(renderStatus(report)).toContain('`turnstream serve` opens them');
     expect(renderStatus({ ...report, api: 'http://h:1' })).not.toContain('serve');
+    expect(renderStatus({ ...report, api: 'http://h:1', api_port_taken: 8787 })).toMatch(
+      /^API +http:\/\/h:1 \(another program has port 8787\)$/m,
+    );
     expect(renderStatus({ ...report, runs: [] })).not.toContain('serve');
   });
 

@@ -27,6 +27,10 @@ describe('configuration', () => {
     const compact = { algorithm: 'reinforce', maxTurns: 200, stepReward: 'length', answersToEnd: 3, workerConcurrency: 16 };
     expect(loadConfig({ TURNSTREAM_RECIPE: 'compact' })).toMatchObject({ ...compact, learningRate: 1e-5, dataset: 'compact' });
     expect(loadConfig({}, { recipe: 'compact' })).toMatchObject(compact);
+    const replay = { replayTrajectories: 100_000, replayBatch: 128, replayRounds: 10, replayMb: 8_192 };
+    expect(loadConfig({}, { recipe: 'compact' })).toMatchObject({ ...replay, groupSize: 8, batchGroups: 16, evalMaxTurns: 150 });
+    const tuned = { algorithm: 'reinforce', learningRate: 0.01, replayTrajectories: 256, replayBatch: 128, dataset: 'factbook' };
+    expect(loadConfig({}, { recipe: 'compact-tuned' })).toMatchObject({ ...tuned, stepReward: 'none', answersToEnd: 1, evalMaxTurns: 0 });
     expect(loadConfig({ TURNSTREAM_RECIPE: 'compact', TURNSTREAM_MAX_TURNS: '50' }, { dataset: 'mine' })).toMatchObject({
       ...compact,
       ...{ maxTurns: 50, dataset: 'mine' },

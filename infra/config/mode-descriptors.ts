@@ -8,6 +8,14 @@ export const modeDescriptors = {
     fallback: 'async',
     help: 'async: rollouts go on while the trainer trains, up to TURNSTREAM_MAX_STALENESS versions ahead. sync: batch generation, for comparison; one batch is asked for, waited for and trained on, and TURNSTREAM_MAX_STALENESS is 0.',
   },
+  oversample: {
+    env: 'TURNSTREAM_OVERSAMPLE',
+    kind: 'number',
+    min: 1,
+    max: 64,
+    fallback: 1,
+    help: 'sync mode: how many groups are asked for by each that the batch still needs. The batch is trained on as soon as it is full; what is left of it is stopped and discarded.',
+  },
   latencyModel: {
     env: 'TURNSTREAM_LATENCY_MODEL',
     kind: 'choice',
@@ -38,5 +46,21 @@ export const modeDescriptors = {
     max: 3,
     fallback: 0.75,
     help: 'Latency model: deviation of the logarithm. At 0.75 the slowest of 2,048 takes ten times the mean, as in the published runs of ASearcher.',
+  },
+  latencyLoad: {
+    env: 'TURNSTREAM_LATENCY_LOAD',
+    kind: 'number',
+    min: 0,
+    max: 1_000_000,
+    fallback: 0,
+    help: 'Latency model: so many other generations at once in a worker make each take twice as long, twice as many three times; 0 = they do not slow each other down.',
+  },
+  latencyTrainMs: {
+    env: 'TURNSTREAM_LATENCY_TRAIN_MS',
+    kind: 'whole',
+    min: 0,
+    max: 3_600_000,
+    fallback: 0,
+    help: 'Latency model: time of a training step at least.',
   },
 } as const;

@@ -5,7 +5,8 @@ type Settings = Partial<Omit<Config, 'recipe'>>;
 
 const recipes: Readonly<Record<Config['recipe'], Settings>> = {
   asearcher: {},
-  // Discount 0.99, AdamW, gradient clip 1.0 and the buffer of 100,000 are those of the algorithm.
+  // Discount 0.99, AdamW, gradient clip 1.0, the buffer of 100,000 trajectories, and ten batches of 128 with an optimizer step
+  // each are those of the algorithm.
   compact: {
     algorithm: 'reinforce',
     learningRate: 0.00001,
@@ -15,8 +16,19 @@ const recipes: Readonly<Record<Config['recipe'], Settings>> = {
     maxTokens: 10_000_000,
     stepReward: 'length',
     answersToEnd: 3,
+    // 128 trajectories an iteration, by 16 at once
+    batchGroups: 16,
     workerConcurrency: 16,
     dataset: 'compact',
+    evalMaxTurns: 150,
+  },
+  // The same algorithm with the same batches and rounds; docs/guides/compact-recipe.md says why each of the others differs.
+  'compact-tuned': {
+    algorithm: 'reinforce',
+    learningRate: 0.01,
+    entropyBonus: 0.01,
+    replayTrajectories: 256,
+    workerConcurrency: 16,
   },
 };
 

@@ -53,6 +53,26 @@ describe('up', { timeout: 180_000 }, () => {
     ).toEqual(expect.arrayContaining(['trainer', 'worker-1', 'warehouse', 'api', 'store', 'kafka']));
   });
 
+  it('lists the run in its status after it was stopped', async () => {
+    home = await testHome(quick);
+    const ended = command(home.env, 'up', '--run', 'halted', '--no-eval');
+    const trains = async (): Promise<boolean> => {
+      const api = readServices(home.dataDir)?.apiUrl ?? '';
+      if (api === '') return false;
+      const answer = await fetch(`${api}/v1/runs/halted/steps`).catch(() => undefined);
+      return answer?.ok === true && (await answer.text()).includes('"step"');
+    };
+    await expect.poll(trains, { timeout: 90_000, interval: 500 }).toBe(true);
+    process.emit('SIGINT', 'SIGINT');
+    expect((await ended).code).toBe(0);
+    const { code, out } = await command(home.env, 'status', '--json');
+    expect(code).toBe(0);
+    const { api, runs } = JSON.parse(out) as { api: null; runs: readonly { run_id: string; state: string; steps: number }[] };
+    expect(api).toBeNull();
+    expect(runs).toMatchObject([{ run_id: 'halted', state: 'unfinished' }]);
+    expect(runs[0]!.steps).toBeGreaterThan(0);
+  });
+
   it('says before it touches anything what is wrong', async () => {
     home = await testHome({ TURNSTREAM_API_PORT: '1', TURNSTREAM_STORE_PORT: '70000', KAFKA_BROKERS: 'nowhere' });
     const { code, error } = await runProgram(home.env, 'up');

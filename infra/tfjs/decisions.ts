@@ -21,6 +21,8 @@ export interface Decisions {
 export interface Packed {
   readonly step: number;
   readonly decisions: Decisions;
+  /** First decision of each trajectory, and the number of decisions at the end. */
+  readonly trajectories: readonly number[];
   /** Decisions of the batch that were left out. */
   readonly excluded: number;
 }
@@ -40,6 +42,7 @@ const MAX_LOGPROB = 1e-3;
 /** Flattens a batch; `signals` gives what each turn of a trajectory was worth. */
 export function packBatch(batch: TrainingBatch, width: number, signals: (trajectory: TrainingTrajectory) => readonly number[]): Packed {
   const usable: Usable[] = [];
+  const trajectories = [0];
   let turns = 0;
   for (const trajectory of batch.trajectories) {
     const worth = signals(trajectory);
@@ -49,8 +52,9 @@ export function packBatch(batch: TrainingBatch, width: number, signals: (traject
       const features = featuresOf(turn, width);
       if (features !== undefined && Number.isFinite(signal) && turn.logprob <= MAX_LOGPROB) usable.push({ features, turn, signal });
     });
+    trajectories.push(usable.length);
   }
-  return { step: batch.step, decisions: flatten(usable, width), excluded: turns - usable.length };
+  return { step: batch.step, decisions: flatten(usable, width), trajectories, excluded: turns - usable.length };
 }
 
 function featuresOf(turn: TrainingTurn, width: number): Float32Array | undefined {
@@ -120,6 +124,13 @@ export function select(sources: readonly Source[], width: number): Decisions {
     signals: Float64Array.from(sources, ({ decisions, index }) => numberAt(decisions.signals, index)),
   };
 }
+
+/** The decisions of several parts one after the other; a copy. */
+export const joined = (parts: readonly Decisions[], width: number): Decisions =>
+  select(
+    parts.flatMap((decisions) => Array.from({ length: countOf(decisions) }, (_, index) => ({ decisions, index }))),
+    width,
+  );
 
 /** Discounted returns of the turns of a trajectory; its final reward is added to the last turn's. */
 export function discountedReturns(trajectory: TrainingTrajectory, discount: number): readonly number[] {

@@ -68,14 +68,23 @@ export function gradientOf(
   });
 }
 
-/** One Adam step along the gradient, which is held to the largest allowed norm; `norm` is the one before. */
-export function descend(
-  engine: Engine,
+export interface Descent {
+  readonly state: State;
+  readonly loss: number;
+  /** Of the gradient before it was held. */
+  readonly norm: number;
+}
+
+/** One Adam step along the gradient of the objective. */
+export const descend = (engine: Engine, state: State, objective: Objective): Descent =>
+  descendAlong(engine, state, gradientOf(engine, state.weights, objective));
+
+/** One Adam step along a gradient, which is held to the largest allowed norm. */
+export function descendAlong(
+  { hyper }: Engine,
   state: State,
-  objective: Objective,
-): { readonly state: State; readonly loss: number; readonly norm: number } {
-  const { hyper } = engine;
-  const { loss, gradient } = gradientOf(engine, state.weights, objective);
+  { loss, gradient }: { readonly loss: number; readonly gradient: Float32Array },
+): Descent {
   const norm = Math.sqrt(gradient.reduce((sum, slope) => sum + slope * slope, 0));
   if (!Number.isFinite(norm)) return { state, loss, norm: 0 };
   const scale = norm > hyper.maxGradNorm ? hyper.maxGradNorm / norm : 1;

@@ -25,11 +25,15 @@ export interface Hyper {
   readonly minibatches: number;
   /** REINFORCE: what a reward is worth a turn earlier. */
   readonly discount: number;
-  /** REINFORCE: decisions that the replay buffer keeps. */
+  /** REINFORCE: above 0 the buffer keeps and draws whole trajectories; 0, in runs that recorded nothing of it, single decisions. */
+  readonly replayTrajectories: number;
+  /** REINFORCE: what the buffer keeps at most, in trajectories (or decisions). */
   readonly replayCapacity: number;
-  /** REINFORCE: decisions of one gradient step. */
+  /** REINFORCE: what the buffer keeps at most, in bytes; 0 is no limit. */
+  readonly replayBytes: number;
+  /** REINFORCE: trajectories (or decisions) of one batch, which is one gradient step. */
   readonly replaySample: number;
-  /** REINFORCE: gradient steps of one update. */
+  /** REINFORCE: batches of one update. */
   readonly replaySteps: number;
 }
 
@@ -44,10 +48,15 @@ const shared = {
   epochs: 2,
   minibatches: 1,
   discount: 0.99,
+  replayTrajectories: 1,
   replayCapacity: 100_000,
-  replaySample: 512,
-  replaySteps: 4,
+  replayBytes: 8 * 2 ** 30,
+  replaySample: 128,
+  replaySteps: 10,
 };
+
+/** What a run was made with that did not record it. */
+const unrecorded = { replayTrajectories: 0, replayBytes: 0 };
 
 const learningRates: Readonly<Record<Config['algorithm'], number>> = { grpo: 0.003, reinforce: 1e-5 };
 
@@ -75,5 +84,5 @@ export function hyperFrom(recorded: LearnerParameters): Hyper {
   for (const [name, value] of Object.entries(numbers)) {
     if (!(name in defaults) || typeof value !== 'number' || !Number.isFinite(value)) throw refuse(name);
   }
-  return { ...defaults, ...(numbers as Partial<Hyper>), algorithm };
+  return { ...defaults, ...unrecorded, ...(numbers as Partial<Hyper>), algorithm };
 }

@@ -4,12 +4,14 @@ import type { ErrorCode } from '../../streams/core/errors.ts';
 import type { Config } from '../config/descriptors.ts';
 import type { Packed } from './decisions.ts';
 import type { Hyper } from './hyper.ts';
+import type { ReplayPlace } from './updater.ts';
 
 /** What the thread is started with. */
 export interface LearnerSettings {
   readonly backend: Config['backend'];
   readonly architecture: Architecture;
   readonly hyper: Hyper;
+  readonly replay?: ReplayPlace;
   /** As in the configuration: a function does not cross into a thread. */
   readonly crashAt?: string;
 }

@@ -9,6 +9,7 @@ import { buffersOf, discountedReturns, packBatch } from './decisions.ts';
 import { hyperFrom, hyperOf, parametersOf, type Hyper } from './hyper.ts';
 import type { WireCheckpoint } from './learner-protocol.ts';
 import { openWorker, startThread } from './learner-thread.ts';
+import type { ReplayPlace } from './updater.ts';
 
 export interface LearnerOptions {
   readonly architecture: Architecture;
@@ -17,6 +18,8 @@ export interface LearnerOptions {
   readonly backend: Config['backend'];
   /** Changes to the defaults of the algorithm. */
   readonly hyper?: Partial<Hyper>;
+  /** For the replay buffer; in memory alone unless given. */
+  readonly replay?: ReplayPlace;
   readonly logger?: Logger;
   /** Setting of that name: where the thread ends the process. */
   readonly crashAt?: string;
@@ -24,9 +27,12 @@ export interface LearnerOptions {
 
 /** Starts the learner's thread; BACKEND_UNAVAILABLE when its backend cannot be loaded. */
 export async function createLearner(options: LearnerOptions): Promise<Learner> {
-  const { architecture, logger } = options;
+  const { architecture, backend, logger, replay, crashAt = '' } = options;
   let hyper = hyperOf(options.algorithm, options.learningRate, options.hyper);
-  const thread = await startThread(openWorker({ backend: options.backend, architecture, hyper, crashAt: options.crashAt ?? '' }), logger);
+  const thread = await startThread(
+    openWorker({ backend, architecture, hyper, crashAt, ...(replay === undefined ? {} : { replay }) }),
+    logger,
+  );
   return {
     backend: thread.backend,
     get parameters() {

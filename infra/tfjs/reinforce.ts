@@ -1,40 +1,39 @@
-// REINFORCE over a replay buffer. The buffer keeps the newest decisions up to its capacity, in memory only: it starts
-// empty with the learner and after a restore, so that a restored run replays less than an uninterrupted one at first.
-// What is sampled follows from the step's number and the buffer's content alone.
-import { countOf, select, type Decisions, type Packed, type Source } from './decisions.ts';
-import { descend, evaluate, noMetrics, type Engine, type Objective, type State, type Update } from './descend.ts';
+// REINFORCE over a replay buffer. The buffer starts empty with the learner and after a restore, so that a restored run
+// replays less than an uninterrupted one at first. What is drawn follows from the step's number and the buffer's content alone.
+import { countOf, joined, type Decisions, type Packed } from './decisions.ts';
+import {
+  descendAlong,
+  evaluate,
+  gradientOf,
+  noMetrics,
+  type Descent,
+  type Engine,
+  type Objective,
+  type State,
+  type Update,
+} from './descend.ts';
 import { behaviourAccount, klEstimate, logRatio } from './losses.ts';
-import { createRandom } from './random.ts';
 import { numberAt } from './number-at.ts';
-
-/** The newest decisions; a decision takes candidates x width x 4 bytes. */
-export interface Replay {
-  add(decisions: Decisions): void;
-  /** Drawn with replacement. */
-  sample(count: number, random: () => number): readonly Source[];
-}
-
-/** A buffer of at most `capacity` decisions; the oldest make room. */
-export function createReplay(capacity: number): Replay {
-  let kept: Source[] = [];
-  return {
-    add(decisions) {
-      const added = Array.from({ length: countOf(decisions) }, (_, index) => ({ decisions, index }));
-      kept = [...kept, ...added].slice(-capacity);
-    },
-    sample: (count, random) =>
-      Array.from({ length: Math.min(count, kept.length) }, () => kept[Math.floor(random() * kept.length)]).filter(
-        (source) => source !== undefined,
-      ),
-  };
-}
+import { createRandom } from './random.ts';
+import { chunksOf, type Replay } from './replay-buffer.ts';
 
 /** A probability under e^-50 adds no more to the loss than this. */
 const MIN_LOGPROB = -50;
 
-/** The return less the mean return of the sample, weighted by how likely the policy still is to choose so. */
-function replayObjective(decisions: Decisions, cap: number): { readonly objective: Objective; readonly held: () => number } {
-  const baseline = decisions.signals.reduce((sum, signal) => sum + signal, 0) / Math.max(1, countOf(decisions));
+/** Rows of one computation at most: a batch of long trajectories has hundreds of megabytes of features. */
+const MAX_ROWS = 65_536;
+
+interface Weighing {
+  readonly cap: number;
+  /** Mean return of the whole batch. */
+  readonly baseline: number;
+}
+
+/** The return less the baseline, weighted by how likely the policy still is to choose so. */
+function replayObjective(
+  decisions: Decisions,
+  { cap, baseline }: Weighing,
+): { readonly objective: Objective; readonly held: () => number } {
   let held = 0;
   const term: Objective['term'] = (index, logprob) => {
     const weight = Math.exp(logRatio(logprob, numberAt(decisions.logprobs, index)));
@@ -45,7 +44,28 @@ function replayObjective(decisions: Decisions, cap: number): { readonly objectiv
   return { objective: { decisions, term }, held: () => held };
 }
 
-/** One update: the batch joins the buffer, then a few steps on samples of it. `clip_fraction` is the share of held weights. */
+const sumOf = (values: Float64Array): number => values.reduce((sum, value) => sum + value, 0);
+
+/** One gradient step on a batch: the same as on all of it at once, computed in chunks. */
+function descendOn(engine: Engine, state: State, batch: readonly Decisions[]): Descent & { readonly held: number } {
+  const count = batch.reduce((sum, part) => sum + countOf(part), 0);
+  const baseline = batch.reduce((sum, part) => sum + sumOf(part.signals), 0) / Math.max(1, count);
+  const gradient = new Float32Array(state.weights.length);
+  let loss = 0;
+  let held = 0;
+  for (const chunk of chunksOf(batch, MAX_ROWS)) {
+    const decisions = joined(chunk, engine.architecture.inputs);
+    const weighed = replayObjective(decisions, { cap: engine.hyper.behaveCap, baseline });
+    const part = gradientOf(engine, state.weights, weighed.objective);
+    const share = countOf(decisions) / count;
+    loss += share * part.loss;
+    held += weighed.held();
+    part.gradient.forEach((slope, i) => (gradient[i] = numberAt(gradient, i) + share * slope));
+  }
+  return { ...descendAlong(engine, state, { loss, gradient }), held: held / Math.max(1, count) };
+}
+
+/** One update: the trajectories join the buffer, then a gradient step on each of a few batches of it. `clip_fraction` is the share of held weights. */
 export function updateReplayed(
   engine: Engine,
   before: State,
@@ -56,19 +76,17 @@ export function updateReplayed(
   const { replaySteps, replaySample, behaveCap } = engine.hyper;
   const random = createRandom(step);
   const start = evaluate(engine, before.weights, decisions);
-  replay.add(decisions);
+  replay.add(packed);
   let state = before;
   let loss = 0;
   let norm = 0;
   let clipped = 0;
   for (let k = 0; k < replaySteps; k += 1) {
-    const sample = select(replay.sample(replaySample, random), decisions.width);
-    const { objective, held } = replayObjective(sample, behaveCap);
-    const taken = descend(engine, state, objective);
+    const taken = descendOn(engine, state, replay.sample(replaySample, random));
     state = taken.state;
     loss += taken.loss / replaySteps;
     norm += taken.norm / replaySteps;
-    clipped += held() / (countOf(sample) * replaySteps);
+    clipped += taken.held / replaySteps;
   }
   const end = evaluate(engine, state.weights, decisions);
   const metrics = {

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { loadBackend } from './backend.ts';
-import type { Decisions } from './decisions.ts';
-import { descend } from './descend.ts';
+import { joined, type Decisions } from './decisions.ts';
+import { descend, evaluate } from './descend.ts';
 import { freshAdam } from './adam.ts';
-import { hyperOf, type Hyper } from './hyper.ts';
+import { hyperFrom, hyperOf, type Hyper } from './hyper.ts';
 import { numberAt } from './number-at.ts';
-import { createReplay } from './reinforce.ts';
+import { updateReplayed } from './reinforce.ts';
+import { createReplay, type Replay } from './replay-buffer.ts';
 import { createScorerFactory } from './scorer.ts';
 import { toBytes } from './network.ts';
 
@@ -44,19 +45,59 @@ describe('descend', () => {
   });
 });
 
-describe('the replay buffer', () => {
-  it('keeps the newest decisions, and draws from all of them', () => {
-    const replay = createReplay(3);
-    for (const signal of [1, 2, 3, 4, 5]) replay.add(one(signal));
-    let turn = 0;
-    const drawn = replay.sample(100, () => (turn = (turn + 0.1) % 1));
-    expect(drawn).toHaveLength(3);
-    const signals = Array.from({ length: 50 }, () => replay.sample(2, () => (turn = (turn + 0.37) % 1))).flat();
-    expect(new Set(signals.map(({ decisions, index }) => decisions.signals[index]))).toEqual(new Set([3, 4, 5]));
+describe('an update of REINFORCE', () => {
+  const hyper = hyperOf('reinforce', 0.01, { replaySteps: 1, replaySample: 400 });
+  const engine = { backend, architecture, hyper };
+  const decision = (index: number): Decisions => ({
+    ...one((index * 7) % 5),
+    features: Float32Array.of(1 + (index % 3), index % 2, ...Array.from({ length: 998 }, () => 0.001 * index)),
+    starts: Int32Array.of(0, 1_000),
+  });
+  it('is the same on a batch of many rows as on all of it at once', () => {
+    const decisions = joined(
+      Array.from({ length: 200 }, (_, index) => decision(index)),
+      1,
+    );
+    const trajectories = Array.from({ length: 101 }, (_, at) => 2 * at);
+    const packed = { step: 1, decisions, trajectories, excluded: 0 };
+    const every = createReplay({ hyper });
+    let at = 0;
+    // each trajectory once
+    const inOrder: Replay = {
+      ...{ units: 100, bytes: 0, memoryBytes: 0, close: () => undefined },
+      add(given) {
+        every.add(given);
+      },
+      sample: () => every.sample(100, () => at++ / 100 + 1e-6),
+    };
+    const { state, metrics } = updateReplayed(engine, start, { packed, replay: inOrder });
+    const baseline = decisions.signals.reduce((sum, signal) => sum + signal, 0) / 200;
+    const start0 = evaluate(engine, start.weights, decisions).logprobs;
+    const whole = descend(engine, start, {
+      decisions,
+      term: (index, logprob) => {
+        const weight = Math.min(5, Math.exp(Math.min(20, start0[index]! - decisions.logprobs[index]!)));
+        const slope = -weight * (decisions.signals[index]! - baseline);
+        return { loss: slope * logprob, slope };
+      },
+    });
+    expect(metrics.loss).toBeCloseTo(whole.loss, 6);
+    expect(metrics.grad_norm).toBeCloseTo(whole.norm, 5);
+    state.weights.forEach((weight, i) => {
+      expect(weight).toBeCloseTo(whole.state.weights[i]!, 6);
+    });
   });
 
-  it('is empty at first', () => {
-    expect(createReplay(3).sample(5, () => 0)).toEqual([]);
+  it('makes one optimizer step a batch', () => {
+    const packed = { step: 1, decisions: one(1), trajectories: [0, 1], excluded: 0 };
+    const several = { ...engine, hyper: { ...hyper, replaySteps: 10 } };
+    expect(updateReplayed(several, start, { packed, replay: createReplay({ hyper }) }).state.adam.steps).toBe(10);
+  });
+
+  it('repeats runs that recorded no trajectories on single decisions', () => {
+    const { replayTrajectories, replayBytes } = hyperFrom({ algorithm: 'reinforce', replaySample: 512 });
+    expect([replayTrajectories, replayBytes]).toEqual([0, 0]);
+    expect(hyperFrom({ ...hyperOf('reinforce', 0) })).toEqual(hyperOf('reinforce', 0));
   });
 });
 

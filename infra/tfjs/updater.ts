@@ -10,7 +10,9 @@ import type { Engine, State } from './descend.ts';
 import { updateProximal } from './grpo.ts';
 import type { Hyper } from './hyper.ts';
 import { initialWeights, parseWeights, toBytes, weightCount } from './network.ts';
-import { createReplay, updateReplayed } from './reinforce.ts';
+import { updateReplayed } from './reinforce.ts';
+import { createReplay, type Replay } from './replay-buffer.ts';
+import { createSpill } from './replay-spill.ts';
 
 export interface Updater {
   initial(seed: number): Checkpoint;
@@ -19,15 +21,28 @@ export interface Updater {
   train(packed: Packed): Checkpoint & { readonly metrics: UpdateMetrics };
 }
 
-/** An updater on `backend`, in this thread. */
-export function createUpdater(backend: Backend, architecture: Architecture, first: Hyper): Updater {
-  let engine: Engine = { backend, architecture, hyper: first };
+/** What of the replay buffer does not fit into memory goes there. */
+export interface ReplayPlace {
+  readonly directory: string;
+  readonly memoryBytes: number;
+}
+
+/** An updater on `backend`, in this thread, with its replay buffer in memory. */
+export const createUpdater = (backend: Backend, architecture: Architecture, hyper: Hyper): Updater =>
+  createUpdaterWith({ backend, architecture, hyper });
+
+/** An updater in this thread; without a place the replay buffer is in memory alone. */
+export function createUpdaterWith(first: Engine, place?: ReplayPlace): Updater {
+  const { architecture } = first;
+  let engine = first;
   const count = weightCount(architecture);
   let current: State | undefined;
-  let replay = createReplay(first.replayCapacity);
+  let replay: Replay | undefined;
   const begin = (state: State): void => {
     current = state;
-    replay = createReplay(engine.hyper.replayCapacity);
+    replay?.close();
+    const spill = place === undefined ? {} : { spill: { to: createSpill(place.directory), memoryBytes: place.memoryBytes } };
+    replay = createReplay({ hyper: engine.hyper, ...spill });
   };
   return {
     initial(seed) {
@@ -41,7 +56,7 @@ export function createUpdater(backend: Backend, architecture: Architecture, firs
       begin(state);
     },
     train(packed) {
-      if (current === undefined) {
+      if (current === undefined || replay === undefined) {
         throw new PlatformError('INTERNAL', `training step ${packed.step}: there are no weights yet; call initial or restore first`);
       }
       const { state, metrics } =

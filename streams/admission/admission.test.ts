@@ -11,6 +11,14 @@ describe('admission', () => {
     expect(capacityOf({ ...base, version: 1, running: 600, accepted: 40 })).toBe(128);
   });
 
+  it('asks for more than a batch needs where it oversamples, and for the less the more of it is there', () => {
+    const sync = { ...base, maxStaleness: 0, batchGroups: 8, oversample: 2.5 };
+    expect(capacityOf(sync)).toBe(20);
+    expect(capacityOf({ ...sync, running: 14, accepted: 5 })).toBe(0);
+    expect(capacityOf({ ...sync, running: 5, accepted: 5 })).toBe(3);
+    expect(capacityOf({ ...sync, accepted: 11 })).toBe(0);
+  });
+
   it('never lets more run at once than allowed, and is never negative', () => {
     const terms = fc.record({
       maxConcurrent: fc.nat(100),

@@ -11,11 +11,17 @@ export interface AdmissionTerms {
   readonly running: number;
   /** Groups trained or ready; discarded groups give their place back. */
   readonly accepted: number;
+  /** Groups that may run for each that may still be accepted; 1 unless given. */
+  readonly oversample?: number;
 }
 
-/** min(max_concurrent - running, (max_staleness + version + 1) * batch_groups - (accepted + running)), never below 0. */
+/**
+ * min(max_concurrent - running, (max_staleness + version + 1) * batch_groups - (accepted + running)), never below 0.
+ * With oversampling more run than may be accepted: those that are not needed any more are discarded.
+ */
 export function capacityOf(terms: AdmissionTerms): number {
   const concurrency = terms.maxConcurrent - terms.running;
-  const staleness = (terms.maxStaleness + terms.version + 1) * terms.batchGroups - (terms.accepted + terms.running);
+  const wanted = (terms.maxStaleness + terms.version + 1) * terms.batchGroups - terms.accepted;
+  const staleness = Math.ceil(Math.max(0, wanted) * (terms.oversample ?? 1)) - terms.running;
   return Math.max(0, Math.min(concurrency, staleness));
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { finished, requested, started, turn } from '../../infra/testing/rollout-events.ts';
 import { attemptOf, foldRequest, newGroup, noteEnding, noteExhausted, type Group } from '../group/group.ts';
 import { foldFinished, foldStarted, foldTurn } from '../trajectory/attempt.ts';
-import { accountBatch, batchHash, select, type BatchRules } from './batch.ts';
+import { accountBatch, batchHash, isOutdated, select, type BatchRules } from './batch.ts';
 
 /** A group of two with these rewards; `undefined` = given up, `null` = not ended. Its turns are of `version`. */
 function groupOf(order: number, rewards: readonly (number | undefined | null)[], version = 0): Group {
@@ -47,6 +47,19 @@ describe('select', () => {
     const group = groupOf(0, [0, 1], 0);
     expect(reasonsOf([group])).toEqual(['stale']);
     expect(select([group], { ...rules, stalePolicy: 'train' }, new Set())).toMatchObject({ batch: [group], discards: [], ready: 1 });
+  });
+
+  it('knows groups that are outdated before they have an outcome: what they were asked of is too old', () => {
+    const asked = (version: number) => {
+      const group = newGroup(requested({ trajectory: 'g0.0' }, { group_size: 2 }));
+      foldRequest(group, requested({ trajectory: 'g0.0' }, { policy_version: version }), { partition: 0, offset: 0 });
+      return group;
+    };
+    const sync = { ...rules, maxStaleness: 0 };
+    expect([-1, 2, 3, 4].map((version) => isOutdated(asked(version), sync))).toEqual([false, true, false, false]);
+    expect(isOutdated(asked(2), rules)).toBe(false);
+    expect(isOutdated(asked(2), { ...sync, stalePolicy: 'train' })).toBe(false);
+    expect(isOutdated(newGroup(requested({ trajectory: 'g0.0' })), sync)).toBe(false);
   });
 
   it('takes the oldest ready groups, and leaves those alone that run or are being trained on', () => {

@@ -38,6 +38,15 @@ function judge(group: Group, rules: BatchRules): Verdict {
   return worst > rules.maxStaleness && rules.stalePolicy !== 'train' ? { kind: 'discard', reason: 'stale' } : { kind: 'ready' };
 }
 
+/**
+ * True for a group that cannot be trained on whatever becomes of it: each of its trajectories was asked of a version that is
+ * too old by now. A group that asked for the newest version is never outdated.
+ */
+export function isOutdated(group: Group, { version, maxStaleness, stalePolicy }: BatchRules): boolean {
+  const requests = [...group.trajectories.values()].map(({ request }) => request.policy_version);
+  return stalePolicy !== 'train' && requests.length > 0 && requests.every((asked) => asked >= 0 && version - asked > maxStaleness);
+}
+
 export interface Selection {
   /** Groups of the next batch, oldest first; fewer than batchGroups when there are not enough. */
   readonly batch: readonly Group[];

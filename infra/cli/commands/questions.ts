@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import type { Config } from '../../config/descriptors.ts';
+import { descriptors, type Config } from '../../config/descriptors.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { CommandContext } from '../context.ts';
 import { commandLogger } from '../command-logger.ts';
@@ -17,7 +17,7 @@ interface ImportArguments {
 
 const WRITE_HELP = `
 asearcher (set factbook): questions of two and three hops. compact (set compact): a question about a country is taken apart,
-its parts are looked up in at most five searches, and what was found is combined into a description in place of the name.
+its parts are looked up in at most five searches and two pages, and what was found is combined into a description in place of the name.
 `;
 
 /** `turnstream questions`: question sets on the log. */
@@ -26,7 +26,7 @@ export function questionsCommand(context: CommandContext): Command {
   command
     .command('write')
     .description('write a built-in set out of the factbook; the same each time')
-    .addOption(new Option('--recipe <recipe>', 'whose questions (TURNSTREAM_RECIPE)').choices(['asearcher', 'compact']))
+    .addOption(new Option('--recipe <recipe>', 'whose questions (TURNSTREAM_RECIPE)').choices(descriptors.recipe.choices))
     .addHelpText('after', WRITE_HELP)
     .addHelpText('after', examples('turnstream questions write', 'turnstream questions write --recipe compact'))
     .action(async ({ recipe }: { readonly recipe?: Config['recipe'] }) => {

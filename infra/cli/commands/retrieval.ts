@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { loadConfig } from '../../config/load.ts';
 import { listenForInterrupts } from '../../lifecycle/interrupts.ts';
 import type { CommandContext } from '../context.ts';
 import { examples, wholeIn } from '../options.ts';
@@ -13,6 +14,8 @@ export function retrievalCommand(context: CommandContext): Command {
       examples('turnstream retrieval --port 8000', 'TURNSTREAM_TOOLS=local TURNSTREAM_RETRIEVAL_URL=http://127.0.0.1:8000 turnstream up'),
     )
     .action(async ({ port }: { readonly port: number }) => {
+      // it uses none of it; a misspelt setting is refused as everywhere
+      loadConfig(context.env);
       const { serveFactbook } = await import('../../app/retrieval.ts');
       const { untilAborted } = await import('../../app/until-aborted.ts');
       const interrupts = listenForInterrupts({ onSecond: () => process.exit(130), now: () => performance.now() });

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import type { Config } from '../../config/descriptors.ts';
+import { descriptors, type Config } from '../../config/descriptors.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { CommandContext } from '../context.ts';
 import { examples, runSlug, wholeIn } from '../options.ts';
@@ -13,7 +13,7 @@ interface UpArguments {
   readonly evalEvery?: number;
   readonly dataset?: string;
   readonly mode?: 'async' | 'sync';
-  readonly recipe?: 'asearcher' | 'compact';
+  readonly recipe?: Config['recipe'];
 }
 
 const HELP = `
@@ -22,9 +22,10 @@ every role as a child process. Ctrl-C stops all of it in order; a second Ctrl-C 
 \`turnstream up --run <run>\` goes on where the run stopped. A run that has finished goes on when --steps is more than it
 made. To look at runs without training, use \`turnstream serve\`.
 
---recipe compact: REINFORCE over a replay buffer of 100,000 decisions (discount 0.99, AdamW at 0.00001, gradient clip 1.0),
-200 turns, a reward for each step, three answers in a row to end, 16 trajectories at once (one worker process runs all of
-them), and its own questions. A variable or flag that is set wins; a run that goes on needs the same recipe again.
+--recipe compact: REINFORCE over a replay buffer of 100,000 trajectories (ten batches of 128 a step, discount 0.99, AdamW at
+0.00001, gradient clip 1.0), 200 turns, a reward for each step, three answers in a row to end, 16 trajectories at once (one
+worker process runs all of them), and its own questions. --recipe compact-tuned has the same batches, and settings that the
+built-in policy learns with. A variable or flag that is set wins; a run that goes on needs the same recipe again.
 `;
 
 /** What a flag sets; one that is not given leaves it to the environment. */
@@ -56,7 +57,7 @@ export function upCommand(context: CommandContext): Command {
     )
     .option('--dataset <dataset>', 'question set to train on')
     .addOption(new Option('--mode <mode>', 'sync waits for each batch before it trains (TURNSTREAM_MODE)').choices(['async', 'sync']))
-    .addOption(new Option('--recipe <recipe>', 'named defaults (TURNSTREAM_RECIPE)').choices(['asearcher', 'compact']))
+    .addOption(new Option('--recipe <recipe>', 'named defaults (TURNSTREAM_RECIPE)').choices(descriptors.recipe.choices))
     .addHelpText(
       'after',
       HELP +

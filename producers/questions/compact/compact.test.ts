@@ -11,7 +11,7 @@ import { solve } from '../synthesis/fitting.ts';
 import { quantities } from '../synthesis/quantities.ts';
 import { combine } from './combine.ts';
 import { decompose } from './decompose.ts';
-import { MAX_SEARCHES, searchFacts } from './search-facts.ts';
+import { MAX_PAGES, MAX_SEARCHES, searchFacts } from './search-facts.ts';
 import { COMPACT_DATASET, writeCompactQuestions } from './write-compact-questions.ts';
 import type { CompactQuestions } from './write-compact-questions.ts';
 
@@ -25,19 +25,24 @@ const population = (low: number, high: number): Clause => ({
   quantity: quantities.find(({ key }) => key === 'population')!,
 });
 
-const tool = createFactbookTools()[0]!;
+const [search, access] = createFactbookTools() as readonly [Tool, Tool];
 const queries: string[] = [];
-const counting: Tool = {
-  name: 'search',
-  call: (query, stop) => {
-    queries.push(query);
-    return tool.call(query, stop);
+const opened: string[] = [];
+const counting = (tool: Tool, into: string[]): Tool => ({
+  name: tool.name,
+  call: (argument, stop) => {
+    into.push(argument);
+    return tool.call(argument, stop);
   },
+});
+const noPages: Tool = {
+  name: 'access',
+  call: async () => ({ status: 'error', errorType: 'not_found', text: 'There is no page.', items: [], cacheHit: false }),
 };
 const options = { occurredAt: 5, producer: 'test', quota: { train: 40, heldout: 10 } };
 let written: CompactQuestions;
 beforeAll(async () => {
-  written = await writeCompactQuestions(1, { ...options, search: counting });
+  written = await writeCompactQuestions(1, { ...options, tools: [counting(search, queries), counting(access, opened)] });
 });
 
 describe('combine', () => {
@@ -81,21 +86,32 @@ describe('searchFacts', () => {
   const random = createRandom(7);
   it('searches five times at most', async () => {
     const nothing: Tool = { name: 'search', call: async () => ({ status: 'ok', errorType: '', text: 'No.', items: [], cacheHit: false }) };
-    const found = await searchFacts(austria, parts, { search: nothing, random, signal });
+    const found = await searchFacts(austria, parts, { search: nothing, access, random, signal });
     expect(found.searches).toHaveLength(MAX_SEARCHES);
-    expect(found.clauses).toEqual([]);
+    expect(found).toMatchObject({ clauses: [], pages: [] });
+  });
+  it('opens two pages at most, and reads in one what the search does not show', async () => {
+    const told = parts.filter(({ read }) => read(austria, createRandom(3)) !== undefined).slice(0, 2);
+    const hiding: Tool = {
+      name: 'search',
+      call: async () => ({ status: 'ok', errorType: '', text: '', items: [{ url: austria.url, title: '' }], cacheHit: false }),
+    };
+    const none = await searchFacts(austria, parts, { search: hiding, access: noPages, random, signal });
+    expect(none).toMatchObject({ clauses: [], pages: Array.from({ length: MAX_PAGES }, () => austria.url) });
+    const found = await searchFacts(austria, told, { search: hiding, access, random, signal });
+    expect(found.pages).toEqual([austria.url]);
+    expect(found.clauses.length).toBeGreaterThan(0);
   });
   it('takes no answer of a search that failed', async () => {
     const failing: Tool = {
       name: 'search',
-      call: async (query, stop) => ({ ...(await tool.call(query, stop)), status: 'error', errorType: 'http_500' }),
+      call: async (query, stop) => ({ ...(await search.call(query, stop)), status: 'error', errorType: 'http_500' }),
     };
-    expect((await searchFacts(austria, parts, { search: failing, random, signal })).clauses).toEqual([]);
+    expect((await searchFacts(austria, parts, { search: failing, access, random, signal })).clauses).toEqual([]);
   });
   it('stops when it has enough', async () => {
-    const { searches, clauses } = await searchFacts(austria, decompose(austria, 'Capital, name', createRandom(3)), {
-      ...{ search: tool, random, signal },
-    });
+    const many = decompose(austria, 'Capital, name', createRandom(3));
+    const { searches, clauses } = await searchFacts(austria, many, { search, access, random, signal });
     expect(clauses.length).toBeGreaterThan(1);
     expect(combine(austria, clauses)).toBeDefined();
     expect(searches.length).toBeLessThanOrEqual(MAX_SEARCHES);
@@ -114,7 +130,7 @@ describe('the questions of the compact recipe', () => {
     const report = checkQuestions(written.accepted.map(({ question_id: id, question, answers }) => ({ id, question, answers })));
     expect(report).toMatchObject({ questions: 50, faults: [] });
   });
-  it('need at least two facts, none of more than five searches', () => {
+  it('need at least two facts, none of more than five searches and two pages', () => {
     for (const { question, history, gates, evidence } of written.accepted) {
       expect(question.match(/\bwhose\b/g)!.length).toBeGreaterThanOrEqual(2);
       expect(history.map(({ action }) => action)).toEqual(['seed', 'compose']);
@@ -122,7 +138,10 @@ describe('the questions of the compact recipe', () => {
       expect(gates.every(({ passed }) => passed)).toBe(true);
       expect(evidence.length).toBeGreaterThanOrEqual(3);
     }
-    expect(queries.length).toBeLessThanOrEqual(MAX_SEARCHES * (written.accepted.length + written.rejected.length));
+    const candidates = written.accepted.length + written.rejected.length;
+    expect(queries.length).toBeLessThanOrEqual(MAX_SEARCHES * candidates);
+    expect(opened.length).toBeLessThanOrEqual(MAX_PAGES * candidates);
+    expect(opened.length).toBeGreaterThan(0);
   });
   it('keep the countries of training and evaluation apart', () => {
     const titles = (split: string) =>

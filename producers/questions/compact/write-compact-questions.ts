@@ -1,5 +1,5 @@
-// The question generator of the compact recipe: a seed question is taken apart, its parts are looked up with the search
-// tool (at most five searches), and what was found is combined into a description that takes the place of the name.
+// The question generator of the compact recipe: a seed question is taken apart, its parts are looked up with the agents' tools
+// (at most five searches and two pages), and what was found is combined into a description that takes the place of the name.
 // The facts decide what is unique and the gates are those of the factbook writer. No clock, no chance but the seed's.
 import type { Edit, Gate, QuestionAccepted, QuestionRejected } from '../../../schemas/generated/events.ts';
 import type { Tool } from '../../../streams/core/agents.ts';
@@ -13,8 +13,8 @@ import type { FactbookState } from '../synthesis/factbook-gates.ts';
 import type { Draft, QuestionWriter } from '../synthesis/port.ts';
 import { combine } from './combine.ts';
 import { decompose } from './decompose.ts';
-import { MAX_SEARCHES, searchFacts } from './search-facts.ts';
-import type { Found } from './search-facts.ts';
+import { MAX_PAGES, MAX_SEARCHES, searchFacts } from './search-facts.ts';
+import type { Found, Researching } from './search-facts.ts';
 import { unasked } from '../unasked.ts';
 
 /** Name of the question set, in events and configuration. */
@@ -28,8 +28,8 @@ export interface CompactOptions {
   readonly quota?: Readonly<Record<Split, number>>;
   /** Rejected candidates that are reported at most. */
   readonly maxRejected?: number;
-  /** The search tool of the factbook, unless it is given. */
-  readonly search?: Tool;
+  /** Those of the factbook unless they are given. */
+  readonly tools?: readonly Tool[];
 }
 
 export interface CompactQuestions {
@@ -52,10 +52,9 @@ interface Candidate {
   readonly combined: boolean;
 }
 
-async function grow(seed: CompactDraft, search: Tool, random: () => number): Promise<Candidate> {
+async function grow(seed: CompactDraft, researching: Researching): Promise<Candidate> {
   const { end, ask } = seed.state;
-  const parts = decompose(end, ask.label, random);
-  const found = await searchFacts(end, parts, { search, random, signal: new AbortController().signal });
+  const found = await searchFacts(end, decompose(end, ask.label, researching.random), researching);
   const combined = combine(end, found.clauses);
   const clauses = combined ?? found.clauses;
   if (clauses.length === 0) return { seed, draft: seed, found, combined: false };
@@ -65,8 +64,9 @@ async function grow(seed: CompactDraft, search: Tool, random: () => number): Pro
 }
 
 function combinedGate({ found, combined }: Candidate): Gate {
-  const { searches, clauses } = found;
-  const detail = `${clauses.length} facts in ${searches.length} of ${MAX_SEARCHES} searches ${combined ? 'are together' : 'are not'} enough`;
+  const { searches, pages, clauses } = found;
+  const looked = `${searches.length} of ${MAX_SEARCHES} searches and ${pages.length} of ${MAX_PAGES} pages`;
+  const detail = `${clauses.length} facts in ${looked} ${combined ? 'are together' : 'are not'} enough`;
   return { gate: 'combined', passed: combined, detail };
 }
 
@@ -168,15 +168,21 @@ class Writing {
 
 /** Writes the question set of a seed: the same seed writes the same questions, gates and ids. */
 export async function writeCompactQuestions(seed: number, options: CompactOptions): Promise<CompactQuestions> {
-  const search = options.search ?? createFactbookTools().find(({ name }) => name === 'search');
-  if (search === undefined) throw new Error('there is no search tool');
+  const tools = options.tools ?? createFactbookTools();
+  const toolOf = (wanted: Tool['name']): Tool => {
+    const tool = tools.find(({ name }) => name === wanted);
+    if (tool === undefined) throw new Error(`there is no ${wanted} tool`);
+    return tool;
+  };
+  const { signal } = new AbortController();
+  const research = { search: toolOf('search'), access: toolOf('access'), signal };
   const writer = createFactbookWriter();
   const writing = new Writing(writer, options);
   let index = 0;
   for await (const draft of writer.seeds(ALL_SEEDS, seed)) {
     index += 1;
     if (writing.isFull) break;
-    if (writing.wants(draft.split)) await writing.take(await grow(draft, search, createRandom(seed, index)));
+    if (writing.wants(draft.split)) await writing.take(await grow(draft, { ...research, random: createRandom(seed, index) }));
   }
   return { accepted: [...writing.accepted.values()], rejected: [...writing.rejected.values()] };
 }

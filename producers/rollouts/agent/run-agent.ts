@@ -34,6 +34,8 @@ export interface AgentOptions {
   readonly random: () => number;
   /** Ends the attempt as cancelled, after the turn that is running. */
   readonly signal: AbortSignal;
+  /** Ends the attempt as cancelled, at once: nothing of it can be used any more. */
+  readonly useless?: AbortSignal;
   readonly toolTimeoutMs: number;
   readonly variant?: RewardVariant;
   readonly memory?: Memory;
@@ -171,9 +173,9 @@ async function oneTurn(options: AgentOptions, progress: Progress, deadline: Abor
 }
 
 async function loop(options: AgentOptions, progress: Progress, deadline: AbortSignal): Promise<Ending> {
-  const { task, signal } = options;
+  const { task, signal, useless } = options;
   while (progress.turns < task.max_turns) {
-    if (signal.aborted) return { status: 'cancelled' };
+    if (signal.aborted || useless?.aborted === true) return { status: 'cancelled' };
     if (deadline.aborted) return { status: 'timeout' };
     const ending = await oneTurn(options, progress, deadline);
     if (ending !== undefined) return ending;
@@ -186,6 +188,7 @@ async function runToEnd(options: AgentOptions, progress: Progress, deadline: Abo
   try {
     return await loop(options, progress, deadline);
   } catch (error) {
+    if (options.useless?.aborted === true) return { status: 'cancelled', error: 'a newer version of the policy is out' };
     if (deadline.aborted) return { status: 'timeout', error: messageOf(error) };
     if (isPlatformError(error)) return { status: 'failed', error: messageOf(error) };
     throw error;
@@ -212,8 +215,13 @@ export async function runAgent(options: AgentOptions): Promise<AgentResult> {
   const timer = setTimeout(() => {
     deadline.abort();
   }, task.max_wall_ms);
+  const stop = (): void => {
+    deadline.abort();
+  };
+  options.useless?.addEventListener('abort', stop, { once: true });
   const { status, error = '' } = await runToEnd(options, progress, deadline.signal).finally(() => {
     clearTimeout(timer);
+    options.useless?.removeEventListener('abort', stop);
   });
   const answer = answerOf(status, progress);
   const { outcomes, versions, turns, startedMs, beganMs } = progress;

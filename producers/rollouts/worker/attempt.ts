@@ -45,6 +45,8 @@ export interface AttemptDeps {
   readonly stopping: AbortSignal;
   /** Aborted when running turns took too long to end: they are given up. */
   readonly givingUp: AbortSignal;
+  /** Aborted when nothing of this attempt can be used any more: it ends at once. */
+  readonly useless?: AbortSignal;
   readonly onTurn: () => void;
   readonly reach: ReachPoint;
 }
@@ -97,12 +99,13 @@ class RunningAttempt {
   /** Never rejects: a bug in a policy or a tool is the end of an attempt, not of the worker. */
   async run(): Promise<Ending> {
     const { task } = this.#claim;
-    const { policy, tools, memory, episode, toolTimeoutMs, clock, stopping } = this.#deps;
+    const { policy, tools, memory, episode, toolTimeoutMs, clock, stopping, useless } = this.#deps;
     const watch = this.#watch(task.max_wall_ms);
     const running = runAgent({
       ...{ policy, tools, task, clock, toolTimeoutMs, signal: stopping },
       ...(memory === undefined ? {} : { memory }),
       ...(episode === undefined ? {} : { episode }),
+      ...(useless === undefined ? {} : { useless }),
       random: createRandom(task.seed, task.attempt),
       onTurn: (outcome) => this.#onTurn(outcome),
     });

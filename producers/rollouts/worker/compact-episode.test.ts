@@ -78,7 +78,15 @@ it('the learner of the compact recipe is given the discounted rewards of every s
   expect(discards).toEqual([]);
   const [first] = trainingBatch(prepareBatch(batch, 0, { nowMs: 0, waitedSinceMs: 0 }), 1).trajectories;
   const { discount, ...hyper } = hyperOf(config.algorithm, config.learningRate, { entropyBonus: config.entropyBonus });
-  expect(hyper).toMatchObject({ learningRate: 1e-5, weightDecay: 0.01, maxGradNorm: 1, replayCapacity: 100_000, entropyBonus: 0 });
+  expect(hyper).toMatchObject({
+    learningRate: 1e-5,
+    weightDecay: 0.01,
+    maxGradNorm: 1,
+    replayCapacity: 100_000,
+    replaySample: 128,
+    replaySteps: 10,
+    entropyBonus: 0,
+  });
   const returns = discountedReturns(first!, discount);
   const expected = [0.3 - 0.1 * 0.99 ** 2 + 0.99 ** 5, -0.1 * 0.99 + 0.99 ** 4, -0.1 + 0.99 ** 3, 0.99 ** 2, 0.99, 1];
   expect(returns).toHaveLength(6);

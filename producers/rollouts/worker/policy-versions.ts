@@ -28,6 +28,8 @@ export interface PolicyVersionsOptions {
   readonly keepPinned?: number;
   /** How long to wait for a version that is not published yet, ms. */
   readonly patienceMs?: number;
+  /** Called with each version that becomes the newest. */
+  readonly onNewest?: (version: number) => void;
   /** The topic cannot be followed any more, and it is no outage. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -124,6 +126,7 @@ class PolicyVersionsOfRun implements FollowedPolicyVersions {
     if (held === undefined) return;
     this.#followed.set(event.version, held);
     this.#newest = event.version;
+    this.#options.onNewest?.(event.version);
     for (const [version, old] of this.#followed) {
       if (version > this.#newest - this.#options.keepNewest || version === 0) continue;
       this.#followed.delete(version);

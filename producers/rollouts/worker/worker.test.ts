@@ -114,6 +114,42 @@ describe('a worker', () => {
     }
   });
 
+  it('ends attempts that are asked of a version at once when a newer one is out, and no others', async () => {
+    const log = new MemoryLog();
+    let tell: (version: number) => void = () => undefined;
+    const policy = policyOf((_, { signal }) => {
+      return new Promise<PolicyTurn>((_resolve, reject) => {
+        signal.addEventListener('abort', () => {
+          reject(new Error('given up'));
+        });
+      });
+    });
+    await run(log, { policy, onNewest: (listener) => (tell = listener), options: { concurrency: 8 } });
+    const asked = [
+      requested({ trajectory: 'g0.0' }, { policy_version: 3 }),
+      requested({ trajectory: 'g1.0' }, { policy_version: 4 }),
+      requested({ trajectory: 'g2.0' }, { policy_version: -1 }),
+      requested({ trajectory: 'g3.0' }, { policy_version: 3, purpose: 'eval' }),
+      // its version is not the newest any more when it is taken
+      requested({ trajectory: 'g4.0' }, { policy_version: 2 }),
+    ];
+    await request(log.writer(), asked);
+    const ended = () => [...rolloutsOf(log).attempts].flatMap(([key, events]) => (endOf(events) === undefined ? [] : [key])).sort();
+    await eventually(() => {
+      expect(rolloutsOf(log).attempts.size).toBe(5);
+      expect(ended()).toEqual(['g4.0/0']);
+    });
+    tell(4);
+    await eventually(() => {
+      expect(ended()).toEqual(['g0.0/0', 'g4.0/0']);
+    });
+    expect(endOf(rolloutsOf(log).attempts.get('g0.0/0'))).toMatchObject({
+      status: 'cancelled',
+      reward: 0,
+      error: 'a newer version of the policy is out',
+    });
+  });
+
   it('gives every event of an attempt the same trace, and every attempt its own', async () => {
     const log = new MemoryLog();
     await run(log);

@@ -62,6 +62,8 @@ export interface WorkerDeps {
   readonly index?: RunIndex;
   /** Newest version that this worker knows, -1 = none. */
   readonly newestVersion: () => number;
+  /** Calls back with each newer version. */
+  readonly onNewest?: (listener: (version: number) => void) => void;
   readonly policy: Policy;
   readonly tools: readonly Tool[];
   /** What of the past the policy sees; all of it unless given. */
@@ -112,6 +114,8 @@ class WorkerRole {
   readonly #deps: WorkerDeps;
   readonly #options: Required<WorkerOptions>;
   readonly #running = new Map<Claim, Promise<void>>();
+  /** Ends of running attempts at a version that is trained from only until the next one is out. */
+  readonly #pinned = new Map<Claim, AbortController>();
   readonly #soft = new AbortController();
   readonly #hard = new AbortController();
   readonly #outbox: Outbox;
@@ -157,6 +161,9 @@ class WorkerRole {
         this.#fail(error);
       },
     });
+    deps.onNewest?.((version) => {
+      this.#giveUpOlder(version);
+    });
     this.#heartbeat = createHeartbeat({
       ...deps,
       outbox: this.#outbox,
@@ -197,7 +204,15 @@ class WorkerRole {
     this.#report();
   }
 
+  /** Who asks for a version to train on takes nothing that an older one did, once there is a newer one. */
+  #giveUpOlder(version: number): void {
+    for (const [{ task }, pinned] of this.#pinned) if (task.policy_version < version) pinned.abort();
+  }
+
   #startAttempt(claim: Claim): void {
+    const isPinned = claim.task.purpose === 'train' && claim.task.policy_version >= 0;
+    const useless = new AbortController();
+    if (isPinned) this.#pinned.set(claim, useless);
     const { workerId, policy, tools, memory, episode, clock, logger, metrics } = this.#deps;
     const { toolTimeoutMs, overrunMs } = this.#options;
     const attempt: AttemptDeps = {
@@ -206,6 +221,7 @@ class WorkerRole {
       ...(episode === undefined ? {} : { episode }),
       stopping: this.#soft.signal,
       givingUp: this.#hard.signal,
+      ...(isPinned ? { useless: useless.signal } : {}),
       reach: this.#deps.reach ?? reachNothing,
       onTurn: () => {
         this.#turns += 1;
@@ -223,11 +239,14 @@ class WorkerRole {
       claim,
       run.finally(() => {
         this.#running.delete(claim);
+        this.#pinned.delete(claim);
         metrics.set('worker_running', {}, this.#running.size);
         this.#intake.pump();
       }),
     );
     metrics.set('worker_running', {}, this.#running.size);
+    // a task may have waited until its version was no longer the newest
+    this.#giveUpOlder(this.#deps.newestVersion());
   }
 
   /** The adapter goes on by itself after an outage; anything else is the end of this worker. */

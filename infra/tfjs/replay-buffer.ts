@@ -1,0 +1,141 @@
+// The replay buffer: the newest units up to a number and a number of bytes, whichever is reached first. A unit is a trajectory,
+// or a single decision in runs that recorded no trajectories. What is kept follows from what was added alone: how much of it
+// is in memory and how much on the disk changes nothing. It ends with its process.
+import { countOf, type Decisions, type Packed } from './decisions.ts';
+import type { Hyper } from './hyper.ts';
+import { numberAt } from './number-at.ts';
+import { packDecisions, unpackDecisions } from './replay-codec.ts';
+import type { Spill, Spilled } from './replay-spill.ts';
+
+export interface Replay {
+  add(packed: Pick<Packed, 'decisions' | 'trajectories'>): void;
+  /** Drawn with replacement; fewer only while there are fewer. */
+  sample(count: number, random: () => number): readonly Decisions[];
+  readonly units: number;
+  /** Of the units, wherever they are. */
+  readonly bytes: number;
+  readonly memoryBytes: number;
+  close(): void;
+}
+
+export interface ReplayOptions {
+  readonly hyper: Pick<Hyper, 'replayCapacity' | 'replayBytes' | 'replayTrajectories'>;
+  /** Takes the oldest units once those in memory are over so many bytes; everything stays in memory without it. */
+  readonly spill?: { readonly to: Spill; readonly memoryBytes: number };
+}
+
+interface Unit {
+  readonly bytes: number;
+  readonly width: number;
+  /** One of the two. */
+  block: Uint8Array | undefined;
+  spilled: Spilled | undefined;
+}
+
+export function createReplay(options: ReplayOptions): Replay {
+  return new Buffered(options);
+}
+
+class Buffered implements Replay {
+  readonly #options: ReplayOptions;
+  #units: Unit[] = [];
+  #bytes = 0;
+  #memoryBytes = 0;
+  /** Units that are on the disk: the oldest ones. */
+  #spilled = 0;
+
+  constructor(options: ReplayOptions) {
+    this.#options = options;
+  }
+
+  get units(): number {
+    return this.#units.length;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get memoryBytes(): number {
+    return this.#memoryBytes;
+  }
+
+  add({ decisions, trajectories }: Pick<Packed, 'decisions' | 'trajectories'>): void {
+    const whole = this.#options.hyper.replayTrajectories > 0;
+    const bounds = whole ? [...trajectories] : Array.from({ length: countOf(decisions) + 1 }, (_, at) => at);
+    for (let i = 0; i + 1 < bounds.length; i += 1) {
+      const [from = 0, to = 0] = [bounds[i], bounds[i + 1]];
+      if (to > from) this.#put(packDecisions(decisions, from, to), decisions.width);
+    }
+    this.#forget();
+    this.#moveToDisk();
+  }
+
+  sample(count: number, random: () => number): readonly Decisions[] {
+    const drawn = Array.from({ length: Math.min(count, this.#units.length) }, () => this.#units[Math.floor(random() * this.#units.length)]);
+    return drawn.flatMap((unit) => (unit === undefined ? [] : [this.#read(unit)]));
+  }
+
+  close(): void {
+    this.#units = [];
+    this.#options.spill?.to.close();
+  }
+
+  #put(block: Uint8Array, width: number): void {
+    this.#units.push({ bytes: block.byteLength, width, block, spilled: undefined });
+    this.#bytes += block.byteLength;
+    this.#memoryBytes += block.byteLength;
+  }
+
+  /** The newest unit stays, however large it is. */
+  #forget(): void {
+    const { replayCapacity, replayBytes } = this.#options.hyper;
+    const limit = replayBytes > 0 ? replayBytes : Infinity;
+    let gone = 0;
+    while (this.#units.length - gone > replayCapacity || (this.#bytes > limit && gone < this.#units.length - 1)) {
+      const unit = this.#units[gone];
+      if (unit === undefined) break;
+      this.#bytes -= unit.bytes;
+      if (unit.spilled === undefined) this.#memoryBytes -= unit.bytes;
+      else this.#options.spill?.to.drop(unit.spilled);
+      gone += 1;
+    }
+    this.#units = this.#units.slice(gone);
+    this.#spilled = Math.max(0, this.#spilled - gone);
+  }
+
+  #moveToDisk(): void {
+    const { spill } = this.#options;
+    if (spill === undefined) return;
+    for (; this.#memoryBytes > spill.memoryBytes && this.#spilled < this.#units.length; this.#spilled += 1) {
+      const unit = this.#units[this.#spilled];
+      if (unit?.block === undefined) continue;
+      unit.spilled = spill.to.write(unit.block);
+      unit.block = undefined;
+      this.#memoryBytes -= unit.bytes;
+    }
+  }
+
+  #read({ block, spilled, width }: Unit): Decisions {
+    if (block !== undefined) return unpackDecisions(block, width);
+    const { spill } = this.#options;
+    if (spill === undefined || spilled === undefined) throw new RangeError('reading the replay buffer: a unit is nowhere');
+    return unpackDecisions(spill.to.read(spilled), width);
+  }
+}
+
+/** The decisions of several parts one after the other, in chunks of at most so many rows; a part is never divided. */
+export function chunksOf(parts: readonly Decisions[], maxRows: number): readonly (readonly Decisions[])[] {
+  const chunks: Decisions[][] = [];
+  let rows = Infinity;
+  for (const part of parts) {
+    const own = numberAt(part.starts, countOf(part));
+    if (rows + own > maxRows) {
+      chunks.push([]);
+      rows = 0;
+    }
+    chunks.at(-1)?.push(part);
+    rows += own;
+  }
+  return chunks;
+}
