@@ -1,6 +1,7 @@
 // An answer of an OpenAI-compatible server, whole or in chunks, of either interface, with what vLLM and SGLang add to it.
 import type { Generation } from '../../streams/core/models.ts';
 import { at, countAt, listAt, textAt } from './json.ts';
+import { stopTextIn } from './stop-text.ts';
 import { trackVersions, type VersionTrack } from './weight-versions.ts';
 
 export interface AnswerBuilder {
@@ -55,7 +56,7 @@ class Answer implements AnswerBuilder {
   readonly #ids: number[] = [];
   readonly #logprobs: number[] = [];
   #finishReason = '';
-  #stopText = '';
+  #stopText: string | undefined;
   #error = '';
   #promptTokens: number | undefined;
   #completionTokens: number | undefined;
@@ -87,7 +88,7 @@ class Answer implements AnswerBuilder {
     this.#ids.push(...ids);
     this.#logprobs.push(...logprobs);
     this.#finishReason = firstText(textAt(choice, 'finish_reason'), this.#finishReason);
-    this.#stopText = firstText(textAt(choice, 'stop_reason'), textAt(choice, 'matched_stop'), this.#stopText);
+    this.#stopText = stopTextIn(choice) ?? this.#stopText;
     if (ids.length + logprobs.length > 0) return Math.max(ids.length, logprobs.length);
     return Math.ceil((text.length + reasoning.length) / CHARS_PER_TOKEN);
   }

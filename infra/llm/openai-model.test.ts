@@ -79,7 +79,7 @@ const interfaces = [
 
 describe.each(interfaces)('%s, streaming %s', (api, stream) => {
   it('generates, counts and ends at a stop string', async () => {
-    const requests = replies(says('so <search> a b </search> more', { chunkTokens: 2, namesStop: true }));
+    const requests = replies(says('so <search> a b </search> more', { chunkTokens: 2 }));
     const outcome = await modelOf({ api, stream }).generate(asked, never);
     expect(outcome).toEqual({
       ok: true,
@@ -95,6 +95,20 @@ describe.each(interfaces)('%s, streaming %s', (api, stream) => {
     if (api === 'chat') expect(requests[0]!.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
     else expect(body['prompt']).toBe('Where?Looking.And?');
     expect(counted).toMatchObject({ 'llm_requests_total ok': 1, 'llm_tokens_total completion': 4, 'llm_tokens_total prompt': 5 });
+  });
+  it.each([
+    ['vllm', 'so <search> a b </search> more', '</search>'],
+    ['sglang', 'so <search> a b </search> more', '</search>'],
+    ['vllm', 'so <search> a b', ''],
+    ['sglang', 'so <search> a b', ''],
+    ['nowhere', 'so <search> a b </search> more', undefined],
+    ['nowhere', 'so <search> a b', undefined],
+  ] as const)('knows from the field of %s which stop string ended %j', async (namesStop, text, stopText) => {
+    replies(says(text, { chunkTokens: 2, namesStop }));
+    const outcome = await modelOf({ api, stream }).generate(asked, never);
+    expect(outcome).toMatchObject({ ok: true, generation: { finishReason: 'stop' } });
+    expect(outcome.ok && outcome.generation.stopText).toBe(stopText);
+    expect(outcome.ok && outcome.generation.text.trimEnd()).toBe('so <search> a b');
   });
   it('takes ids and log probabilities where there are some', async () => {
     replies(says('abcdefgh', { tokens: 'ids_in_logprobs' }));

@@ -2,7 +2,7 @@
 // Guarantees: `generate` never rejects; a try that failed for a passing reason is made again, later each time and never
 // at the same moment as others; the version of a token is what the server says, and unknown when it says nothing. Nothing
 // is kept between requests but the newest version; a crash loses the generations that were running.
-import type { GenerationOutcome, GenerationRequest, LanguageModel } from '../../streams/core/models.ts';
+import type { Generation, GenerationOutcome, GenerationRequest, LanguageModel } from '../../streams/core/models.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
 import { pause } from '../lifecycle/backoff.ts';
@@ -40,6 +40,7 @@ class ModelOverHttp implements ServedModel {
   readonly #open = new Set<AbortController>();
   #newest = -1;
   #closed = false;
+  #toldOfStops = false;
 
   constructor(options: LlmOptions, parts: LlmParts) {
     this.#options = { ...options, url: options.url.replace(/\/+$/, '') };
@@ -97,6 +98,7 @@ class ModelOverHttp implements ServedModel {
     try {
       const tried = await tryOnce(request, this.#options, signal);
       this.#note(tried, began);
+      if (tried.ok) this.#tellOfStops(request, tried.generation);
       return tried;
     } finally {
       leave?.();
@@ -122,6 +124,16 @@ class ModelOverHttp implements ServedModel {
     metrics.count('llm_tokens_total', { kind: 'prompt' }, promptTokens);
     metrics.count('llm_tokens_total', { kind: 'completion' }, completionTokens);
     this.#newest = Math.max(this.#newest, ...spans.map(({ version }) => version));
+  }
+
+  /** A server that takes stop strings out and does not say which leaves every call without its end. */
+  #tellOfStops({ stop }: GenerationRequest, { finishReason, stopText }: Generation): void {
+    if (this.#toldOfStops || finishReason !== 'stop' || stopText !== undefined || !stop.some((text) => text.startsWith('</'))) return;
+    this.#toldOfStops = true;
+    this.#parts.logger.warn(
+      { model: this.#options.model },
+      'the server does not say which stop string ended an answer, so a call that it cut stays without its closing tag; set TURNSTREAM_LLM_EXTRA to {"stop": null} to let the model close its tags, or to {"include_stop_str_in_output": true} where the server knows that',
+    );
   }
 
   #gauge(): void {

@@ -24,8 +24,8 @@ export interface Generation {
   /** What a reasoning model thought, where its server tells it apart. */
   readonly reasoning: string;
   readonly finishReason: string;
-  /** The stop string that ended it; empty when there was none, or the server does not say. */
-  readonly stopText: string;
+  /** The stop string that ended it, as the server's own field says; empty when none did, undefined when there is no such field. */
+  readonly stopText: string | undefined;
   readonly promptTokens: number;
   readonly completionTokens: number;
   /** As the server says, in order; one span of version -1 when it does not. Their tokens add up to completionTokens. */
