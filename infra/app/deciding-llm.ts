@@ -24,10 +24,10 @@ export function llmOptionsOf(config: Config): LlmOptions {
 }
 
 function memoryOf(
-  { llmMemory, llmEnoughDocuments: enoughDocuments, llmEnoughCalls: enoughCalls }: Config,
+  { llmMemory, llmEnoughDocuments: enoughDocuments, llmEnoughCalls: enoughActs }: Config,
   takes: 'chat' | 'text',
 ): AgentMemory {
-  return llmMemory === 'bounded' ? createBoundedMemory({ enoughDocuments, enoughCalls }) : createTranscriptMemory({ takes });
+  return llmMemory === 'bounded' ? createBoundedMemory({ enoughDocuments, enoughActs }) : createTranscriptMemory({ takes });
 }
 
 export function llmDeciding({ config, logger, metrics }: RoleContext): Deciding {

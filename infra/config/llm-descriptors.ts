@@ -69,7 +69,7 @@ export const llmDescriptors = {
     min: 0,
     max: 100_000,
     fallback: 32,
-    help: 'Calls after which the bounded memory lets the model answer, whatever they found.',
+    help: 'Acts after which the bounded memory lets the model answer, whatever they found: everything that it wrote, thoughts about pages and refused answers included, as in ASearcher.',
   },
   llmStream: {
     env: 'TURNSTREAM_LLM_STREAM',

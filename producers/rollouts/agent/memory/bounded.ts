@@ -1,6 +1,6 @@
 // The bounded history of large reasoning models: every call is a fresh prompt with the question, the date and the last
 // 25,000 characters of short notes. Invariants: the notes in a prompt never exceed the bound; an answer counts only after
-// enough documents or enough calls, or when the limits leave no other turn.
+// enough documents or enough acts, or when the limits leave no other turn.
 import type { Observation, PastTurn } from '../../../../streams/core/agents.ts';
 import type { AgentMemory, Ask } from './memory.ts';
 import { forgetPages, pageRules, readingOf, tailOf, type PageRules, type ReadTurn } from './pages.ts';
@@ -15,11 +15,11 @@ export interface BoundedOptions {
   readonly pieceChars?: number;
   /** Documents that were found before an answer counts. */
   readonly enoughDocuments?: number;
-  /** Calls after which an answer counts whatever was found. */
-  readonly enoughCalls?: number;
+  /** Acts after which an answer counts whatever was found. An act is whatever the model wrote, a refused answer too. */
+  readonly enoughActs?: number;
 }
 
-const defaults = { historyChars: 25_000, pieceChars: 10_000, enoughDocuments: 20, enoughCalls: 32 } as const;
+const defaults = { historyChars: 25_000, pieceChars: 10_000, enoughDocuments: 20, enoughActs: 32 } as const;
 const STOPS = ['<|im_end|>', '<|endoftext|>'] as const;
 
 /** What stays of a turn. An answer that came too early does not stay, the thought before it does. */
@@ -47,11 +47,9 @@ const documentsIn = (turns: readonly ReadTurn[]): number =>
     return sum + (action?.tool === 'search' ? result.items.length : 1);
   }, 0);
 
-const callsIn = (turns: readonly ReadTurn[]): number => turns.filter(({ turn }) => turn.result !== undefined).length;
-
 /** The bounded memory. Its tokens are those that the model wrote. */
 export function createBoundedMemory(options: BoundedOptions = {}): AgentMemory {
-  const { historyChars, pieceChars, enoughDocuments, enoughCalls } = { ...defaults, ...options };
+  const { historyChars, pieceChars, enoughDocuments, enoughActs } = { ...defaults, ...options };
   const rules: PageRules = { ...pageRules, pieceChars };
 
   function ask({ question, history, askedAt, final = false }: Observation): Ask {
@@ -63,7 +61,7 @@ export function createBoundedMemory(options: BoundedOptions = {}): AgentMemory {
     });
     if (final) return asking('answer', answerPrompt(situation), true);
     if (next !== undefined) return asking('read', readPrompt(situation, pieceText(next.piece, next.text)), false);
-    const mayAnswer = documentsIn(turns) >= enoughDocuments || callsIn(turns) >= enoughCalls;
+    const mayAnswer = documentsIn(turns) >= enoughDocuments || turns.length >= enoughActs;
     return asking('act', actPrompt(situation, mayAnswer), mayAnswer);
   }
 

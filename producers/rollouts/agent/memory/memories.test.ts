@@ -135,6 +135,18 @@ describe('the bounded history', () => {
       [search('a', 10), turn({ tool: 'search', query: 'q' }, result('', { status: 'timeout', errorType: 'timeout' }))],
       false,
     ],
+    ['31 refused answers', Array.from({ length: 31 }, () => wrote('<answer>x</answer>', 'refused', 'answer_too_early')), false],
+    ['32 refused answers', Array.from({ length: 32 }, () => wrote('<answer>x</answer>', 'refused', 'answer_too_early')), true],
+    [
+      'a page that is read, its thoughts, and 30 calls',
+      [open('page'), wrote('t'), ...Array.from({ length: 30 }, () => search('none', 0))],
+      true,
+    ],
+    [
+      '31 calls, and turns in which the model gave nothing',
+      [...Array.from({ length: 31 }, () => search('none', 0)), wrote('', 'error', 'model_http_500'), wrote('', 'error', 'model_cut')],
+      false,
+    ],
     ['31 calls', Array.from({ length: 31 }, () => search('none', 0)), false],
     ['32 calls', Array.from({ length: 32 }, () => search('none', 0)), true],
   ])('an answer after %s: %#', (_name, history, wanted) => {
