@@ -14,7 +14,7 @@ import type { Mark, RunState } from '../../streams/run/run-state.ts';
 import type { PolicyPublished, Resume, TrajectoryRequested } from '../../schemas/generated/events.ts';
 import { discardFields, groupIdFor, groupRequests, nextRequest, stepMetrics, trainedFields } from './entries.ts';
 import { createLedgerWriter, type Author, type LedgerWriter, type Unchained } from './ledger-writer.ts';
-import type { Expiry } from './liveness.ts';
+import { FINAL, type Expiry } from './liveness.ts';
 import { textOfMark } from './cut-log.ts';
 import { claimAt } from './ownership.ts';
 import type { Plan } from './plan.ts';
@@ -216,7 +216,7 @@ function addPlan(deps: CommitDeps, ledger: LedgerWriter, plan: Plan): readonly O
 }
 
 function addExpiry(deps: CommitDeps, ledger: LedgerWriter, { trajectory, attempt, reason }: Expiry): readonly TrajectoryRequested[] {
-  const isLast = reason === 'question_gone' || attempt + 1 >= deps.settings.maxAttempts;
+  const isLast = FINAL.has(reason) || attempt + 1 >= deps.settings.maxAttempts;
   const next = isLast ? -1 : attempt + 1;
   ledger.add('TrajectoryExpired', {
     group_id: trajectory.request.group_id,

@@ -157,10 +157,10 @@ LEFT JOIN (
   SELECT
     worker_id,
     countIf(status IN ('answered', 'max_turns', 'max_tokens')) AS finished,
-    countIf(status IN ('failed', 'timeout')) AS failed,
+    countIf(status IN ('failed', 'refused', 'timeout')) AS failed,
     countIf(status = 'cancelled') AS cancelled,
     countIf((trajectory_id, attempt) IN (
-      SELECT trajectory_id, attempt FROM expired_attempts WHERE run_id = {run:String} AND reason != 'unusable'
+      SELECT trajectory_id, attempt FROM expired_attempts WHERE run_id = {run:String} AND reason NOT IN ('unusable', 'refused')
     )) AS late,
     avgOrNullIf(reward, status IN ('answered', 'max_turns', 'max_tokens', 'timeout')) AS reward_mean,
     sum(tool_errors) / nullIf(sum(tool_calls), 0) AS tool_failure_rate,

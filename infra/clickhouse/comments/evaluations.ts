@@ -77,7 +77,7 @@ export const evaluationsOf: Readonly<Record<string, Comments>> = {
   },
   evaluation_events: { policy_version: 'Policy version that was evaluated' },
   evaluation_scores: {
-    status: 'How the attempt ended: answered, max_turns, max_tokens, timeout, cancelled, failed or lost',
+    status: 'How the attempt ended: answered, max_turns, max_tokens, timeout, cancelled, failed, refused or lost',
     tokens: 'Tokens of all prompts and completions of the attempt',
     judge: 'Model that judged the answer; empty when none was asked',
     verdict: 'correct, incorrect or invalid; empty when no judge was asked',

@@ -26,7 +26,7 @@ export const rollouts: Comments = {
 
   // Trajectories
   answer: 'Answer of the policy; empty when there is none',
-  status: 'How the attempt ended: answered, max_turns, max_tokens, timeout, cancelled or failed',
+  status: 'How the attempt ended: answered, max_turns, max_tokens, timeout, cancelled, failed or refused (the model refuses for good)',
   error: 'What went wrong; empty when nothing did',
   reward: 'Reward of the trajectory, 0 to 1 for the built-in rewards',
   f1: 'F1 of the answer, 0 to 1',
