@@ -49,6 +49,7 @@ const settings: RunSettings = {
   maxTokens: 1_000,
   maxWallMs: 1_000,
   silenceMs: 1_000,
+  maxDiscarded: 1,
 };
 const question = { question_id: 'q-0', question: 'Which?', answers: ['a'], aug_answers: [] };
 const update = { loss: 0, approx_kl: 0, behave_kl: 0, clip_fraction: 0, capped_fraction: 0, ess: 1, entropy: 1, grad_norm: 1 };

@@ -12,6 +12,9 @@ const summary: RunSummary = {
   ...{
     run_id: 'r1',
     state: 'finished',
+    reason: 'steps_reached',
+    detail: 'Made 150 steps.',
+    collected: null,
     seed: 3,
     algorithm: 'grpo',
     steps: 150,
@@ -38,6 +41,7 @@ describe('views', () => {
       'F1 0.700',
       'worst 4 of 4',
       'stale 3, uniform_group 40',
+      '  Made 150 steps.\n',
     ]) {
       expect(text).toContain(part);
     }

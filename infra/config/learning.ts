@@ -126,6 +126,8 @@ const none = [
   'llmVersionFrom',
   // RunStarted has the backend; it changes rounding, and a run may move to another machine
   'backend',
+  // whether the run goes on, not what it learns
+  'maxDiscarded',
   // sets maxStaleness and maxConcurrent, and the settings of a recipe, which are looked at themselves
   'mode',
   'recipe',
@@ -161,6 +163,9 @@ function isInUse(name: WorkerSetting, { policy, tools }: Config): boolean {
   if (name === 'searchTopK') return tools === 'web' || tools === 'local';
   return name.startsWith('web') ? tools === 'web' : true;
 }
+
+/** Whether the trainer makes the policy: it knows the ranker alone. Other runs are collected, without steps. */
+export const trainsPolicy = ({ policy }: Pick<Config, 'policy'>): boolean => policy === 'ranker';
 
 /** Settings of the workers as a run records them; of a module its file name, for its folder is another one on each machine. */
 export function workerSettingsOf(config: Config): Readonly<Record<string, string | number>> {

@@ -18,6 +18,8 @@ export const metricTable = {
   llm_running: { kind: 'gauge', labels: ['state'], help: 'Generations that are running, and that wait for their turn.' },
   trainer_records_total: { kind: 'counter', labels: ['topic'], help: 'Records folded.' },
   trainer_steps_total: { kind: 'counter', labels: [], help: 'Steps committed.' },
+  trainer_batches_total: { kind: 'counter', labels: [], help: 'Batches collected without a step, of runs whose policy the trainer does not make.' },
+  trainer_discarded_share: { kind: 'gauge', labels: [], help: 'Share of the groups that closed last which were discarded, 0 to 1.' },
   trainer_discards_total: { kind: 'counter', labels: ['reason'], help: 'Trajectories discarded.' },
   trainer_expired_total: { kind: 'counter', labels: ['reason'], help: 'Attempts given up.' },
   trainer_skipped_records_total: {

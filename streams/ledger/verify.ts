@@ -15,10 +15,13 @@ export interface LedgerReport {
   readonly ok: boolean;
   readonly entries: number;
   readonly steps: number;
+  /** Batches that were collected without a step. */
+  readonly batches: number;
   readonly version: number;
-  /** Trajectories: admitted = trained + discarded + open. */
+  /** Trajectories: admitted = trained + collected + discarded + open. */
   readonly admitted: number;
   readonly trained: number;
+  readonly collected: number;
   /** Trajectories that were discarded; discards of other attempts of a trained trajectory are none. */
   readonly discarded: number;
   /** Trajectories of groups of which nothing was trained or discarded. */
@@ -52,6 +55,7 @@ export function createLedgerVerifier(): LedgerVerifier {
   const mayBeNewer = new Set<number>();
   let head: ChainHead = emptyChain;
   let step = 0;
+  let batch = 0;
   let finished: EventByType['RunFinished'] | undefined;
   let continued = 0;
 
@@ -61,6 +65,11 @@ export function createLedgerVerifier(): LedgerVerifier {
     for (const problem of stepProblems(event, step, outcomes)) blame(offset, problem);
     step = event.step;
     stepWeights.set(event.version_after, event.weights_sha256);
+  }
+
+  function checkBatch(event: EventByType['BatchCollected'], offset: number): void {
+    for (const problem of batchProblems(event, batch, outcomes)) blame(offset, problem);
+    batch = event.batch;
   }
 
   /** The end of a run tells of everything before it; a run that is continued has more than one. */
@@ -73,8 +82,10 @@ export function createLedgerVerifier(): LedgerVerifier {
     entry(entry, body, offset) {
       for (const problem of chainProblems(entry, head, finished !== undefined)) blame(offset, problem);
       head = { ...advance(head, body), sequence: entry.event.sequence + 1 };
-      if (entry.type === 'RunStarted') stepWeights.set(0, entry.event.weights_sha256);
+      // a run that is collected has no weights
+      if (entry.type === 'RunStarted' && entry.event.weights_sha256 !== '') stepWeights.set(0, entry.event.weights_sha256);
       if (entry.type === 'StepCompleted') checkStep(entry.event, offset);
+      if (entry.type === 'BatchCollected') checkBatch(entry.event, offset);
       if (entry.type === 'TrajectoryDiscarded') for (const problem of outcomes.discarded(entry.event)) blame(offset, problem);
       if (entry.type === 'GroupsAdmitted') for (const problem of outcomes.admitted(entry.event.groups)) blame(offset, problem);
       if (entry.type === 'RunFinished') finish(entry.event);
@@ -99,7 +110,7 @@ export function createLedgerVerifier(): LedgerVerifier {
       const notes = finished?.open === NOT_TOLD && totals.open > 0 ? [`${totals.open} ${UNEXPLAINED}`] : [];
       return {
         ok: all.length === 0,
-        ...{ entries: head.sequence, steps: step, version: step, ...totals },
+        ...{ entries: head.sequence, steps: step, batches: batch, version: step, ...totals },
         finished: finished !== undefined,
         continued,
         headSha256: head.previousSha256,
@@ -113,7 +124,7 @@ export function createLedgerVerifier(): LedgerVerifier {
 /** Notes what a step trained on; answers what is wrong with it, behind step `last`. */
 function stepProblems(event: EventByType['StepCompleted'], last: number, outcomes: Outcomes): readonly string[] {
   const { step, version_before: before, version_after: after } = event;
-  const trained = event.trajectories.flatMap(({ trajectory_id: id, attempt }) => outcomes.trained(id, attempt));
+  const trained = event.trajectories.flatMap(({ trajectory_id: id, attempt }) => outcomes.kept('trained', id, attempt));
   const { open_groups: held } = event.resume;
   const { open } = outcomes.groups();
   return [
@@ -123,6 +134,20 @@ function stepProblems(event: EventByType['StepCompleted'], last: number, outcome
     ...(held < 0 || held === open
       ? []
       : [`the trainer held ${held} open groups after step ${step}, the ledger has ${open} that are neither trained nor discarded`]),
+  ];
+}
+
+/** Notes what a batch collected; answers what is wrong with it, behind batch `last`. */
+function batchProblems(event: EventByType['BatchCollected'], last: number, outcomes: Outcomes): readonly string[] {
+  const { batch, resume } = event;
+  const collected = event.trajectories.flatMap(({ trajectory_id: id, attempt }) => outcomes.kept('collected', id, attempt));
+  const { open } = outcomes.groups();
+  return [
+    ...(batch === last + 1 ? [] : [`batch ${batch} follows batch ${last}`]),
+    ...collected.map((problem) => `${problem} in batch ${batch}`),
+    ...(resume.open_groups === open
+      ? []
+      : [`the trainer held ${resume.open_groups} open groups after batch ${batch}, the ledger has ${open} that are still open`]),
   ];
 }
 
@@ -149,7 +174,7 @@ const UNEXPLAINED =
 /** What the end of the run says of it, as far as its version says so. */
 function compareTotals(end: EventByType['RunFinished'], found: Omit<ReturnType<Outcomes['report']>, 'problems'>): readonly string[] {
   if (end.open === NOT_TOLD) return [];
-  return (['admitted', 'trained', 'discarded', 'open'] as const)
+  return (['admitted', 'trained', 'collected', 'discarded', 'open'] as const)
     .filter((name) => end[name] !== found[name])
     .map((name) => `the end of the run tells of ${end[name]} ${name} trajectories, its entries of ${found[name]}`);
 }

@@ -12,6 +12,8 @@ import { heartbeatRow, trajectoryRow, trajectoryStartRow, turnRow } from './roll
 import { taskRow } from './tasks.rows.ts';
 import {
   admissionRow,
+  batchRow,
+  collectedRows,
   discardedRow,
   expiredRow,
   runContinuedRow,
@@ -100,6 +102,10 @@ function projectLedger(work: { decoded: Ledger; origin: Origin; emit: Emit }): v
     case 'StepCompleted':
       emit('steps', stepRow(decoded.event, origin));
       for (const row of stepTrajectoryRows(decoded.event, origin)) emit('step_trajectories', row);
+      return;
+    case 'BatchCollected':
+      emit('batches', batchRow(decoded.event, origin));
+      for (const row of collectedRows(decoded.event, origin)) emit('collected_trajectories', row);
       return;
     case 'TrajectoryDiscarded':
       emit('discarded_trajectories', discardedRow(decoded.event, origin));
