@@ -1,4 +1,5 @@
 // Which settings change what a run learns. Each setting of the table is named here, so that one that is added has to say.
+import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Config } from './descriptors.ts';
 
@@ -167,8 +168,22 @@ function isInUse(name: WorkerSetting, { policy, tools }: Config): boolean {
 /** Whether the trainer makes the policy: it knows the ranker alone. Other runs are collected, without steps. */
 export const trainsPolicy = ({ policy }: Pick<Config, 'policy'>): boolean => policy === 'ranker';
 
-/** Settings of the workers as a run records them; of a module its file name, for its folder is another one on each machine. */
+const HASHED = /^\{"sha256":"[0-9a-f]{64}"\}$/;
+
+/** Fields of requests by their hash, for they may hold a key; what is hashed already, and none, stay as they are. */
+export function hashedFields(json: string): string {
+  if (json === '{}' || HASHED.test(json)) return json;
+  return JSON.stringify({ sha256: createHash('sha256').update(json).digest('hex') });
+}
+
+function recorded(name: WorkerSetting, config: Config): string | number {
+  if (name === 'llmExtra') return hashedFields(config.llmExtra);
+  // its folder is another one on each machine
+  return name.endsWith('Module') ? basename(String(config[name])) : config[name];
+}
+
+/** Settings of the workers as a run records them. */
 export function workerSettingsOf(config: Config): Readonly<Record<string, string | number>> {
   const used = worker.filter((name) => isInUse(name, config));
-  return Object.fromEntries(used.map((name) => [name, name.endsWith('Module') ? basename(String(config[name])) : config[name]]));
+  return Object.fromEntries(used.map((name) => [name, recorded(name, config)]));
 }

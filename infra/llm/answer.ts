@@ -6,8 +6,8 @@ import { trackVersions, type VersionTrack } from './weight-versions.ts';
 
 export interface AnswerBuilder {
   begin(headers: Headers): void;
-  /** Takes the whole answer, or a chunk of it. */
-  add(chunk: unknown): void;
+  /** Takes the whole answer, or a chunk of it; answers whether a token was in it. */
+  add(chunk: unknown): boolean;
   /** What the server says went wrong in the middle of an answer; empty when nothing did. */
   error(): string;
   /** Undefined until the server has said why the generation ended. */
@@ -70,13 +70,15 @@ class Answer implements AnswerBuilder {
     this.#versions.begin(headers);
   }
 
-  add(chunk: unknown): void {
+  add(chunk: unknown): boolean {
     const error = at(chunk, 'error');
     if (error !== undefined && error !== null)
       this.#error = firstText(textAt(error, 'message'), typeof error === 'string' ? error : '', 'an error');
     this.#promptTokens = countAt(chunk, 'usage', 'prompt_tokens') ?? this.#promptTokens;
     this.#completionTokens = countAt(chunk, 'usage', 'completion_tokens') ?? this.#completionTokens;
-    this.#versions.add(chunk, this.#addChoice(at(chunk, 'choices', 0)));
+    const tokens = this.#addChoice(at(chunk, 'choices', 0));
+    this.#versions.add(chunk, tokens);
+    return tokens > 0;
   }
 
   /** Answers how many tokens the choice brought, as far as can be told. */

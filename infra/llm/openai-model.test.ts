@@ -81,7 +81,7 @@ describe.each(interfaces)('%s, streaming %s', (api, stream) => {
   it('generates, counts and ends at a stop string', async () => {
     const requests = replies(says('so <search> a b </search> more', { chunkTokens: 2 }));
     const outcome = await modelOf({ api, stream }).generate(asked, never);
-    expect(outcome).toEqual({
+    expect(outcome).toMatchObject({
       ok: true,
       generation: {
         ...{ text: 'so <search> a b ', reasoning: '', finishReason: 'stop', stopText: '</search>' },
@@ -95,6 +95,24 @@ describe.each(interfaces)('%s, streaming %s', (api, stream) => {
     if (api === 'chat') expect(requests[0]!.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
     else expect(body['prompt']).toBe('Where?Looking.And?');
     expect(counted).toMatchObject({ 'llm_requests_total ok': 1, 'llm_tokens_total completion': 4, 'llm_tokens_total prompt': 5 });
+  });
+  it('tells its queue, its retries and the time of the server apart', async () => {
+    replies({ kind: 'status', status: 500 }, says('abcdefgh', { beforeMs: 60, betweenMs: 60, chunkTokens: 1 }));
+    const model = modelOf({ api, stream, concurrency: 1, retryMs: [40, 40] });
+    const [first, second] = await Promise.all([model.generate(asked, never), model.generate(asked, never)]);
+    expect(first.timing).toMatchObject({ retries: 1 });
+    expect(first.timing?.retryMs).toBeGreaterThanOrEqual(29);
+    expect(first.timing?.serverMs).toBeGreaterThanOrEqual(59);
+    expect(second.timing).toMatchObject({ retries: 0, retryMs: 0 });
+    const waits = [first, second].map(({ timing }) => timing?.queueMs ?? 0);
+    expect(Math.max(...waits), 'one waits for the other').toBeGreaterThanOrEqual(59);
+    const { firstTokenMs, serverMs = 0 } = second.timing ?? {};
+    if (!stream) expect(firstTokenMs).toBeUndefined();
+    else {
+      expect(firstTokenMs).toBeGreaterThanOrEqual(59);
+      expect(firstTokenMs).toBeLessThan(serverMs - 59);
+    }
+    expect(counted['llm_retries_total ']).toBe(1);
   });
   it.each([
     ['vllm', 'so <search> a b </search> more', '</search>'],

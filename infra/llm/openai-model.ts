@@ -2,10 +2,11 @@
 // Guarantees: `generate` never rejects; a try that failed for a passing reason is made again, later each time and never
 // at the same moment as others; the version of a token is what the server says, and unknown when it says nothing. Nothing
 // is kept between requests but the newest version; a crash loses the generations that were running.
-import type { Generation, GenerationOutcome, GenerationRequest, LanguageModel } from '../../streams/core/models.ts';
+import type { Generation, GenerationOutcome, GenerationRequest, GenerationTiming, LanguageModel } from '../../streams/core/models.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
 import { pause } from '../lifecycle/backoff.ts';
+import { createCallClock, type CallClock } from '../lifecycle/call-clock.ts';
 import { createLimiter, type Limiter } from './limiter.ts';
 import type { LlmOptions } from './options.ts';
 import { tryOnce, type Tried } from './try-once.ts';
@@ -75,13 +76,15 @@ class ModelOverHttp implements ServedModel {
   }
 
   async #generate(request: GenerationRequest, signal: AbortSignal): Promise<GenerationOutcome> {
+    const clock = createCallClock();
     for (let retry = 0; ; retry += 1) {
-      const tried = await this.#tryInTurn(request, signal);
-      if (tried.ok) return tried;
+      const tried = await this.#tryInTurn(request, signal, clock);
+      const timing = { ...clock.timing(), ...(tried.firstTokenMs === undefined ? {} : { firstTokenMs: tried.firstTokenMs }) };
+      if (tried.ok) return this.#told({ ok: true, generation: tried.generation, timing });
       const { failure, again, afterMs } = tried;
       if (!again || retry >= this.#options.retries) {
         const tries = retry === 0 ? '' : ` (${retry + 1} tries)`;
-        return { ok: false, failure: { ...failure, message: `${failure.message}${tries}` } };
+        return this.#told({ ok: false, failure: { ...failure, message: `${failure.message}${tries}` }, timing });
       }
       const waitMs = this.#waitMs(retry, afterMs);
       this.#parts.logger.debug({ error: failure.message, waitMs, retry: retry + 1 }, 'the language model is asked again');
@@ -90,13 +93,13 @@ class ModelOverHttp implements ServedModel {
   }
 
   /** Waits hold no place: others are asked meanwhile. */
-  async #tryInTurn(request: GenerationRequest, signal: AbortSignal): Promise<Tried> {
+  async #tryInTurn(request: GenerationRequest, signal: AbortSignal, clock: CallClock): Promise<Tried> {
     this.#gauge();
-    const leave = await this.#limiter.enter(signal);
+    const leave = await clock.queued(this.#limiter.enter(signal));
     this.#gauge();
     const began = performance.now();
     try {
-      const tried = await tryOnce(request, this.#options, signal);
+      const tried = await clock.tried(() => tryOnce(request, this.#options, signal));
       this.#note(tried, began);
       if (tried.ok) this.#tellOfStops(request, tried.generation);
       return tried;
@@ -104,6 +107,19 @@ class ModelOverHttp implements ServedModel {
       leave?.();
       this.#gauge();
     }
+  }
+
+  /** What the whole of it took, beside the last request. */
+  #told<T extends GenerationOutcome & { readonly timing: GenerationTiming }>(outcome: T): T {
+    const { metrics } = this.#parts;
+    const { queueMs, retries, retryMs, firstTokenMs } = outcome.timing;
+    metrics.observe('llm_queue_seconds', {}, queueMs / 1_000);
+    if (retries > 0) {
+      metrics.count('llm_retries_total', {}, retries);
+      metrics.observe('llm_retry_seconds', {}, retryMs / 1_000);
+    }
+    if (firstTokenMs !== undefined) metrics.observe('llm_first_token_seconds', {}, firstTokenMs / 1_000);
+    return outcome;
   }
 
   /** Between half of a doubling wait and all of it, and not less than the server asked for. */

@@ -1,4 +1,5 @@
 // The port of a language model: text in, text out, and what is known of the policy behind every token.
+import type { CallTiming } from './agents.ts';
 
 /**
  * A piece of a conversation. Neighbours from the same side are one message, joined as they are; a model that only
@@ -49,8 +50,15 @@ export interface GenerationFailure {
 /** The error type of a prompt that the context of the model does not take. */
 export const CONTEXT_FULL = 'model_context_full';
 
-export type GenerationOutcome =
-  { readonly ok: true; readonly generation: Generation } | { readonly ok: false; readonly failure: GenerationFailure };
+/** Where the time went. */
+export interface GenerationTiming extends CallTiming {
+  /** The last try, from sending to its first token; undefined when it was not streamed. */
+  readonly firstTokenMs?: number;
+}
+
+export type GenerationOutcome = { readonly timing?: GenerationTiming } & (
+  { readonly ok: true; readonly generation: Generation } | { readonly ok: false; readonly failure: GenerationFailure }
+);
 
 export interface LanguageModel {
   /** Whether it takes a conversation, or continues one text. */

@@ -1,6 +1,8 @@
 // rollouts -> trajectory_starts, turns, trajectories, heartbeats
 import type {
+  GenerationTiming,
   PolicySpan,
+  ToolTiming,
   TrajectoryFinished,
   TrajectoryStarted,
   TurnRecorded,
@@ -33,9 +35,25 @@ export function versionsOf(spans: readonly PolicySpan[]): Versions {
   return { min, max, unknownTokens };
 }
 
+const generationCells = (timing: GenerationTiming | null) => ({
+  generation_queue_ms: float(timing?.queue_ms ?? 0),
+  generation_retries: timing?.retries ?? 0,
+  generation_retry_ms: float(timing?.retry_ms ?? 0),
+  generation_server_ms: float(timing?.server_ms ?? UNKNOWN),
+  first_token_ms: float(timing?.first_token_ms ?? UNKNOWN),
+  stop_text: timing?.stop_text ?? '',
+});
+
+const toolCells = (timing: ToolTiming | null) => ({
+  tool_queue_ms: float(timing?.queue_ms ?? 0),
+  tool_retries: timing?.retries ?? 0,
+  tool_retry_ms: float(timing?.retry_ms ?? 0),
+  tool_server_ms: float(timing?.server_ms ?? UNKNOWN),
+});
+
 export function turnRow(event: TurnRecorded, origin: Origin): Row {
   const versions = versionsOf(event.policy_spans);
-  const decision = event.decision;
+  const { decision, generation_timing: generation, tool_timing: call } = event;
   return {
     run_id: event.run_id,
     group_id: event.group_id,
@@ -78,6 +96,8 @@ export function turnRow(event: TurnRecorded, origin: Origin): Row {
     decision_chosen: decision === null ? -1 : decision.chosen,
     decision_logprob: decision === null ? 0 : float(decision.logprob),
     decision_entropy: decision === null ? 0 : float(decision.entropy),
+    ...generationCells(generation),
+    ...toolCells(call),
     event_id: event.event_id,
     occurred_at: event.occurred_at,
     producer: event.producer,

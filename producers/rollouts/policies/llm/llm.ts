@@ -60,6 +60,7 @@ export function createLlmPolicy(options: LlmPolicyOptions): Policy {
     return {
       ...readOutput(text, ask, finishReason),
       ...{ text, spans, promptTokens, completionTokens, finishReason, tokenIds, logprobs, decision: undefined },
+      ...(generation.stopText === undefined ? {} : { stopText: generation.stopText }),
       spentTokens: memory.spent(observation.history, { promptTokens, completionTokens }),
     };
   }
@@ -74,7 +75,8 @@ export function createLlmPolicy(options: LlmPolicyOptions): Policy {
       },
       signal,
     );
-    return outcome.ok ? onGeneration(outcome.generation, ask, observation) : onFailure(outcome.failure, observation);
+    const turn = outcome.ok ? onGeneration(outcome.generation, ask, observation) : onFailure(outcome.failure, observation);
+    return outcome.timing === undefined ? turn : { ...turn, timing: outcome.timing };
   }
   return { name: 'llm', decide };
 }
