@@ -2,11 +2,19 @@
 // Guarantees: `generate` never rejects; a try that failed for a passing reason is made again, later each time and never
 // at the same moment as others; the version of a token is what the server says, and unknown when it says nothing. Nothing
 // is kept between requests but the newest version; a crash loses the generations that were running.
-import type { Generation, GenerationOutcome, GenerationRequest, GenerationTiming, LanguageModel } from '../../streams/core/models.ts';
+import type {
+  Generation,
+  GenerationFailure,
+  GenerationOutcome,
+  GenerationRequest,
+  GenerationTiming,
+  LanguageModel,
+} from '../../streams/core/models.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
 import { pause } from '../lifecycle/backoff.ts';
 import { createCallClock, type CallClock } from '../lifecycle/call-clock.ts';
+import { Continuation } from './continued.ts';
 import { createLimiter, type Limiter } from './limiter.ts';
 import type { LlmOptions } from './options.ts';
 import { tryOnce, type Tried } from './try-once.ts';
@@ -24,6 +32,9 @@ export interface ServedModel extends LanguageModel {
   /** Ends every request. */
   close(): void;
 }
+
+/** The server did not take the request as it was. */
+const isRefusal = ({ errorType }: GenerationFailure): boolean => errorType === 'model_http_400' || errorType === 'model_http_422';
 
 /** A server that asks for a longer wait is asked again after this one. */
 const LONGEST_ASKED_MS = 10 * 60_000;
@@ -77,18 +88,36 @@ class ModelOverHttp implements ServedModel {
 
   async #generate(request: GenerationRequest, signal: AbortSignal): Promise<GenerationOutcome> {
     const clock = createCallClock();
+    const continuation = new Continuation(request);
     for (let retry = 0; ; retry += 1) {
-      const tried = await this.#tryInTurn(request, signal, clock);
-      const timing = { ...clock.timing(), ...(tried.firstTokenMs === undefined ? {} : { firstTokenMs: tried.firstTokenMs }) };
+      const tried = await this.#tryOn(continuation, signal, clock);
+      const { firstTokenMs } = tried;
+      const timing = { ...clock.timing(), ...(firstTokenMs === undefined ? {} : { firstTokenMs }) };
       if (tried.ok) return this.#told({ ok: true, generation: tried.generation, timing });
-      const { failure, again, afterMs } = tried;
-      if (!again || retry >= this.#options.retries) {
+      const { failure, afterMs } = tried;
+      if (!this.#mayRetry(tried, retry, continuation)) {
         const tries = retry === 0 ? '' : ` (${retry + 1} tries)`;
         return this.#told({ ok: false, failure: { ...failure, message: `${failure.message}${tries}` }, timing });
       }
       const waitMs = this.#waitMs(retry, afterMs);
       this.#parts.logger.debug({ error: failure.message, waitMs, retry: retry + 1 }, 'the language model is asked again');
       await pause(waitMs, signal);
+    }
+  }
+
+  #mayRetry({ again, failure }: Extract<Tried, { ok: false }>, retry: number, continuation: Continuation): boolean {
+    if (retry >= this.#options.retries) return false;
+    return again || (isRefusal(failure) && continuation.anew());
+  }
+
+  /** Goes on with a generation for as often as its server interrupts it: what was generated is progress, and no failure. */
+  async #tryOn(continuation: Continuation, signal: AbortSignal, clock: CallClock): Promise<Tried> {
+    for (;;) {
+      const tried = await this.#tryInTurn(continuation.request, signal, clock);
+      if (tried.ok) return { ...tried, generation: continuation.ended(tried.generation) };
+      const next = this.#options.goOn === true ? continuation.interrupted(tried.partial) : 'no use';
+      if (next === 'no use') return tried;
+      if (next !== 'go on') return { ok: true, generation: next };
     }
   }
 

@@ -19,6 +19,8 @@ export type Tried = {
       readonly again: boolean;
       /** What the server asked to be waited, ms. */
       readonly afterMs: number;
+      /** What was generated before the server interrupted it. */
+      readonly partial?: Generation;
     }
 );
 
@@ -169,8 +171,10 @@ async function read(
   if (answer.error() !== '') return failed(options, 'model_error', { what: `the generation failed, "${answer.error()}"`, again: true });
   const generation = answer.finish();
   if (generation === undefined) return failed(options, 'model_cut', { what: 'the answer broke off', again: true });
-  if (generation.finishReason === 'abort')
-    return failed(options, 'model_interrupted', { what: 'the server interrupted the generation', again: true });
+  if (generation.finishReason === 'abort') {
+    const interrupted = failed(options, 'model_interrupted', { what: 'the server interrupted the generation', again: true });
+    return { ...interrupted, partial: generation };
+  }
   return { ok: true, generation, ...(firstTokenMs === undefined ? {} : { firstTokenMs }) };
 }
 

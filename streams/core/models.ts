@@ -6,7 +6,7 @@ import type { CallTiming } from './agents.ts';
  * continues text gets all pieces as one. Pieces may be the strings that something else holds: nobody has to join them.
  */
 export interface PromptPart {
-  readonly from: 'user' | 'model';
+  readonly from: 'system' | 'user' | 'model';
   readonly text: string;
 }
 
@@ -15,6 +15,8 @@ export interface GenerationRequest {
   /** Generation ends before any of them. */
   readonly stop: readonly string[];
   readonly maxTokens: number;
+  /** The last piece is what the model has written so far, and the generation goes on with it. */
+  readonly goesOn?: boolean;
   /** Greedy decoding has no chance in it; sampling takes this seed. */
   readonly decoding: { readonly kind: 'greedy' } | { readonly kind: 'sample'; readonly seed: number };
 }
