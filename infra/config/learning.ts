@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Config } from './descriptors.ts';
+import { promptsHash } from './prompt-files.ts';
 
 /**
  * trainer: recorded in RunStarted and handed to the workers in each request; a resumed run goes on with what was recorded.
@@ -43,6 +44,7 @@ const worker = [
   'llmEnoughDocuments',
   'llmEnoughCalls',
   'llmExtra',
+  'llmPrompts',
   'searchTopK',
   'webReader',
   'webMaxPageKb',
@@ -110,6 +112,7 @@ const none = [
   'llmTimeoutMs',
   'llmIdleMs',
   'llmStream',
+  'llmGoOn',
   'searchConcurrency',
   'accessConcurrency',
   'webTimeoutMs',
@@ -157,7 +160,8 @@ export const learning: Readonly<Record<Learning, readonly (keyof Config)[]>> = {
 type WorkerSetting = (typeof worker)[number];
 
 /** False for settings of what is not in use. */
-function isInUse(name: WorkerSetting, { policy, tools }: Config): boolean {
+function isInUse(name: WorkerSetting, { policy, tools, llmPrompts }: Config): boolean {
+  if (name === 'llmPrompts') return policy === 'llm' && llmPrompts !== '';
   if (name.startsWith('llm')) return policy === 'llm';
   if (name === 'policyModule') return policy === 'module';
   if (name === 'toolsModule') return tools === 'module';
@@ -177,6 +181,7 @@ export function hashedFields(json: string): string {
 }
 
 function recorded(name: WorkerSetting, config: Config): string | number {
+  if (name === 'llmPrompts') return `sha256:${promptsHash(config.llmPrompts)}`;
   if (name === 'llmExtra') return hashedFields(config.llmExtra);
   // its folder is another one on each machine
   return name.endsWith('Module') ? basename(String(config[name])) : config[name];

@@ -68,7 +68,7 @@ beforeAll(async () => {
     TURNSTREAM_LOG_LEVEL: 'warn',
   };
   home = { dataDir, env, remove: () => Promise.resolve() };
-}, 120_000);
+}, 600_000);
 afterAll(async () => {
   for (const cleanup of cleanups) await cleanup();
 });
@@ -83,7 +83,7 @@ async function run(name: string): Promise<{ readonly code: number | null; readon
 
 const rows = async (query: string): Promise<string> => (await command(home.env, 'sql', '--format', 'TSV', '-q', query)).out.trim();
 
-describe('a run with a language model', { timeout: 300_000 }, () => {
+describe('a run with a language model', { timeout: 900_000 }, () => {
   it.each([
     ['fixed', 'chunks', false, 7, 'The newest version that the model named is 7.'],
     ['changing', 'chunks', true, undefined, /The newest version that the model named is \d+\.$/],

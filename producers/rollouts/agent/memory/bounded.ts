@@ -5,7 +5,7 @@ import type { Observation, PastTurn } from '../../../../streams/core/agents.ts';
 import type { AgentMemory, Ask } from './memory.ts';
 import { forgetPages, pageRules, readingOf, tailOf, type PageRules, type ReadTurn } from './pages.ts';
 import { thoughtOf } from './output.ts';
-import { actPrompt, answerPrompt, information, NOTHING_ON_PAGE, pieceText, readPrompt, thought, type Situation } from './prompts.ts';
+import { builtInPrompts, information, NOTHING_ON_PAGE, pieceText, thought, type Prompts, type Situation } from './prompts.ts';
 import { renderAction } from '../../../../streams/reward/format.ts';
 
 export interface BoundedOptions {
@@ -17,6 +17,8 @@ export interface BoundedOptions {
   readonly enoughDocuments?: number;
   /** Acts after which an answer counts whatever was found. An act is whatever the model wrote, a refused answer too. */
   readonly enoughActs?: number;
+  /** The built-in ones unless given. */
+  readonly prompts?: Prompts;
 }
 
 const defaults = { historyChars: 25_000, pieceChars: 10_000, enoughDocuments: 20, enoughActs: 32 } as const;
@@ -50,6 +52,8 @@ const documentsIn = (turns: readonly ReadTurn[]): number =>
 /** The bounded memory. Its tokens are those that the model wrote. */
 export function createBoundedMemory(options: BoundedOptions = {}): AgentMemory {
   const { historyChars, pieceChars, enoughDocuments, enoughActs } = { ...defaults, ...options };
+  const { prompts = builtInPrompts } = options;
+  const system = prompts.system === '' ? [] : [{ from: 'system' as const, text: prompts.system }];
   const rules: PageRules = { ...pageRules, pieceChars };
 
   function ask({ question, history, askedAt, final = false }: Observation): Ask {
@@ -57,12 +61,12 @@ export function createBoundedMemory(options: BoundedOptions = {}): AgentMemory {
     const situation: Situation = { question, askedAt, history: tailOf(notesOf(turns).join(''), historyChars) };
     const asking = (mode: Ask['mode'], text: string, mayAnswer: boolean): Ask => ({
       ...{ mode, stop: STOPS, mayAnswer, calls: 'after_reasoning' as const },
-      prompt: [{ from: 'user', text }],
+      prompt: [...system, { from: 'user', text }],
     });
-    if (final) return asking('answer', answerPrompt(situation), true);
-    if (next !== undefined) return asking('read', readPrompt(situation, pieceText(next.piece, next.text)), false);
+    if (final) return asking('answer', prompts.answer(situation), true);
+    if (next !== undefined) return asking('read', prompts.read(situation, pieceText(next.piece, next.text)), false);
     const mayAnswer = documentsIn(turns) >= enoughDocuments || turns.length >= enoughActs;
-    return asking('act', actPrompt(situation, mayAnswer), mayAnswer);
+    return asking('act', prompts.act(situation, mayAnswer), mayAnswer);
   }
 
   /** Texts that lie wholly before the bound. What is counted stays. */
