@@ -79,8 +79,7 @@ export function createCommitter(deps: CommitDeps): Committer {
       // nothing is trained on
       const resume = { ...resumeOf(state, idsOf(batch)), trained_groups: state.counters.trainedGroups };
       addBatch(deps, ledger, { batch, version: plan.terms.version, resume });
-      const requests = addPlan(deps, ledger, plan);
-      const tookMs = await commit(ledger, requests, resume);
+      const tookMs = await commit(ledger, addPlan(deps, ledger, plan), resume);
       metrics.count('trainer_batches_total', {});
       return tookMs;
     },

@@ -24,6 +24,8 @@ export type Tried = {
     }
 );
 
+type Failed = Extract<Tried, { readonly ok: false }>;
+
 const MAX_ANSWER_BYTES = 64 * 2 ** 20;
 const MAX_ERROR_BYTES = 2 ** 16;
 const SHOWN_CHARS = 300;
@@ -84,7 +86,7 @@ interface Failing {
 const safe = (text: string, key: string): string =>
   (key === '' ? text : text.replaceAll(key, '(key)')).replace(/\s+/g, ' ').trim().slice(0, SHOWN_CHARS);
 
-function failed(options: LlmOptions, errorType: string, found: Failing & { readonly what: string }): Tried {
+function failed(options: LlmOptions, errorType: string, found: Failing & { readonly what: string }): Failed {
   const { status = 'error', again, fatal = false, afterMs = 0, what } = found;
   const message = `asking ${options.model} at ${options.url}: ${safe(what, options.apiKey)}`;
   return { ok: false, failure: { status, errorType, message, fatal }, again, afterMs };

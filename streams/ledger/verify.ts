@@ -47,47 +47,63 @@ export interface LedgerVerifier {
   report(): LedgerReport;
 }
 
+/** What entries say of steps, batches and trajectories. */
+function createBook() {
+  const outcomes = createOutcomes();
+  let [step, batch] = [0, 0];
+  return {
+    /** Notes an entry; answers what is wrong with it. */
+    take(entry: LedgerEntry): readonly string[] {
+      switch (entry.type) {
+        case 'StepCompleted': {
+          const problems = stepProblems(entry.event, step, outcomes);
+          step = entry.event.step;
+          return problems;
+        }
+        case 'BatchCollected': {
+          const problems = batchProblems(entry.event, batch, outcomes);
+          batch = entry.event.batch;
+          return problems;
+        }
+        case 'TrajectoryDiscarded':
+          return outcomes.discarded(entry.event);
+        case 'GroupsAdmitted':
+          return outcomes.admitted(entry.event.groups);
+        default:
+          return [];
+      }
+    },
+    made: () => ({ steps: step, batches: batch, version: step }),
+    totals: () => outcomes.report(),
+  };
+}
+
 export function createLedgerVerifier(): LedgerVerifier {
   const problems: LedgerProblem[] = [];
-  const outcomes = createOutcomes();
+  const book = createBook();
   const stepWeights = new Map<number, string>();
   const policies = new Map<number, string>();
   const mayBeNewer = new Set<number>();
   let head: ChainHead = emptyChain;
-  let step = 0;
-  let batch = 0;
   let finished: EventByType['RunFinished'] | undefined;
   let continued = 0;
 
   const blame = (offset: number, problem: string): void => void problems.push({ offset, problem });
 
-  function checkStep(event: EventByType['StepCompleted'], offset: number): void {
-    for (const problem of stepProblems(event, step, outcomes)) blame(offset, problem);
-    step = event.step;
-    stepWeights.set(event.version_after, event.weights_sha256);
-  }
-
-  function checkBatch(event: EventByType['BatchCollected'], offset: number): void {
-    for (const problem of batchProblems(event, batch, outcomes)) blame(offset, problem);
-    batch = event.batch;
-  }
-
   /** The end of a run tells of everything before it; a run that is continued has more than one. */
   function finish(event: EventByType['RunFinished']): void {
     finished = event;
-    for (const problem of compareTotals(event, outcomes.report())) blame(-1, problem);
+    for (const problem of compareTotals(event, book.totals())) blame(-1, problem);
   }
 
   return {
     entry(entry, body, offset) {
-      for (const problem of chainProblems(entry, head, finished !== undefined)) blame(offset, problem);
+      const wrong = [...chainProblems(entry, head, finished !== undefined), ...book.take(entry)];
+      for (const problem of wrong) blame(offset, problem);
       head = { ...advance(head, body), sequence: entry.event.sequence + 1 };
       // a run that is collected has no weights
       if (entry.type === 'RunStarted' && entry.event.weights_sha256 !== '') stepWeights.set(0, entry.event.weights_sha256);
-      if (entry.type === 'StepCompleted') checkStep(entry.event, offset);
-      if (entry.type === 'BatchCollected') checkBatch(entry.event, offset);
-      if (entry.type === 'TrajectoryDiscarded') for (const problem of outcomes.discarded(entry.event)) blame(offset, problem);
-      if (entry.type === 'GroupsAdmitted') for (const problem of outcomes.admitted(entry.event.groups)) blame(offset, problem);
+      if (entry.type === 'StepCompleted') stepWeights.set(entry.event.version_after, entry.event.weights_sha256);
       if (entry.type === 'RunFinished') finish(entry.event);
       if (entry.type === 'RunContinued') {
         finished = undefined;
@@ -101,7 +117,7 @@ export function createLedgerVerifier(): LedgerVerifier {
       if (found === 'after entries') mayBeNewer.add(event.version);
     },
     report() {
-      const { problems: left, ...totals } = outcomes.report();
+      const { problems: left, ...totals } = book.totals();
       const all = [
         ...problems,
         ...left.map((problem) => ({ offset: -1, problem })),
@@ -110,7 +126,7 @@ export function createLedgerVerifier(): LedgerVerifier {
       const notes = finished?.open === NOT_TOLD && totals.open > 0 ? [`${totals.open} ${UNEXPLAINED}`] : [];
       return {
         ok: all.length === 0,
-        ...{ entries: head.sequence, steps: step, batches: batch, version: step, ...totals },
+        ...{ entries: head.sequence, ...book.made(), ...totals },
         finished: finished !== undefined,
         continued,
         headSha256: head.previousSha256,

@@ -32,6 +32,8 @@ const hints: Readonly<Record<string, string>> = {
   incomplete: 'The column error of trajectories says why attempts did not finish.',
 };
 
+const hintFor = (reason: string | undefined): string => hints[reason ?? ''] ?? '';
+
 const NONE: Waste = { groups: 0, discarded: 0, reasons: [] };
 
 function whyStopped({ reason, waste = NONE }: Ended): string {
@@ -42,11 +44,9 @@ function whyStopped({ reason, waste = NONE }: Ended): string {
     case 'nothing_learned':
       return 'Stopped asking: the last steps left the weights as they were. ';
     case 'nothing_finished':
-      return `Stopped asking: none of the last ${counted(waste.groups, 'group')} finished. ${hints['incomplete'] ?? ''} `;
-    case 'mostly_discarded': {
-      const hint = hints[waste.reasons[0]?.[0] ?? ''] ?? '';
-      return `Stopped asking: ${waste.discarded} of the last ${counted(waste.groups, 'group')} were discarded (${reasonsText(waste)}). ${hint} `;
-    }
+      return `Stopped asking: none of the last ${counted(waste.groups, 'group')} finished. ${hintFor('incomplete')} `;
+    case 'mostly_discarded':
+      return `Stopped asking: ${waste.discarded} of the last ${counted(waste.groups, 'group')} were discarded (${reasonsText(waste)}). ${hintFor(waste.reasons[0]?.[0])} `;
   }
 }
 

@@ -1,5 +1,6 @@
 // Every event becomes rows: pure, the same rows for the same record whenever and wherever it is asked.
 import type { DecodedEvent } from '../../../schemas/codec.ts';
+import type { BatchCollected } from '../../../schemas/generated/events.ts';
 import { assertNever } from '../../../streams/core/outcome.ts';
 import type { LogRecord } from '../../../streams/core/ports.ts';
 import type { LedgerType } from '../../../streams/ledger/chain.ts';
@@ -24,7 +25,7 @@ import {
 } from './training.rows.ts';
 
 type OfTopic<T extends DecodedEvent['type']> = Extract<DecodedEvent, { type: T }>;
-type Ledger = OfTopic<LedgerType>;
+type Ledger = OfTopic<Exclude<LedgerType, 'BatchCollected'>>;
 
 /** Gives every row of one event to `emit`; at least one. */
 export function project(record: LogRecord, decoded: DecodedEvent, emit: Emit): void {
@@ -55,6 +56,9 @@ type Frequent = 'TurnRecorded' | 'TrajectoryStarted' | 'TrajectoryFinished' | 'W
 function projectRare(work: { decoded: Exclude<DecodedEvent, { type: Frequent }>; origin: Origin; emit: Emit }): void {
   const { decoded, origin, emit } = work;
   switch (decoded.type) {
+    case 'BatchCollected':
+      projectBatch({ event: decoded.event, origin, emit });
+      return;
     case 'PolicyPublished':
       emit('policies', policyRow(decoded.event, origin));
       return;
@@ -84,6 +88,11 @@ function projectRare(work: { decoded: Exclude<DecodedEvent, { type: Frequent }>;
   }
 }
 
+function projectBatch({ event, origin, emit }: { event: BatchCollected; origin: Origin; emit: Emit }): void {
+  emit('batches', batchRow(event, origin));
+  for (const row of collectedRows(event, origin)) emit('collected_trajectories', row);
+}
+
 function projectLedger(work: { decoded: Ledger; origin: Origin; emit: Emit }): void {
   const { decoded, origin, emit } = work;
   switch (decoded.type) {
@@ -102,10 +111,6 @@ function projectLedger(work: { decoded: Ledger; origin: Origin; emit: Emit }): v
     case 'StepCompleted':
       emit('steps', stepRow(decoded.event, origin));
       for (const row of stepTrajectoryRows(decoded.event, origin)) emit('step_trajectories', row);
-      return;
-    case 'BatchCollected':
-      emit('batches', batchRow(decoded.event, origin));
-      for (const row of collectedRows(decoded.event, origin)) emit('collected_trajectories', row);
       return;
     case 'TrajectoryDiscarded':
       emit('discarded_trajectories', discardedRow(decoded.event, origin));

@@ -62,6 +62,9 @@ const timingFields = ({ queueMs, retries, retryMs, serverMs }: CallTiming) => ({
   server_ms: serverMs,
 });
 
+const toolTiming = (result: ToolResult | undefined): TurnRecorded['tool_timing'] =>
+  result?.timing === undefined ? null : timingFields(result.timing);
+
 const UNKNOWN = -1;
 
 function generationTiming({ timing, stopText = '' }: PolicyTurn): TurnRecorded['generation_timing'] {
@@ -108,6 +111,6 @@ export function turnOutcome(finished: FinishedTurn): TurnOutcome {
     reward: finished.reward,
     decision: decisionOf(decided.decision),
     generation_timing: generationTiming(decided),
-    tool_timing: result?.timing === undefined ? null : timingFields(result.timing),
+    tool_timing: toolTiming(result),
   };
 }
