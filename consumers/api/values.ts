@@ -4,7 +4,7 @@ export const purposes = ['train', 'eval', 'external'] as const;
 export type Purpose = (typeof purposes)[number];
 /** recorded: it has events and no ledger. */
 export const runStatuses = ['running', 'finished', 'recorded'] as const;
-export const trajectoryStatuses = ['answered', 'max_turns', 'max_tokens', 'timeout', 'cancelled', 'failed'] as const;
+export const trajectoryStatuses = ['answered', 'max_turns', 'max_tokens', 'timeout', 'cancelled', 'failed', 'refused'] as const;
 export const toolStatuses = ['ok', 'error', 'timeout', 'refused'] as const;
 export const deadLetterReasons = [
   'empty',

@@ -3,7 +3,7 @@ import { accountBatch, batchHash } from '../../streams/batch/batch.ts';
 import type { Group } from '../../streams/group/group.ts';
 import type { TokenAges } from '../../streams/staleness/staleness.ts';
 import { decisionsOf } from '../../streams/trajectory/attempt.ts';
-import type { PreparedBatch } from './committer.ts';
+import type { PreparedBatch } from './commit-parts.ts';
 
 /** Accounts for the groups of a batch at version t-1 = `version`. */
 export function prepareBatch(

@@ -7,7 +7,7 @@ import type { Architecture, Checkpoint } from '../../streams/core/learning.ts';
 import type { EventReader, LogReader } from '../../streams/core/ports.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
 import { ofRun } from './find-ledger.ts';
-import type { TrainedBatch } from './committer.ts';
+import type { TrainedBatch } from './commit-parts.ts';
 
 /** Where weights live that do not fit into a record. */
 export interface WeightsStore {

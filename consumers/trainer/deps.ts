@@ -37,7 +37,8 @@ export interface TrainerDeps {
   /** Where runs begin; the whole of `training` is looked through unless given. */
   readonly index?: RunIndex;
   readonly groups: { readonly trainer: string; readonly workers: string };
-  readonly learner: Learner;
+  /** Undefined when the trainer does not make the policy of the run: then it collects, and makes no steps. */
+  readonly learner: Learner | undefined;
   readonly weights: WeightsStore;
   /** This process has found that the log was cut. */
   readonly afterCut?: boolean;

@@ -12,7 +12,7 @@ const settings = {
     maxAttempts: 2,
     stalePolicy: 'discard',
   },
-  ...{ steps: 0, reward: 'f1', maxTurns: 8, maxTokens: 1_000, maxWallMs: 1_000, silenceMs: 1_000 },
+  ...{ steps: 0, reward: 'f1', maxTurns: 8, maxTokens: 1_000, maxWallMs: 1_000, silenceMs: 1_000, maxDiscarded: 1 },
 } as const;
 const question = { question_id: 'q', question: 'Which?', answers: ['a'], aug_answers: [] };
 

@@ -75,7 +75,7 @@ export function discardFields(
 }
 
 /** Finite for any finite values: where their sum is not, each is divided first. */
-function mean(values: readonly number[]): number {
+export function mean(values: readonly number[]): number {
   if (values.length === 0) return 0;
   const sum = values.reduce((total, value) => total + value, 0);
   return Number.isFinite(sum) ? sum / values.length : values.reduce((total, value) => total + value / values.length, 0);

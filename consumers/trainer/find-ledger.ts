@@ -112,7 +112,7 @@ class LedgerFold {
     foldLedger(this.#state, entry, { body, offset });
     if (this.#kept !== undefined) foldLedger(this.#kept, entry, { body, offset });
     else if (this.#isAt(this.#snapshot)) this.#kept = this.#snapshot;
-    if (entry.type !== 'StepCompleted' && entry.type !== 'RunStarted') return;
+    if (entry.type !== 'StepCompleted' && entry.type !== 'BatchCollected' && entry.type !== 'RunStarted') return;
     this.#resume = entry.event.resume;
     forgetBehind(this.#state, this.#resume);
   }

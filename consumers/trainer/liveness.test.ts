@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { requested, started } from '../../infra/testing/rollout-events.ts';
+import { finished, requested, started } from '../../infra/testing/rollout-events.ts';
 import { foldRollout, foldTask } from '../../streams/run/fold.ts';
 import { newRunState, type RunState } from '../../streams/run/run-state.ts';
-import { createLiveness, type Liveness } from './liveness.ts';
+import { createLiveness, FINAL, type Liveness } from './liveness.ts';
 
 const SILENCE_MS = 1_000;
 const place = { partition: 0, offset: 5 };
@@ -47,5 +47,20 @@ describe('a claim that was lost', () => {
     liveness.claimed(new Map([[0, 7]]));
     expect(told(liveness, state, SILENCE_MS + 2)).toEqual([]);
     expect(told(liveness, state, 2 * SILENCE_MS + 3)).toEqual(['lost_claim']);
+  });
+});
+
+describe('an attempt that ended badly', () => {
+  it.each([
+    ['failed', 'unusable'],
+    ['cancelled', 'unusable'],
+    ['refused', 'refused'],
+  ] as const)('as %s is given up at once, as %s', (status, reason) => {
+    const { state, liveness } = claimed();
+    const event = finished({ trajectory: 'g.0', sequence: 1 }, 0, { status });
+    foldRollout(state, { type: 'TrajectoryStarted', event: started({ trajectory: 'g.0' }) }, place);
+    foldRollout(state, { type: 'TrajectoryFinished', event }, place);
+    expect(told(liveness, state, 0)).toEqual([reason]);
+    expect(FINAL.has(reason)).toBe(status === 'refused');
   });
 });

@@ -3,9 +3,12 @@
 // whole log has been folded. The decision is recorded as TrajectoryExpired and never made a second time.
 import type { RunState } from '../../streams/run/run-state.ts';
 import { isRequestLost, type Trajectory } from '../../streams/group/group.ts';
-import { statusOf, type Attempt } from '../../streams/trajectory/attempt.ts';
+import { REFUSED, statusOf, type Attempt } from '../../streams/trajectory/attempt.ts';
 
-export type ExpiryReason = 'silent' | 'wall_clock' | 'lost_claim' | 'lost_request' | 'question_gone' | 'unusable';
+export type ExpiryReason = 'silent' | 'wall_clock' | 'lost_claim' | 'lost_request' | 'question_gone' | 'unusable' | 'refused';
+
+/** Another attempt would end the same way. */
+export const FINAL: ReadonlySet<ExpiryReason> = new Set<ExpiryReason>(['question_gone', 'refused']);
 
 export interface Expiry {
   readonly trajectory: Trajectory;
@@ -81,7 +84,7 @@ export function createLiveness(options: { readonly silenceMs: number }): Livenes
 
   function reasonFor(trajectory: Trajectory, { nowMs, seen }: Look): ExpiryReason | undefined {
     const attempt = trajectory.attempts.get(trajectory.request.attempt);
-    if (attempt !== undefined && statusOf(attempt) === 'unusable') return 'unusable';
+    if (attempt !== undefined && statusOf(attempt) === 'unusable') return attempt.ending?.status === REFUSED ? REFUSED : 'unusable';
     if (attempt === undefined || attempt.workerId === '') return ofUnstarted(trajectory, nowMs, seen);
     return ofRunning(trajectory, attempt, { nowMs, seen });
   }

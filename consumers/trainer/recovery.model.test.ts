@@ -49,6 +49,7 @@ const settings: RunSettings = {
   maxTokens: 1_000,
   maxWallMs: 1_000,
   silenceMs: 1_000,
+  maxDiscarded: 1,
 };
 const question = { question_id: 'q-0', question: 'Which?', answers: ['a'], aug_answers: [] };
 const update = { loss: 0, approx_kl: 0, behave_kl: 0, clip_fraction: 0, capped_fraction: 0, ess: 1, entropy: 1, grad_norm: 1 };
@@ -533,7 +534,7 @@ describe('the state of a run', () => {
     const [trajectory] = group.trajectories.values();
     const names = (value: object = {}): string => Object.keys(value).sort().join(' ');
     expect([state, state.chain, group, trajectory, newAttempt(0)].map(names), 'raise FORMAT in snapshot.ts').toEqual([
-      'admitted chain counters decided exhausted finished groups lateRecords ledgerPosition optimizerSha256 plannedSteps rolloutMarks rolloutPositions runId settled started taskPositions version weightsSha256',
+      'admitted chain closedLast counters decided exhausted finished groups idleSteps lateRecords ledgerPosition optimizerSha256 plannedSteps recent rolloutMarks rolloutPositions runId settled started taskPositions version weightsSha256',
       'previousSha256 sequence',
       'firstOffsets id lastFirst lastPartition order questionId settled size tasks trajectories',
       'attempts exhausted id latest request requestOffset requestPartition sample winner',

@@ -3,7 +3,7 @@
 import type { StepCompleted, StepMetrics } from '../../schemas/generated/events.ts';
 import type { UpdateMetrics } from '../../streams/core/learning.ts';
 import { saidLike } from '../../streams/ledger/step-metrics.ts';
-import type { PreparedBatch } from './committer.ts';
+import type { PreparedBatch } from './commit-parts.ts';
 import { stepMetrics, trainedFields } from './entries.ts';
 
 export interface Difference {

@@ -6,7 +6,7 @@ import { PlatformError } from '../../streams/core/errors.ts';
 import type { Architecture, Checkpoint, Learner } from '../../streams/core/learning.ts';
 import { trainingBatch } from './batches.ts';
 import { checkpointOf, sha256Of, type WeightsStore } from './checkpoints.ts';
-import type { PreparedBatch } from './committer.ts';
+import type { PreparedBatch } from './commit-parts.ts';
 import { recordedLearner } from './learner-record.ts';
 import { compareValues, together, updateOf, type Comparison } from './replay-compare.ts';
 import type { LedgerStep, Survey } from './replay-ledger.ts';

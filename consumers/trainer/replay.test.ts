@@ -94,7 +94,17 @@ function answerTo(request: TrajectoryRequested, broken: boolean): readonly Outgo
 
 const settings = {
   ...{ seed: 3, algorithm: 'grpo', dataset: 'factbook', groupSize: 4, batchGroups: 2, maxStaleness: 0, maxConcurrent: 4 },
-  ...{ maxAttempts: 2, stalePolicy: 'discard', steps: 4, reward: 'f1', maxTurns: 8, maxTokens: 1_000, maxWallMs: 60_000, silenceMs: 400 },
+  ...{
+    maxAttempts: 2,
+    stalePolicy: 'discard',
+    steps: 4,
+    reward: 'f1',
+    maxTurns: 8,
+    maxTokens: 1_000,
+    maxWallMs: 60_000,
+    silenceMs: 400,
+    maxDiscarded: 1,
+  },
 };
 
 function depsOf(log: MemoryLog, overrides: Partial<TrainerDeps>): TrainerDeps {

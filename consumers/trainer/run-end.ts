@@ -16,9 +16,11 @@ export const runFinished = (run: string, steps: number): PlatformError =>
 
 /** Throws RUN_FINISHED when the run is over, unless more steps are asked for than it has made. */
 export async function assertOpen(deps: Noting, { finished }: RunState): Promise<void> {
-  if (finished === undefined || deps.settings.steps > finished.steps) return;
-  await noteEnd(deps, finished.steps);
-  throw runFinished(deps.runId, finished.steps);
+  if (finished === undefined) return;
+  const made = Math.max(finished.steps, finished.batches);
+  if (deps.settings.steps > made) return;
+  await noteEnd(deps, made);
+  throw runFinished(deps.runId, made);
 }
 
 /** Writes down that the run goes on. A crash at any point leaves no note of an end that is none. */

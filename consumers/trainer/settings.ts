@@ -25,6 +25,8 @@ export interface RunSettings {
   readonly oversample?: number;
   /** How long a worker may be silent, ms. */
   readonly silenceMs: number;
+  /** Share of the groups that may be discarded before the run ends by itself, 0 to 1; 1 = it never does. */
+  readonly maxDiscarded: number;
 }
 
 /** Settings of the workers that change what is learned, by their names. */

@@ -28,7 +28,7 @@ const STEPS = 9;
 const settings: RunSettings = {
   ...{ seed: 1, algorithm: 'grpo', dataset: 'factbook', reward: 'f1', stalePolicy: 'train', steps: 0 },
   ...{ groupSize: 2, batchGroups: 2, maxStaleness: MAX_STALENESS, maxConcurrent: 1_000, maxAttempts: 1 },
-  ...{ maxTurns: 8, maxTokens: 1_000, maxWallMs: 1_000, silenceMs: 1_000 },
+  ...{ maxTurns: 8, maxTokens: 1_000, maxWallMs: 1_000, silenceMs: 1_000, maxDiscarded: 1 },
 };
 const update = { loss: 0, approx_kl: 0, behave_kl: 0, clip_fraction: 0, capped_fraction: 0, ess: 1, entropy: 1, grad_norm: 1 };
 const bytes = { weights: Buffer.alloc(0), optimizer: Buffer.alloc(0) };

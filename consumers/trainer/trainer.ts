@@ -7,6 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Learner } from '../../streams/core/learning.ts';
 import type { RunStart, TransactionalWriter } from '../../streams/core/ports.ts';
+import { NO_LEARNER } from '../../streams/run/fold.ts';
 import { resumeOf } from '../../streams/run/resume.ts';
 import { policyFields, restoreCheckpoint } from './checkpoints.ts';
 import { createCommitter, type Committer } from './committer.ts';
@@ -15,7 +16,8 @@ import type { TrainerDeps, TrainerEnd } from './deps.ts';
 import { learnerRecord, parameterDifferences, recordedLearner } from './learner-record.ts';
 import { createListening } from './listening.ts';
 import { createLiveness } from './liveness.ts';
-import { live, type Life } from './live.ts';
+import { live } from './live.ts';
+import type { Life } from './life.ts';
 import { explainFence, newOwner, openOwned, type Owner } from './ownership.ts';
 import { recoverRun, type Recovered } from './recover.ts';
 import { restoreRequests } from './restore-requests.ts';
@@ -26,7 +28,7 @@ import { createWake, type Wake } from './wake.ts';
 import { createWorkerClocks } from './worker-clocks.ts';
 
 /** What a trainer is given. Its learner may still be loading while the ledger is read. */
-export type TrainerOptions = Omit<TrainerDeps, 'learner'> & { readonly learner: Learner | Promise<Learner> };
+export type TrainerOptions = Omit<TrainerDeps, 'learner'> & { readonly learner: Learner | Promise<Learner> | undefined };
 
 /** Runs the trainer until its steps are done or `signal` aborts. Rejects when it is fenced, or cannot go on. */
 export async function runTrainer(deps: TrainerOptions, signal: AbortSignal): Promise<TrainerEnd> {
@@ -64,7 +66,7 @@ async function bringUp(options: TrainerOptions & { readonly owner: Owner }, writ
   if (state.started !== undefined) assertWorkerSettings(deps.workerSettings, state.started);
   const used = state.started === undefined ? deps.settings : settingsOf(deps.settings, state.started, state.plannedSteps);
   const recorded = state.started === undefined ? undefined : recordedLearner(state.started).parameters;
-  const differing = [...differences(deps.settings, used), ...parameterDifferences(deps.learner.parameters, recorded)];
+  const differing = [...differences(deps.settings, used), ...parameterDifferences(deps.learner?.parameters, recorded)];
   if (differing.length > 0) deps.logger.warn({ differing }, 'the run was started with other settings; it goes on with those');
   const questions = await deps.questions(used.dataset, used.seed);
   const author = { runId: deps.runId, producer: deps.producer, codec: deps.codec, now: () => Math.round(deps.clock.now() * 1000) };
@@ -76,7 +78,7 @@ async function bringUp(options: TrainerOptions & { readonly owner: Owner }, writ
     ...{ nowMs: monotonic, workerNow: (workerId, nowMs) => clocks.read(workerId, nowMs) },
   });
   if (state.started === undefined) await beginRun({ ...deps, settings: used }, recovered, committer);
-  else await deps.learner.restore(await restoreCheckpoint(deps, state, recovered.start.policies), recorded);
+  else await deps.learner?.restore(await restoreCheckpoint(deps, state, recovered.start.policies), recorded);
   if (state.finished !== undefined) await continueRun(deps, state, committer);
   const notice = tellMissing(deps, recovered, restoreRequests(state, { producer: deps.producer, settings: used, questions }));
   const liveness = createLiveness({ silenceMs: used.silenceMs });
@@ -131,20 +133,26 @@ function tellMissing({ logger, metrics }: TrainerDeps, { skipped, cut }: Recover
   return notice;
 }
 
-async function beginRun(deps: TrainerDeps, { state, start }: Recovered, committer: Committer): Promise<void> {
-  const { settings, learner } = deps;
-  await deps.index?.note(deps.runId, start);
-  state.ledgerPosition = start.training;
+/** The first version of the policy, and what the ledger says of the learner; a run that is collected has neither. */
+async function firstVersion({ settings, learner, architecture, weights }: TrainerDeps) {
+  if (learner === undefined) return { backend: NO_LEARNER, learner: '{}', policy: undefined };
   const checkpoint = await learner.initial(settings.seed);
   await learner.restore(checkpoint);
+  const policy = await policyFields({ version: 0, checkpoint, architecture, backend: learner.backend }, weights);
+  return { backend: learner.backend, learner: learnerRecord(architecture, learner.parameters), policy };
+}
+
+async function beginRun(deps: TrainerDeps, { state, start }: Recovered, committer: Committer): Promise<void> {
+  const { settings } = deps;
+  await deps.index?.note(deps.runId, start);
+  state.ledgerPosition = start.training;
+  const { backend, learner, policy } = await firstVersion(deps);
   for (const { partition, end } of await deps.log.bounds('rollouts')) state.rolloutPositions.set(partition, end);
   for (const { partition, end } of await deps.log.bounds('tasks')) state.taskPositions.set(partition, end);
-  const policy = await policyFields({ version: 0, checkpoint, architecture: deps.architecture, backend: learner.backend }, deps.weights);
   const started = {
     seed: settings.seed,
     algorithm: settings.algorithm,
-    backend: learner.backend,
-    learner: learnerRecord(deps.architecture, learner.parameters),
+    ...{ backend, learner },
     group_size: settings.groupSize,
     batch_groups: settings.batchGroups,
     max_staleness: settings.maxStaleness,
@@ -152,7 +160,7 @@ async function beginRun(deps: TrainerDeps, { state, start }: Recovered, committe
     max_attempts: settings.maxAttempts,
     steps: settings.steps,
     stale_policy: settings.stalePolicy,
-    weights_sha256: policy.sha256,
+    weights_sha256: policy?.sha256 ?? '',
     dataset: settings.dataset,
     resume: resumeOf(state),
     settings: settingsRecord(settings, deps.workerSettings),

@@ -32,7 +32,7 @@ export const openChatModel = (
   createServedModel(
     {
       ...{ url, api: 'chat', model: name, apiKey, ...sampling },
-      ...{ stream: false, logprobs: false, extra: { stop: null }, versionFrom: [] },
+      ...{ stream: false, logprobs: false, extra: { stop: null }, versionFrom: [], goOn: false },
       ...patienceOf(config),
     },
     { ...parts, random: Math.random },

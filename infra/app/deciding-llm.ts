@@ -2,9 +2,11 @@
 import { setFlagsFromString } from 'node:v8';
 import { createBoundedMemory } from '../../producers/rollouts/agent/memory/bounded.ts';
 import type { AgentMemory } from '../../producers/rollouts/agent/memory/memory.ts';
+import { builtInPrompts, promptNames, promptsFrom, type Prompts } from '../../producers/rollouts/agent/memory/prompts.ts';
 import { createTranscriptMemory } from '../../producers/rollouts/agent/memory/transcript.ts';
 import { createLlmPolicy } from '../../producers/rollouts/policies/llm/llm.ts';
 import type { Config } from '../config/descriptors.ts';
+import { readPromptFiles } from '../config/prompt-files.ts';
 import { createServedModel } from '../llm/openai-model.ts';
 import type { LlmOptions } from '../llm/options.ts';
 import { patienceOf } from './chat-model.ts';
@@ -16,18 +18,22 @@ export function llmOptionsOf(config: Config): LlmOptions {
   const { llmUrl: url, llmApi: api, llmModel: model, llmApiKey: apiKey, llmTemperature: temperature, llmTopP: topP } = config;
   return {
     ...{ url, api, model, apiKey, temperature, topP },
-    ...{ stream: config.llmStream, logprobs: config.llmLogprobs, versionFrom: config.llmVersionFrom },
+    ...{ stream: config.llmStream, logprobs: config.llmLogprobs, versionFrom: config.llmVersionFrom, goOn: config.llmGoOn },
     extra: JSON.parse(config.llmExtra) as LlmOptions['extra'],
     concurrency: config.llmConcurrency,
     ...patienceOf(config),
   };
 }
 
-function memoryOf(
-  { llmMemory, llmEnoughDocuments: enoughDocuments, llmEnoughCalls: enoughCalls }: Config,
-  takes: 'chat' | 'text',
-): AgentMemory {
-  return llmMemory === 'bounded' ? createBoundedMemory({ enoughDocuments, enoughCalls }) : createTranscriptMemory({ takes });
+const promptsOf = ({ llmPrompts: folder }: Config): Prompts =>
+  folder === '' ? builtInPrompts : promptsFrom(readPromptFiles(folder, promptNames));
+
+function memoryOf(config: Config, takes: 'chat' | 'text'): AgentMemory {
+  const { llmMemory, llmEnoughDocuments: enoughDocuments, llmEnoughCalls: enoughActs } = config;
+  const prompts = promptsOf(config);
+  return llmMemory === 'bounded'
+    ? createBoundedMemory({ enoughDocuments, enoughActs, prompts })
+    : createTranscriptMemory({ takes, prompts });
 }
 
 export function llmDeciding({ config, logger, metrics }: RoleContext): Deciding {

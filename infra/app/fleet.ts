@@ -2,6 +2,7 @@
 import type { RoleStatus } from '../../streams/core/telemetry.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import type { Config } from '../config/descriptors.ts';
+import { trainsPolicy } from '../config/learning.ts';
 import type { RoleName } from '../config/secrets.ts';
 import type { Env } from '../lifecycle/inherited-env.ts';
 import { apiService, apiUrlOf } from './api-service.ts';
@@ -50,6 +51,8 @@ export interface Fleet {
   addresses(): Addresses;
   /** Settles when the run is over; never when nothing is trained. */
   readonly trainer: { readonly done: Promise<void> };
+  /** The run was not worth going on with: nothing more is asked for. */
+  endedEarly(): boolean;
   /** Resolves when the held-out questions are answered with the newest policy. */
   evaluateAfter(): Promise<void>;
   readonly failed: Promise<never>;
@@ -76,6 +79,7 @@ class LocalFleet implements Fleet {
   #evaluations: Promise<void> | undefined;
   /** Newest version between the first and the last that was to be evaluated. */
   #evaluated = 0;
+  #endedEarly = false;
   #addresses: Addresses = { kafkaBrokers: [], clickhouseUrl: '', apiUrl: '', registryUrl: '' };
   #apiPort = 0;
   #stopTidying: () => Promise<void> = () => Promise.resolve();
@@ -132,8 +136,13 @@ class LocalFleet implements Fleet {
     this.#startTidying();
   }
 
+  endedEarly(): boolean {
+    return this.#endedEarly;
+  }
+
   async evaluateAfter(): Promise<void> {
-    await this.#evaluateBefore();
+    // what the trainer does not make is the same before and after
+    if (trainsPolicy(this.#options.config)) await this.#evaluateBefore();
     await this.#addEvaluator('evaluator-after', ['--policy', 'newest']);
   }
 
@@ -251,6 +260,7 @@ class LocalFleet implements Fleet {
   }
 
   #onStatus(name: string, status: RoleStatus): void {
+    if (name === 'trainer' && status.figures['ended_early'] === 1) this.#endedEarly = true;
     const step = status.figures['step'] ?? 0;
     if (this.#options.training?.evaluate === true && step >= 1 && name === 'trainer') this.#evaluateBetween(step);
   }

@@ -20,6 +20,8 @@ export interface Snapshot {
   readonly step: number;
   /** 0 = no end. */
   readonly steps: number;
+  /** Batches that were collected, of a run that makes no steps; undefined for one that does. */
+  readonly batches: number | undefined;
   readonly elapsedMs: number;
   /** How long the rest of the steps takes at the pace so far; undefined without an end, and before there is a pace. */
   readonly remainingMs: number | undefined;
@@ -77,7 +79,7 @@ export function createProgress(options: ProgressOptions): Progress {
   return {
     status(name, status) {
       Object.assign(use(name), { state: status.state, detail: status.detail, figures: status.figures });
-      if (name === 'trainer') pace.at(status.figures['step']);
+      if (name === 'trainer') pace.at(status.figures['batches'] ?? status.figures['step']);
     },
     event({ kind, service, pid, detail }) {
       const known = use(service);
@@ -118,6 +120,7 @@ function figuresOf(services: ReadonlyMap<string, Mutable>) {
   const versions = workers.map((figures) => figures['policy_version'] ?? -1).filter((version) => version >= 0);
   return {
     step: trainer['step'] ?? 0,
+    batches: trainer['batches'],
     rewardMean: trainer['reward_mean'] ?? Number.NaN,
     stalenessMean: trainer['staleness_mean'] ?? Number.NaN,
     stalenessMax: trainer['staleness_max'] ?? Number.NaN,

@@ -1,6 +1,7 @@
 // What became of a run, out of the tables.
 import type { Store } from '../../streams/core/ports.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
+import { NO_LEARNER } from '../../streams/run/fold.ts';
 import type { Config } from '../config/descriptors.ts';
 import { connectWarehouse } from './connections.ts';
 
@@ -43,9 +44,20 @@ export interface Rollouts {
 export interface RunSummary {
   readonly run_id: string;
   readonly state: string;
+  /** Why the run ended; empty while it goes on. */
+  readonly reason: string;
+  /** What happened, in a sentence; empty while the run goes on, and when its ledger does not say. */
+  readonly detail: string;
   readonly seed: number;
   readonly algorithm: string;
   readonly steps: number;
+  /** What was kept of a policy that the trainer does not make; null for a run that is trained. */
+  readonly collected: {
+    readonly batches: number;
+    readonly trajectories: number;
+    readonly tokens: number;
+    readonly reward_mean: number | null;
+  } | null;
   readonly version: number;
   readonly trajectories: number;
   /** Generated tokens of the trajectories that were trained on. */
@@ -75,7 +87,10 @@ interface StartedRow {
   readonly seed: number;
   readonly algorithm: string;
   readonly max_staleness: number;
+  readonly backend: string;
   readonly finished: number;
+  readonly reason: string;
+  readonly detail: string;
   readonly seconds: number;
 }
 
@@ -84,8 +99,11 @@ const STARTED = `
     toFloat64(anyIf(seed, event = 'started')) AS seed,
     anyIf(algorithm, event = 'started') AS algorithm,
     anyIf(max_staleness, event = 'started') AS max_staleness,
+    anyIf(backend, event = 'started') AS backend,
     toUInt8(argMax(event, sequence) = 'finished') AS finished,
-    (toFloat64(dateDiff('millisecond', minIf(at, event = 'started'), greatest(max(at), (SELECT max(at) FROM steps WHERE run_id = {run:String}))))
+    if(finished = 1, argMax(reason, sequence), '') AS reason,
+    if(finished = 1, argMax(detail, sequence), '') AS detail,
+    (toFloat64(dateDiff('millisecond', minIf(at, event = 'started'), greatest(max(at), (SELECT max(at) FROM steps WHERE run_id = {run:String}), (SELECT max(at) FROM batches WHERE run_id = {run:String}))))
       - toFloat64(sumIf(toUnixTimestamp64Milli(at), event = 'continued'))
       + toFloat64(sumIf(toUnixTimestamp64Milli(at), event = 'finished'))
       - if(finished = 1, toFloat64(toUnixTimestamp64Milli(maxIf(at, event = 'finished'))), 0)) / 1000 AS seconds
@@ -121,6 +139,12 @@ const STEPS = `
     avgOrNullIf(reward_mean, step > newest - 20) AS last20
   FROM steps
   WHERE run_id = {run:String} AND (_partition, _offset) NOT IN (SELECT _partition, _offset FROM repeated_steps WHERE run_id = {run:String})`;
+
+type CollectedRow = NonNullable<RunSummary['collected']>;
+
+const COLLECTED = `
+  SELECT toUInt32(uniqExact(batch)) AS batches, toUInt32(count()) AS trajectories, toFloat64(sum(tokens)) AS tokens, avgOrNull(reward) AS reward_mean
+  FROM (SELECT * FROM collected_trajectories WHERE run_id = {run:String} ORDER BY trajectory_id LIMIT 1 BY trajectory_id)`;
 
 interface StalenessRow {
   readonly mean: number | null;
@@ -170,11 +194,12 @@ const REWARD_OF_ALL = `
 /** Throws NOT_FOUND when the tables have nothing of the run. */
 export async function summaryOf(store: Store, run: string): Promise<RunSummary> {
   const params = { run };
-  const [started, recorded, rollouts, steps, aged, discarded, expired, evaluations, [rewards = NO_REWARD]] = await Promise.all([
+  const [started, recorded, rollouts, steps, collected, aged, discarded, expired, evaluations, [rewards = NO_REWARD]] = await Promise.all([
     store.query<StartedRow>(STARTED, { params }),
     store.query<Pick<StartedRow, 'seconds'>>(RECORDED, { params }),
     store.query<RolloutsRow>(ROLLOUTS, { params }),
     store.query<StepsRow>(STEPS, { params }),
+    store.query<CollectedRow>(COLLECTED, { params }),
     store.query<StalenessRow>(STALENESS, { params }),
     store.query<ReasonRow>(DISCARDED, { params }),
     store.query<ReasonRow>(EXPIRED, { params }),
@@ -190,7 +215,8 @@ export async function summaryOf(store: Store, run: string): Promise<RunSummary> 
   return {
     run_id: run,
     state: started.length === 0 ? 'recorded' : start.finished === 1 ? 'finished' : 'unfinished',
-    ...{ seed: start.seed, algorithm: start.algorithm, seconds: start.seconds },
+    ...{ reason: start.reason, detail: start.detail, seed: start.seed, algorithm: start.algorithm, seconds: start.seconds },
+    collected: start.backend === NO_LEARNER ? (collected[0] ?? null) : null,
     ...{ steps: step.steps, version: step.version, trajectories: step.trajectories, tokens: step.tokens },
     generated_tokens: step.tokens,
     ...{ reward_first_20: step.first20, reward_last_20: step.last20 },
@@ -206,7 +232,7 @@ export async function summaryOf(store: Store, run: string): Promise<RunSummary> 
 
 /** A run without a ledger has no settings. */
 const startOfRecorded = (run: Pick<StartedRow, 'seconds'> | undefined): StartedRow | undefined =>
-  run === undefined ? undefined : { seed: 0, algorithm: '', max_staleness: 0, finished: 0, ...run };
+  run === undefined ? undefined : { seed: 0, algorithm: '', max_staleness: 0, finished: 0, backend: '', reason: '', detail: '', ...run };
 
 interface ReasonRow {
   readonly reason: string;

@@ -1,7 +1,8 @@
 // The trainer of one run: the learner of the tensor backend in its own thread, one transactional writer.
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Architecture } from '../../streams/core/learning.ts';
+import type { Architecture, Learner } from '../../streams/core/learning.ts';
+import type { Logger } from '../../streams/core/ports.ts';
 import { isPlatformError } from '../../streams/core/errors.ts';
 import { rolloutView } from '../../streams/run/rollout-view.ts';
 import { newOwner } from '../../consumers/trainer/ownership.ts';
@@ -9,7 +10,7 @@ import type { RunSettings } from '../../consumers/trainer/settings.ts';
 import { runTrainer } from '../../consumers/trainer/trainer.ts';
 import { RANKER_WIDTH } from '../../producers/rollouts/policies/ranker/features.ts';
 import type { Config } from '../config/descriptors.ts';
-import { workerSettingsOf } from '../config/learning.ts';
+import { trainsPolicy, workerSettingsOf } from '../config/learning.ts';
 import { systemClock } from '../lifecycle/clock.ts';
 import { assertDataDir } from '../lifecycle/data-dir.ts';
 import { createLearner } from '../tfjs/learner.ts';
@@ -53,7 +54,13 @@ const settingsOf = (config: Config, { seed, steps }: TrainerArguments): RunSetti
   maxTokens: config.maxTokens,
   maxWallMs: config.maxWallMs,
   silenceMs: config.silenceMs,
+  maxDiscarded: config.maxDiscarded,
 });
+
+const openLearner = (config: Config, logger: Logger): Promise<Learner> =>
+  createLearner({ architecture, ...learningOf(config), logger, crashAt: config.crashAt }).then((made) =>
+    learningAs({ config, logger }, made),
+  );
 
 /** The trainer of a run; finished when its steps are done. */
 export function trainerRole(options: TrainerArguments): RoleMain {
@@ -61,13 +68,16 @@ export function trainerRole(options: TrainerArguments): RoleMain {
     const { run } = options;
     // weights that do not fit into a record go there in mid-run
     assertDataDir(config.dataDir);
-    report({ state: 'starting', detail: 'loading the tensor backend', figures: {} });
+    if (trainsPolicy(config)) report({ state: 'starting', detail: 'loading the tensor backend', figures: {} });
+    else
+      logger.warn(
+        { run, policy: config.policy },
+        'the trainer does not make this policy: it collects, filters and stores, and makes no steps',
+      );
     const log = await connectLog({ config, clientId: 'trainer', logger, metrics, onSkipped, wholeTurns: false });
     // Loaded in a thread of its own while the ledger is read.
-    const learner = createLearner({ architecture, ...learningOf(config), logger, crashAt: config.crashAt }).then((made) =>
-      learningAs({ config, logger }, made),
-    );
-    learner.catch(() => undefined);
+    const learner = trainsPolicy(config) ? openLearner(config, logger) : undefined;
+    learner?.catch(() => undefined);
     const reader = log.kafka.reader();
     const groups = groupsOf(config.namespace);
     const producer = `trainer-${hostname()}-${process.pid}`;
@@ -111,7 +121,7 @@ export function trainerRole(options: TrainerArguments): RoleMain {
       return end?.kind ?? 'stopped';
     } finally {
       await hearing.close();
-      await learner.then(
+      await learner?.then(
         (loaded) => loaded.close(),
         () => undefined,
       );

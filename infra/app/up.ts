@@ -91,7 +91,7 @@ async function wholeRun(fleet: Fleet, options: UpOptions, over: AbortSignal): Pr
   await fleet.trainer.done;
   over.throwIfAborted();
   onChange('trained', { run: training?.run });
-  if (training?.evaluate === true) {
+  if (training?.evaluate === true && !fleet.endedEarly()) {
     progress.phase('answering the held-out questions with the trained policy');
     await fleet.evaluateAfter();
     over.throwIfAborted();

@@ -91,7 +91,17 @@ export function probeTurn({ run, trajectory, turn }: ProbePlace, text: string): 
     ...{ occurred_at: micros, started_at: micros, attempt: 0, purpose: 'external', sequence: turn + 1, question_id: '', turn },
     ...{ policy_spans: [{ version: 0, tokens: 1 }], prompt_tokens: 1, completion_tokens: 1, generation_ms: 1, finish_reason: 'stop', text },
     ...{ token_ids: [], logprobs: [], tool: '', call_id: '', arguments: '', status: '', error_type: '', latency_ms: 0, result: '' },
-    ...{ result_chars: 0, result_sha256: '', truncated: false, cache_hit: false, items: [], reward: 0, decision: null },
+    ...{
+      result_chars: 0,
+      result_sha256: '',
+      truncated: false,
+      cache_hit: false,
+      items: [],
+      reward: 0,
+      decision: null,
+      generation_timing: null,
+      tool_timing: null,
+    },
   };
 }
 

@@ -17,10 +17,15 @@ export function renderProgress(snapshot: Snapshot, columns: number): readonly st
   return lines.map((line) => cut(line.replace(/\s*\n\s*/g, ' '), columns));
 }
 
-/** What a live service has to say is of no interest here, but for the disk. */
-const isTold = ({ name, detail, state }: ServiceView): boolean => detail !== '' && (state !== 'live' || name === 'up');
+/** What a live service has to say is of no interest here, but for the disk and the run. */
+const isTold = ({ name, detail, state }: ServiceView): boolean =>
+  detail !== '' && (state !== 'live' || name === 'up' || name === 'trainer');
 
-const stepOf = ({ step, steps }: Snapshot): string => (steps > 0 ? `${step}/${steps}` : String(step));
+/** Steps, or the batches of a run that makes none. */
+function stepOf({ step, steps, batches }: Snapshot): string {
+  const made = batches ?? step;
+  return `${batches === undefined ? 'step' : 'batch'} ${steps > 0 ? `${made}/${steps}` : String(made)}`;
+}
 
 const titleOf = (snapshot: Snapshot): string =>
   snapshot.run === '' ? 'serving what is there, training nothing' : `run ${snapshot.run}   ${timesOf(snapshot)}`;
@@ -41,7 +46,7 @@ function figuresOf(snapshot: Snapshot): readonly string[] {
   if (snapshot.run === '') return [`  lag ${snapshot.lag}`];
   const { rewardMean, stalenessMean, stalenessMax, turnsPerSecond, lag, versions } = snapshot;
   return [
-    `  step ${stepOf(snapshot)}   reward ${number(rewardMean, 3)}   staleness mean ${number(stalenessMean, 2)} max ${number(stalenessMax, 0)}`,
+    `  ${stepOf(snapshot)}   reward ${number(rewardMean, 3)}   staleness mean ${number(stalenessMean, 2)} max ${number(stalenessMax, 0)}`,
     `  turns/s ${number(turnsPerSecond, 0)}   lag ${lag}   policy ${versionsOf(versions)}`,
   ];
 }
@@ -87,6 +92,7 @@ export const progressFields = (snapshot: Snapshot): Readonly<Record<string, unkn
   phase: snapshot.phase,
   step: snapshot.step,
   steps: snapshot.steps,
+  ...(snapshot.batches === undefined ? {} : { batches: snapshot.batches }),
   reward_mean: finite(snapshot.rewardMean),
   staleness_mean: finite(snapshot.stalenessMean),
   staleness_max: finite(snapshot.stalenessMax),

@@ -37,6 +37,7 @@ export async function runUp(context: CommandContext, { config, training }: RunUp
     },
   });
   const summary: string[] = [];
+  let code: number = exitCodes.ok;
   const view = { progress, out: context.out, now: () => new Date() };
   let reporter: Reporter | undefined;
   const close = (): void => {
@@ -57,6 +58,7 @@ export async function runUp(context: CommandContext, { config, training }: RunUp
       onFinished: async (fleet) => {
         const { clickhouseUrl } = fleet.addresses();
         const found = await runSummary({ ...config, clickhouseUrl }, run);
+        if (!isAsPlanned(found)) code = exitCodes.failed;
         summary.push(
           terminal
             ? renderSummary(found) + whatNext(found)
@@ -73,7 +75,7 @@ export async function runUp(context: CommandContext, { config, training }: RunUp
     const end = await handle.ended;
     close();
     context.out(end === 'finished' ? summary.join('') : stoppedNote(terminal, run));
-    return end === 'stopped' && steps > 0 ? exitCodes.interrupted : exitCodes.ok;
+    return end === 'stopped' && steps > 0 ? exitCodes.interrupted : code;
   } finally {
     close();
     interrupts.close();
@@ -83,8 +85,13 @@ export async function runUp(context: CommandContext, { config, training }: RunUp
 /** A name that sorts by time: run-20261121-093000. */
 export const newRunId = (now: Date): string => `run-${now.toISOString().slice(0, 19).replace(/[-:]/g, '').replace('T', '-')}`;
 
-const whatNext = ({ run_id: run, steps }: RunSummary): string =>
-  `\n\`turnstream serve\` opens it again; \`turnstream up --run ${run} --steps ${2 * steps}\` trains it further\n`;
+/** False for a run that ended because it was not worth going on with. */
+const isAsPlanned = ({ reason }: RunSummary): boolean => reason === 'steps_reached' || reason === 'collected';
+
+function whatNext({ run_id: run, steps, collected }: RunSummary): string {
+  const [more, does] = collected === null ? [2 * steps, 'trains it further'] : [2 * collected.batches, 'collects more'];
+  return `\n\`turnstream serve\` opens it again; \`turnstream up --run ${run} --steps ${more}\` ${does}\n`;
+}
 
 function stoppedNote(terminal: boolean, run: string): string {
   if (!terminal) return `${JSON.stringify({ time: new Date().toISOString(), event: 'stopped', ...(run === '' ? {} : { run }) })}\n`;

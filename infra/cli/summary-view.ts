@@ -42,12 +42,32 @@ const renderRecorded = (run: RunSummary): string =>
     '',
   ].join('\n');
 
+/** The trainer does not make its policy: nothing was trained. */
+const renderCollected = (
+  run: RunSummary,
+  { batches, trajectories, tokens, reward_mean: reward }: NonNullable<RunSummary['collected']>,
+): string =>
+  [
+    `run ${run.run_id}: ${run.state}, ${batches} batches collected in ${run.seconds.toFixed(0)} s, no step made, seed ${run.seed}, ${run.algorithm}`,
+    ...told(run),
+    `  collected       ${trajectories} trajectories, ${tokens} tokens, reward ${number(reward, 3)}`,
+    ...Object.entries(run.rollouts).map(rolloutsText),
+    scores('after ', run.evaluation.after),
+    `  discarded       ${counts(run.discarded)}`,
+    `  given up        ${counts(run.expired)}`,
+    '',
+  ].join('\n');
+
+const told = ({ detail }: RunSummary): readonly string[] => (detail === '' ? [] : [`  ${detail}`]);
+
 /** Lines that end with a newline. */
 export function renderSummary(run: RunSummary): string {
   if (run.state === 'recorded') return renderRecorded(run);
+  if (run.collected !== null) return renderCollected(run, run.collected);
   const { staleness } = run;
   return [
     `run ${run.run_id}: ${run.state}, ${run.steps} steps in ${run.seconds.toFixed(0)} s, seed ${run.seed}, ${run.algorithm}`,
+    ...told(run),
     scores('before', run.evaluation.before),
     scores('after ', run.evaluation.after),
     rewards('all finished', run.reward_all_first_20, run.reward_all_last_20),

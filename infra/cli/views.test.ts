@@ -13,6 +13,9 @@ const summary: RunSummary = {
   ...{
     run_id: 'r1',
     state: 'finished',
+    reason: 'steps_reached',
+    detail: 'Made 150 steps.',
+    collected: null,
     seed: 3,
     algorithm: 'grpo',
     steps: 150,
@@ -43,6 +46,7 @@ describe('views', () => {
       '1000000 generated tokens',
       'worst 4 of 4',
       'stale 3, uniform_group 40',
+      '  Made 150 steps.\n',
     ]) {
       expect(text).toContain(part);
     }

@@ -317,6 +317,14 @@ export const descriptors = {
     fallback: 'discard',
     help: 'What to do with a ready group that is too stale.',
   },
+  maxDiscarded: {
+    env: 'TURNSTREAM_MAX_DISCARDED',
+    kind: 'number',
+    min: 0,
+    max: 1,
+    fallback: 0.95,
+    help: 'Share of the last groups (64, and 4 batches at least) that may be discarded. A run that discards more ends by itself and says why; so does one of which 16 groups in a row did not finish, or whose last 3 steps changed no weight. 1 never ends a run for that.',
+  },
   maxConcurrent: { env: 'TURNSTREAM_MAX_CONCURRENT', kind: 'whole', min: 1, max: 100_000, fallback: 24, help: 'Groups in flight at once.' },
   maxAttempts: {
     env: 'TURNSTREAM_MAX_ATTEMPTS',

@@ -1,6 +1,8 @@
 // Which settings change what a run learns. Each setting of the table is named here, so that one that is added has to say.
+import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Config } from './descriptors.ts';
+import { promptsHash } from './prompt-files.ts';
 
 /**
  * trainer: recorded in RunStarted and handed to the workers in each request; a resumed run goes on with what was recorded.
@@ -47,6 +49,7 @@ const worker = [
   'llmEnoughDocuments',
   'llmEnoughCalls',
   'llmExtra',
+  'llmPrompts',
   'searchTopK',
   'webReader',
   'webMaxPageKb',
@@ -114,6 +117,7 @@ const none = [
   'llmTimeoutMs',
   'llmIdleMs',
   'llmStream',
+  'llmGoOn',
   'searchConcurrency',
   'accessConcurrency',
   'webTimeoutMs',
@@ -135,6 +139,8 @@ const none = [
   'replayMemoryMb',
   // RunStarted has the backend; it changes rounding, and a run may move to another machine
   'backend',
+  // whether the run goes on, not what it learns
+  'maxDiscarded',
   // sets maxStaleness and maxConcurrent, and the settings of a recipe, which are looked at themselves
   'mode',
   'recipe',
@@ -167,7 +173,8 @@ export const learning: Readonly<Record<Learning, readonly (keyof Config)[]>> = {
 type WorkerSetting = (typeof worker)[number];
 
 /** False for settings of what is not in use. */
-function isInUse(name: WorkerSetting, { policy, tools }: Config): boolean {
+function isInUse(name: WorkerSetting, { policy, tools, llmPrompts }: Config): boolean {
+  if (name === 'llmPrompts') return policy === 'llm' && llmPrompts !== '';
   if (name.startsWith('llm')) return policy === 'llm';
   if (name === 'policyModule') return policy === 'module';
   if (name === 'toolsModule') return tools === 'module';
@@ -175,8 +182,26 @@ function isInUse(name: WorkerSetting, { policy, tools }: Config): boolean {
   return name.startsWith('web') ? tools === 'web' : true;
 }
 
-/** Settings of the workers as a run records them; of a module its file name, for its folder is another one on each machine. */
+/** Whether the trainer makes the policy: it knows the ranker alone. Other runs are collected, without steps. */
+export const trainsPolicy = ({ policy }: Pick<Config, 'policy'>): boolean => policy === 'ranker';
+
+const HASHED = /^\{"sha256":"[0-9a-f]{64}"\}$/;
+
+/** Fields of requests by their hash, for they may hold a key; what is hashed already, and none, stay as they are. */
+export function hashedFields(json: string): string {
+  if (json === '{}' || HASHED.test(json)) return json;
+  return JSON.stringify({ sha256: createHash('sha256').update(json).digest('hex') });
+}
+
+function recorded(name: WorkerSetting, config: Config): string | number {
+  if (name === 'llmPrompts') return `sha256:${promptsHash(config.llmPrompts)}`;
+  if (name === 'llmExtra') return hashedFields(config.llmExtra);
+  // its folder is another one on each machine
+  return name.endsWith('Module') ? basename(String(config[name])) : config[name];
+}
+
+/** Settings of the workers as a run records them. */
 export function workerSettingsOf(config: Config): Readonly<Record<string, string | number>> {
   const used = worker.filter((name) => isInUse(name, config));
-  return Object.fromEntries(used.map((name) => [name, name.endsWith('Module') ? basename(String(config[name])) : config[name]]));
+  return Object.fromEntries(used.map((name) => [name, recorded(name, config)]));
 }

@@ -38,6 +38,12 @@ export const llmDescriptors = {
     fallback: 'transcript',
     help: 'What the model sees of the past: all of it, or the last 25,000 characters of notes in a fresh prompt each turn.',
   },
+  llmPrompts: {
+    env: 'TURNSTREAM_LLM_PROMPTS',
+    kind: 'text',
+    fallback: '',
+    help: 'Folder with prompts of your own: system.txt, transcript.txt, act.txt, act-or-answer.txt, read.txt and answer.txt, as many as you like, with {question}, {history}, {date} and, in read.txt, {content}. Their hash is recorded with the run. Empty: the built-in ones.',
+  },
   llmTemperature: { env: 'TURNSTREAM_LLM_TEMPERATURE', kind: 'number', min: 0, max: 2, fallback: 1, help: 'Temperature of sampling.' },
   llmTopP: {
     env: 'TURNSTREAM_LLM_TOP_P',
@@ -69,13 +75,19 @@ export const llmDescriptors = {
     min: 0,
     max: 100_000,
     fallback: 32,
-    help: 'Calls after which the bounded memory lets the model answer, whatever they found.',
+    help: 'Acts after which the bounded memory lets the model answer, whatever they found: everything that it wrote, thoughts about pages and refused answers included, as in ASearcher.',
   },
   llmStream: {
     env: 'TURNSTREAM_LLM_STREAM',
     kind: 'flag',
     fallback: true,
     help: 'Take answers as they are generated; without it an answer has five minutes to begin.',
+  },
+  llmGoOn: {
+    env: 'TURNSTREAM_LLM_GO_ON',
+    kind: 'flag',
+    fallback: true,
+    help: 'Go on with a generation that the server interrupted (finish reason abort, as when it gets new weights), where it was; without it, it begins anew. In chat by continue_final_message, which vLLM and SGLang know; a server that refuses that is asked anew.',
   },
   llmLogprobs: {
     env: 'TURNSTREAM_LLM_LOGPROBS',

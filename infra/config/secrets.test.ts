@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { descriptors, type Config, type Descriptor } from './descriptors.ts';
 import { loadConfig } from './load.ts';
-import { roleNames, settingsFor, usersOf } from './secrets.ts';
+import { workerSettingsOf } from './learning.ts';
+import { roleNames, settingsFor, standIns, usersOf } from './secrets.ts';
 
 const all = Object.entries(descriptors) as [keyof Config, Descriptor][];
 const listed = new Set<string>(Object.keys(usersOf));
@@ -36,11 +37,27 @@ describe('the table of secrets', () => {
     }
   });
 
+  it('lets the trainer record the settings of its workers as they have them', () => {
+    const given: Partial<Config>[] = [
+      { policy: 'llm', llmUrl: 'http://user:pass@a.example/v1', llmModel: 'm', llmExtra: '{"top_k": 5}' },
+      { tools: 'web', serperApiKey: 'k' },
+      { tools: 'local', retrievalUrl: 'http://a.example' },
+    ];
+    for (const one of given) {
+      const config = loadConfig({}, one);
+      const [trainer, worker] = (['trainer', 'worker'] as const).map((role) => workerSettingsOf(loadConfig(settingsFor(role, config))));
+      expect(trainer).toEqual(worker);
+      expect(JSON.stringify(trainer)).not.toMatch(/top_k|pass|"k"/);
+    }
+  });
+
   it('gives a role every other setting', () => {
     const config = loadConfig({}, { namespace: 'mine', maxTurns: 3, retentionHours: 5 });
     for (const role of roleNames) expect(loadConfig(settingsFor(role, config))).toEqual(config);
   });
 });
 
-const expected = (role: (typeof roleNames)[number], key: keyof Config, config: Config): unknown =>
-  usersOf[key as keyof typeof usersOf].includes(role) ? config[key] : descriptors[key].fallback;
+function expected(role: (typeof roleNames)[number], key: keyof Config, config: Config): unknown {
+  if (usersOf[key as keyof typeof usersOf].includes(role)) return config[key];
+  return config[key] === '' ? '' : (standIns[key]?.(config) ?? descriptors[key].fallback);
+}

@@ -1,6 +1,7 @@
 // Which role uses which secret. `up` gives a role these and no others, so that what one process leaks is only its own: the
 // store above all, whose engine runs people's SQL, gets none. A secret setting that is not in the table does not compile.
 import { descriptors, type Config, type Descriptor } from './descriptors.ts';
+import { hashedFields } from './learning.ts';
 import { toEnv } from './load.ts';
 
 /** Roles that `up` starts. */
@@ -42,18 +43,29 @@ export const usersOf: Readonly<Record<SecretKey | CarrierKey, readonly RoleName[
   synthesisCheckApiKey: ofCommands,
 };
 
-/** Settings that are refused without the one that is withheld. Whoever does not use the one does not use the other. */
-const companions: Partial<Record<keyof Config, readonly (keyof Config)[]>> = {
-  apiKeys: ['apiHost'],
-  llmUrl: ['policy'],
-  retrievalUrl: ['tools'],
-  serperApiKey: ['tools'],
+/** Settings that are refused without the one that is withheld, and that nobody else uses. */
+const companions: Partial<Record<keyof Config, readonly (keyof Config)[]>> = { apiKeys: ['apiHost'] };
+
+/**
+ * What stands for a withheld setting that another one needs: the trainer has to know which policy and tools the workers of its
+ * run use, for both are recorded with the run, and not where they are.
+ */
+export const standIns: Partial<Record<keyof Config, (config: Config) => string>> = {
+  llmUrl: () => 'http://withheld.invalid',
+  llmExtra: ({ llmExtra }) => hashedFields(llmExtra),
+  retrievalUrl: () => 'http://withheld.invalid',
+  serperApiKey: () => 'withheld',
 };
 
 /** The settings of a role as its environment: what is secret and not its own is left out. */
 export function settingsFor(role: RoleName, config: Config): Readonly<Record<string, string>> {
   const withheld = (Object.keys(usersOf) as (keyof typeof usersOf)[]).filter((key) => !usersOf[key].includes(role));
   const all: (keyof Config)[] = withheld.flatMap((key) => [key, ...(companions[key] ?? [])]);
-  const names = new Set(all.map((key) => (descriptors[key] as Descriptor).env));
-  return Object.fromEntries(Object.entries(toEnv(config)).filter(([name]) => !names.has(name)));
+  const envOf = (key: keyof Config): string => (descriptors[key] as Descriptor).env;
+  const names = new Set(all.map(envOf));
+  const stands = withheld.flatMap((key) => {
+    const standIn = standIns[key]?.(config);
+    return standIn === undefined || config[key] === '' ? [] : [[envOf(key), standIn] as const];
+  });
+  return Object.fromEntries([...Object.entries(toEnv(config)).filter(([name]) => !names.has(name)), ...stands]);
 }

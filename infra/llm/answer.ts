@@ -1,12 +1,13 @@
 // An answer of an OpenAI-compatible server, whole or in chunks, of either interface, with what vLLM and SGLang add to it.
 import type { Generation } from '../../streams/core/models.ts';
 import { at, countAt, listAt, textAt } from './json.ts';
+import { stopTextIn } from './stop-text.ts';
 import { trackVersions, type VersionTrack } from './weight-versions.ts';
 
 export interface AnswerBuilder {
   begin(headers: Headers): void;
-  /** Takes the whole answer, or a chunk of it. */
-  add(chunk: unknown): void;
+  /** Takes the whole answer, or a chunk of it; answers whether a token was in it. */
+  add(chunk: unknown): boolean;
   /** What the server says went wrong in the middle of an answer; empty when nothing did. */
   error(): string;
   /** Undefined until the server has said why the generation ended. */
@@ -55,7 +56,7 @@ class Answer implements AnswerBuilder {
   readonly #ids: number[] = [];
   readonly #logprobs: number[] = [];
   #finishReason = '';
-  #stopText = '';
+  #stopText: string | undefined;
   #error = '';
   #promptTokens: number | undefined;
   #completionTokens: number | undefined;
@@ -69,13 +70,15 @@ class Answer implements AnswerBuilder {
     this.#versions.begin(headers);
   }
 
-  add(chunk: unknown): void {
+  add(chunk: unknown): boolean {
     const error = at(chunk, 'error');
     if (error !== undefined && error !== null)
       this.#error = firstText(textAt(error, 'message'), typeof error === 'string' ? error : '', 'an error');
     this.#promptTokens = countAt(chunk, 'usage', 'prompt_tokens') ?? this.#promptTokens;
     this.#completionTokens = countAt(chunk, 'usage', 'completion_tokens') ?? this.#completionTokens;
-    this.#versions.add(chunk, this.#addChoice(at(chunk, 'choices', 0)));
+    const tokens = this.#addChoice(at(chunk, 'choices', 0));
+    this.#versions.add(chunk, tokens);
+    return tokens > 0;
   }
 
   /** Answers how many tokens the choice brought, as far as can be told. */
@@ -87,7 +90,7 @@ class Answer implements AnswerBuilder {
     this.#ids.push(...ids);
     this.#logprobs.push(...logprobs);
     this.#finishReason = firstText(textAt(choice, 'finish_reason'), this.#finishReason);
-    this.#stopText = firstText(textAt(choice, 'stop_reason'), textAt(choice, 'matched_stop'), this.#stopText);
+    this.#stopText = stopTextIn(choice) ?? this.#stopText;
     if (ids.length + logprobs.length > 0) return Math.max(ids.length, logprobs.length);
     return Math.ceil((text.length + reasoning.length) / CHARS_PER_TOKEN);
   }

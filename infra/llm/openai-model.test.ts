@@ -79,9 +79,9 @@ const interfaces = [
 
 describe.each(interfaces)('%s, streaming %s', (api, stream) => {
   it('generates, counts and ends at a stop string', async () => {
-    const requests = replies(says('so <search> a b </search> more', { chunkTokens: 2, namesStop: true }));
+    const requests = replies(says('so <search> a b </search> more', { chunkTokens: 2 }));
     const outcome = await modelOf({ api, stream }).generate(asked, never);
-    expect(outcome).toEqual({
+    expect(outcome).toMatchObject({
       ok: true,
       generation: {
         ...{ text: 'so <search> a b ', reasoning: '', finishReason: 'stop', stopText: '</search>' },
@@ -95,6 +95,75 @@ describe.each(interfaces)('%s, streaming %s', (api, stream) => {
     if (api === 'chat') expect(requests[0]!.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
     else expect(body['prompt']).toBe('Where?Looking.And?');
     expect(counted).toMatchObject({ 'llm_requests_total ok': 1, 'llm_tokens_total completion': 4, 'llm_tokens_total prompt': 5 });
+  });
+  it('tells its queue, its retries and the time of the server apart', async () => {
+    replies({ kind: 'status', status: 500 }, says('abcdefgh', { beforeMs: 300, betweenMs: 60, chunkTokens: 1 }));
+    const model = modelOf({ api, stream, concurrency: 1, retryMs: [20, 20] });
+    const [first, second] = await Promise.all([model.generate(asked, never), model.generate(asked, never)]);
+    expect(first.timing).toMatchObject({ retries: 1 });
+    expect(first.timing?.retryMs).toBeGreaterThanOrEqual(14);
+    expect(first.timing?.serverMs).toBeGreaterThanOrEqual(299);
+    expect(second.timing).toMatchObject({ retries: 0, retryMs: 0 });
+    const waits = [first, second].map(({ timing }) => timing?.queueMs ?? 0);
+    expect(Math.max(...waits), 'one waits for the other').toBeGreaterThanOrEqual(100);
+    const { firstTokenMs, serverMs = 0 } = second.timing ?? {};
+    if (!stream) expect(firstTokenMs).toBeUndefined();
+    else {
+      expect(firstTokenMs).toBeGreaterThanOrEqual(299);
+      expect(firstTokenMs).toBeLessThan(serverMs - 59);
+    }
+    expect(counted['llm_retries_total ']).toBe(1);
+  });
+  it('keeps what an interrupted generation wrote, and goes on with it', async () => {
+    server.setVersion(5);
+    const requests = replies(
+      says('so <search> ', { tokens: 'ids', naming: 'spans', finishReason: 'abort' }),
+      says('Vien', { tokens: 'ids', naming: 'spans', finishReason: 'abort', swap: { afterTokens: 0, version: 6 } }),
+      says('na </search> more', { tokens: 'ids', naming: 'spans' }),
+    );
+    const outcome = await modelOf({ api, stream, goOn: true, retries: 0 }).generate(asked, never);
+    expect(outcome).toMatchObject({
+      ok: true,
+      generation: {
+        ...{ text: 'so <search> Vienna ', finishReason: 'stop', stopText: '</search>', completionTokens: 5, tokenIds: [0, 1, 2, 0, 0] },
+        spans: [
+          { version: 5, tokens: 3 },
+          { version: 6, tokens: 2 },
+        ],
+      },
+    });
+    expect(requests.map(({ body }) => body['max_tokens'])).toEqual([100, 97, 96]);
+    expect(requests[2]?.prompt.endsWith('And?so <search> Vien') || requests[2]?.messages.at(-1)?.content === 'so <search> Vien').toBe(true);
+    if (api === 'chat') expect(requests[1]?.body).toMatchObject({ continue_final_message: true, add_generation_prompt: false });
+    if (api === 'chat') expect(requests[0]?.body).not.toHaveProperty('continue_final_message');
+  });
+  it('begins anew where it may not go on, or the server does not', async () => {
+    const interrupted = says('so', { finishReason: 'abort' });
+    replies(interrupted, says('anew'));
+    expect(await modelOf({ api, stream, goOn: false }).generate(asked, never)).toMatchObject({ generation: { text: 'anew' } });
+    const requests = replies(interrupted, { kind: 'status', status: 400 }, says('anew'));
+    expect(await modelOf({ api, stream, goOn: true }).generate(asked, never)).toMatchObject({ generation: { text: 'anew' } });
+    expect(requests.map(({ messages, prompt }) => messages.length + prompt.length)[2]).toBe(
+      requests[0]!.messages.length + requests[0]!.prompt.length,
+    );
+    replies(says('x'.repeat(40), { finishReason: 'abort' }));
+    expect(await modelOf({ api, stream, goOn: true }).generate({ ...asked, maxTokens: 3 }, never)).toMatchObject({
+      generation: { text: 'x'.repeat(12), finishReason: 'length', completionTokens: 3 },
+    });
+  });
+  it.each([
+    ['vllm', 'so <search> a b </search> more', '</search>'],
+    ['sglang', 'so <search> a b </search> more', '</search>'],
+    ['vllm', 'so <search> a b', ''],
+    ['sglang', 'so <search> a b', ''],
+    ['nowhere', 'so <search> a b </search> more', undefined],
+    ['nowhere', 'so <search> a b', undefined],
+  ] as const)('knows from the field of %s which stop string ended %j', async (namesStop, text, stopText) => {
+    replies(says(text, { chunkTokens: 2, namesStop }));
+    const outcome = await modelOf({ api, stream }).generate(asked, never);
+    expect(outcome).toMatchObject({ ok: true, generation: { finishReason: 'stop' } });
+    expect(outcome.ok && outcome.generation.stopText).toBe(stopText);
+    expect(outcome.ok && outcome.generation.text.trimEnd()).toBe('so <search> a b');
   });
   it('takes ids and log probabilities where there are some', async () => {
     replies(says('abcdefgh', { tokens: 'ids_in_logprobs' }));

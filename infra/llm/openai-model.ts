@@ -2,10 +2,19 @@
 // Guarantees: `generate` never rejects; a try that failed for a passing reason is made again, later each time and never
 // at the same moment as others; the version of a token is what the server says, and unknown when it says nothing. Nothing
 // is kept between requests but the newest version; a crash loses the generations that were running.
-import type { GenerationOutcome, GenerationRequest, LanguageModel } from '../../streams/core/models.ts';
+import type {
+  Generation,
+  GenerationFailure,
+  GenerationOutcome,
+  GenerationRequest,
+  GenerationTiming,
+  LanguageModel,
+} from '../../streams/core/models.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
 import { pause } from '../lifecycle/backoff.ts';
+import { createCallClock, type CallClock } from '../lifecycle/call-clock.ts';
+import { Continuation } from './continued.ts';
 import { createLimiter, type Limiter } from './limiter.ts';
 import type { LlmOptions } from './options.ts';
 import { tryOnce, type Tried } from './try-once.ts';
@@ -24,6 +33,9 @@ export interface ServedModel extends LanguageModel {
   close(): void;
 }
 
+/** The server did not take the request as it was. */
+const isRefusal = ({ errorType }: GenerationFailure): boolean => errorType === 'model_http_400' || errorType === 'model_http_422';
+
 /** A server that asks for a longer wait is asked again after this one. */
 const LONGEST_ASKED_MS = 10 * 60_000;
 
@@ -40,6 +52,7 @@ class ModelOverHttp implements ServedModel {
   readonly #open = new Set<AbortController>();
   #newest = -1;
   #closed = false;
+  #toldOfStops = false;
 
   constructor(options: LlmOptions, parts: LlmParts) {
     this.#options = { ...options, url: options.url.replace(/\/+$/, '') };
@@ -74,13 +87,17 @@ class ModelOverHttp implements ServedModel {
   }
 
   async #generate(request: GenerationRequest, signal: AbortSignal): Promise<GenerationOutcome> {
+    const clock = createCallClock();
+    const continuation = new Continuation(request);
     for (let retry = 0; ; retry += 1) {
-      const tried = await this.#tryInTurn(request, signal);
-      if (tried.ok) return tried;
-      const { failure, again, afterMs } = tried;
-      if (!again || retry >= this.#options.retries) {
+      const tried = await this.#tryOn(continuation, signal, clock);
+      const { firstTokenMs } = tried;
+      const timing = { ...clock.timing(), ...(firstTokenMs === undefined ? {} : { firstTokenMs }) };
+      if (tried.ok) return this.#told({ ok: true, generation: tried.generation, timing });
+      const { failure, afterMs } = tried;
+      if (!this.#mayRetry(tried, retry, continuation)) {
         const tries = retry === 0 ? '' : ` (${retry + 1} tries)`;
-        return { ok: false, failure: { ...failure, message: `${failure.message}${tries}` } };
+        return this.#told({ ok: false, failure: { ...failure, message: `${failure.message}${tries}` }, timing });
       }
       const waitMs = this.#waitMs(retry, afterMs);
       this.#parts.logger.debug({ error: failure.message, waitMs, retry: retry + 1 }, 'the language model is asked again');
@@ -88,20 +105,50 @@ class ModelOverHttp implements ServedModel {
     }
   }
 
+  #mayRetry({ again, failure }: Extract<Tried, { ok: false }>, retry: number, continuation: Continuation): boolean {
+    if (retry >= this.#options.retries) return false;
+    return again || (isRefusal(failure) && continuation.anew());
+  }
+
+  /** Goes on with a generation for as often as its server interrupts it: what was generated is progress, and no failure. */
+  async #tryOn(continuation: Continuation, signal: AbortSignal, clock: CallClock): Promise<Tried> {
+    for (;;) {
+      const tried = await this.#tryInTurn(continuation.request, signal, clock);
+      if (tried.ok) return { ...tried, generation: continuation.ended(tried.generation) };
+      const next = this.#options.goOn === true ? continuation.interrupted(tried.partial) : 'no use';
+      if (next === 'no use') return tried;
+      if (next !== 'go on') return { ok: true, generation: next };
+    }
+  }
+
   /** Waits hold no place: others are asked meanwhile. */
-  async #tryInTurn(request: GenerationRequest, signal: AbortSignal): Promise<Tried> {
+  async #tryInTurn(request: GenerationRequest, signal: AbortSignal, clock: CallClock): Promise<Tried> {
     this.#gauge();
-    const leave = await this.#limiter.enter(signal);
+    const leave = await clock.queued(this.#limiter.enter(signal));
     this.#gauge();
     const began = performance.now();
     try {
-      const tried = await tryOnce(request, this.#options, signal);
+      const tried = await clock.tried(() => tryOnce(request, this.#options, signal));
       this.#note(tried, began);
+      if (tried.ok) this.#tellOfStops(request, tried.generation);
       return tried;
     } finally {
       leave?.();
       this.#gauge();
     }
+  }
+
+  /** What the whole of it took, beside the last request. */
+  #told<T extends GenerationOutcome & { readonly timing: GenerationTiming }>(outcome: T): T {
+    const { metrics } = this.#parts;
+    const { queueMs, retries, retryMs, firstTokenMs } = outcome.timing;
+    metrics.observe('llm_queue_seconds', {}, queueMs / 1_000);
+    if (retries > 0) {
+      metrics.count('llm_retries_total', {}, retries);
+      metrics.observe('llm_retry_seconds', {}, retryMs / 1_000);
+    }
+    if (firstTokenMs !== undefined) metrics.observe('llm_first_token_seconds', {}, firstTokenMs / 1_000);
+    return outcome;
   }
 
   /** Between half of a doubling wait and all of it, and not less than the server asked for. */
@@ -122,6 +169,16 @@ class ModelOverHttp implements ServedModel {
     metrics.count('llm_tokens_total', { kind: 'prompt' }, promptTokens);
     metrics.count('llm_tokens_total', { kind: 'completion' }, completionTokens);
     this.#newest = Math.max(this.#newest, ...spans.map(({ version }) => version));
+  }
+
+  /** A server that takes stop strings out and does not say which leaves every call without its end. */
+  #tellOfStops({ stop }: GenerationRequest, { finishReason, stopText }: Generation): void {
+    if (this.#toldOfStops || finishReason !== 'stop' || stopText !== undefined || !stop.some((text) => text.startsWith('</'))) return;
+    this.#toldOfStops = true;
+    this.#parts.logger.warn(
+      { model: this.#options.model },
+      'the server does not say which stop string ended an answer, so a call that it cut stays without its closing tag; set TURNSTREAM_LLM_EXTRA to {"stop": null} to let the model close its tags, or to {"include_stop_str_in_output": true} where the server knows that',
+    );
   }
 
   #gauge(): void {

@@ -15,6 +15,8 @@ export interface LlmOptions {
   readonly extra: Readonly<Record<string, unknown>>;
   /** Where the version of the weights is looked for: `header:<name>` or a path into the answer. */
   readonly versionFrom: readonly string[];
+  /** Whether an interrupted generation goes on where it was; without it, it begins anew. */
+  readonly goOn?: boolean;
   /** Requests at once. */
   readonly concurrency: number;
   /** Tries after the first. */

@@ -54,6 +54,18 @@ describe('a version', () => {
     ['12', 12],
     ['v12', 12],
     ['step-0012', 12],
+    ['Qwen2.5-7B-step-12', 12],
+    ['qwen2.5-7b-v9', 9],
+    ['grpo-1.5b/weights_v7', 7],
+    ['/ckpt/global_step_400', 400],
+    ['llama3:v1.run@17', 17],
+    ['Qwen2.5-7B-Instruct', -1],
+    ['Qwen2.5', -1],
+    ['gpt-4o', -1],
+    ['gpt-4o-mini-2024-07-18', -1],
+    ['model-20240718', -1],
+    [20_240_718, 20_240_718],
+    ['a1b2c3d4', -1],
     [0, 0],
     ['default', -1],
     ['', -1],
@@ -67,6 +79,30 @@ describe('a version', () => {
     ['12 b', -1],
   ])('%j is %i', (value, wanted) => {
     expect(versionOf(value)).toBe(wanted);
+  });
+});
+
+describe('the version of any name', () => {
+  const name = fc.stringMatching(/^([A-Za-z]+\d?(\.\d)?[A-Za-z][-_/ ]){0,4}$/);
+  it('is the number behind its last separator', () => {
+    fc.assert(
+      fc.property(
+        name,
+        fc.constantFrom('', 'v', 'step', 'step-', 'weights_v', 'iter_'),
+        fc.integer({ min: 0, max: 10_000 }),
+        (prefix, word, n) => {
+          expect(versionOf(`${prefix}${word}${n}`)).toBe(n);
+        },
+      ),
+    );
+  });
+  it('is a version or unknown, whatever it is', () => {
+    fc.assert(
+      fc.property(fc.anything(), (value) => {
+        expect(versionOf(value)).toBeGreaterThanOrEqual(-1);
+        expect(Number.isInteger(versionOf(value))).toBe(true);
+      }),
+    );
   });
 });
 

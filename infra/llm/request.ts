@@ -4,10 +4,12 @@
 import type { GenerationRequest, PromptPart } from '../../streams/core/models.ts';
 import type { LlmOptions } from './options.ts';
 
-const roles = { user: 'user', model: 'assistant' } as const;
+const roles = { system: 'system', user: 'user', model: 'assistant' } as const;
 /** Where the prompt goes in the JSON of everything else. */
 const PLACE = 'the prompt goes here';
 const CHUNK_CHARS = 2 ** 15;
+/** Behind a system message where all is one text, escaped. */
+const SYSTEM_GAP = '\\n\\n';
 
 const decodingFields = ({ decoding }: GenerationRequest, { temperature, topP }: LlmOptions): object =>
   decoding.kind === 'greedy' ? { temperature: 0 } : { temperature, top_p: topP, seed: decoding.seed };
@@ -22,6 +24,8 @@ function fieldsOf(request: GenerationRequest, options: LlmOptions): Readonly<Rec
     stop: request.stop,
     ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
     ...(logprobs ? { logprobs: api === 'chat' ? true : 1 } : {}),
+    // as vLLM and SGLang name it
+    ...(request.goesOn === true && api === 'chat' ? { continue_final_message: true, add_generation_prompt: false } : {}),
     ...extra,
   };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
@@ -32,7 +36,10 @@ const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
 
 function* textPieces(prompt: readonly PromptPart[]): Generator<string> {
   yield '"';
-  for (const { text } of prompt) yield escaped(text);
+  for (const { from, text } of prompt) {
+    yield escaped(text);
+    if (from === 'system') yield SYSTEM_GAP;
+  }
   yield '"';
 }
 

@@ -9,7 +9,9 @@ import type { LlmOptions } from './options.ts';
 import { requestBody } from './request.ts';
 
 /** How one try went. */
-export type Tried =
+export type Tried = {
+  /** From sending to the first token; undefined when the answer was not streamed. */ readonly firstTokenMs?: number;
+} & (
   | { readonly ok: true; readonly generation: Generation }
   | {
       readonly ok: false;
@@ -17,7 +19,12 @@ export type Tried =
       readonly again: boolean;
       /** What the server asked to be waited, ms. */
       readonly afterMs: number;
-    };
+      /** What was generated before the server interrupted it. */
+      readonly partial?: Generation;
+    }
+);
+
+type Failed = Extract<Tried, { readonly ok: false }>;
 
 const MAX_ANSWER_BYTES = 64 * 2 ** 20;
 const MAX_ERROR_BYTES = 2 ** 16;
@@ -79,7 +86,7 @@ interface Failing {
 const safe = (text: string, key: string): string =>
   (key === '' ? text : text.replaceAll(key, '(key)')).replace(/\s+/g, ' ').trim().slice(0, SHOWN_CHARS);
 
-function failed(options: LlmOptions, errorType: string, found: Failing & { readonly what: string }): Tried {
+function failed(options: LlmOptions, errorType: string, found: Failing & { readonly what: string }): Failed {
   const { status = 'error', again, fatal = false, afterMs = 0, what } = found;
   const message = `asking ${options.model} at ${options.url}: ${safe(what, options.apiKey)}`;
   return { ok: false, failure: { status, errorType, message, fatal }, again, afterMs };
@@ -127,12 +134,12 @@ async function* noBody(): AsyncGenerator<Uint8Array> {
   // nothing to give
 }
 
-async function readStream(texts: AsyncIterable<string>, answer: AnswerBuilder): Promise<string> {
+async function readStream(texts: AsyncIterable<string>, answer: AnswerBuilder, onToken: () => void): Promise<string> {
   for await (const data of eventData(texts)) {
     if (data === '[DONE]') return '';
     const chunk = parseJson(data);
     if (typeof chunk !== 'object' || chunk === null) return `an event that is not JSON: ${data}`;
-    answer.add(chunk);
+    if (answer.add(chunk)) onToken();
     if (answer.error() !== '') return '';
   }
   return '';
@@ -151,20 +158,26 @@ async function readWhole(texts: AsyncIterable<string>, answer: AnswerBuilder): P
 async function read(
   response: Response,
   options: LlmOptions,
-  parts: { readonly promptChars: number; readonly watching: Watch },
+  parts: { readonly promptChars: number; readonly watching: Watch; readonly sentMs: number },
 ): Promise<Tried> {
+  let firstTokenMs: number | undefined;
+  const onToken = (): void => {
+    firstTokenMs ??= performance.now() - parts.sentMs;
+  };
   const answer = buildAnswer({ promptChars: parts.promptChars, versionFrom: options.versionFrom });
   answer.begin(response.headers);
   const texts = textOf(touched(response.body ?? noBody(), parts.watching), MAX_ANSWER_BYTES);
   const streamed = (response.headers.get('content-type') ?? '').includes('text/event-stream');
-  const garbage = await (streamed ? readStream(texts, answer) : readWhole(texts, answer));
+  const garbage = await (streamed ? readStream(texts, answer, onToken) : readWhole(texts, answer));
   if (garbage !== '') return failed(options, 'model_garbage', { what: garbage, again: true });
   if (answer.error() !== '') return failed(options, 'model_error', { what: `the generation failed, "${answer.error()}"`, again: true });
   const generation = answer.finish();
   if (generation === undefined) return failed(options, 'model_cut', { what: 'the answer broke off', again: true });
-  if (generation.finishReason === 'abort')
-    return failed(options, 'model_interrupted', { what: 'the server interrupted the generation', again: true });
-  return { ok: true, generation };
+  if (generation.finishReason === 'abort') {
+    const interrupted = failed(options, 'model_interrupted', { what: 'the server interrupted the generation', again: true });
+    return { ...interrupted, partial: generation };
+  }
+  return { ok: true, generation, ...(firstTokenMs === undefined ? {} : { firstTokenMs }) };
 }
 
 function causeOf(error: unknown): string {
@@ -177,6 +190,7 @@ export async function tryOnce(request: GenerationRequest, options: LlmOptions, s
   const watching = watch(signal, options);
   const promptChars = request.prompt.reduce((sum, { text }) => sum + text.length, 0);
   const body = requestBody(request, options);
+  const sentMs = performance.now();
   let begun = false;
   try {
     const response = await fetch(`${options.url}/${options.api === 'chat' ? 'chat/completions' : 'completions'}`, {
@@ -194,7 +208,7 @@ export async function tryOnce(request: GenerationRequest, options: LlmOptions, s
     });
     watching.touch();
     begun = true;
-    return await (response.ok ? read(response, options, { promptChars, watching }) : refused(response, options));
+    return await (response.ok ? read(response, options, { promptChars, watching, sentMs }) : refused(response, options));
   } catch (error) {
     const ended = watching.ended();
     if (ended === 'aborted') return failed(options, 'model_aborted', { what: 'the request was stopped', status: 'timeout', again: false });

@@ -11,11 +11,17 @@ export interface Span {
 const UNKNOWN = -1;
 const MAX_VERSION = 2 ** 31 - 1;
 
-/** 12 of 12, "12", "v12" and "step-0012"; -1 of anything else. */
+/** The number that a name ends in, with the letters right before it: `12`, `v12`, `step-0012`, `Qwen2.5-7B-step-12`. */
+const ENDS_IN_NUMBER = /(?:^|[^\p{L}\p{N}])\p{L}*(\d+)$/u;
+/** Ends that are no versions: a negative number, the decimals of `Qwen2.5`, a date. */
+const NO_VERSION = /^-\d+$|\d[.,]\d+$|(?:19|20)\d\d([-_./]?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])$/;
+const WHOLE_NUMBER = /^\d+$/;
+
+/** The version that a name ends in; -1 of one that does not end in a number, or in one that means something else. */
 export function versionOf(value: unknown): number {
   const text = typeof value === 'number' ? String(value) : typeof value === 'string' ? value.trim() : '';
-  const digits = /^\D*?(\d+)$/.exec(text)?.[1];
-  const version = digits === undefined || text.startsWith('-') ? UNKNOWN : Number(digits);
+  if (!WHOLE_NUMBER.test(text) && NO_VERSION.test(text)) return UNKNOWN;
+  const version = Number(ENDS_IN_NUMBER.exec(text)?.[1] ?? UNKNOWN);
   return version <= MAX_VERSION ? version : UNKNOWN;
 }
 

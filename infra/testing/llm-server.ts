@@ -34,8 +34,8 @@ export interface Says {
   /** Whether tokens are counted, and listed; counted unless given. */
   readonly tokens?: 'none' | 'counted' | 'ids' | 'logprobs' | 'ids_in_logprobs';
   readonly finishReason?: string;
-  /** Says which stop string it met. */
-  readonly namesStop?: boolean;
+  /** Where it says which stop string it met: as vLLM unless given. */
+  readonly namesStop?: 'vllm' | 'sglang' | 'nowhere';
   /** Leaves the stop string in the text. */
   readonly keepsStop?: boolean;
 }
@@ -162,12 +162,19 @@ function naming(says: Says, tokens: readonly Token[], all: readonly Token[]): ob
   }
 }
 
+function stopOf({ namesStop = 'vllm' }: Says, stopped: string): object {
+  const named = stopped === '' ? null : stopped;
+  if (namesStop === 'vllm') return { stop_reason: named };
+  // SGLang names the token that ended a generation
+  return namesStop === 'sglang' ? { matched_stop: named ?? 151_645 } : {};
+}
+
 function endOf(request: SeenRequest, says: Says, written: Written): { readonly choice: object; readonly usage: object } {
   const usage = { prompt_tokens: Math.ceil(request.prompt.length / TOKEN_CHARS), completion_tokens: written.tokens.length };
   return {
     choice: {
       finish_reason: written.finishReason,
-      ...(says.namesStop === true ? { stop_reason: written.stopped === '' ? null : written.stopped } : {}),
+      ...stopOf(says, written.stopped),
     },
     usage: says.tokens === 'none' ? {} : { usage },
   };

@@ -104,6 +104,8 @@ export function turn(place: Place, version: number, fields: Partial<TurnRecorded
       logprob: -0.7,
       entropy: 0.7,
     },
+    generation_timing: null,
+    tool_timing: null,
     ...fields,
   };
 }

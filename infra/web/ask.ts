@@ -3,6 +3,7 @@
 import { request, type Dispatcher } from 'undici';
 import { messageOf } from '../../streams/core/errors.ts';
 import { pause } from '../lifecycle/backoff.ts';
+import type { CallClock } from '../lifecycle/call-clock.ts';
 
 export interface AskOptions {
   readonly method: 'GET' | 'POST';
@@ -14,6 +15,8 @@ export interface AskOptions {
   readonly random: () => number;
   readonly signal: AbortSignal;
   readonly dispatcher?: Dispatcher;
+  /** Told of each try. */
+  readonly clock: CallClock;
 }
 
 export type Asked =
@@ -68,7 +71,7 @@ async function once(url: string, options: AskOptions): Promise<Tried> {
 /** Asks; a failure that may pass is tried again after a wait that doubles. Never rejects. */
 export async function ask(url: string, options: AskOptions): Promise<Asked> {
   for (let retry = 0; ; retry += 1) {
-    const tried = await once(url, options);
+    const tried = await options.clock.tried(() => once(url, options));
     if (tried.ok || tried.again !== true || retry >= options.retries) return tried;
     await pause(Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** retry) * (0.5 + options.random() / 2), options.signal);
     if (options.signal.aborted) return tried;

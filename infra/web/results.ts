@@ -1,5 +1,6 @@
 // Results of tools, as every kind of them gives them.
 import type { ToolItem, ToolResult } from '../../streams/core/agents.ts';
+import type { CallClock } from '../lifecycle/call-clock.ts';
 
 /** A page has at most this much text; the memories of the agents read no more. */
 const MAX_PAGE_CHARS = 250_000;
@@ -38,3 +39,6 @@ export function page({ url, title, text }: Doc, cacheHit = false): ToolResult {
   if (text.trim() === '') return failed('error', 'empty_page', `There is no text at ${url.slice(0, 200)}.`);
   return { status: 'ok', errorType: '', text: text.slice(0, MAX_PAGE_CHARS), items: [{ url, title }], cacheHit };
 }
+
+/** The same with where its time went. */
+export const timed = (result: ToolResult, clock: CallClock): ToolResult => ({ ...result, timing: clock.timing() });

@@ -1,9 +1,10 @@
 // The `local` tools: ASearcher's retrieval server over HTTP. POST /retrieve {queries, topk, return_scores} answers
 // {"result": [[{contents, url}, …]]}; POST /access {urls} answers {"result": [{contents, url} or null]}.
 import type { Tool, ToolResult } from '../../streams/core/agents.ts';
+import { createCallClock, type CallClock } from '../lifecycle/call-clock.ts';
 import { createLimiter } from '../llm/limiter.ts';
 import { ask } from './ask.ts';
-import { cleanQuery, failed, found, page, type Doc } from './results.ts';
+import { cleanQuery, failed, found, page, timed, type Doc } from './results.ts';
 
 export interface RetrievalOptions {
   /** Without the last path segment. */
@@ -41,19 +42,25 @@ function docOf(value: unknown): Doc | undefined {
 
 const bad = failed('error', 'bad_answer', 'The retrieval server answered with something that is no result.');
 
+/** One call of a tool. */
+interface Call {
+  readonly signal: AbortSignal;
+  readonly clock: CallClock;
+}
+
 /** Search and access over a retrieval server; nothing is sent yet. */
 export function createRetrievalTools(options: RetrievalOptions): readonly Tool[] {
   const limiter = createLimiter(options.concurrency);
   const base = options.url.replace(/\/+$/, '');
 
-  async function post(path: string, body: object, signal: AbortSignal): Promise<readonly unknown[] | ToolResult> {
-    const leave = await limiter.enter(signal);
+  async function post(path: string, body: object, { signal, clock }: Call): Promise<readonly unknown[] | ToolResult> {
+    const leave = await clock.queued(limiter.enter(signal));
     if (leave === undefined) return failed('timeout', 'aborted', 'The call was stopped.');
     try {
       const { timeoutMs, retries, random } = options;
       const asked = await ask(`${base}/${path}`, {
         ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) },
-        ...{ timeoutMs, retries, random, signal, maxBytes: MAX_ANSWER_BYTES },
+        ...{ timeoutMs, retries, random, signal, clock, maxBytes: MAX_ANSWER_BYTES },
       });
       if (!asked.ok) return failed(asked.status, asked.errorType, `The retrieval server failed: ${asked.message}.`);
       return resultOf(asked.text) ?? bad;
@@ -62,30 +69,32 @@ export function createRetrievalTools(options: RetrievalOptions): readonly Tool[]
     }
   }
 
-  return [
-    {
-      name: 'search',
-      async call(raw, signal) {
-        const query = cleanQuery(raw);
-        if (query === undefined) return found([]);
-        const result = await post('retrieve', { queries: [query], topk: options.topK, return_scores: false }, signal);
-        if ('status' in result) return result;
-        const [docs] = result;
-        if (!Array.isArray(docs)) return bad;
-        return found((docs as unknown[]).flatMap((doc) => docOf(doc) ?? []));
-      },
+  async function search(raw: string, call: Call): Promise<ToolResult> {
+    const query = cleanQuery(raw);
+    if (query === undefined) return found([]);
+    const result = await post('retrieve', { queries: [query], topk: options.topK, return_scores: false }, call);
+    if ('status' in result) return result;
+    const [docs] = result;
+    if (!Array.isArray(docs)) return bad;
+    return found((docs as unknown[]).flatMap((doc) => docOf(doc) ?? []));
+  }
+
+  async function access(raw: string, call: Call): Promise<ToolResult> {
+    const url = raw.trim();
+    const result = await post('access', { urls: [url] }, call);
+    if ('status' in result) return result;
+    const [first] = result;
+    const doc = typeof first === 'string' ? { url, title: url, text: first } : docOf(first);
+    if (doc === undefined) return failed('error', 'not_found', `There is no page at ${url.slice(0, 200)}.`);
+    return page({ ...doc, url: doc.url === '' ? url : doc.url });
+  }
+
+  const tool = (name: Tool['name'], call: typeof search): Tool => ({
+    name,
+    async call(raw, signal) {
+      const clock = createCallClock();
+      return timed(await call(raw, { signal, clock }), clock);
     },
-    {
-      name: 'access',
-      async call(raw, signal) {
-        const url = raw.trim();
-        const result = await post('access', { urls: [url] }, signal);
-        if ('status' in result) return result;
-        const [first] = result;
-        const doc = typeof first === 'string' ? { url, title: url, text: first } : docOf(first);
-        if (doc === undefined) return failed('error', 'not_found', `There is no page at ${url.slice(0, 200)}.`);
-        return page({ ...doc, url: doc.url === '' ? url : doc.url });
-      },
-    },
-  ];
+  });
+  return [tool('search', search), tool('access', access)];
 }

@@ -130,7 +130,9 @@ describe('reading pages', () => {
 describe('the cache', () => {
   it('answers the second time, also in another process, but never with a failure', async () => {
     const cacheFolder = join(folder, 'shared');
-    const first = await web({ cacheFolder }).access(`${site.url}/page/9`);
+    const { timing, ...first } = await web({ cacheFolder }).access(`${site.url}/page/9`);
+    expect(timing).toMatchObject({ retries: 0, retryMs: 0 });
+    expect(timing?.serverMs, 'what comes from the cache was not asked for').toBeGreaterThan(0);
     const count = site.seen.length;
     expect(await web({ cacheFolder }).access(`${site.url}/page/9#part`)).toEqual({ ...first, cacheHit: true });
     expect(site.seen.length).toBe(count);

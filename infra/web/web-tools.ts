@@ -3,6 +3,7 @@
 // while it is fresh, also after a restart. Failures are never cached.
 import type { Tool, ToolResult } from '../../streams/core/agents.ts';
 import { pause } from '../lifecycle/backoff.ts';
+import { createCallClock, type CallClock } from '../lifecycle/call-clock.ts';
 import { createLimiter, type Limiter } from '../llm/limiter.ts';
 import type { Dispatcher } from 'undici';
 import { ask, type Asked } from './ask.ts';
@@ -11,7 +12,7 @@ import { fetchPage, parsePageUrl, type FetchFailure } from './fetch-page.ts';
 import { createGuardedAgent, judgeUrl, type Resolve } from './guarded-agent.ts';
 import type { WebOptions } from './options.ts';
 import { readablePage } from './readable.ts';
-import { cleanQuery, failed, found, page, type Doc } from './results.ts';
+import { cleanQuery, failed, found, page, timed, type Doc } from './results.ts';
 
 export interface WebParts {
   readonly now: () => number;
@@ -103,7 +104,7 @@ class Web {
     const query = cleanQuery(raw);
     if (query === undefined) return found([]);
     const key = `serper/${this.#options.topK}/${query}`;
-    return this.#cached(key, { limiter: this.#searching, signal, say: found }, () => this.#askSerper(query, signal));
+    return this.#cached(key, { limiter: this.#searching, signal, say: found }, (clock) => this.#askSerper(query, signal, clock));
   }
 
   async access(raw: string, signal: AbortSignal): Promise<ToolResult> {
@@ -112,8 +113,8 @@ class Web {
     const { reader } = this.#options;
     const say = ([doc]: readonly Doc[], hit: boolean): ToolResult =>
       doc === undefined ? failed('error', 'empty_page', `There is no text at ${url.href.slice(0, 200)}.`) : page(doc, hit);
-    return this.#cached(`${reader}/${url.href}`, { limiter: this.#reading, signal, say }, () =>
-      reader === 'jina' ? this.#askJina(url, signal) : this.#read(url, signal),
+    return this.#cached(`${reader}/${url.href}`, { limiter: this.#reading, signal, say }, (clock) =>
+      reader === 'jina' ? this.#askJina(url, signal, clock) : this.#read(url, signal, clock),
     );
   }
 
@@ -124,17 +125,18 @@ class Web {
   async #cached(
     key: string,
     { limiter, signal, say }: { limiter: Limiter; signal: AbortSignal; say: (docs: readonly Doc[], hit: boolean) => ToolResult },
-    get: () => Promise<readonly Doc[] | ToolResult>,
+    get: (clock: CallClock) => Promise<readonly Doc[] | ToolResult>,
   ): Promise<ToolResult> {
     const known = parseDocs((await this.#cache.get(key)) ?? '');
     if (known !== undefined) return say(known, true);
-    const leave = await limiter.enter(signal);
-    if (leave === undefined) return failed('timeout', 'aborted', 'The call was stopped.');
+    const clock = createCallClock();
+    const leave = await clock.queued(limiter.enter(signal));
+    if (leave === undefined) return timed(failed('timeout', 'aborted', 'The call was stopped.'), clock);
     try {
-      const got = await get();
-      if ('status' in got) return got;
+      const got = await get(clock);
+      if ('status' in got) return timed(got, clock);
       await this.#cache.set(key, JSON.stringify(got));
-      return say(got, false);
+      return timed(say(got, false), clock);
     } finally {
       leave();
     }
@@ -143,31 +145,32 @@ class Web {
   #ask(
     url: string,
     signal: AbortSignal,
-    more: { method: 'GET' | 'POST'; headers: Record<string, string>; body?: string; dispatcher?: Dispatcher },
+    more: { method: 'GET' | 'POST'; headers: Record<string, string>; body?: string; dispatcher?: Dispatcher; clock: CallClock },
   ): Promise<Asked> {
     const { timeoutMs, retries } = this.#options;
     return ask(url, { ...more, signal, timeoutMs, retries, maxBytes: MAX_ANSWER_BYTES, random: this.#parts.random });
   }
 
-  async #askSerper(query: string, signal: AbortSignal): Promise<readonly Doc[] | ToolResult> {
+  async #askSerper(query: string, signal: AbortSignal, clock: CallClock): Promise<readonly Doc[] | ToolResult> {
     const { serperUrl, serperApiKey, topK } = this.#options;
     const asked = await this.#ask(serperUrl, signal, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-api-key': serperApiKey },
       body: JSON.stringify({ q: query, num: topK }),
+      clock,
     });
     if (!asked.ok) return failed(asked.status, asked.errorType, `The search failed: ${asked.message}.`);
     return readSerper(asked.text, topK) ?? failed('error', 'bad_answer', 'The search answered with something that is no result.');
   }
 
   /** Jina fetches the page: what is private by its number, or by any address of its name, is refused before Jina is asked. */
-  async #askJina(url: URL, signal: AbortSignal): Promise<readonly Doc[] | ToolResult> {
+  async #askJina(url: URL, signal: AbortSignal, clock: CallClock): Promise<readonly Doc[] | ToolResult> {
     const problem = await this.#problemOf(url, signal);
     if (problem !== undefined) return failed(problem.status, problem.errorType, refusedText(url.href, problem));
     const { jinaUrl, jinaApiKey } = this.#options;
     const headers: Record<string, string> = { accept: 'application/json' };
     if (jinaApiKey !== '') headers['authorization'] = `Bearer ${jinaApiKey}`;
-    const asked = await this.#ask(`${jinaUrl.replace(/\/+$/, '')}/${url.href}`, signal, { method: 'GET', headers });
+    const asked = await this.#ask(`${jinaUrl.replace(/\/+$/, '')}/${url.href}`, signal, { method: 'GET', headers, clock });
     if (!asked.ok) return failed(asked.status, asked.errorType, refusedText(url.href, asked));
     return [readJina(asked.text, url.href)];
   }
@@ -190,10 +193,10 @@ class Web {
     return judged === 'ended' && signal.aborted ? judgements.aborted : judgements[judged];
   }
 
-  async #read(url: URL, signal: AbortSignal): Promise<readonly Doc[] | ToolResult> {
+  async #read(url: URL, signal: AbortSignal, clock: CallClock): Promise<readonly Doc[] | ToolResult> {
     const { maxPageBytes: maxBytes, timeoutMs, maxRedirects, retries } = this.#options;
     for (let retry = 0; ; retry += 1) {
-      const got = await fetchPage(url.href, { maxBytes, timeoutMs, maxRedirects }, { dispatcher: this.#agent, signal });
+      const got = await clock.tried(() => fetchPage(url.href, { maxBytes, timeoutMs, maxRedirects }, { dispatcher: this.#agent, signal }));
       if (got.ok) {
         const { title, markdown } = readablePage(got.contentType, got.bytes, got.url);
         return [{ url: got.url, title: title === '' ? got.url : title, text: markdown }];

@@ -119,6 +119,8 @@ function takeTurn(scene: Scene, { sequence, atMs, tokens: generated }: TurnPlace
     items: [],
     reward: 0,
     decision: decisionOf(random, shape),
+    generation_timing: null,
+    tool_timing: null,
   };
 }
 

@@ -350,6 +350,32 @@ export interface Decision {
   readonly entropy: number;
 }
 
+export interface GenerationTiming {
+  /** Wait for a place among our own requests. */
+  readonly queue_ms: number;
+  /** Tries before the last one. */
+  readonly retries: number;
+  /** Failed tries and the waits behind them. */
+  readonly retry_ms: number;
+  /** The last try, from sending to the end of the answer. */
+  readonly server_ms: number;
+  /** The last try, from sending to its first token; -1 = the answer was not streamed. */
+  readonly first_token_ms: number;
+  /** The stop string that ended it, as the server says; empty when none did or it does not say. */
+  readonly stop_text: string;
+}
+
+export interface ToolTiming {
+  /** Wait for a place among our own requests. */
+  readonly queue_ms: number;
+  /** Tries before the last one. */
+  readonly retries: number;
+  /** Failed tries and the waits behind them. */
+  readonly retry_ms: number;
+  /** The last try, from sending to the end of the answer. */
+  readonly server_ms: number;
+}
+
 /** One decision of the policy and the tool call that it led to. */
 export interface TurnRecorded {
   /** Deterministic identity: a repeated event_id changes nothing. */
@@ -377,6 +403,7 @@ export interface TurnRecorded {
   readonly policy_spans: readonly PolicySpan[];
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
+  /** From the question to the decision: queue, failed tries, waits and the last try together. */
   readonly generation_ms: number;
   readonly finish_reason: string;
   /** What the model wrote. */
@@ -392,6 +419,7 @@ export interface TurnRecorded {
   readonly status: string;
   readonly error_type: string;
   readonly started_at: number;
+  /** From the call to its result: queue, failed tries, waits and the last try together. */
   readonly latency_ms: number;
   /** Text of the tool result, cut when truncated. */
   readonly result: string;
@@ -407,6 +435,10 @@ export interface TurnRecorded {
   readonly reward: number;
   /** What the built-in policy saw and chose. */
   readonly decision: null | Decision;
+  /** Where generation_ms went, and how the generation ended; of a model that is asked over the network. */
+  readonly generation_timing: null | GenerationTiming;
+  /** Where latency_ms went; of a tool that is asked over the network. */
+  readonly tool_timing: null | ToolTiming;
 }
 
 export interface Running {
@@ -475,6 +507,93 @@ export interface TrajectoryRequested {
   readonly evaluation_id: string;
 }
 
+export interface TrainedTrajectory {
+  readonly group_id: string;
+  /** <group_id>.<sample> */
+  readonly trajectory_id: string;
+  /** 0-based try at this trajectory. */
+  readonly attempt: number;
+  readonly question_id: string;
+  readonly reward: number;
+  readonly tokens: number;
+  readonly turns: number;
+  /** Version at the first turn (S). */
+  readonly version_first: number;
+  /** Version at the last turn (E). */
+  readonly version_last: number;
+  /** (t-1) - S */
+  readonly staleness_total: number;
+  /** min(total, E - S) */
+  readonly staleness_in_flight: number;
+  /** total - in_flight */
+  readonly staleness_in_queue: number;
+  /** (t-1) - min v */
+  readonly staleness_worst: number;
+  /** (t-1) - max v */
+  readonly staleness_best: number;
+  /** max v - min v + 1 */
+  readonly staleness_span: number;
+  readonly staleness_token_mean: number;
+  readonly staleness_token_p95: number;
+  readonly staleness_token_max: number;
+  /** Tokens whose version is missing or from the future. */
+  readonly unknown_tokens: number;
+  /** Start to finish. */
+  readonly flight_ms: number;
+  /** Finish to training or discard. */
+  readonly queue_ms: number;
+  readonly advantage: number;
+}
+
+export interface Position {
+  readonly partition: number;
+  readonly offset: number;
+}
+
+export interface Resume {
+  readonly rollouts: readonly Position[];
+  readonly tasks: readonly Position[];
+  /** Where in the training topic to start refolding. */
+  readonly ledger_offset: number;
+  /** Groups admitted up to and with this entry. */
+  readonly admitted_groups: number;
+  readonly trained_groups: number;
+  readonly discarded_groups: number;
+  /** Groups that were admitted and are neither trained nor discarded after this entry, as the trainer holds them; -1 in entries of versions that did not say. */
+  readonly open_groups: number;
+}
+
+/** A batch of a run whose policy the trainer does not make: groups that passed the filters, kept for whoever trains. No step was made. */
+export interface BatchCollected {
+  /** Deterministic identity: a repeated event_id changes nothing. */
+  readonly event_id: string;
+  /** Slug of the training run; empty for events of no run. */
+  readonly run_id: string;
+  /** UTC microseconds. Never used for order. */
+  readonly occurred_at: number;
+  /** Role and id of the process that wrote the event. */
+  readonly producer: string;
+  /** 0-based position in the ledger of this run. */
+  readonly sequence: number;
+  /** SHA-256 (hex) of the Avro body of the ledger entry before this one; 64 zeros for the first. */
+  readonly previous_sha256: string;
+  /** 1-based, without gaps. */
+  readonly batch: number;
+  /** Newest version that the model has named; -1 = none. */
+  readonly version: number;
+  readonly groups: number;
+  readonly tokens: number;
+  /** Tokens whose version is missing. */
+  readonly unknown_tokens: number;
+  /** Over the trajectories. */
+  readonly reward_mean: number;
+  /** From the batch before to this one. */
+  readonly wait_ms: number;
+  /** What was kept, with its account at `version`. */
+  readonly trajectories: readonly TrainedTrajectory[];
+  readonly resume: Resume;
+}
+
 export interface AdmittedGroup {
   readonly group_id: string;
   readonly question_id: string;
@@ -525,7 +644,7 @@ export interface RunContinued {
   readonly version: number;
 }
 
-/** Last entry of the ledger of a run. */
+/** Last entry of the ledger of a run, unless the run is continued. */
 export interface RunFinished {
   /** Deterministic identity: a repeated event_id changes nothing. */
   readonly event_id: string;
@@ -539,8 +658,11 @@ export interface RunFinished {
   readonly sequence: number;
   /** SHA-256 (hex) of the Avro body of the ledger entry before this one; 64 zeros for the first. */
   readonly previous_sha256: string;
+  /** Steps that were made. */
   readonly steps: number;
+  /** Newest version: of the trainer, or of the model of a run that is collected; -1 = it named none. */
   readonly version: number;
+  /** steps_reached, collected, mostly_discarded, nothing_finished or nothing_learned. */
   readonly reason: string;
   /** Trajectories that were trained on. */
   readonly trained: number;
@@ -550,24 +672,12 @@ export interface RunFinished {
   readonly admitted: number;
   /** Trajectories of groups that were still open when the run ended: never trained on, never discarded. -1 in entries of versions that did not say. */
   readonly open: number;
-}
-
-export interface Position {
-  readonly partition: number;
-  readonly offset: number;
-}
-
-export interface Resume {
-  readonly rollouts: readonly Position[];
-  readonly tasks: readonly Position[];
-  /** Where in the training topic to start refolding. */
-  readonly ledger_offset: number;
-  /** Groups admitted up to and with this entry. */
-  readonly admitted_groups: number;
-  readonly trained_groups: number;
-  readonly discarded_groups: number;
-  /** Groups that were admitted and are neither trained nor discarded after this entry, as the trainer holds them; -1 in entries of versions that did not say. */
-  readonly open_groups: number;
+  /** Trajectories that were collected, without a step. */
+  readonly collected: number;
+  /** Batches that were collected. */
+  readonly batches: number;
+  /** What happened, in a sentence; empty in entries of versions that did not say. */
+  readonly detail: string;
 }
 
 /** First entry of the ledger of a run. */
@@ -639,44 +749,6 @@ export interface StepMetrics {
   readonly staleness_token_p95: number;
   /** Of the tokens: age of the oldest; -1 like staleness_token_mean. */
   readonly staleness_token_max: number;
-}
-
-export interface TrainedTrajectory {
-  readonly group_id: string;
-  /** <group_id>.<sample> */
-  readonly trajectory_id: string;
-  /** 0-based try at this trajectory. */
-  readonly attempt: number;
-  readonly question_id: string;
-  readonly reward: number;
-  readonly tokens: number;
-  readonly turns: number;
-  /** Version at the first turn (S). */
-  readonly version_first: number;
-  /** Version at the last turn (E). */
-  readonly version_last: number;
-  /** (t-1) - S */
-  readonly staleness_total: number;
-  /** min(total, E - S) */
-  readonly staleness_in_flight: number;
-  /** total - in_flight */
-  readonly staleness_in_queue: number;
-  /** (t-1) - min v */
-  readonly staleness_worst: number;
-  /** (t-1) - max v */
-  readonly staleness_best: number;
-  /** max v - min v + 1 */
-  readonly staleness_span: number;
-  readonly staleness_token_mean: number;
-  readonly staleness_token_p95: number;
-  readonly staleness_token_max: number;
-  /** Tokens whose version is missing or from the future. */
-  readonly unknown_tokens: number;
-  /** Start to finish. */
-  readonly flight_ms: number;
-  /** Finish to training or discard. */
-  readonly queue_ms: number;
-  readonly advantage: number;
 }
 
 /** One update of the policy: what it was trained on and where to resume. */
@@ -805,6 +877,7 @@ export interface EventByType {
   readonly TurnRecorded: TurnRecorded;
   readonly WorkerHeartbeat: WorkerHeartbeat;
   readonly TrajectoryRequested: TrajectoryRequested;
+  readonly BatchCollected: BatchCollected;
   readonly GroupsAdmitted: GroupsAdmitted;
   readonly RunContinued: RunContinued;
   readonly RunFinished: RunFinished;
@@ -845,12 +918,15 @@ export const publishedSchemas: readonly PublishedSchema[] = [
   { topic: 'rollouts', name: 'TrajectoryFinished', version: 1, schema: "{\"type\":\"record\",\"name\":\"TrajectoryFinished\",\"namespace\":\"turnstream.rollouts\",\"doc\":\"The end of an attempt.\",\"fields\":[{\"name\":\"event_id\",\"type\":\"string\",\"doc\":\"Deterministic identity: a repeated event_id changes nothing.\"},{\"name\":\"run_id\",\"type\":\"string\",\"doc\":\"Slug of the training run; empty for events of no run.\"},{\"name\":\"occurred_at\",\"type\":{\"type\":\"long\",\"logicalType\":\"timestamp-micros\"},\"doc\":\"UTC microseconds. Never used for order.\"},{\"name\":\"producer\",\"type\":\"string\",\"doc\":\"Role and id of the process that wrote the event.\"},{\"name\":\"group_id\",\"type\":\"string\"},{\"name\":\"trajectory_id\",\"type\":\"string\",\"doc\":\"<group_id>.<sample>\"},{\"name\":\"attempt\",\"type\":\"int\",\"doc\":\"0-based try at this trajectory.\"},{\"name\":\"worker_id\",\"type\":\"string\"},{\"name\":\"purpose\",\"type\":\"string\",\"doc\":\"train, eval or external.\"},{\"name\":\"sequence\",\"type\":\"int\",\"doc\":\"0-based order within the attempt; a hole makes the attempt unusable.\"},{\"name\":\"question_id\",\"type\":\"string\"},{\"name\":\"question\",\"type\":\"string\"},{\"name\":\"answer\",\"type\":\"string\"},{\"name\":\"status\",\"type\":\"string\",\"doc\":\"answered, max_turns, max_tokens, timeout, cancelled or failed.\"},{\"name\":\"error\",\"type\":\"string\"},{\"name\":\"reward\",\"type\":\"double\"},{\"name\":\"f1\",\"type\":\"double\"},{\"name\":\"em\",\"type\":\"double\"},{\"name\":\"cem\",\"type\":\"double\"},{\"name\":\"format_ok\",\"type\":\"boolean\"},{\"name\":\"turns\",\"type\":\"int\"},{\"name\":\"tool_calls\",\"type\":\"int\"},{\"name\":\"tool_errors\",\"type\":\"int\"},{\"name\":\"prompt_tokens\",\"type\":\"long\"},{\"name\":\"completion_tokens\",\"type\":\"long\"},{\"name\":\"version_first\",\"type\":\"int\",\"doc\":\"-1 = unknown.\"},{\"name\":\"version_last\",\"type\":\"int\"},{\"name\":\"started_at\",\"type\":{\"type\":\"long\",\"logicalType\":\"timestamp-micros\"}},{\"name\":\"finished_at\",\"type\":{\"type\":\"long\",\"logicalType\":\"timestamp-micros\"}}]}" },
   { topic: 'rollouts', name: 'TrajectoryStarted', version: 1, schema: "{\"type\":\"record\",\"name\":\"TrajectoryStarted\",\"namespace\":\"turnstream.rollouts\",\"doc\":\"A worker claimed an attempt and begins it.\",\"fields\":[{\"name\":\"event_id\",\"type\":\"string\",\"doc\":\"Deterministic identity: a repeated event_id changes nothing.\"},{\"name\":\"run_id\",\"type\":\"string\",\"doc\":\"Slug of the training run; empty for events of no run.\"},{\"name\":\"occurred_at\",\"type\":{\"type\":\"long\",\"logicalType\":\"timestamp-micros\"},\"doc\":\"UTC microseconds. Never used for order.\"},{\"name\":\"producer\",\"type\":\"string\",\"doc\":\"Role and id of the process that wrote the event.\"},{\"name\":\"group_id\",\"type\":\"string\"},{\"name\":\"trajectory_id\",\"type\":\"string\",\"doc\":\"<group_id>.<sample>\"},{\"name\":\"attempt\",\"type\":\"int\",\"doc\":\"0-based try at this trajectory.\"},{\"name\":\"worker_id\",\"type\":\"string\"},{\"name\":\"purpose\",\"type\":\"string\",\"doc\":\"train, eval or external.\"},{\"name\":\"sequence\",\"type\":\"int\",\"doc\":\"0-based order within the attempt; a hole makes the attempt unusable.\"},{\"name\":\"question_id\",\"type\":\"string\"},{\"name\":\"task_partition\",\"type\":\"int\",\"doc\":\"Partition of the claimed task.\"},{\"name\":\"task_offset\",\"type\":\"long\",\"doc\":\"Offset of the claimed task.\"}]}" },
   { topic: 'rollouts', name: 'TurnRecorded', version: 1, schema: "{\"type\":\"record\",\"name\":\"TurnRecorded\",\"namespace\":\"turnstream.rollouts\",\"doc\":\"One decision of the policy and the tool call that it led to.\",\"fields\":[{\"name\":\"event_id\",\"type\":\"string\",\"doc\":\"Deterministic identity: a repeated event_id changes nothing.\"},{\"name\":\"run_id\",\"type\":\"string\",\"doc\":\"Slug of the training run; empty for events of no run.\"},{\"name\":\"occurred_at\",\"type\":{\"type\":\"long\",\"logicalType\":\"timestamp-micros\"},\"doc\":\"UTC microseconds. Never used for order.\"},{\"name\":\"producer\",\"type\":\"string\",\"doc\":\"Role and id of the process that wrote the event.\"},{\"name\":\"group_id\",\"type\":\"string\"},{\"name\":\"trajectory_id\",\"type\":\"string\",\"doc\":\"<group_id>.<sample>\"},{\"name\":\"attempt\",\"type\":\"int\",\"doc\":\"0-based try at this trajectory.\"},{\"name\":\"worker_id\",\"type\":\"string\"},{\"name\":\"purpose\",\"type\":\"string\",\"doc\":\"train, eval or external.\"},{\"name\":\"sequence\",\"type\":\"int\",\"doc\":\"0-based order within the attempt; a hole makes the attempt unusable.\"},{\"name\":\"question_id\",\"type\":\"string\"},{\"name\":\"turn\",\"type\":\"int\",\"doc\":\"0-based.\"},{\"name\":\"policy_spans\",\"type\":{\"type\":\"array\",\"items\":{\"type\":\"record\",\"name\":\"PolicySpan\",\"fields\":[{\"name\":\"version\",\"type\":\"int\",\"doc\":\"-1 = unknown.\"},{\"name\":\"tokens\",\"type\":\"int\"}]}},\"doc\":\"Versions behind the completion tokens, pinned when the request was sent.\"},{\"name\":\"prompt_tokens\",\"type\":\"int\"},{\"name\":\"completion_tokens\",\"type\":\"int\"},{\"name\":\"generation_ms\",\"type\":\"double\"},{\"name\":\"finish_reason\",\"type\":\"string\"},{\"name\":\"text\",\"type\":\"string\",\"doc\":\"What the model wrote.\"},{\"name\":\"token_ids\",\"type\":{\"type\":\"array\",\"items\":\"int\"},\"default\":[]},{\"name\":\"logprobs\",\"type\":{\"type\":\"array\",\"items\":\"float\"},\"default\":[]},{\"name\":\"tool\",\"type\":\"string\",\"doc\":\"search, access, answer or empty when the turn called none.\"},{\"name\":\"call_id\",\"type\":\"string\"},{\"name\":\"arguments\",\"type\":\"string\",\"doc\":\"JSON.\"},{\"name\":\"status\",\"type\":\"string\",\"doc\":\"ok, error, timeout or refused.\"},{\"name\":\"error_type\",\"type\":\"string\"},{\"name\":\"started_at\",\"type\":{\"type\":\"long\",\"logicalType\":\"timestamp-micros\"}},{\"name\":\"latency_ms\",\"type\":\"double\"},{\"name\":\"result\",\"type\":\"string\",\"doc\":\"Text of the tool result, cut when truncated.\"},{\"name\":\"result_chars\",\"type\":\"int\",\"doc\":\"True length before any cut.\"},{\"name\":\"result_sha256\",\"type\":\"string\",\"doc\":\"Of the whole result, UTF-8, hex.\"},{\"name\":\"truncated\",\"type\":\"boolean\",\"doc\":\"True when a text of this record was cut.\"},{\"name\":\"cache_hit\",\"type\":\"boolean\"},{\"name\":\"items\",\"type\":{\"type\":\"array\",\"items\":{\"type\":\"record\",\"name\":\"Item\",\"fields\":[{\"name\":\"url\",\"type\":\"string\"},{\"name\":\"title\",\"type\":\"string\"}]}}},{\"name\":\"reward\",\"type\":\"double\",\"doc\":\"Reward of this turn alone.\"},{\"name\":\"decision\",\"type\":[\"null\",{\"type\":\"record\",\"name\":\"Decision\",\"fields\":[{\"name\":\"features\",\"type\":\"bytes\",\"doc\":\"float32 little-endian, candidates x width, row-major.\"},{\"name\":\"candidates\",\"type\":\"int\"},{\"name\":\"width\",\"type\":\"int\"},{\"name\":\"chosen\",\"type\":\"int\"},{\"name\":\"logprob\",\"type\":\"float\"},{\"name\":\"entropy\",\"type\":\"float\"}]}],\"default\":null,\"doc\":\"What the built-in policy saw and chose.\"}]}" },
+  { topic: 'rollouts', name: 'TurnRecorded', version: 2, schema: "{\"type\":\"record\",\"name\":\"TurnRecorded\",\"namespace\":\"turnstream.rollouts\",\"doc\":\"One decision of the policy and the tool call that it led to.\",\"fields\":[{\"name\":\"event_id\",\"type\":\"string\",\"doc\":\"Deterministic identity: a repeated event_id changes nothing.\"},{\"name\":\"run_id\",\"type\":\"string\",\"doc\":\"Slug of the training run; empty for events of no run.\"},{\"name\":\"occurred_at\",\"type\":{\"type\":\"long\",\"logicalType\":\"timestamp-micros\"},\"doc\":\"UTC microseconds. Never used for order.\"},{\"name\":\"producer\",\"type\":\"string\",\"doc\":\"Role and id of the process that wrote the event.\"},{\"name\":\"group_id\",\"type\":\"string\"},{\"name\":\"trajectory_id\",\"type\":\"string\",\"doc\":\"<group_id>.<sample>\"},{\"name\":\"attempt\",\"type\":\"int\",\"doc\":\"0-based try at this trajectory.\"},{\"name\":\"worker_id\",\"type\":\"string\"},{\"name\":\"purpose\",\"type\":\"string\",\"doc\":\"train, eval or external.\"},{\"name\":\"sequence\",\"type\":\"int\",\"doc\":\"0-based order within the attempt; a hole makes the attempt unusable.\"},{\"name\":\"question_id\",\"type\":\"string\"},{\"name\":\"turn\",\"type\":\"int\",\"doc\":\"0-based.\"},{\"name\":\"policy_spans\",\"type\":{\"type\":\"array\",\"items\":{\"type\":\"record\",\"name\":\"PolicySpan\",\"fields\":[{\"name\":\"version\",\"type\":\"int\",\"doc\":\"-1 = unknown.\"},{\"name\":\"tokens\",\"type\":\"int\"}]}},\"doc\":\"Versions behind the completion tokens, pinned when the request was sent.\"},{\"name\":\"prompt_tokens\",\"type\":\"int\"},{\"name\":\"completion_tokens\",\"type\":\"int\"},{\"name\":\"generation_ms\",\"type\":\"double\",\"doc\":\"From the question to the decision: queue, failed tries, waits and the last try together.\"},{\"name\":\"finish_reason\",\"type\":\"string\"},{\"name\":\"text\",\"type\":\"string\",\"doc\":\"What the model wrote.\"},{\"name\":\"token_ids\",\"type\":{\"type\":\"array\",\"items\":\"int\"},\"default\":[]},{\"name\":\"logprobs\",\"type\":{\"type\":\"array\",\"items\":\"float\"},\"default\":[]},{\"name\":\"tool\",\"type\":\"string\",\"doc\":\"search, access, answer or empty when the turn called none.\"},{\"name\":\"call_id\",\"type\":\"string\"},{\"name\":\"arguments\",\"type\":\"string\",\"doc\":\"JSON.\"},{\"name\":\"status\",\"type\":\"string\",\"doc\":\"ok, error, timeout or refused.\"},{\"name\":\"error_type\",\"type\":\"string\"},{\"name\":\"started_at\",\"type\":{\"type\":\"long\",\"logicalType\":\"timestamp-micros\"}},{\"name\":\"latency_ms\",\"type\":\"double\",\"doc\":\"From the call to its result: queue, failed tries, waits and the last try together.\"},{\"name\":\"result\",\"type\":\"string\",\"doc\":\"Text of the tool result, cut when truncated.\"},{\"name\":\"result_chars\",\"type\":\"int\",\"doc\":\"True length before any cut.\"},{\"name\":\"result_sha256\",\"type\":\"string\",\"doc\":\"Of the whole result, UTF-8, hex.\"},{\"name\":\"truncated\",\"type\":\"boolean\",\"doc\":\"True when a text of this record was cut.\"},{\"name\":\"cache_hit\",\"type\":\"boolean\"},{\"name\":\"items\",\"type\":{\"type\":\"array\",\"items\":{\"type\":\"record\",\"name\":\"Item\",\"fields\":[{\"name\":\"url\",\"type\":\"string\"},{\"name\":\"title\",\"type\":\"string\"}]}}},{\"name\":\"reward\",\"type\":\"double\",\"doc\":\"Reward of this turn alone.\"},{\"name\":\"decision\",\"type\":[\"null\",{\"type\":\"record\",\"name\":\"Decision\",\"fields\":[{\"name\":\"features\",\"type\":\"bytes\",\"doc\":\"float32 little-endian, candidates x width, row-major.\"},{\"name\":\"candidates\",\"type\":\"int\"},{\"name\":\"width\",\"type\":\"int\"},{\"name\":\"chosen\",\"type\":\"int\"},{\"name\":\"logprob\",\"type\":\"float\"},{\"name\":\"entropy\",\"type\":\"float\"}]}],\"default\":null,\"doc\":\"What the built-in policy saw and chose.\"},{\"name\":\"generation_timing\",\"type\":[\"null\",{\"type\":\"record\",\"name\":\"GenerationTiming\",\"fields\":[{\"name\":\"queue_ms\",\"type\":\"float\",\"doc\":\"Wait for a place among our own requests.\"},{\"name\":\"retries\",\"type\":\"int\",\"doc\":\"Tries before the last one.\"},{\"name\":\"retry_ms\",\"type\":\"float\",\"doc\":\"Failed tries and the waits behind them.\"},{\"name\":\"server_ms\",\"type\":\"float\",\"doc\":\"The last try, from sending to the end of the answer.\"},{\"name\":\"first_token_ms\",\"type\":\"float\",\"doc\":\"The last try, from sending to its first token; -1 = the answer was not streamed.\"},{\"name\":\"stop_text\",\"type\":\"string\",\"doc\":\"The stop string that ended it, as the server says; empty when none did or it does not say.\"}]}],\"default\":null,\"doc\":\"Where generation_ms went, and how the generation ended; of a model that is asked over the network.\"},{\"name\":\"tool_timing\",\"type\":[\"null\",{\"type\":\"record\",\"name\":\"ToolTiming\",\"fields\":[{\"name\":\"queue_ms\",\"type\":\"float\",\"doc\":\"Wait for a place among our own requests.\"},{\"name\":\"retries\",\"type\":\"int\",\"doc\":\"Tries before the last one.\"},{\"name\":\"retry_ms\",\"type\":\"float\",\"doc\":\"Failed tries and the waits behind them.\"},{\"name\":\"server_ms\",\"type\":\"float\",\"doc\":\"The last try, from sending to the end of the answer.\"}]}],\"default\":null,\"doc\":\"Where latency_ms went; of a tool that is asked over the network.\"}]}" },
   { topic: 'rollouts', name: 'WorkerHeartbeat', version: 1, schema: "{\"type\":\"record\",\"name\":\"WorkerHeartbeat\",\"namespace\":\"turnstream.rollouts\",\"doc\":\"Sent every few seconds by each worker, with what it is running.\",\"fields\":[{\"name\":\"event_id\",\"type\":\"string\",\"doc\":\"Deterministic identity: a repeated event_id changes nothing.\"},{\"name\":\"run_id\",\"type\":\"string\",\"doc\":\"Slug of the training run; empty for events of no run.\"},{\"name\":\"occurred_at\",\"type\":{\"type\":\"long\",\"logicalType\":\"timestamp-micros\"},\"doc\":\"UTC microseconds. Never used for order.\"},{\"name\":\"producer\",\"type\":\"string\",\"doc\":\"Role and id of the process that wrote the event.\"},{\"name\":\"worker_id\",\"type\":\"string\"},{\"name\":\"policy_version\",\"type\":\"int\"},{\"name\":\"capacity\",\"type\":\"int\"},{\"name\":\"running\",\"type\":{\"type\":\"array\",\"items\":{\"type\":\"record\",\"name\":\"Running\",\"fields\":[{\"name\":\"group_id\",\"type\":\"string\"},{\"name\":\"trajectory_id\",\"type\":\"string\",\"doc\":\"<group_id>.<sample>\"},{\"name\":\"attempt\",\"type\":\"int\",\"doc\":\"0-based try at this trajectory.\"}]}}}]}" },
   { topic: 'tasks', name: 'TrajectoryRequested', version: 1, schema: "{\"type\":\"record\",\"name\":\"TrajectoryRequested\",\"namespace\":\"turnstream.tasks\",\"doc\":\"One attempt at one trajectory, asked for by the trainer or an evaluation.\",\"fields\":[{\"name\":\"event_id\",\"type\":\"string\",\"doc\":\"Deterministic identity: a repeated event_id changes nothing.\"},{\"name\":\"run_id\",\"type\":\"string\",\"doc\":\"Slug of the training run; empty for events of no run.\"},{\"name\":\"occurred_at\",\"type\":{\"type\":\"long\",\"logicalType\":\"timestamp-micros\"},\"doc\":\"UTC microseconds. Never used for order.\"},{\"name\":\"producer\",\"type\":\"string\",\"doc\":\"Role and id of the process that wrote the event.\"},{\"name\":\"group_id\",\"type\":\"string\"},{\"name\":\"trajectory_id\",\"type\":\"string\",\"doc\":\"<group_id>.<sample>\"},{\"name\":\"attempt\",\"type\":\"int\",\"doc\":\"0-based try at this trajectory.\"},{\"name\":\"sample\",\"type\":\"int\",\"doc\":\"0-based index within the group.\"},{\"name\":\"group_index\",\"type\":\"long\",\"doc\":\"0-based order of admission of the group within its run.\"},{\"name\":\"group_size\",\"type\":\"int\"},{\"name\":\"purpose\",\"type\":\"string\",\"doc\":\"train, eval or external.\"},{\"name\":\"question_id\",\"type\":\"string\"},{\"name\":\"question\",\"type\":\"string\"},{\"name\":\"answers\",\"type\":{\"type\":\"array\",\"items\":\"string\"}},{\"name\":\"aug_answers\",\"type\":{\"type\":\"array\",\"items\":\"string\"}},{\"name\":\"reward\",\"type\":\"string\",\"doc\":\"f1 or em.\"},{\"name\":\"decoding\",\"type\":\"string\",\"doc\":\"sample or greedy.\"},{\"name\":\"seed\",\"type\":\"long\",\"doc\":\"Seed of every random choice of this attempt.\"},{\"name\":\"policy_version\",\"type\":\"int\",\"doc\":\"Pinned version, or -1 for the newest at each turn.\"},{\"name\":\"max_turns\",\"type\":\"int\"},{\"name\":\"max_tokens\",\"type\":\"long\"},{\"name\":\"max_wall_ms\",\"type\":\"long\"},{\"name\":\"admitted_version\",\"type\":\"int\",\"doc\":\"Policy version when the group was admitted.\"},{\"name\":\"evaluation_id\",\"type\":\"string\",\"default\":\"\"}]}" },
+  { topic: 'training', name: 'BatchCollected', version: 1, schema: "{\"type\":\"record\",\"name\":\"BatchCollected\",\"namespace\":\"turnstream.training\",\"doc\":\"A batch of a run whose policy the trainer does not make: groups that passed the filters, kept for whoever trains. No step was made.\",\"fields\":[{\"name\":\"event_id\",\"type\":\"string\",\"doc\":\"Deterministic identity: a repeated event_id changes nothing.\"},{\"name\":\"run_id\",\"type\":\"string\",\"doc\":\"Slug of the training run; empty for events of no run.\"},{\"name\":\"occurred_at\",\"type\":{\"type\":\"long\",\"logicalType\":\"timestamp-micros\"},\"doc\":\"UTC microseconds. Never used for order.\"},{\"name\":\"producer\",\"type\":\"string\",\"doc\":\"Role and id of the process that wrote the event.\"},{\"name\":\"sequence\",\"type\":\"long\",\"doc\":\"0-based position in the ledger of this run.\"},{\"name\":\"previous_sha256\",\"type\":\"string\",\"doc\":\"SHA-256 (hex) of the Avro body of the ledger entry before this one; 64 zeros for the first.\"},{\"name\":\"batch\",\"type\":\"int\",\"doc\":\"1-based, without gaps.\"},{\"name\":\"version\",\"type\":\"int\",\"doc\":\"Newest version that the model has named; -1 = none.\"},{\"name\":\"groups\",\"type\":\"int\"},{\"name\":\"tokens\",\"type\":\"long\"},{\"name\":\"unknown_tokens\",\"type\":\"long\",\"doc\":\"Tokens whose version is missing.\"},{\"name\":\"reward_mean\",\"type\":\"double\",\"doc\":\"Over the trajectories.\"},{\"name\":\"wait_ms\",\"type\":\"double\",\"doc\":\"From the batch before to this one.\"},{\"name\":\"trajectories\",\"type\":{\"type\":\"array\",\"items\":{\"type\":\"record\",\"name\":\"TrainedTrajectory\",\"fields\":[{\"name\":\"group_id\",\"type\":\"string\"},{\"name\":\"trajectory_id\",\"type\":\"string\",\"doc\":\"<group_id>.<sample>\"},{\"name\":\"attempt\",\"type\":\"int\",\"doc\":\"0-based try at this trajectory.\"},{\"name\":\"question_id\",\"type\":\"string\"},{\"name\":\"reward\",\"type\":\"double\"},{\"name\":\"tokens\",\"type\":\"long\"},{\"name\":\"turns\",\"type\":\"int\"},{\"name\":\"version_first\",\"type\":\"int\",\"doc\":\"Version at the first turn (S).\"},{\"name\":\"version_last\",\"type\":\"int\",\"doc\":\"Version at the last turn (E).\"},{\"name\":\"staleness_total\",\"type\":\"int\",\"doc\":\"(t-1) - S\"},{\"name\":\"staleness_in_flight\",\"type\":\"int\",\"doc\":\"min(total, E - S)\"},{\"name\":\"staleness_in_queue\",\"type\":\"int\",\"doc\":\"total - in_flight\"},{\"name\":\"staleness_worst\",\"type\":\"int\",\"doc\":\"(t-1) - min v\"},{\"name\":\"staleness_best\",\"type\":\"int\",\"doc\":\"(t-1) - max v\"},{\"name\":\"staleness_span\",\"type\":\"int\",\"doc\":\"max v - min v + 1\"},{\"name\":\"staleness_token_mean\",\"type\":\"double\"},{\"name\":\"staleness_token_p95\",\"type\":\"int\"},{\"name\":\"staleness_token_max\",\"type\":\"int\"},{\"name\":\"unknown_tokens\",\"type\":\"long\",\"doc\":\"Tokens whose version is missing or from the future.\"},{\"name\":\"flight_ms\",\"type\":\"long\",\"doc\":\"Start to finish.\"},{\"name\":\"queue_ms\",\"type\":\"long\",\"doc\":\"Finish to training or discard.\"},{\"name\":\"advantage\",\"type\":\"double\"}]}},\"doc\":\"What was kept, with its account at `version`.\"},{\"name\":\"resume\",\"type\":{\"type\":\"record\",\"name\":\"Resume\",\"fields\":[{\"name\":\"rollouts\",\"type\":{\"type\":\"array\",\"items\":{\"type\":\"record\",\"name\":\"Position\",\"fields\":[{\"name\":\"partition\",\"type\":\"int\"},{\"name\":\"offset\",\"type\":\"long\"}]}}},{\"name\":\"tasks\",\"type\":{\"type\":\"array\",\"items\":\"Position\"}},{\"name\":\"ledger_offset\",\"type\":\"long\",\"doc\":\"Where in the training topic to start refolding.\"},{\"name\":\"admitted_groups\",\"type\":\"long\",\"doc\":\"Groups admitted up to and with this entry.\"},{\"name\":\"trained_groups\",\"type\":\"long\"},{\"name\":\"discarded_groups\",\"type\":\"long\"},{\"name\":\"open_groups\",\"type\":\"long\",\"doc\":\"Groups that were admitted and are neither trained nor discarded after this entry, as the trainer holds them; -1 in entries of versions that did not say.\",\"default\":-1}]}}]}" },
   { topic: 'training', name: 'GroupsAdmitted', version: 1, schema: "{\"type\":\"record\",\"name\":\"GroupsAdmitted\",\"namespace\":\"turnstream.training\",\"doc\":\"Groups asked for, with every term of the admission bound.\",\"fields\":[{\"name\":\"event_id\",\"type\":\"string\",\"doc\":\"Deterministic identity: a repeated event_id changes nothing.\"},{\"name\":\"run_id\",\"type\":\"string\",\"doc\":\"Slug of the training run; empty for events of no run.\"},{\"name\":\"occurred_at\",\"type\":{\"type\":\"long\",\"logicalType\":\"timestamp-micros\"},\"doc\":\"UTC microseconds. Never used for order.\"},{\"name\":\"producer\",\"type\":\"string\",\"doc\":\"Role and id of the process that wrote the event.\"},{\"name\":\"sequence\",\"type\":\"long\",\"doc\":\"0-based position in the ledger of this run.\"},{\"name\":\"previous_sha256\",\"type\":\"string\",\"doc\":\"SHA-256 (hex) of the Avro body of the ledger entry before this one; 64 zeros for the first.\"},{\"name\":\"version\",\"type\":\"int\"},{\"name\":\"capacity\",\"type\":\"int\"},{\"name\":\"running\",\"type\":\"int\"},{\"name\":\"accepted\",\"type\":\"int\"},{\"name\":\"max_concurrent\",\"type\":\"int\"},{\"name\":\"max_staleness\",\"type\":\"int\"},{\"name\":\"batch_groups\",\"type\":\"int\"},{\"name\":\"groups\",\"type\":{\"type\":\"array\",\"items\":{\"type\":\"record\",\"name\":\"AdmittedGroup\",\"fields\":[{\"name\":\"group_id\",\"type\":\"string\"},{\"name\":\"question_id\",\"type\":\"string\"},{\"name\":\"samples\",\"type\":\"int\"}]}}}]}" },
   { topic: 'training', name: 'RunContinued', version: 1, schema: "{\"type\":\"record\",\"name\":\"RunContinued\",\"namespace\":\"turnstream.training\",\"doc\":\"A run that had finished is trained further. Follows RunFinished; entries of the run follow it as before.\",\"fields\":[{\"name\":\"event_id\",\"type\":\"string\",\"doc\":\"Deterministic identity: a repeated event_id changes nothing.\"},{\"name\":\"run_id\",\"type\":\"string\",\"doc\":\"Slug of the training run; empty for events of no run.\"},{\"name\":\"occurred_at\",\"type\":{\"type\":\"long\",\"logicalType\":\"timestamp-micros\"},\"doc\":\"UTC microseconds. Never used for order.\"},{\"name\":\"producer\",\"type\":\"string\",\"doc\":\"Role and id of the process that wrote the event.\"},{\"name\":\"sequence\",\"type\":\"long\",\"doc\":\"0-based position in the ledger of this run.\"},{\"name\":\"previous_sha256\",\"type\":\"string\",\"doc\":\"SHA-256 (hex) of the Avro body of the ledger entry before this one; 64 zeros for the first.\"},{\"name\":\"steps\",\"type\":\"int\",\"doc\":\"Planned steps, counted from the first one of the run; 0 = no end.\"},{\"name\":\"version\",\"type\":\"int\",\"doc\":\"Version that training goes on from.\"}]}" },
   { topic: 'training', name: 'RunFinished', version: 1, schema: "{\"type\":\"record\",\"name\":\"RunFinished\",\"namespace\":\"turnstream.training\",\"doc\":\"Last entry of the ledger of a run.\",\"fields\":[{\"name\":\"event_id\",\"type\":\"string\",\"doc\":\"Deterministic identity: a repeated event_id changes nothing.\"},{\"name\":\"run_id\",\"type\":\"string\",\"doc\":\"Slug of the training run; empty for events of no run.\"},{\"name\":\"occurred_at\",\"type\":{\"type\":\"long\",\"logicalType\":\"timestamp-micros\"},\"doc\":\"UTC microseconds. Never used for order.\"},{\"name\":\"producer\",\"type\":\"string\",\"doc\":\"Role and id of the process that wrote the event.\"},{\"name\":\"sequence\",\"type\":\"long\",\"doc\":\"0-based position in the ledger of this run.\"},{\"name\":\"previous_sha256\",\"type\":\"string\",\"doc\":\"SHA-256 (hex) of the Avro body of the ledger entry before this one; 64 zeros for the first.\"},{\"name\":\"steps\",\"type\":\"int\"},{\"name\":\"version\",\"type\":\"int\"},{\"name\":\"reason\",\"type\":\"string\"},{\"name\":\"trained\",\"type\":\"long\"},{\"name\":\"discarded\",\"type\":\"long\"}]}" },
   { topic: 'training', name: 'RunFinished', version: 2, schema: "{\"type\":\"record\",\"name\":\"RunFinished\",\"namespace\":\"turnstream.training\",\"doc\":\"Last entry of the ledger of a run.\",\"fields\":[{\"name\":\"event_id\",\"type\":\"string\",\"doc\":\"Deterministic identity: a repeated event_id changes nothing.\"},{\"name\":\"run_id\",\"type\":\"string\",\"doc\":\"Slug of the training run; empty for events of no run.\"},{\"name\":\"occurred_at\",\"type\":{\"type\":\"long\",\"logicalType\":\"timestamp-micros\"},\"doc\":\"UTC microseconds. Never used for order.\"},{\"name\":\"producer\",\"type\":\"string\",\"doc\":\"Role and id of the process that wrote the event.\"},{\"name\":\"sequence\",\"type\":\"long\",\"doc\":\"0-based position in the ledger of this run.\"},{\"name\":\"previous_sha256\",\"type\":\"string\",\"doc\":\"SHA-256 (hex) of the Avro body of the ledger entry before this one; 64 zeros for the first.\"},{\"name\":\"steps\",\"type\":\"int\"},{\"name\":\"version\",\"type\":\"int\"},{\"name\":\"reason\",\"type\":\"string\"},{\"name\":\"trained\",\"type\":\"long\",\"doc\":\"Trajectories that were trained on.\"},{\"name\":\"discarded\",\"type\":\"long\",\"doc\":\"Trajectories of closed groups that were not trained on.\"},{\"name\":\"admitted\",\"type\":\"long\",\"doc\":\"Trajectories that were admitted; -1 in entries of versions that did not say.\",\"default\":-1},{\"name\":\"open\",\"type\":\"long\",\"doc\":\"Trajectories of groups that were still open when the run ended: never trained on, never discarded. -1 in entries of versions that did not say.\",\"default\":-1}]}" },
+  { topic: 'training', name: 'RunFinished', version: 3, schema: "{\"type\":\"record\",\"name\":\"RunFinished\",\"namespace\":\"turnstream.training\",\"doc\":\"Last entry of the ledger of a run, unless the run is continued.\",\"fields\":[{\"name\":\"event_id\",\"type\":\"string\",\"doc\":\"Deterministic identity: a repeated event_id changes nothing.\"},{\"name\":\"run_id\",\"type\":\"string\",\"doc\":\"Slug of the training run; empty for events of no run.\"},{\"name\":\"occurred_at\",\"type\":{\"type\":\"long\",\"logicalType\":\"timestamp-micros\"},\"doc\":\"UTC microseconds. Never used for order.\"},{\"name\":\"producer\",\"type\":\"string\",\"doc\":\"Role and id of the process that wrote the event.\"},{\"name\":\"sequence\",\"type\":\"long\",\"doc\":\"0-based position in the ledger of this run.\"},{\"name\":\"previous_sha256\",\"type\":\"string\",\"doc\":\"SHA-256 (hex) of the Avro body of the ledger entry before this one; 64 zeros for the first.\"},{\"name\":\"steps\",\"type\":\"int\",\"doc\":\"Steps that were made.\"},{\"name\":\"version\",\"type\":\"int\",\"doc\":\"Newest version: of the trainer, or of the model of a run that is collected; -1 = it named none.\"},{\"name\":\"reason\",\"type\":\"string\",\"doc\":\"steps_reached, collected, mostly_discarded, nothing_finished or nothing_learned.\"},{\"name\":\"trained\",\"type\":\"long\",\"doc\":\"Trajectories that were trained on.\"},{\"name\":\"discarded\",\"type\":\"long\",\"doc\":\"Trajectories of closed groups that were not trained on.\"},{\"name\":\"admitted\",\"type\":\"long\",\"doc\":\"Trajectories that were admitted; -1 in entries of versions that did not say.\",\"default\":-1},{\"name\":\"open\",\"type\":\"long\",\"doc\":\"Trajectories of groups that were still open when the run ended: never trained on, never discarded. -1 in entries of versions that did not say.\",\"default\":-1},{\"name\":\"collected\",\"type\":\"long\",\"doc\":\"Trajectories that were collected, without a step.\",\"default\":0},{\"name\":\"batches\",\"type\":\"int\",\"doc\":\"Batches that were collected.\",\"default\":0},{\"name\":\"detail\",\"type\":\"string\",\"doc\":\"What happened, in a sentence; empty in entries of versions that did not say.\",\"default\":\"\"}]}" },
   { topic: 'training', name: 'RunStarted', version: 1, schema: "{\"type\":\"record\",\"name\":\"RunStarted\",\"namespace\":\"turnstream.training\",\"doc\":\"First entry of the ledger of a run.\",\"fields\":[{\"name\":\"event_id\",\"type\":\"string\",\"doc\":\"Deterministic identity: a repeated event_id changes nothing.\"},{\"name\":\"run_id\",\"type\":\"string\",\"doc\":\"Slug of the training run; empty for events of no run.\"},{\"name\":\"occurred_at\",\"type\":{\"type\":\"long\",\"logicalType\":\"timestamp-micros\"},\"doc\":\"UTC microseconds. Never used for order.\"},{\"name\":\"producer\",\"type\":\"string\",\"doc\":\"Role and id of the process that wrote the event.\"},{\"name\":\"sequence\",\"type\":\"long\",\"doc\":\"0-based position in the ledger of this run.\"},{\"name\":\"previous_sha256\",\"type\":\"string\",\"doc\":\"SHA-256 (hex) of the Avro body of the ledger entry before this one; 64 zeros for the first.\"},{\"name\":\"seed\",\"type\":\"long\"},{\"name\":\"algorithm\",\"type\":\"string\",\"doc\":\"grpo or reinforce.\"},{\"name\":\"backend\",\"type\":\"string\"},{\"name\":\"learner\",\"type\":\"string\",\"doc\":\"JSON: architecture and hyper-parameters.\"},{\"name\":\"group_size\",\"type\":\"int\"},{\"name\":\"batch_groups\",\"type\":\"int\"},{\"name\":\"max_staleness\",\"type\":\"int\"},{\"name\":\"max_concurrent\",\"type\":\"int\",\"doc\":\"Groups.\"},{\"name\":\"max_attempts\",\"type\":\"int\"},{\"name\":\"steps\",\"type\":\"int\",\"doc\":\"Planned steps; 0 = no end.\"},{\"name\":\"stale_policy\",\"type\":\"string\",\"doc\":\"discard or train.\"},{\"name\":\"weights_sha256\",\"type\":\"string\",\"doc\":\"Of version 0.\"},{\"name\":\"dataset\",\"type\":\"string\"},{\"name\":\"resume\",\"type\":{\"type\":\"record\",\"name\":\"Resume\",\"fields\":[{\"name\":\"rollouts\",\"type\":{\"type\":\"array\",\"items\":{\"type\":\"record\",\"name\":\"Position\",\"fields\":[{\"name\":\"partition\",\"type\":\"int\"},{\"name\":\"offset\",\"type\":\"long\"}]}}},{\"name\":\"tasks\",\"type\":{\"type\":\"array\",\"items\":\"Position\"}},{\"name\":\"ledger_offset\",\"type\":\"long\",\"doc\":\"Where in the training topic to start refolding.\"},{\"name\":\"admitted_groups\",\"type\":\"long\",\"doc\":\"Groups admitted up to and with this entry.\"},{\"name\":\"trained_groups\",\"type\":\"long\"},{\"name\":\"discarded_groups\",\"type\":\"long\"}]}}]}" },
   { topic: 'training', name: 'RunStarted', version: 2, schema: "{\"type\":\"record\",\"name\":\"RunStarted\",\"namespace\":\"turnstream.training\",\"doc\":\"First entry of the ledger of a run.\",\"fields\":[{\"name\":\"event_id\",\"type\":\"string\",\"doc\":\"Deterministic identity: a repeated event_id changes nothing.\"},{\"name\":\"run_id\",\"type\":\"string\",\"doc\":\"Slug of the training run; empty for events of no run.\"},{\"name\":\"occurred_at\",\"type\":{\"type\":\"long\",\"logicalType\":\"timestamp-micros\"},\"doc\":\"UTC microseconds. Never used for order.\"},{\"name\":\"producer\",\"type\":\"string\",\"doc\":\"Role and id of the process that wrote the event.\"},{\"name\":\"sequence\",\"type\":\"long\",\"doc\":\"0-based position in the ledger of this run.\"},{\"name\":\"previous_sha256\",\"type\":\"string\",\"doc\":\"SHA-256 (hex) of the Avro body of the ledger entry before this one; 64 zeros for the first.\"},{\"name\":\"seed\",\"type\":\"long\"},{\"name\":\"algorithm\",\"type\":\"string\",\"doc\":\"grpo or reinforce.\"},{\"name\":\"backend\",\"type\":\"string\"},{\"name\":\"learner\",\"type\":\"string\",\"doc\":\"JSON: architecture and hyper-parameters.\"},{\"name\":\"group_size\",\"type\":\"int\"},{\"name\":\"batch_groups\",\"type\":\"int\"},{\"name\":\"max_staleness\",\"type\":\"int\"},{\"name\":\"max_concurrent\",\"type\":\"int\",\"doc\":\"Groups.\"},{\"name\":\"max_attempts\",\"type\":\"int\"},{\"name\":\"steps\",\"type\":\"int\",\"doc\":\"Planned steps; 0 = no end.\"},{\"name\":\"stale_policy\",\"type\":\"string\",\"doc\":\"discard or train.\"},{\"name\":\"weights_sha256\",\"type\":\"string\",\"doc\":\"Of version 0.\"},{\"name\":\"dataset\",\"type\":\"string\"},{\"name\":\"resume\",\"type\":{\"type\":\"record\",\"name\":\"Resume\",\"fields\":[{\"name\":\"rollouts\",\"type\":{\"type\":\"array\",\"items\":{\"type\":\"record\",\"name\":\"Position\",\"fields\":[{\"name\":\"partition\",\"type\":\"int\"},{\"name\":\"offset\",\"type\":\"long\"}]}}},{\"name\":\"tasks\",\"type\":{\"type\":\"array\",\"items\":\"Position\"}},{\"name\":\"ledger_offset\",\"type\":\"long\",\"doc\":\"Where in the training topic to start refolding.\"},{\"name\":\"admitted_groups\",\"type\":\"long\",\"doc\":\"Groups admitted up to and with this entry.\"},{\"name\":\"trained_groups\",\"type\":\"long\"},{\"name\":\"discarded_groups\",\"type\":\"long\"},{\"name\":\"open_groups\",\"type\":\"long\",\"doc\":\"Groups that were admitted and are neither trained nor discarded after this entry, as the trainer holds them; -1 in entries of versions that did not say.\",\"default\":-1}]}},{\"name\":\"settings\",\"type\":\"string\",\"doc\":\"JSON: every setting that changes what is learned, by its name; empty in entries of versions that did not record them.\",\"default\":\"\"}]}" },
   { topic: 'training', name: 'StepCompleted', version: 1, schema: "{\"type\":\"record\",\"name\":\"StepCompleted\",\"namespace\":\"turnstream.training\",\"doc\":\"One update of the policy: what it was trained on and where to resume.\",\"fields\":[{\"name\":\"event_id\",\"type\":\"string\",\"doc\":\"Deterministic identity: a repeated event_id changes nothing.\"},{\"name\":\"run_id\",\"type\":\"string\",\"doc\":\"Slug of the training run; empty for events of no run.\"},{\"name\":\"occurred_at\",\"type\":{\"type\":\"long\",\"logicalType\":\"timestamp-micros\"},\"doc\":\"UTC microseconds. Never used for order.\"},{\"name\":\"producer\",\"type\":\"string\",\"doc\":\"Role and id of the process that wrote the event.\"},{\"name\":\"sequence\",\"type\":\"long\",\"doc\":\"0-based position in the ledger of this run.\"},{\"name\":\"previous_sha256\",\"type\":\"string\",\"doc\":\"SHA-256 (hex) of the Avro body of the ledger entry before this one; 64 zeros for the first.\"},{\"name\":\"step\",\"type\":\"int\"},{\"name\":\"version_before\",\"type\":\"int\"},{\"name\":\"version_after\",\"type\":\"int\"},{\"name\":\"groups\",\"type\":\"int\"},{\"name\":\"tokens\",\"type\":\"long\"},{\"name\":\"unknown_tokens\",\"type\":\"long\"},{\"name\":\"metrics\",\"type\":{\"type\":\"record\",\"name\":\"StepMetrics\",\"fields\":[{\"name\":\"reward_mean\",\"type\":\"double\"},{\"name\":\"f1_mean\",\"type\":\"double\"},{\"name\":\"em_mean\",\"type\":\"double\"},{\"name\":\"format_mean\",\"type\":\"double\"},{\"name\":\"turns_mean\",\"type\":\"double\"},{\"name\":\"tool_calls_mean\",\"type\":\"double\"},{\"name\":\"loss\",\"type\":\"double\"},{\"name\":\"approx_kl\",\"type\":\"double\"},{\"name\":\"behave_kl\",\"type\":\"double\"},{\"name\":\"clip_fraction\",\"type\":\"double\"},{\"name\":\"capped_fraction\",\"type\":\"double\"},{\"name\":\"ess\",\"type\":\"double\"},{\"name\":\"entropy\",\"type\":\"double\"},{\"name\":\"grad_norm\",\"type\":\"double\"},{\"name\":\"staleness_mean\",\"type\":\"double\"},{\"name\":\"staleness_p95\",\"type\":\"double\"},{\"name\":\"staleness_max\",\"type\":\"double\"},{\"name\":\"staleness_in_flight_mean\",\"type\":\"double\"},{\"name\":\"staleness_in_queue_mean\",\"type\":\"double\"}]}},{\"name\":\"wait_ms\",\"type\":\"double\",\"doc\":\"From the end of the step before to a full batch.\"},{\"name\":\"train_ms\",\"type\":\"double\"},{\"name\":\"trajectories\",\"type\":{\"type\":\"array\",\"items\":{\"type\":\"record\",\"name\":\"TrainedTrajectory\",\"fields\":[{\"name\":\"group_id\",\"type\":\"string\"},{\"name\":\"trajectory_id\",\"type\":\"string\",\"doc\":\"<group_id>.<sample>\"},{\"name\":\"attempt\",\"type\":\"int\",\"doc\":\"0-based try at this trajectory.\"},{\"name\":\"question_id\",\"type\":\"string\"},{\"name\":\"reward\",\"type\":\"double\"},{\"name\":\"tokens\",\"type\":\"long\"},{\"name\":\"turns\",\"type\":\"int\"},{\"name\":\"version_first\",\"type\":\"int\",\"doc\":\"Version at the first turn (S).\"},{\"name\":\"version_last\",\"type\":\"int\",\"doc\":\"Version at the last turn (E).\"},{\"name\":\"staleness_total\",\"type\":\"int\",\"doc\":\"(t-1) - S\"},{\"name\":\"staleness_in_flight\",\"type\":\"int\",\"doc\":\"min(total, E - S)\"},{\"name\":\"staleness_in_queue\",\"type\":\"int\",\"doc\":\"total - in_flight\"},{\"name\":\"staleness_worst\",\"type\":\"int\",\"doc\":\"(t-1) - min v\"},{\"name\":\"staleness_best\",\"type\":\"int\",\"doc\":\"(t-1) - max v\"},{\"name\":\"staleness_span\",\"type\":\"int\",\"doc\":\"max v - min v + 1\"},{\"name\":\"staleness_token_mean\",\"type\":\"double\"},{\"name\":\"staleness_token_p95\",\"type\":\"int\"},{\"name\":\"staleness_token_max\",\"type\":\"int\"},{\"name\":\"unknown_tokens\",\"type\":\"long\",\"doc\":\"Tokens whose version is missing or from the future.\"},{\"name\":\"flight_ms\",\"type\":\"long\",\"doc\":\"Start to finish.\"},{\"name\":\"queue_ms\",\"type\":\"long\",\"doc\":\"Finish to training or discard.\"},{\"name\":\"advantage\",\"type\":\"double\"}]}}},{\"name\":\"batch_sha256\",\"type\":\"string\"},{\"name\":\"weights_sha256\",\"type\":\"string\",\"doc\":\"Of version_after.\"},{\"name\":\"optimizer_sha256\",\"type\":\"string\"},{\"name\":\"resume\",\"type\":{\"type\":\"record\",\"name\":\"Resume\",\"fields\":[{\"name\":\"rollouts\",\"type\":{\"type\":\"array\",\"items\":{\"type\":\"record\",\"name\":\"Position\",\"fields\":[{\"name\":\"partition\",\"type\":\"int\"},{\"name\":\"offset\",\"type\":\"long\"}]}}},{\"name\":\"tasks\",\"type\":{\"type\":\"array\",\"items\":\"Position\"}},{\"name\":\"ledger_offset\",\"type\":\"long\",\"doc\":\"Where in the training topic to start refolding.\"},{\"name\":\"admitted_groups\",\"type\":\"long\",\"doc\":\"Groups admitted up to and with this entry.\"},{\"name\":\"trained_groups\",\"type\":\"long\"},{\"name\":\"discarded_groups\",\"type\":\"long\"}]}}]}" },

@@ -5,6 +5,18 @@ export interface ToolItem {
   readonly title: string;
 }
 
+/** Where the time of a call over the network went, ms. */
+export interface CallTiming {
+  /** Wait for a place among our own calls. */
+  readonly queueMs: number;
+  /** Tries before the last one. */
+  readonly retries: number;
+  /** Failed tries and the waits behind them. */
+  readonly retryMs: number;
+  /** The last try, from sending to the end of the answer. */
+  readonly serverMs: number;
+}
+
 /** A tool never throws past its port: a failure is a result with a status and an error type. */
 export interface ToolResult {
   readonly status: 'ok' | 'error' | 'timeout' | 'refused';
@@ -14,6 +26,8 @@ export interface ToolResult {
   readonly text: string;
   readonly items: readonly ToolItem[];
   readonly cacheHit: boolean;
+  /** Of a tool that asks over the network. */
+  readonly timing?: CallTiming;
 }
 
 /** One of the two tools of the agent. `argument` is the query of a search or the URL of an access. */
@@ -91,6 +105,10 @@ export interface PolicyTurn {
   readonly logprobs?: readonly number[];
   /** Tokens that count against the limit of the trajectory after this turn; prompt and completion unless it is given. */
   readonly spentTokens?: number;
+  /** Of a policy that asks over the network. */
+  readonly timing?: CallTiming & { readonly firstTokenMs?: number };
+  /** The stop string that ended the generation, where its server says. */
+  readonly stopText?: string;
   /** True when the next turn has no room in the context of the model: the attempt ends as max_tokens. */
   readonly outOfRoom?: boolean;
 }

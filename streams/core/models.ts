@@ -1,11 +1,12 @@
 // The port of a language model: text in, text out, and what is known of the policy behind every token.
+import type { CallTiming } from './agents.ts';
 
 /**
  * A piece of a conversation. Neighbours from the same side are one message, joined as they are; a model that only
  * continues text gets all pieces as one. Pieces may be the strings that something else holds: nobody has to join them.
  */
 export interface PromptPart {
-  readonly from: 'user' | 'model';
+  readonly from: 'system' | 'user' | 'model';
   readonly text: string;
 }
 
@@ -14,6 +15,8 @@ export interface GenerationRequest {
   /** Generation ends before any of them. */
   readonly stop: readonly string[];
   readonly maxTokens: number;
+  /** The last piece is what the model has written so far, and the generation goes on with it. */
+  readonly goesOn?: boolean;
   /** Greedy decoding has no chance in it; sampling takes this seed. */
   readonly decoding: { readonly kind: 'greedy' } | { readonly kind: 'sample'; readonly seed: number };
 }
@@ -24,8 +27,8 @@ export interface Generation {
   /** What a reasoning model thought, where its server tells it apart. */
   readonly reasoning: string;
   readonly finishReason: string;
-  /** The stop string that ended it; empty when there was none, or the server does not say. */
-  readonly stopText: string;
+  /** The stop string that ended it, as the server's own field says; empty when none did, undefined when there is no such field. */
+  readonly stopText: string | undefined;
   readonly promptTokens: number;
   readonly completionTokens: number;
   /** As the server says, in order; one span of version -1 when it does not. Their tokens add up to completionTokens. */
@@ -49,8 +52,15 @@ export interface GenerationFailure {
 /** The error type of a prompt that the context of the model does not take. */
 export const CONTEXT_FULL = 'model_context_full';
 
-export type GenerationOutcome =
-  { readonly ok: true; readonly generation: Generation } | { readonly ok: false; readonly failure: GenerationFailure };
+/** Where the time went. */
+export interface GenerationTiming extends CallTiming {
+  /** The last try, from sending to its first token; undefined when it was not streamed. */
+  readonly firstTokenMs?: number;
+}
+
+export type GenerationOutcome = { readonly timing?: GenerationTiming } & (
+  { readonly ok: true; readonly generation: Generation } | { readonly ok: false; readonly failure: GenerationFailure }
+);
 
 export interface LanguageModel {
   /** Whether it takes a conversation, or continues one text. */

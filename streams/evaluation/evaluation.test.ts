@@ -86,6 +86,12 @@ describe('an evaluation', () => {
     expect(nextSteps(state, 3, options)).toMatchObject([{ kind: 'score', attempt: 2, ending: { status } }]);
   });
 
+  it('does not ask again after an attempt that the model refused for good', () => {
+    const state = requestedAll();
+    foldRollout(state, finished(first, 0, { status: 'refused' }), 1);
+    expect(nextSteps(state, 1, options)).toMatchObject([{ kind: 'score', attempt: 0, ending: { status: 'refused' } }]);
+  });
+
   it.each(['answered', 'max_turns', 'max_tokens', 'timeout'])('counts an attempt that ended as %s', (status) => {
     const state = requestedAll();
     foldRollout(state, finished(first, 0, { status }), 1);

@@ -4,6 +4,7 @@
 import type { AnswerScored, TrajectoryFinished, TrajectoryRequested, WorkerHeartbeat } from '../../schemas/generated/events.ts';
 import type { DecodedEvent } from '../../schemas/codec.ts';
 import { trajectoryId } from '../core/ids.ts';
+import { REFUSED } from '../trajectory/attempt.ts';
 
 /** What is evaluated. */
 export interface EvaluationPlan {
@@ -162,7 +163,8 @@ function stepOf(sample: SampleState, situation: Situation): EvaluationStep | und
   const newest = newestAttempt(sample);
   if (newest === undefined) return { kind: 'request', sample, attempt: 0 };
   if (!isLost(newest, situation)) return undefined;
-  if (newest.number + 1 < situation.maxAttempts) return { kind: 'request', sample, attempt: newest.number + 1 };
+  const isFinal = newest.ending?.status === REFUSED || newest.number + 1 >= situation.maxAttempts;
+  if (!isFinal) return { kind: 'request', sample, attempt: newest.number + 1 };
   return { kind: 'score', sample, attempt: newest.number, ending: newest.ending };
 }
 

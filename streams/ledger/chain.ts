@@ -3,12 +3,20 @@ import { createHash } from 'node:crypto';
 import type { EventByType, EventType } from '../../schemas/generated/events.ts';
 
 export type LedgerType =
-  'RunStarted' | 'GroupsAdmitted' | 'StepCompleted' | 'TrajectoryDiscarded' | 'TrajectoryExpired' | 'RunFinished' | 'RunContinued';
+  | 'RunStarted'
+  | 'GroupsAdmitted'
+  | 'StepCompleted'
+  | 'BatchCollected'
+  | 'TrajectoryDiscarded'
+  | 'TrajectoryExpired'
+  | 'RunFinished'
+  | 'RunContinued';
 
 const ledgerTypes: ReadonlySet<string> = new Set<LedgerType>([
   'RunStarted',
   'GroupsAdmitted',
   'StepCompleted',
+  'BatchCollected',
   'TrajectoryDiscarded',
   'TrajectoryExpired',
   'RunFinished',

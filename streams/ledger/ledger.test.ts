@@ -54,7 +54,7 @@ const admit = (groups: Readonly<Record<string, number>>) => ({
   type: 'GroupsAdmitted' as const,
   fields: { groups: Object.entries(groups).map(([id, samples]) => ({ group_id: id, question_id: 'q', samples })) },
 });
-const end = (fields: object = { open: -1 }) => ({ type: 'RunFinished' as const, fields });
+const end = (fields: object = { open: -1 }) => ({ type: 'RunFinished' as const, fields: { collected: 0, ...fields } });
 const whole = [started, admit({ g1: 2, g2: 1, g3: 1 }), step(1, ['g1.0', 'g1.1'], 2), discard('g2.0'), step(2, ['g3.0'], 0)];
 
 function verify(written: readonly Written[], versions: readonly number[] = [0, 1, 2]): LedgerReport {
@@ -188,6 +188,35 @@ describe('the ledger', () => {
       open: 3,
       notes: [expect.stringContaining('3 trajectories were admitted and neither') as string],
     });
+  });
+
+  it('accounts for what was collected without a step, batch by batch', () => {
+    const start = { type: 'RunStarted' as const, fields: { weights_sha256: '', backend: 'none' } };
+    const row = (randomEvent('StepCompleted', seeded(77)).trajectories[0] ?? {}) as object;
+    const batch = (number: number, ids: readonly string[], open: number) => ({
+      type: 'BatchCollected' as const,
+      fields: {
+        batch: number,
+        resume: { ...randomEvent('StepCompleted', seeded(78)).resume, open_groups: open },
+        trajectories: ids.map((id) => ({ ...row, trajectory_id: id })),
+      },
+    });
+    const admitted = admit({ a: 1, b: 2, c: 1, d: 1 });
+    const told = { admitted: 5, trained: 0, collected: 3, discarded: 1, open: 1 };
+    const good = [start, admitted, batch(1, ['a.0'], 3), discard('c.0'), batch(2, ['b.0', 'b.1'], 1), end(told)];
+    expect(verify(chainOf(good), [])).toMatchObject({ ok: true, problems: [], steps: 0, batches: 2, ...told });
+    const problems = (entries: typeof good): readonly string[] => verify(chainOf(entries), []).problems.map(({ problem }) => problem);
+    expect(problems([start, admitted, batch(2, ['a.0'], 3)])).toContain('batch 2 follows batch 0');
+    expect(problems([start, admitted, batch(1, ['a.0'], 9)]).join()).toContain('the trainer held 9 open groups after batch 1');
+    expect(problems([start, admitted, batch(1, ['a.0'], 3), batch(2, ['a.0'], 3)]).join()).toContain(
+      'is collected a second time in batch 2',
+    );
+    expect(problems([start, admitted, discard('a.0'), batch(1, ['a.0'], 3)]).join()).toContain(
+      'was discarded before it was collected in batch 1',
+    );
+    expect(problems([...good.slice(0, -1), end({ ...told, collected: 4 })]).join()).toContain(
+      'tells of 4 collected trajectories, its entries of 3',
+    );
   });
 
   it('takes a run further that had ended, each of whose ends tells of what was before it', () => {

@@ -1,5 +1,5 @@
 // What the ledger says became of each trajectory, and whether that can be. A trajectory is admitted with its group, once, and
-// trained on or discarded, once; a group closes as a whole. An attempt beside the one that decided that may have a discard of its own, `superseded` or `invalid`, once; it
+// trained on, collected or discarded, once; a group closes as a whole. An attempt beside the one that decided that may have a discard of its own, `superseded` or `invalid`, once; it
 // is of a trajectory that another attempt decided, except that a trajectory of nothing but invalid ones is discarded.
 import type { EventByType } from '../../schemas/generated/events.ts';
 import { groupIdOf } from '../core/ids.ts';
@@ -11,8 +11,8 @@ type Admitted = readonly { readonly group_id: string; readonly samples: number }
 export interface Outcomes {
   /** Notes an admission; answers what is wrong with it. */
   admitted(groups: Admitted): readonly string[];
-  /** Notes that an attempt was trained on; answers what is wrong with that. */
-  trained(id: string, attempt: number): readonly string[];
+  /** Notes that an attempt was trained on, or collected; answers what is wrong with that. */
+  kept(how: Kept, id: string, attempt: number): readonly string[];
   /** Notes a discard; answers what is wrong with it. */
   discarded(event: Discarded): readonly string[];
   /** Trajectories by their outcome, and what is wrong with the whole. */
@@ -25,8 +25,10 @@ export interface Outcomes {
 interface Totals {
   readonly admitted: number;
   readonly trained: number;
+  /** Kept without a step. */
+  readonly collected: number;
   readonly discarded: number;
-  /** Of groups of which nothing was trained or discarded. */
+  /** Of groups of which nothing was trained, collected or discarded. */
   readonly open: number;
 }
 
@@ -41,8 +43,10 @@ interface GroupOutcome {
   closed: number;
 }
 
+export type Kept = 'trained' | 'collected';
+
 interface Outcome {
-  decided: 'trained' | 'discarded' | undefined;
+  decided: Kept | 'discarded' | undefined;
   superseded: boolean;
   readonly attempts: number[];
 }
@@ -63,7 +67,7 @@ export function createOutcomes(): Outcomes {
     return outcome;
   }
 
-  function decide(id: string, outcome: Outcome, how: 'trained' | 'discarded'): readonly string[] {
+  function decide(id: string, outcome: Outcome, how: Kept | 'discarded'): readonly string[] {
     const before = outcome.decided;
     outcome.decided = how;
     if (before === undefined) return [];
@@ -81,9 +85,9 @@ export function createOutcomes(): Outcomes {
   return {
     admitted: (admitted) => groups.admit(admitted),
     groups: () => groups.totals(),
-    trained(id, attempt) {
+    kept(how, id, attempt) {
       const outcome = outcomeOf(id);
-      const problems = decide(id, outcome, 'trained');
+      const problems = decide(id, outcome, how);
       return problems.length > 0 ? problems : claim(id, outcome, attempt);
     },
     discarded({ trajectory_id: id, attempt, reason }) {
@@ -94,11 +98,12 @@ export function createOutcomes(): Outcomes {
     },
     report() {
       const all = [...outcomes];
-      const trained = all.filter(([, { decided }]) => decided === 'trained').length;
+      const count = (how: Kept): number => all.filter(([, { decided }]) => decided === how).length;
+      const [trained, collected] = [count('trained'), count('collected')];
       const alone = all.filter(([, { decided, superseded }]) => superseded && decided === undefined);
       const { admitted, open, problems } = groups.report();
       return {
-        ...{ admitted, open, trained, discarded: all.length - trained },
+        ...{ admitted, open, trained, collected, discarded: all.length - trained - collected },
         problems: [...alone.map(([id]) => `an attempt of trajectory ${id} is superseded, and none is what superseded it`), ...problems],
       };
     },

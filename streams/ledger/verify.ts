@@ -15,10 +15,13 @@ export interface LedgerReport {
   readonly ok: boolean;
   readonly entries: number;
   readonly steps: number;
+  /** Batches that were collected without a step. */
+  readonly batches: number;
   readonly version: number;
-  /** Trajectories: admitted = trained + discarded + open. */
+  /** Trajectories: admitted = trained + collected + discarded + open. */
   readonly admitted: number;
   readonly trained: number;
+  readonly collected: number;
   /** Trajectories that were discarded; discards of other attempts of a trained trajectory are none. */
   readonly discarded: number;
   /** Trajectories of groups of which nothing was trained or discarded. */
@@ -44,39 +47,63 @@ export interface LedgerVerifier {
   report(): LedgerReport;
 }
 
+/** What entries say of steps, batches and trajectories. */
+function createBook() {
+  const outcomes = createOutcomes();
+  let [step, batch] = [0, 0];
+  return {
+    /** Notes an entry; answers what is wrong with it. */
+    take(entry: LedgerEntry): readonly string[] {
+      switch (entry.type) {
+        case 'StepCompleted': {
+          const problems = stepProblems(entry.event, step, outcomes);
+          step = entry.event.step;
+          return problems;
+        }
+        case 'BatchCollected': {
+          const problems = batchProblems(entry.event, batch, outcomes);
+          batch = entry.event.batch;
+          return problems;
+        }
+        case 'TrajectoryDiscarded':
+          return outcomes.discarded(entry.event);
+        case 'GroupsAdmitted':
+          return outcomes.admitted(entry.event.groups);
+        default:
+          return [];
+      }
+    },
+    made: () => ({ steps: step, batches: batch, version: step }),
+    totals: () => outcomes.report(),
+  };
+}
+
 export function createLedgerVerifier(): LedgerVerifier {
   const problems: LedgerProblem[] = [];
-  const outcomes = createOutcomes();
+  const book = createBook();
   const stepWeights = new Map<number, string>();
   const policies = new Map<number, string>();
   const mayBeNewer = new Set<number>();
   let head: ChainHead = emptyChain;
-  let step = 0;
   let finished: EventByType['RunFinished'] | undefined;
   let continued = 0;
 
   const blame = (offset: number, problem: string): void => void problems.push({ offset, problem });
 
-  function checkStep(event: EventByType['StepCompleted'], offset: number): void {
-    for (const problem of stepProblems(event, step, outcomes)) blame(offset, problem);
-    step = event.step;
-    stepWeights.set(event.version_after, event.weights_sha256);
-  }
-
   /** The end of a run tells of everything before it; a run that is continued has more than one. */
   function finish(event: EventByType['RunFinished']): void {
     finished = event;
-    for (const problem of compareTotals(event, outcomes.report())) blame(-1, problem);
+    for (const problem of compareTotals(event, book.totals())) blame(-1, problem);
   }
 
   return {
     entry(entry, body, offset) {
-      for (const problem of chainProblems(entry, head, finished !== undefined)) blame(offset, problem);
+      const wrong = [...chainProblems(entry, head, finished !== undefined), ...book.take(entry)];
+      for (const problem of wrong) blame(offset, problem);
       head = { ...advance(head, body), sequence: entry.event.sequence + 1 };
-      if (entry.type === 'RunStarted') stepWeights.set(0, entry.event.weights_sha256);
-      if (entry.type === 'StepCompleted') checkStep(entry.event, offset);
-      if (entry.type === 'TrajectoryDiscarded') for (const problem of outcomes.discarded(entry.event)) blame(offset, problem);
-      if (entry.type === 'GroupsAdmitted') for (const problem of outcomes.admitted(entry.event.groups)) blame(offset, problem);
+      // a run that is collected has no weights
+      if (entry.type === 'RunStarted' && entry.event.weights_sha256 !== '') stepWeights.set(0, entry.event.weights_sha256);
+      if (entry.type === 'StepCompleted') stepWeights.set(entry.event.version_after, entry.event.weights_sha256);
       if (entry.type === 'RunFinished') finish(entry.event);
       if (entry.type === 'RunContinued') {
         finished = undefined;
@@ -90,7 +117,7 @@ export function createLedgerVerifier(): LedgerVerifier {
       if (found === 'after entries') mayBeNewer.add(event.version);
     },
     report() {
-      const { problems: left, ...totals } = outcomes.report();
+      const { problems: left, ...totals } = book.totals();
       const all = [
         ...problems,
         ...left.map((problem) => ({ offset: -1, problem })),
@@ -99,7 +126,7 @@ export function createLedgerVerifier(): LedgerVerifier {
       const notes = finished?.open === NOT_TOLD && totals.open > 0 ? [`${totals.open} ${UNEXPLAINED}`] : [];
       return {
         ok: all.length === 0,
-        ...{ entries: head.sequence, steps: step, version: step, ...totals },
+        ...{ entries: head.sequence, ...book.made(), ...totals },
         finished: finished !== undefined,
         continued,
         headSha256: head.previousSha256,
@@ -113,7 +140,7 @@ export function createLedgerVerifier(): LedgerVerifier {
 /** Notes what a step trained on; answers what is wrong with it, behind step `last`. */
 function stepProblems(event: EventByType['StepCompleted'], last: number, outcomes: Outcomes): readonly string[] {
   const { step, version_before: before, version_after: after } = event;
-  const trained = event.trajectories.flatMap(({ trajectory_id: id, attempt }) => outcomes.trained(id, attempt));
+  const trained = event.trajectories.flatMap(({ trajectory_id: id, attempt }) => outcomes.kept('trained', id, attempt));
   const { open_groups: held } = event.resume;
   const { open } = outcomes.groups();
   return [
@@ -123,6 +150,20 @@ function stepProblems(event: EventByType['StepCompleted'], last: number, outcome
     ...(held < 0 || held === open
       ? []
       : [`the trainer held ${held} open groups after step ${step}, the ledger has ${open} that are neither trained nor discarded`]),
+  ];
+}
+
+/** Notes what a batch collected; answers what is wrong with it, behind batch `last`. */
+function batchProblems(event: EventByType['BatchCollected'], last: number, outcomes: Outcomes): readonly string[] {
+  const { batch, resume } = event;
+  const collected = event.trajectories.flatMap(({ trajectory_id: id, attempt }) => outcomes.kept('collected', id, attempt));
+  const { open } = outcomes.groups();
+  return [
+    ...(batch === last + 1 ? [] : [`batch ${batch} follows batch ${last}`]),
+    ...collected.map((problem) => `${problem} in batch ${batch}`),
+    ...(resume.open_groups === open
+      ? []
+      : [`the trainer held ${resume.open_groups} open groups after batch ${batch}, the ledger has ${open} that are still open`]),
   ];
 }
 
@@ -149,7 +190,7 @@ const UNEXPLAINED =
 /** What the end of the run says of it, as far as its version says so. */
 function compareTotals(end: EventByType['RunFinished'], found: Omit<ReturnType<Outcomes['report']>, 'problems'>): readonly string[] {
   if (end.open === NOT_TOLD) return [];
-  return (['admitted', 'trained', 'discarded', 'open'] as const)
+  return (['admitted', 'trained', 'collected', 'discarded', 'open'] as const)
     .filter((name) => end[name] !== found[name])
     .map((name) => `the end of the run tells of ${end[name]} ${name} trajectories, its entries of ${found[name]}`);
 }

@@ -1,4 +1,11 @@
-import type { GroupsAdmitted, StepCompleted, TrajectoryExpired, TrajectoryRequested } from '../../schemas/generated/events.ts';
+import type {
+  BatchCollected,
+  GroupsAdmitted,
+  StepCompleted,
+  TrajectoryDiscarded,
+  TrajectoryExpired,
+  TrajectoryRequested,
+} from '../../schemas/generated/events.ts';
 import {
   attemptOf,
   foldRequest,
@@ -17,6 +24,10 @@ import { advance, type LedgerEntry } from '../ledger/chain.ts';
 import { foldFinished, foldStarted, foldTurn, type Attempt } from '../trajectory/attempt.ts';
 import type { RolloutEvent } from './rollout-view.ts';
 import type { RunState } from './run-state.ts';
+import { fateOf, RECENT_GROUPS, UNFINISHED, type GroupFate } from './waste.ts';
+
+/** What RunStarted names as the backend of a run whose policy the trainer does not make. */
+export const NO_LEARNER = 'none';
 
 /** Folds one ledger entry of this run. `body` is its Avro body, `offset` its place in the training topic. */
 export function foldLedger(state: RunState, entry: LedgerEntry, at: { readonly body: Buffer; readonly offset: number }): void {
@@ -27,6 +38,7 @@ export function foldLedger(state: RunState, entry: LedgerEntry, at: { readonly b
       state.started = entry.event;
       state.plannedSteps = entry.event.steps;
       state.weightsSha256 = entry.event.weights_sha256;
+      if (entry.event.backend === NO_LEARNER) state.version = -1;
       break;
     case 'GroupsAdmitted':
       foldAdmission(state, entry.event);
@@ -34,8 +46,11 @@ export function foldLedger(state: RunState, entry: LedgerEntry, at: { readonly b
     case 'StepCompleted':
       foldStep(state, entry.event, at.offset);
       break;
+    case 'BatchCollected':
+      foldBatch(state, entry.event, at.offset);
+      break;
     case 'TrajectoryDiscarded':
-      if (settle(state, entry.event.group_id, at.offset)) state.counters.discardedGroups += 1;
+      foldDiscard(state, entry.event, at.offset);
       break;
     case 'TrajectoryExpired':
       foldExpiry(state, entry.event, at.offset);
@@ -46,6 +61,9 @@ export function foldLedger(state: RunState, entry: LedgerEntry, at: { readonly b
     case 'RunContinued':
       state.finished = undefined;
       state.plannedSteps = entry.event.steps;
+      // whoever goes on has mended what ended it
+      state.recent.length = 0;
+      state.idleSteps = 0;
       break;
   }
 }
@@ -66,17 +84,38 @@ function foldExpiry(state: RunState, { trajectory_id: id, next_attempt: next }: 
 
 function foldStep(state: RunState, step: StepCompleted, ledgerOffset: number): void {
   state.version = step.version_after;
+  state.idleSteps = step.weights_sha256 === state.weightsSha256 ? state.idleSteps + 1 : 0;
   state.weightsSha256 = step.weights_sha256;
   state.optimizerSha256 = step.optimizer_sha256;
   state.counters.trainedTrajectories += step.trajectories.length;
   for (const { group_id: id } of step.trajectories) {
-    if (settle(state, id, ledgerOffset)) state.counters.trainedGroups += 1;
+    if (settle(state, { id, fate: '' }, ledgerOffset)) state.counters.trainedGroups += 1;
   }
 }
 
+function foldBatch(state: RunState, batch: BatchCollected, ledgerOffset: number): void {
+  const { counters } = state;
+  state.version = Math.max(state.version, batch.version);
+  counters.batches += 1;
+  counters.collectedTrajectories += batch.trajectories.length;
+  for (const { group_id: id } of batch.trajectories) {
+    if (settle(state, { id, fate: '' }, ledgerOffset)) counters.collectedGroups += 1;
+  }
+}
+
+/** The discards of a group follow each other; those of single attempts may come before the one that says why it closed. */
+function foldDiscard(state: RunState, { group_id: id, reason }: TrajectoryDiscarded, ledgerOffset: number): void {
+  const fate = fateOf(reason);
+  if (settle(state, { id, fate }, ledgerOffset)) state.counters.discardedGroups += 1;
+  else if (state.closedLast === id && state.recent.at(-1) === UNFINISHED) state.recent[state.recent.length - 1] = fate;
+}
+
 /** Closes a group; false when it was closed before. */
-function settle(state: RunState, groupId: string, ledgerOffset: number): boolean {
+function settle(state: RunState, { id: groupId, fate }: { readonly id: string; readonly fate: GroupFate }, ledgerOffset: number): boolean {
   if (state.settled.has(groupId)) return false;
+  state.closedLast = groupId;
+  state.recent.push(fate);
+  if (state.recent.length > 2 * RECENT_GROUPS) state.recent.splice(0, RECENT_GROUPS);
   const group = state.groups.get(groupId);
   state.settled.set(groupId, { ledgerOffset, tasks: group?.tasks ?? [] });
   state.counters.closedTrajectories += state.admitted.get(groupId)?.samples ?? 0;

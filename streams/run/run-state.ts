@@ -7,6 +7,7 @@
 import type { RunFinished, RunStarted } from '../../schemas/generated/events.ts';
 import type { Group, TaskPlace } from '../group/group.ts';
 import { emptyChain, type ChainHead } from '../ledger/chain.ts';
+import type { GroupFate } from './waste.ts';
 
 export interface SettledGroup {
   /** Offset of the ledger entry that settled it, or a lower bound of it. */
@@ -32,7 +33,11 @@ export interface Counters {
   discardedGroups: number;
   admittedTrajectories: number;
   trainedTrajectories: number;
-  /** Trajectories of groups that were trained or discarded. */
+  /** Without a step, of a run whose policy the trainer does not make. */
+  collectedGroups: number;
+  collectedTrajectories: number;
+  batches: number;
+  /** Trajectories of groups that were trained, collected or discarded. */
   closedTrajectories: number;
 }
 
@@ -49,14 +54,21 @@ export interface RunState {
   finished: RunFinished | undefined;
   /** Steps after which the run ends by itself, as the ledger says; 0 = no end. */
   plannedSteps: number;
+  /** Newest version: of the trainer; or of the model, as far as it names any, of a run that is collected. -1 = none. */
   version: number;
   weightsSha256: string;
+  /** Steps in a row that left the weights as they were. */
+  idleSteps: number;
+  /** What became of the groups that closed last, oldest first. */
+  readonly recent: GroupFate[];
+  /** The group that closed last. */
+  closedLast: string;
   optimizerSha256: string;
   chain: ChainHead;
   /** Offset after the newest own entry of the training topic. */
   ledgerPosition: number;
   readonly counters: Counters;
-  /** Groups that the ledger admitted and has neither trained nor discarded, by id. */
+  /** Groups that the ledger admitted and that have not closed, by id. */
   readonly admitted: Map<string, AdmittedGroup>;
   /** The same groups with what is known of their trajectories, by id. */
   readonly groups: Map<string, Group>;
@@ -81,6 +93,9 @@ export const newRunState = (runId: string): RunState => ({
   plannedSteps: 0,
   version: 0,
   weightsSha256: '',
+  idleSteps: 0,
+  recent: [],
+  closedLast: '',
   optimizerSha256: '',
   chain: emptyChain,
   ledgerPosition: 0,
@@ -90,6 +105,9 @@ export const newRunState = (runId: string): RunState => ({
     discardedGroups: 0,
     admittedTrajectories: 0,
     trainedTrajectories: 0,
+    collectedGroups: 0,
+    collectedTrajectories: 0,
+    batches: 0,
     closedTrajectories: 0,
   },
   admitted: new Map(),

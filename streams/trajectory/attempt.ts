@@ -134,6 +134,9 @@ export function foldFinished(attempt: Attempt, event: FinishedView): void {
   };
 }
 
+/** Status of an attempt that the model refused for good: another attempt would be refused as well, so none is asked for. */
+export const REFUSED = 'refused';
+
 const COUNTING = new Set(['answered', 'max_turns', 'max_tokens', 'timeout']);
 
 /** running; usable (it ended, has no hole, counts, and its records hold the tokens that its end tells of); unusable (it ended otherwise). */

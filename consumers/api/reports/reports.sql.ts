@@ -69,7 +69,9 @@ export const wallClockSql = `SELECT side, phase, seconds, seconds / nullIf(sum(s
 FROM (
   SELECT 'rollouts' AS side, part.1 AS phase, part.2 / 1000 AS seconds
   FROM (
-    SELECT sum(generation_ms) AS generation, sum(tool_ms) AS tools
+    SELECT
+      sum(generation_queue_ms) AS model_queue, sum(generation_retry_ms) AS model_retries, sum(generation_ms) - model_queue - model_retries AS generation,
+      sum(tool_queue_ms) AS call_queue, sum(tool_retry_ms) AS call_retries, sum(tool_ms) - call_queue - call_retries AS tools
     FROM (
       SELECT * FROM turns
       WHERE run_id = {run:String} AND if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String})
@@ -88,7 +90,11 @@ FROM (
       LIMIT 1 BY trajectory_id, attempt
     )
   ) AS whole
-  ARRAY JOIN [('generation', generation), ('tools', tools), ('between turns', greatest(0., flight - generation - tools))] AS part
+  ARRAY JOIN [
+    ('generation', generation), ('queue of generations', model_queue), ('retries of generations', model_retries),
+    ('tools', tools), ('queue of tools', call_queue), ('retries of tools', call_retries),
+    ('between turns', greatest(0., flight - generation - model_queue - model_retries - tools - call_queue - call_retries))
+  ] AS part
   UNION ALL
   SELECT 'rollouts' AS side, 'queue' AS phase, sum(queue_ms) / 1000 AS seconds
   FROM step_trajectories
@@ -157,10 +163,10 @@ LEFT JOIN (
   SELECT
     worker_id,
     countIf(status IN ('answered', 'max_turns', 'max_tokens')) AS finished,
-    countIf(status IN ('failed', 'timeout')) AS failed,
+    countIf(status IN ('failed', 'refused', 'timeout')) AS failed,
     countIf(status = 'cancelled') AS cancelled,
     countIf((trajectory_id, attempt) IN (
-      SELECT trajectory_id, attempt FROM expired_attempts WHERE run_id = {run:String} AND reason != 'unusable'
+      SELECT trajectory_id, attempt FROM expired_attempts WHERE run_id = {run:String} AND reason NOT IN ('unusable', 'refused')
     )) AS late,
     avgOrNullIf(reward, status IN ('answered', 'max_turns', 'max_tokens', 'timeout')) AS reward_mean,
     sum(tool_errors) / nullIf(sum(tool_calls), 0) AS tool_failure_rate,

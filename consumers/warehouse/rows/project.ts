@@ -1,5 +1,6 @@
 // Every event becomes rows: pure, the same rows for the same record whenever and wherever it is asked.
 import type { DecodedEvent } from '../../../schemas/codec.ts';
+import type { BatchCollected } from '../../../schemas/generated/events.ts';
 import { assertNever } from '../../../streams/core/outcome.ts';
 import type { LogRecord } from '../../../streams/core/ports.ts';
 import type { LedgerType } from '../../../streams/ledger/chain.ts';
@@ -12,6 +13,8 @@ import { heartbeatRow, trajectoryRow, trajectoryStartRow, turnRow } from './roll
 import { taskRow } from './tasks.rows.ts';
 import {
   admissionRow,
+  batchRow,
+  collectedRows,
   discardedRow,
   expiredRow,
   runContinuedRow,
@@ -22,7 +25,7 @@ import {
 } from './training.rows.ts';
 
 type OfTopic<T extends DecodedEvent['type']> = Extract<DecodedEvent, { type: T }>;
-type Ledger = OfTopic<LedgerType>;
+type Ledger = OfTopic<Exclude<LedgerType, 'BatchCollected'>>;
 
 /** Gives every row of one event to `emit`; at least one. */
 export function project(record: LogRecord, decoded: DecodedEvent, emit: Emit): void {
@@ -53,6 +56,9 @@ type Frequent = 'TurnRecorded' | 'TrajectoryStarted' | 'TrajectoryFinished' | 'W
 function projectRare(work: { decoded: Exclude<DecodedEvent, { type: Frequent }>; origin: Origin; emit: Emit }): void {
   const { decoded, origin, emit } = work;
   switch (decoded.type) {
+    case 'BatchCollected':
+      projectBatch({ event: decoded.event, origin, emit });
+      return;
     case 'PolicyPublished':
       emit('policies', policyRow(decoded.event, origin));
       return;
@@ -80,6 +86,11 @@ function projectRare(work: { decoded: Exclude<DecodedEvent, { type: Frequent }>;
     default:
       projectLedger({ decoded, origin, emit });
   }
+}
+
+function projectBatch({ event, origin, emit }: { event: BatchCollected; origin: Origin; emit: Emit }): void {
+  emit('batches', batchRow(event, origin));
+  for (const row of collectedRows(event, origin)) emit('collected_trajectories', row);
 }
 
 function projectLedger(work: { decoded: Ledger; origin: Origin; emit: Emit }): void {

@@ -1,6 +1,8 @@
 // rollouts -> trajectory_starts, turns, trajectories, heartbeats
 import type {
+  GenerationTiming,
   PolicySpan,
+  ToolTiming,
   TrajectoryFinished,
   TrajectoryStarted,
   TurnRecorded,
@@ -33,9 +35,35 @@ export function versionsOf(spans: readonly PolicySpan[]): Versions {
   return { min, max, unknownTokens };
 }
 
+const NO_GENERATION: GenerationTiming = {
+  queue_ms: 0,
+  retries: 0,
+  retry_ms: 0,
+  server_ms: UNKNOWN,
+  first_token_ms: UNKNOWN,
+  stop_text: '',
+};
+const NO_CALL: ToolTiming = { queue_ms: 0, retries: 0, retry_ms: 0, server_ms: UNKNOWN };
+
+const generationCells = ({ queue_ms, retries, retry_ms, server_ms, first_token_ms, stop_text }: GenerationTiming) => ({
+  generation_queue_ms: float(queue_ms),
+  generation_retries: retries,
+  generation_retry_ms: float(retry_ms),
+  generation_server_ms: float(server_ms),
+  first_token_ms: float(first_token_ms),
+  stop_text,
+});
+
+const toolCells = ({ queue_ms, retries, retry_ms, server_ms }: ToolTiming) => ({
+  tool_queue_ms: float(queue_ms),
+  tool_retries: retries,
+  tool_retry_ms: float(retry_ms),
+  tool_server_ms: float(server_ms),
+});
+
 export function turnRow(event: TurnRecorded, origin: Origin): Row {
   const versions = versionsOf(event.policy_spans);
-  const decision = event.decision;
+  const { decision } = event;
   return {
     run_id: event.run_id,
     group_id: event.group_id,
@@ -78,6 +106,8 @@ export function turnRow(event: TurnRecorded, origin: Origin): Row {
     decision_chosen: decision === null ? -1 : decision.chosen,
     decision_logprob: decision === null ? 0 : float(decision.logprob),
     decision_entropy: decision === null ? 0 : float(decision.entropy),
+    ...generationCells(event.generation_timing ?? NO_GENERATION),
+    ...toolCells(event.tool_timing ?? NO_CALL),
     event_id: event.event_id,
     occurred_at: event.occurred_at,
     producer: event.producer,

@@ -11,6 +11,8 @@ export const tableTopics = {
   admissions: 'training',
   steps: 'training',
   step_trajectories: 'training',
+  batches: 'training',
+  collected_trajectories: 'training',
   discarded_trajectories: 'training',
   expired_attempts: 'training',
   policies: 'policies',

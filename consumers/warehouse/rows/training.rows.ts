@@ -1,5 +1,6 @@
-// training -> run_events, admissions, steps, step_trajectories, discarded_trajectories, expired_attempts
+// training -> run_events, admissions, steps, step_trajectories, batches, collected_trajectories, discarded_trajectories, expired_attempts
 import type {
+  BatchCollected,
   GroupsAdmitted,
   RunContinued,
   RunFinished,
@@ -56,6 +57,9 @@ export const runStartedRow = (event: RunStarted, origin: Origin): Row => ({
   settings: event.settings,
   admitted: -1,
   open: -1,
+  collected: 0,
+  batches: 0,
+  detail: '',
 });
 
 /** Columns of an entry that says nothing of them, in the order of the start's. */
@@ -82,6 +86,9 @@ const blank: Row = {
   settings: '',
   admitted: -1,
   open: -1,
+  collected: 0,
+  batches: 0,
+  detail: '',
 };
 
 export const runFinishedRow = (event: RunFinished, origin: Origin): Row => ({
@@ -95,6 +102,9 @@ export const runFinishedRow = (event: RunFinished, origin: Origin): Row => ({
   discarded: event.discarded,
   admitted: event.admitted,
   open: event.open,
+  collected: event.collected,
+  batches: event.batches,
+  detail: event.detail,
 });
 
 export const runContinuedRow = (event: RunContinued, origin: Origin): Row => ({
@@ -178,6 +188,24 @@ export function stepTrajectoryRows(event: StepCompleted, origin: Origin): readon
     ...accountCells(trajectory),
     advantage: float(trajectory.advantage),
   }));
+}
+
+export const batchRow = (event: BatchCollected, origin: Origin): Row => ({
+  ...entry(event, origin),
+  batch: event.batch,
+  version: event.version,
+  groups: event.groups,
+  trajectories: event.trajectories.length,
+  tokens: event.tokens,
+  unknown_tokens: event.unknown_tokens,
+  reward_mean: float(event.reward_mean),
+  wait_ms: float(event.wait_ms),
+  resume: JSON.stringify(event.resume),
+});
+
+export function collectedRows(event: BatchCollected, origin: Origin): readonly Row[] {
+  const shared = { ...entry(event, origin), batch: event.batch, version: event.version };
+  return event.trajectories.map((trajectory) => ({ ...shared, ...accountCells(trajectory), advantage: float(trajectory.advantage) }));
 }
 
 export const discardedRow = (event: TrajectoryDiscarded, origin: Origin): Row => ({

@@ -191,6 +191,50 @@ function decisionColumns(turns: Turns): Columns {
   };
 }
 
+/** The cells of one timing that is there. */
+type Timings = readonly (readonly [string, Float64Array, (cursor: Cursor) => number])[];
+
+const readWhole = (cursor: Cursor): number => cursor.number();
+const readFloat = (cursor: Cursor): number => cursor.float();
+
+/** `more` reads what follows them in the record. */
+function timingColumns(turns: Turns, field: 'generation_timing' | 'tool_timing', more: readonly (readonly [string, number])[]): Timings {
+  const rows = turns.values.length;
+  const prefix = field === 'tool_timing' ? 'tool' : 'generation';
+  const columns: Timings = [
+    [`${prefix}_queue_ms`, zeros(rows), readFloat],
+    [`${prefix}_retries`, zeros(rows), readWhole],
+    [`${prefix}_retry_ms`, zeros(rows), readFloat],
+    ...[[`${prefix}_server_ms`, -1] as const, ...more].map(([name, missing]) => [name, zeros(rows).fill(missing), readFloat] as const),
+  ];
+  return columns;
+}
+
+function generationColumns(turns: Turns): Columns {
+  const columns = timingColumns(turns, 'generation_timing', [['first_token_ms', -1]]);
+  const rows = turns.values.length;
+  const [starts, ends] = [new Uint32Array(rows), new Uint32Array(rows)];
+  turns.each('generation_timing', (cursor, row) => {
+    if (cursor.number() === 0) return;
+    for (const [, cells, read] of columns) cells[row] = read(cursor);
+    const length = cursor.number();
+    starts[row] = cursor.at;
+    ends[row] = cursor.at + length;
+  });
+  return { ...named(columns), stop_text: { kind: 'texts', sources: turns.values, starts, ends } };
+}
+
+function toolColumns(turns: Turns): Columns {
+  const columns = timingColumns(turns, 'tool_timing', []);
+  turns.each('tool_timing', (cursor, row) => {
+    if (cursor.number() === 0) return;
+    for (const [, cells, read] of columns) cells[row] = read(cursor);
+  });
+  return named(columns);
+}
+
+const named = (timings: Timings): Columns => Object.fromEntries(timings.map(([name, cells]) => [name, cells]));
+
 function originColumns(turns: readonly PlainTurn[]): Columns {
   const origins = turns.map(({ record }) => originOf(record));
   return {
@@ -237,6 +281,8 @@ export function turnColumns(plain: readonly PlainTurn[]): ReadonlyMap<string, Co
     cache_hit: turns.flag('cache_hit'),
     reward: turns.double('reward'),
     ...decisionColumns(turns),
+    ...generationColumns(turns),
+    ...toolColumns(turns),
     event_id: turns.text('event_id'),
     occurred_at: turns.whole('occurred_at'),
     producer: turns.text('producer'),

@@ -62,9 +62,9 @@ function diffCommand(context: CommandContext): Command {
 }
 
 function verdict({ run, report }: RunLedger): string {
-  const { ok, entries, steps, admitted, trained, discarded, open, finished, continued, problems, notes } = report;
+  const { ok, entries, steps, admitted, trained, collected, discarded, open, finished, continued, problems, notes } = report;
   const ends = `${finished ? ', finished' : ''}${continued === 0 ? '' : `, continued ${continued === 1 ? 'once' : `${continued} times`}`}`;
-  const line = `${ok ? 'ok    ' : 'BROKEN'} ${run}: ${entries} entries, ${steps} steps, ${admitted} admitted = ${trained} trained + ${discarded} discarded + ${open} open${ends}\n`;
+  const line = `${ok ? 'ok    ' : 'BROKEN'} ${run}: ${entries} entries, ${steps} steps, ${admitted} admitted = ${trained} trained + ${collected > 0 ? `${collected} collected + ` : ''}${discarded} discarded + ${open} open${ends}\n`;
   const details = problems.map(({ offset, problem }) => `       ${offset < 0 ? '' : `offset ${offset}: `}${problem}\n`);
   return line + [...details, ...notes.map((note) => `       note: ${note}\n`)].join('');
 }

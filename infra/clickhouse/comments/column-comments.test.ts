@@ -47,6 +47,7 @@ const MIGRATED: ReadonlySet<string> = new Set([
   'run_events.resume',
   'steps.weights_sha256',
   'steps.resume',
+  'batches.resume',
   'policies.parent',
   'policies.sha256',
   'policies.architecture',

@@ -151,7 +151,7 @@ export const evaluationsOf: Readonly<Record<string, Comments>> = {
   },
   evaluation_events: { policy_version: 'Policy version that was evaluated' },
   evaluation_scores: {
-    status: 'How the attempt ended: answered, max_turns, max_tokens, timeout, cancelled, failed or lost',
+    status: 'How the attempt ended: answered, max_turns, max_tokens, timeout, cancelled, failed, refused or lost',
     tokens: 'prompt_tokens and generated_tokens together, tokens',
     prompt_tokens: 'Tokens of all prompts of the attempt, each counted whole; -1 when it was not recorded',
     generated_tokens: 'Tokens that the policy generated; -1 when it was not recorded',

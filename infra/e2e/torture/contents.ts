@@ -71,6 +71,7 @@ const layouts: { readonly [T in EventType]: Layout<T> } = {
     table: 'steps',
     columns: { ...entry, step: 'step', tokens: 'tokens', batch_sha256: 'batch_sha256', weights_sha256: 'weights_sha256' },
   },
+  BatchCollected: { table: 'batches', columns: { ...entry, batch: 'batch', version: 'version', tokens: 'tokens' } },
   TrajectoryDiscarded: {
     table: 'discarded_trajectories',
     columns: { ...entry, trajectory_id: 'trajectory_id', attempt: 'attempt', reason: 'reason', tokens: 'tokens' },

@@ -32,6 +32,7 @@ const settings = {
     maxTokens: 1_000,
     maxWallMs: 60_000,
     silenceMs: 400,
+    maxDiscarded: 1,
   },
 };
 const metrics = { loss: 0, approx_kl: 0, behave_kl: 0, clip_fraction: 0, capped_fraction: 0, ess: 1, entropy: 1, grad_norm: 1 };

@@ -8,7 +8,7 @@ import type { Contents } from './facts.ts';
 const tablesOf: Readonly<Record<EventTopic, readonly string[]>> = {
   tasks: ['tasks'],
   rollouts: ['trajectory_starts', 'turns', 'trajectories', 'heartbeats'],
-  training: ['run_events', 'admissions', 'steps', 'discarded_trajectories', 'expired_attempts'],
+  training: ['run_events', 'admissions', 'steps', 'batches', 'discarded_trajectories', 'expired_attempts'],
   policies: ['policies'],
   questions: ['questions'],
   evaluations: ['evaluation_events', 'evaluation_scores'],

@@ -174,6 +174,14 @@ describe('the agent', () => {
     });
     await expect(run(bug)).rejects.toThrow('a bug');
   });
+  it('ends as refused, without an answer, when the model refuses for good', async () => {
+    const { result } = await run(
+      scripted(() => {
+        throw new PlatformError('MODEL_REFUSED', 'asking m: HTTP 401');
+      }),
+    );
+    expect(result).toMatchObject({ status: 'refused', error: 'asking m: HTTP 401', answer: '', reward: 0 });
+  });
   it('passes decoding, version and memory on', async () => {
     let given: unknown;
     const policy: Policy = {

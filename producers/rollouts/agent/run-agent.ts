@@ -5,6 +5,7 @@ import type { TrajectoryFinished, TrajectoryRequested } from '../../../schemas/g
 import type { Action, Observation, PastTurn, Policy, PolicyTurn, Tool, ToolResult } from '../../../streams/core/agents.ts';
 import { isPlatformError, messageOf } from '../../../streams/core/errors.ts';
 import type { Clock } from '../../../streams/core/ports.ts';
+import { REFUSED } from '../../../streams/trajectory/attempt.ts';
 import { formatOk } from '../../../streams/reward/format.ts';
 import { trajectoryReward } from '../../../streams/reward/score.ts';
 import type { RewardVariant } from '../../../streams/reward/score.ts';
@@ -45,7 +46,7 @@ export interface AgentOptions {
   readonly onTurn: (outcome: TurnOutcome) => Promise<void> | void;
 }
 
-type Status = 'answered' | 'max_turns' | 'max_tokens' | 'timeout' | 'cancelled' | 'failed';
+type Status = 'answered' | 'max_turns' | 'max_tokens' | 'timeout' | 'cancelled' | 'failed' | 'refused';
 
 /** The fields of TrajectoryFinished that say how the attempt went. */
 export type AgentResult = Pick<
@@ -183,21 +184,26 @@ async function loop(options: AgentOptions, progress: Progress, deadline: AbortSi
   return { status: 'max_turns' };
 }
 
-/** Policies may give up when the deadline passes; what else they throw as a PlatformError ends the attempt as failed. */
+/**
+ * Policies may give up when the deadline passes; what else they throw as a PlatformError ends the attempt as failed, and a model
+ * that refuses for good as refused, for the next attempt would be refused as well.
+ */
 async function runToEnd(options: AgentOptions, progress: Progress, deadline: AbortSignal): Promise<Ending> {
   try {
     return await loop(options, progress, deadline);
   } catch (error) {
     if (options.useless?.aborted === true) return { status: 'cancelled', error: 'a newer version of the policy is out' };
     if (deadline.aborted) return { status: 'timeout', error: messageOf(error) };
+    if (isPlatformError(error, 'MODEL_REFUSED')) return { status: REFUSED, error: messageOf(error) };
     if (isPlatformError(error)) return { status: 'failed', error: messageOf(error) };
     throw error;
   }
 }
 
+const WITHOUT_ANSWER: ReadonlySet<Status> = new Set<Status>(['failed', 'cancelled', REFUSED]);
+
 /** An attempt that a limit ended has the answer that was given last; one that failed or was stopped has none. */
-const answerOf = (status: Status, { answer }: Progress): string | undefined =>
-  status === 'failed' || status === 'cancelled' ? undefined : answer;
+const answerOf = (status: Status, { answer }: Progress): string | undefined => (WITHOUT_ANSWER.has(status) ? undefined : answer);
 
 /**
  * Runs one attempt at a task. The token limit is on what a policy counts: the prompt of a turn and what was written to it,

@@ -1,7 +1,7 @@
 // What happened in one turn, with the fields of TurnRecorded that do not say whose turn it is.
 import { createHash } from 'node:crypto';
 import type { TurnRecorded } from '../../../schemas/generated/events.ts';
-import type { Action, PolicyTurn, RankerDecision, ToolResult } from '../../../streams/core/agents.ts';
+import type { Action, CallTiming, PolicyTurn, RankerDecision, ToolResult } from '../../../streams/core/agents.ts';
 
 type Identity =
   | 'event_id'
@@ -55,6 +55,23 @@ function decisionOf(decision: RankerDecision | undefined): TurnRecorded['decisio
   return { features: Buffer.from(features.buffer, features.byteOffset, features.byteLength), candidates, width, chosen, logprob, entropy };
 }
 
+const timingFields = ({ queueMs, retries, retryMs, serverMs }: CallTiming) => ({
+  queue_ms: queueMs,
+  retries,
+  retry_ms: retryMs,
+  server_ms: serverMs,
+});
+
+const toolTiming = (result: ToolResult | undefined): TurnRecorded['tool_timing'] =>
+  result?.timing === undefined ? null : timingFields(result.timing);
+
+const UNKNOWN = -1;
+
+function generationTiming({ timing, stopText = '' }: PolicyTurn): TurnRecorded['generation_timing'] {
+  if (timing === undefined) return null;
+  return { ...timingFields(timing), first_token_ms: timing.firstTokenMs ?? UNKNOWN, stop_text: stopText };
+}
+
 const NO_ACTION = { status: 'error', errorType: 'no_action' } as const;
 
 function callOf({ decided, result }: FinishedTurn): Pick<TurnOutcome, 'status' | 'error_type' | 'result' | 'cache_hit' | 'items'> {
@@ -93,5 +110,7 @@ export function turnOutcome(finished: FinishedTurn): TurnOutcome {
     truncated: false,
     reward: finished.reward,
     decision: decisionOf(decided.decision),
+    generation_timing: generationTiming(decided),
+    tool_timing: toolTiming(result),
   };
 }

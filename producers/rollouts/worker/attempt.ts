@@ -2,7 +2,7 @@
 // Guarantees: sequences have no holes; whatever policy and tools do, hanging included, the attempt ends with a
 // TrajectoryFinished unless the process dies or the log refuses an event for good; the attempt is over when the log has
 // acknowledged that end.
-import type { TrajectoryRequested, TurnRecorded } from '../../../schemas/generated/events.ts';
+import type { ToolTiming, TrajectoryRequested, TurnRecorded } from '../../../schemas/generated/events.ts';
 import type { Policy, Tool } from '../../../streams/core/agents.ts';
 import { inStep, type ReachPoint } from '../../../streams/core/crash-points.ts';
 import { messageOf } from '../../../streams/core/errors.ts';
@@ -161,7 +161,15 @@ class RunningAttempt {
     const labels = { tool: turn.tool, status: turn.status };
     metrics.count('worker_turns_total', labels);
     if (calledTool(turn)) metrics.observe('worker_tool_seconds', labels, turn.latency_ms / 1_000);
+    if (turn.tool_timing !== null) this.#noteTool(turn.tool, turn.tool_timing);
     onTurn();
+  }
+
+  #noteTool(tool: string, { queue_ms: queueMs, retries, server_ms: serverMs }: ToolTiming): void {
+    const { metrics } = this.#deps;
+    metrics.observe('worker_tool_queue_seconds', { tool }, queueMs / 1_000);
+    metrics.observe('worker_tool_server_seconds', { tool }, serverMs / 1_000);
+    if (retries > 0) metrics.count('worker_tool_retries_total', { tool }, retries);
   }
 
   /** Ends an attempt whose policy or tool does not end by itself, whatever signals it was given. */

@@ -3,6 +3,8 @@
 import { createHash } from 'node:crypto';
 import type {
   Decision,
+  GenerationTiming,
+  ToolTiming,
   TrajectoryFinished,
   TrajectoryRequested,
   TrajectoryStarted,
@@ -71,6 +73,20 @@ function decisionOf(decision: Decision | null): Decision | null {
   };
 }
 
+const timingOf = ({ queue_ms, retries, retry_ms, server_ms }: ToolTiming): ToolTiming => ({
+  queue_ms: finite(queue_ms),
+  retries: count(retries),
+  retry_ms: finite(retry_ms),
+  server_ms: finite(server_ms),
+});
+
+const STOP_CHARS = 200;
+
+const generationOf = (timing: GenerationTiming | null): GenerationTiming | null =>
+  timing === null
+    ? null
+    : { ...timingOf(timing), first_token_ms: finite(timing.first_token_ms), stop_text: timing.stop_text.slice(0, STOP_CHARS) };
+
 /** One turn, at most 900 kB. */
 export function turnEvent(identity: AttemptIdentity, outcome: TurnOutcome, place: EventPlace): TurnRecorded {
   return fitTurn({
@@ -86,6 +102,8 @@ export function turnEvent(identity: AttemptIdentity, outcome: TurnOutcome, place
     cache_hit: outcome.cache_hit ? true : false,
     items: outcome.items.map(({ url, title }) => ({ url, title })),
     decision: decisionOf(outcome.decision),
+    generation_timing: generationOf(outcome.generation_timing),
+    tool_timing: outcome.tool_timing === null ? null : timingOf(outcome.tool_timing),
   });
 }
 

@@ -1,11 +1,11 @@
 // The bounded history of large reasoning models: every call is a fresh prompt with the question, the date and the last
 // 25,000 characters of short notes. Invariants: the notes in a prompt never exceed the bound; an answer counts only after
-// enough documents or enough calls, or when the limits leave no other turn.
+// enough documents or enough acts, or when the limits leave no other turn.
 import type { Observation, PastTurn } from '../../../../streams/core/agents.ts';
 import type { AgentMemory, Ask } from './memory.ts';
 import { forgetPages, pageRules, readingOf, tailOf, type PageRules, type ReadTurn } from './pages.ts';
 import { thoughtOf } from './output.ts';
-import { actPrompt, answerPrompt, information, NOTHING_ON_PAGE, pieceText, readPrompt, thought, type Situation } from './prompts.ts';
+import { builtInPrompts, information, NOTHING_ON_PAGE, pieceText, thought, type Prompts, type Situation } from './prompts.ts';
 import { renderAction } from '../../../../streams/reward/format.ts';
 
 export interface BoundedOptions {
@@ -15,11 +15,13 @@ export interface BoundedOptions {
   readonly pieceChars?: number;
   /** Documents that were found before an answer counts. */
   readonly enoughDocuments?: number;
-  /** Calls after which an answer counts whatever was found. */
-  readonly enoughCalls?: number;
+  /** Acts after which an answer counts whatever was found. An act is whatever the model wrote, a refused answer too. */
+  readonly enoughActs?: number;
+  /** The built-in ones unless given. */
+  readonly prompts?: Prompts;
 }
 
-const defaults = { historyChars: 25_000, pieceChars: 10_000, enoughDocuments: 20, enoughCalls: 32 } as const;
+const defaults = { historyChars: 25_000, pieceChars: 10_000, enoughDocuments: 20, enoughActs: 32 } as const;
 const STOPS = ['<|im_end|>', '<|endoftext|>'] as const;
 
 /** What stays of a turn. An answer that came too early does not stay, the thought before it does. */
@@ -47,11 +49,11 @@ const documentsIn = (turns: readonly ReadTurn[]): number =>
     return sum + (action?.tool === 'search' ? result.items.length : 1);
   }, 0);
 
-const callsIn = (turns: readonly ReadTurn[]): number => turns.filter(({ turn }) => turn.result !== undefined).length;
-
 /** The bounded memory. Its tokens are those that the model wrote. */
 export function createBoundedMemory(options: BoundedOptions = {}): AgentMemory {
-  const { historyChars, pieceChars, enoughDocuments, enoughCalls } = { ...defaults, ...options };
+  const { historyChars, pieceChars, enoughDocuments, enoughActs } = { ...defaults, ...options };
+  const { prompts = builtInPrompts } = options;
+  const system = prompts.system === '' ? [] : [{ from: 'system' as const, text: prompts.system }];
   const rules: PageRules = { ...pageRules, pieceChars };
 
   function ask({ question, history, askedAt, final = false }: Observation): Ask {
@@ -59,12 +61,12 @@ export function createBoundedMemory(options: BoundedOptions = {}): AgentMemory {
     const situation: Situation = { question, askedAt, history: tailOf(notesOf(turns).join(''), historyChars) };
     const asking = (mode: Ask['mode'], text: string, mayAnswer: boolean): Ask => ({
       ...{ mode, stop: STOPS, mayAnswer, calls: 'after_reasoning' as const },
-      prompt: [{ from: 'user', text }],
+      prompt: [...system, { from: 'user', text }],
     });
-    if (final) return asking('answer', answerPrompt(situation), true);
-    if (next !== undefined) return asking('read', readPrompt(situation, pieceText(next.piece, next.text)), false);
-    const mayAnswer = documentsIn(turns) >= enoughDocuments || callsIn(turns) >= enoughCalls;
-    return asking('act', actPrompt(situation, mayAnswer), mayAnswer);
+    if (final) return asking('answer', prompts.answer(situation), true);
+    if (next !== undefined) return asking('read', prompts.read(situation, pieceText(next.piece, next.text)), false);
+    const mayAnswer = documentsIn(turns) >= enoughDocuments || turns.length >= enoughActs;
+    return asking('act', prompts.act(situation, mayAnswer), mayAnswer);
   }
 
   /** Texts that lie wholly before the bound. What is counted stays. */

@@ -4,6 +4,7 @@ import type { Action, Observation, PastTurn, ToolResult } from '../../../../stre
 import { renderAction } from '../../../../streams/reward/format.ts';
 import { createBoundedMemory } from './bounded.ts';
 import type { AgentMemory } from './memory.ts';
+import { promptsFrom } from './prompts.ts';
 import { createTranscriptMemory } from './transcript.ts';
 
 const observation = (history: readonly PastTurn[], more: Partial<Observation> = {}): Observation => ({
@@ -135,6 +136,18 @@ describe('the bounded history', () => {
       [search('a', 10), turn({ tool: 'search', query: 'q' }, result('', { status: 'timeout', errorType: 'timeout' }))],
       false,
     ],
+    ['31 refused answers', Array.from({ length: 31 }, () => wrote('<answer>x</answer>', 'refused', 'answer_too_early')), false],
+    ['32 refused answers', Array.from({ length: 32 }, () => wrote('<answer>x</answer>', 'refused', 'answer_too_early')), true],
+    [
+      'a page that is read, its thoughts, and 30 calls',
+      [open('page'), wrote('t'), ...Array.from({ length: 30 }, () => search('none', 0))],
+      true,
+    ],
+    [
+      '31 calls, and turns in which the model gave nothing',
+      [...Array.from({ length: 31 }, () => search('none', 0)), wrote('', 'error', 'model_http_500'), wrote('', 'error', 'model_cut')],
+      false,
+    ],
     ['31 calls', Array.from({ length: 31 }, () => search('none', 0)), false],
     ['32 calls', Array.from({ length: 32 }, () => search('none', 0)), true],
   ])('an answer after %s: %#', (_name, history, wanted) => {
@@ -168,6 +181,49 @@ describe('the bounded history', () => {
   });
   it('counts what the model wrote against the limit', () => {
     expect(memory.spent([search('x'), wrote('y')], { promptTokens: 9_000, completionTokens: 7 })).toBe(22);
+  });
+});
+
+describe("prompts of people's own", () => {
+  const prompts = promptsFrom({
+    ...{
+      system: 'You are terse.',
+      transcript: 'Q: {question} on {date}',
+      act: 'ACT {question}|{history}',
+      'act-or-answer': 'ANY {question}',
+    },
+    read: 'READ {content}|{question}',
+    answer: 'END {question} {unknown}',
+  });
+  const askedAt = Date.UTC(2026, 2, 9);
+  it('stand in for the built-in ones, with a system message before them', () => {
+    const chat = createTranscriptMemory({ takes: 'chat', prompts }).ask(observation([search('found')], { askedAt }));
+    expect(chat.prompt.slice(0, 2)).toEqual([
+      { from: 'system', text: 'You are terse.' },
+      { from: 'user', text: 'Q: Which river? on 2026-03-09' },
+    ]);
+    expect(text(createTranscriptMemory({ takes: 'text', prompts }), observation([]))).toMatch(
+      /^You are terse\.\n\nQ: Which river\? on \n\n<think>/,
+    );
+    const bounded = createBoundedMemory({ prompts, enoughActs: 2 });
+    expect(bounded.ask(observation([])).prompt).toEqual([
+      { from: 'system', text: 'You are terse.' },
+      { from: 'user', text: 'ACT Which river?|' },
+    ]);
+    expect(text(bounded, observation([search('a', 0), search('b', 0)]))).toBe('You are terse.ANY Which river?');
+    expect(text(bounded, observation([open('page')]))).toBe('You are terse.READ >>>> Page 1 >>>>\n\npage|Which river?');
+    expect(text(bounded, observation([], { final: true }))).toBe('You are terse.END Which river? {unknown}');
+  });
+  it('take what is filled in as it is, braces and all', () => {
+    const bounded = createBoundedMemory({ prompts });
+    expect(text(bounded, observation([], { question: '{history} $& {date}' }))).toBe('You are terse.ACT {history} $& {date}|');
+  });
+  it('are the built-in ones where none is given', () => {
+    const [own, plain] = [createBoundedMemory({ prompts: promptsFrom({}) }), createBoundedMemory()];
+    for (const asked of [observation([]), observation([open('p')]), observation([], { final: true, askedAt })])
+      expect(own.ask(asked)).toEqual(plain.ask(asked));
+    const transcript = createTranscriptMemory({ takes: 'chat', prompts: promptsFrom({}) });
+    expect(transcript.ask(observation([]))).toEqual(createTranscriptMemory({ takes: 'chat' }).ask(observation([])));
   });
 });
 

@@ -84,17 +84,18 @@ describe('a thought', () => {
 
 describe('the closing tag that a server leaves out', () => {
   const stops = ['</search>', '</access>', '</answer>'];
-  const stopped = { finishReason: 'stop', stopText: '' };
   it.each([
-    ['is that of the open tag', '<access>u', stops, stopped, '<access>u</access>'],
-    ['is the one that is named', 'x', stops, { finishReason: 'stop', stopText: '</answer>' }, 'x</answer>'],
-    ['is not repeated', '<search>a</search>', stops, { finishReason: 'stop', stopText: '</search>' }, '<search>a</search>'],
-    ['is not made up', 'nothing open', stops, stopped, 'nothing open'],
-    ['is left open when the text was cut', '<search>a', stops, { finishReason: 'length', stopText: '' }, '<search>a'],
-    ['ends a thought that the prompt began', 'so it is', ['</think>'], stopped, 'so it is</think>'],
-    ['of a template stays out', 'so', ['<|im_end|>'], { finishReason: 'stop', stopText: '<|im_end|>' }, 'so'],
-  ] as const)('%s', (...[, text, stop, generation, wanted]) => {
-    expect(withStop(text, stop, generation)).toBe(wanted);
+    ['is the one that is named', '<access>u', stops, '</access>', '<access>u</access>'],
+    ['is named whatever is open', 'x', stops, '</answer>', 'x</answer>'],
+    ['is not repeated where the server leaves it in', '<search>a</search>\n', stops, '</search>', '<search>a</search>\n'],
+    ['stays out where the model ended by itself', '<search> austria capital', stops, '', '<search> austria capital'],
+    ['stays out where the server does not say', '<search> austria capital', stops, undefined, '<search> austria capital'],
+    ['ends a thought that the prompt began', 'so it is', ['</think>'], '</think>', 'so it is</think>'],
+    ['is not that of a thought which ended by itself', 'so it is', ['</think>'], '', 'so it is'],
+    ['of a template stays out', 'so', ['<|im_end|>'], '<|im_end|>', 'so'],
+    ['that nobody asked for stays out', 'so', stops, '</think>', 'so'],
+  ] as const)('%s', (...[, text, stop, stopText, wanted]) => {
+    expect(withStop(text, stop, stopText)).toBe(wanted);
   });
 });
 
@@ -143,14 +144,14 @@ describe('whatever the text', () => {
       }),
     );
   });
-  it('a closing tag is added at most once, and only at the end', () => {
+  it('a closing tag is added at most once, only at the end, and only when the server names it', () => {
     fc.assert(
-      fc.property(anyText, fc.constantFrom('', '</search>', '</answer>'), (text, stopText) => {
+      fc.property(anyText, fc.constantFrom(undefined, '', '</search>', '</answer>'), (text, stopText) => {
         const stops = ['</search>', '</access>', '</answer>'];
-        const once = withStop(text, stops, { finishReason: 'stop', stopText });
+        const once = withStop(text, stops, stopText);
         expect(once.startsWith(text)).toBe(true);
-        expect(stops.concat('')).toContain(once.slice(text.length));
-        expect(withStop(once, stops, { finishReason: 'stop', stopText })).toBe(once);
+        expect([stopText ?? '', '']).toContain(once.slice(text.length));
+        expect(withStop(once, stops, stopText)).toBe(once);
       }),
     );
   });

@@ -84,28 +84,10 @@ export function readOutput(text: string, ask: Ask, finishReason: string): Output
 }
 
 /**
- * The text with the closing tag that ended it, which servers leave out: the one they name, else that of a tag that is
- * still open.
+ * The text with the closing tag that ended it, which servers leave out. Only a tag that the server names was generated: a
+ * tag that the model left open stays open.
  */
-export function withStop(
-  text: string,
-  stop: readonly string[],
-  generation: { readonly finishReason: string; readonly stopText: string },
-): string {
-  const closing = stop.filter((tag) => tag.startsWith('</'));
-  const ended = closing.some((tag) => text.trimEnd().endsWith(tag));
-  if (generation.finishReason !== 'stop' || ended) return text;
-  const { stopText } = generation;
-  const named = closing.includes(stopText) ? stopText : lastOpen(text, closing);
-  return named === undefined ? text : `${text}${named}`;
-}
-
-/** The closing tag of the one that was opened last and is still open. */
-function lastOpen(text: string, closing: readonly string[]): string | undefined {
-  // a thought is opened by the prompt
-  if (closing.includes('</think>')) return text.includes('</think>') ? undefined : '</think>';
-  return closing
-    .map((tag) => ({ tag, at: text.lastIndexOf(`<${tag.slice(2)}`) }))
-    .filter(({ tag, at }) => at >= 0 && !text.includes(tag, at))
-    .sort((a, b) => b.at - a.at)[0]?.tag;
+export function withStop(text: string, stop: readonly string[], stopText: string | undefined): string {
+  if (stopText?.startsWith('</') !== true || !stop.includes(stopText)) return text;
+  return text.trimEnd().endsWith(stopText) ? text : `${text}${stopText}`;
 }

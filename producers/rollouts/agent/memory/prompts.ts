@@ -91,3 +91,55 @@ ${situationText(situation)}
 ${THOUGHT}
 Then give the answer that is most likely, even if it is not certain:
 ${ANSWER}`;
+
+/** Every prompt, the built-in one or another. */
+export interface Prompts {
+  /** Before everything else; empty sends none. */
+  readonly system: string;
+  readonly transcript: (question: string, askedAt: number | undefined) => string;
+  readonly act: (situation: Situation, mayAnswer: boolean) => string;
+  readonly read: (situation: Situation, content: string) => string;
+  readonly answer: (situation: Situation) => string;
+}
+
+export const builtInPrompts: Prompts = {
+  system: '',
+  transcript: transcriptPrompt,
+  act: actPrompt,
+  read: readPrompt,
+  answer: answerPrompt,
+};
+
+/** Texts of people's own, by what they are for; those that are not given are the built-in ones. */
+export const promptNames = ['system', 'transcript', 'act', 'act-or-answer', 'read', 'answer'] as const;
+export type PromptName = (typeof promptNames)[number];
+
+/** What stands in a text for what is known when it is used. */
+const PLACE = /\{(question|history|content|date)\}/g;
+
+type Values = Readonly<Partial<Record<string, string>>>;
+
+/** Each place once: braces in what is filled in are text. */
+const fill = (template: string, values: Values): string => template.replace(PLACE, (place, name: string) => values[name] ?? place);
+
+const valuesOf = ({ question, history, askedAt }: Situation, content = ''): Values => ({
+  ...{ question, history, content },
+  date: askedAt === undefined ? '' : dateOf(askedAt),
+});
+
+/** Prompts out of texts with {question}, {history}, {date} and, for a page, {content}. */
+export function promptsFrom(texts: Readonly<Partial<Record<PromptName, string>>>): Prompts {
+  const { system, transcript, act, read, answer } = texts;
+  const late = texts['act-or-answer'];
+  return {
+    system: system ?? builtInPrompts.system,
+    transcript: (question, askedAt) =>
+      transcript === undefined ? transcriptPrompt(question) : fill(transcript, valuesOf({ question, history: '', askedAt })),
+    act(situation, mayAnswer) {
+      const text = mayAnswer ? late : act;
+      return text === undefined ? actPrompt(situation, mayAnswer) : fill(text, valuesOf(situation));
+    },
+    read: (situation, content) => (read === undefined ? readPrompt(situation, content) : fill(read, valuesOf(situation, content))),
+    answer: (situation) => (answer === undefined ? answerPrompt(situation) : fill(answer, valuesOf(situation))),
+  };
+}

@@ -3,14 +3,16 @@
 import type { PastTurn } from '../../../../streams/core/agents.ts';
 import type { PromptPart } from '../../../../streams/core/models.ts';
 import type { AgentMemory, Ask } from './memory.ts';
-import { forgetPages, headOf, pageRules, readingOf, type PageRules, type ReadTurn } from './pages.ts';
-import { noCallNotice, NOTHING_ON_PAGE, pieceTitle, transcriptPrompt } from './prompts.ts';
+import { forgetPages, pageRules, readingOf, type PageRules, type ReadTurn } from './pages.ts';
+import { builtInPrompts, noCallNotice, NOTHING_ON_PAGE, pieceTitle, type Prompts } from './prompts.ts';
 
 export interface TranscriptOptions {
   /** Text that is continued begins each thought with its tag; in a conversation the model writes it. */
   readonly takes: 'chat' | 'text';
   /** 25,000 unless given. */
   readonly pieceChars?: number;
+  /** The built-in ones unless given. */
+  readonly prompts?: Prompts;
 }
 
 const CALL_STOPS = ['</search>', '</access>', '</answer>'] as const;
@@ -32,13 +34,13 @@ interface Passage {
 
 const shown = (...texts: readonly string[]): Passage => ({ from: 'user', texts: ['<information>\n', ...texts, '\n</information>'] });
 
-function passagesOf(turns: readonly ReadTurn[], question: string, rules: PageRules): Passage[] {
+function passagesOf(turns: readonly ReadTurn[], beginning: readonly Passage[]): Passage[] {
   const kept = new Map(turns.flatMap(({ turn, page }) => (page === undefined ? [] : [[turn, page.kept] as const])));
-  const passages: Passage[] = [{ from: 'user', texts: [transcriptPrompt(question)] }];
+  const passages: Passage[] = [...beginning];
   for (const read of turns) {
     if (read.read !== undefined) {
       const { opened, piece } = read.read;
-      passages.push(shown(pieceTitle(piece), headOf(kept.get(opened)?.[piece] ?? '', rules.keptChars)));
+      passages.push(shown(pieceTitle(piece), kept.get(opened)?.[piece] ?? ''));
     }
     passages.push({ from: 'model', texts: [read.turn.text] });
     const found = foundIn(read);
@@ -65,14 +67,15 @@ function asChat(passages: readonly Passage[]): readonly PromptPart[] {
 }
 
 /** The append-only memory. Its tokens are those of the transcript: the prompt, and what was written to it last. */
-export function createTranscriptMemory({ takes, pieceChars = 25_000 }: TranscriptOptions): AgentMemory {
+export function createTranscriptMemory({ takes, pieceChars = 25_000, prompts = builtInPrompts }: TranscriptOptions): AgentMemory {
   const rules: PageRules = { ...pageRules, pieceChars };
   const shape = takes === 'chat' ? asChat : asText;
+  const system: readonly Passage[] = prompts.system === '' ? [] : [{ from: 'system', texts: [prompts.system] }];
   return {
     name: 'transcript',
-    ask({ question, history }): Ask {
+    ask({ question, history, askedAt }): Ask {
       const { turns, next } = readingOf(history, rules);
-      const parts = passagesOf(turns, question, rules);
+      const parts = passagesOf(turns, [...system, { from: 'user', texts: [prompts.transcript(question, askedAt)] }]);
       if (next === undefined) return { mode: 'act', prompt: shape(parts), stop: CALL_STOPS, mayAnswer: true, calls: 'anywhere' };
       const prompt = shape([...parts, shown(pieceTitle(next.piece), next.text)]);
       return { mode: 'read', prompt, stop: READ_STOPS, mayAnswer: false, calls: 'anywhere' };

@@ -113,11 +113,11 @@ function sizes({ turns, end, sequences }: Ran): void {
   }
 }
 
-/** An open tag at the end is closed where it is a stop string, for servers leave those out. */
-function mistakes({ turns }: Ran, open: 'unclosed_tag' | 'empty_argument'): void {
+/** A tag that the model left open stays open, whatever the stop strings are. */
+function mistakes({ turns }: Ran): void {
   expect([3, 5, 7, FAILING_TURN - 1].map((at) => [turns[at]?.status, turns[at]?.error_type])).toEqual([
     ['error', 'no_action'],
-    ['error', open],
+    ['error', 'unclosed_tag'],
     ['error', 'empty_argument'],
     ['error', 'model_http_500'],
   ]);
@@ -187,7 +187,7 @@ describe('128 turns', { timeout: 240_000 }, () => {
   it('of the transcript', async () => {
     const ran = await run(createTranscriptMemory({ takes: 'text' }), 'completions');
     sizes(ran);
-    mistakes(ran, 'empty_argument');
+    mistakes(ran);
     const last = prompts.at(-1)?.prompt ?? '';
     shortPages(ran, reading(ran, 25_000), last);
     appendOnly(ran, last);
@@ -198,7 +198,7 @@ describe('128 turns', { timeout: 240_000 }, () => {
   it.each(['chat', 'completions'] as const)('of the bounded history, by %s', async (api) => {
     const ran = await run(createBoundedMemory(), api);
     sizes(ran);
-    mistakes(ran, 'unclosed_tag');
+    mistakes(ran);
     reading(ran, 10_000);
     for (const { prompt } of prompts) {
       expect(prompt.length).toBeLessThan(25_000 + 10_000 + 1_500);

@@ -9,6 +9,7 @@ import type {
 } from '../../../../streams/core/models.ts';
 import { createBoundedMemory } from '../../agent/memory/bounded.ts';
 import { createTranscriptMemory } from '../../agent/memory/transcript.ts';
+import { formatOk } from '../../../../streams/reward/format.ts';
 import { createLlmPolicy } from './llm.ts';
 
 const generation = (text: string, more: Partial<Generation> = {}): GenerationOutcome => ({
@@ -61,7 +62,7 @@ async function decide(
 
 describe('a turn of a language model', () => {
   it('is a call with the closing tag that the server left out, and all that is known of its tokens', async () => {
-    const { turn, request } = await decide(generation('so</think><search> a', { tokenIds: [1], logprobs: [-1] }));
+    const { turn, request } = await decide(generation('so</think><search> a', { stopText: '</search>', tokenIds: [1], logprobs: [-1] }));
     expect(turn).toMatchObject({
       ...{ action: { tool: 'search', query: 'a' }, text: 'so</think><search> a</search>', finishReason: 'stop', spentTokens: 60 },
       ...{
@@ -83,8 +84,17 @@ describe('a turn of a language model', () => {
     const { turn } = await decide(generation('<thought>t</thought><search>b</search>', { reasoning: ' <search>a</search> ' }), {
       bounded: true,
     });
-    expect(turn.text).toBe('<think>\n<search>a</search>\n</think>\n<thought>t</thought><search>b</search>');
+    expect(turn.text).toBe('<think> <search>a</search> </think><thought>t</thought><search>b</search>');
     expect(turn.action).toEqual({ tool: 'search', query: 'b' });
+  });
+  it('has nothing that was not generated: no end of a tag, and none of a thought', async () => {
+    for (const stopText of ['', undefined]) {
+      const { turn } = await decide(generation('<search> austria capital', { stopText }));
+      expect(turn).toMatchObject({ text: '<search> austria capital', withoutCall: { status: 'error', errorType: 'unclosed_tag' } });
+      expect(turn.action).toBeUndefined();
+      expect(formatOk(turn.text)).toBe(false);
+    }
+    expect((await decide(generation('', { reasoning: 'and so', finishReason: 'length' }))).turn.text).toBe('<think>and so');
   });
   it('is greedy where it is asked to be, and has no more tokens than are left', async () => {
     const { request } = await decide(generation(''), { decoding: 'greedy', left: 30 });

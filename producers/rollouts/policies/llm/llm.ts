@@ -18,10 +18,14 @@ export interface LlmPolicyOptions {
 
 const SEEDS = 2 ** 31;
 
-/** What the model wrote, its reasoning before it, with the closing tag that ended it. */
-function textOf({ text, reasoning, finishReason, stopText }: Generation, { stop }: Ask): string {
-  const wrote = withStop(text, stop, { finishReason, stopText });
-  return reasoning === '' ? wrote : `<think>\n${reasoning.trim()}\n</think>\n${wrote}`;
+/**
+ * What the model wrote, with the tags that servers take out: those around its reasoning, and the one that stopped it. Reasoning
+ * that nothing follows has no end that anybody knows of.
+ */
+function textOf({ text, reasoning, stopText }: Generation, { stop }: Ask): string {
+  const wrote = withStop(text, stop, stopText);
+  if (reasoning === '') return wrote;
+  return wrote === '' ? `<think>${reasoning}` : `<think>${reasoning}</think>${wrote}`;
 }
 
 function failuresInARow({ history }: Observation): number {
@@ -56,6 +60,7 @@ export function createLlmPolicy(options: LlmPolicyOptions): Policy {
     return {
       ...readOutput(text, ask, finishReason),
       ...{ text, spans, promptTokens, completionTokens, finishReason, tokenIds, logprobs, decision: undefined },
+      ...(generation.stopText === undefined ? {} : { stopText: generation.stopText }),
       spentTokens: memory.spent(observation.history, { promptTokens, completionTokens }),
     };
   }
@@ -70,7 +75,8 @@ export function createLlmPolicy(options: LlmPolicyOptions): Policy {
       },
       signal,
     );
-    return outcome.ok ? onGeneration(outcome.generation, ask, observation) : onFailure(outcome.failure, observation);
+    const turn = outcome.ok ? onGeneration(outcome.generation, ask, observation) : onFailure(outcome.failure, observation);
+    return outcome.timing === undefined ? turn : { ...turn, timing: outcome.timing };
   }
   return { name: 'llm', decide };
 }

@@ -1,0 +1,239 @@
+// A run whose policy the trainer does not make, over the log in memory: real codec, real fold, real commits; a scripted
+// worker answers with the versions that a model would name.
+import { createHash } from 'node:crypto';
+import { afterEach, describe, expect, it } from 'vitest';
+import { codecReader } from '../../infra/testing/codec-reader.ts';
+import { silentLogger } from '../../infra/testing/logger.ts';
+import { MemoryLog } from '../../infra/testing/memory-log.ts';
+import { finished, started, turn } from '../../infra/testing/rollout-events.ts';
+import { systemClock } from '../../infra/lifecycle/clock.ts';
+import { createCodec } from '../../schemas/codec.ts';
+import { bodyOf } from '../../schemas/framing.ts';
+import type { EventByType, EventType, TrajectoryRequested } from '../../schemas/generated/events.ts';
+import { PlatformError } from '../../streams/core/errors.ts';
+import type { Learner } from '../../streams/core/learning.ts';
+import type { Following } from '../../streams/core/ports.ts';
+import { noMetrics, type RoleStatus } from '../../streams/core/telemetry.ts';
+import { isLedgerType, type LedgerEntry } from '../../streams/ledger/chain.ts';
+import { createLedgerVerifier } from '../../streams/ledger/verify.ts';
+import { rolloutView } from '../../streams/run/rollout-view.ts';
+import type { TrainerDeps } from './deps.ts';
+import type { RunSettings } from './settings.ts';
+import { runTrainer } from './trainer.ts';
+
+const settings: RunSettings = {
+  ...{ seed: 3, algorithm: 'grpo', dataset: 'factbook', groupSize: 4, batchGroups: 2, maxStaleness: 2, maxConcurrent: 4 },
+  ...{ maxAttempts: 2, stalePolicy: 'discard', steps: 5, reward: 'f1', maxTurns: 8, maxTokens: 1_000, maxWallMs: 60_000 },
+  ...{ silenceMs: 400, maxDiscarded: 0.95 },
+};
+const never = new AbortController().signal;
+
+interface Answer {
+  readonly version?: number;
+  readonly reward?: number;
+  readonly status?: string;
+}
+type Worker = (request: TrajectoryRequested, asked: number) => Answer;
+
+const closing: Following[] = [];
+afterEach(async () => {
+  for (const following of closing.splice(0)) await following.close();
+});
+
+async function newRig(worker: Worker) {
+  const log = new MemoryLog({ partitions: { tasks: 2, rollouts: 2 } });
+  const events = codecReader(log.codec);
+  const statuses: RoleStatus[] = [];
+  const warned: string[] = [];
+  const asked: TrajectoryRequested[] = [];
+  const deps = (overrides: Partial<TrainerDeps> = {}): TrainerDeps => ({
+    ...{ runId: 'run-a', producer: 'trainer/t-0', settings, learner: undefined, codec: log.codec, events },
+    architecture: { format: 'mlp-f32-v1', inputs: 2, hidden: [4] },
+    log: log.reader(),
+    rollouts: codecReader(createCodec({ view: rolloutView })),
+    openWriter: () => log.transactional('trainer.run-a'),
+    offsets: log.offsets,
+    groups: { trainer: 'trainer.run-a', workers: 'workers.run-a' },
+    weights: { put: async (sha256) => `memory:${sha256}`, get: async () => Buffer.alloc(0) },
+    questions: async () => ({
+      count: 10,
+      find: (id) => ({ question_id: id, question: 'Which?', answers: ['a'], aug_answers: [] }),
+      at: (index) => ({ question_id: `q-${index % 10}`, question: 'Which?', answers: ['a'], aug_answers: [] }),
+    }),
+    clock: systemClock,
+    logger: { ...silentLogger, warn: (_fields: object, text: string) => void warned.push(text) },
+    metrics: noMetrics,
+    report: (status) => void statuses.push(status),
+    ...overrides,
+  });
+  const entries = async (topic: 'training' | 'policies') => {
+    const found: { type: EventType; event: unknown; body: Buffer; offset: number }[] = [];
+    await log.reader().readToEnd(topic, {
+      onBatch: async ({ records }) => {
+        for (const record of records) {
+          const read = events.read(record);
+          if (read.ok) found.push({ ...read.value, offset: record.offset, body: bodyOf(record.value ?? Buffer.alloc(5)) });
+        }
+      },
+    });
+    return found;
+  };
+  const of = async <T extends EventType>(type: T) =>
+    (await entries('training')).flatMap((read) => (read.type === type ? [read.event as EventByType[T]] : []));
+  const verified = async () => {
+    const verifier = createLedgerVerifier();
+    for (const read of await entries('training'))
+      if (isLedgerType(read.type)) verifier.entry(read as unknown as LedgerEntry, read.body, read.offset);
+    return verifier.report();
+  };
+  closing.push(
+    await log.reader().follow({
+      topics: ['tasks'],
+      from: [],
+      otherwise: 'first',
+      onError: () => undefined,
+      onBatch: async ({ records }) => {
+        for (const record of records) {
+          const read = events.read(record);
+          if (!read.ok || read.value.type !== 'TrajectoryRequested') continue;
+          const request = read.value.event;
+          asked.push(request);
+          await answer(log, request, worker(request, asked.length));
+          log.setOffsets('workers.run-a', [{ topic: 'tasks', partition: record.partition, offset: record.offset + 1 }]);
+        }
+      },
+    }),
+  );
+  return { log, deps, statuses, warned, asked, of, entries, verified };
+}
+
+async function answer(log: MemoryLog, request: TrajectoryRequested, { version = -1, reward, status = 'answered' }: Answer): Promise<void> {
+  const { trajectory_id: trajectory, attempt, group_id: key, sample } = request;
+  const place = (sequence: number) => ({ trajectory, attempt, sequence });
+  const without = { decision: null };
+  await log.writer().append([
+    { type: 'TrajectoryStarted', key, event: started(place(0)) },
+    { type: 'TurnRecorded', key, event: turn(place(1), version, without) },
+    { type: 'TrajectoryFinished', key, event: finished(place(2), reward ?? sample % 2, { status }) },
+  ]);
+}
+
+describe('a run whose policy the trainer does not make', () => {
+  it.each([
+    ['names one version', () => 7, 7, 'The newest version that the model named is 7.'],
+    ['changes its weights', (asked: number) => Math.floor(asked / 10), 3, /The newest version that the model named is \d\./],
+    ['names none', () => -1, -1, 'The model named no version of its weights.'],
+  ] as const)('collects its batches and ends by itself when the model %s', async (_name, versionOf, least, says) => {
+    const rig = await newRig((_request, asked) => ({ version: versionOf(asked) }));
+    expect(await runTrainer(rig.deps(), never)).toMatchObject({ kind: 'finished' });
+    const report = await rig.verified();
+    expect(report).toMatchObject({ ok: true, problems: [], steps: 0, batches: 5, trained: 0, collected: 40, finished: true });
+    expect(report.admitted).toBe(report.collected + report.discarded + report.open);
+    expect(await rig.entries('policies')).toEqual([]);
+    const [start] = await rig.of('RunStarted');
+    expect(start).toMatchObject({ backend: 'none', learner: '{}', weights_sha256: '' });
+    const batches = await rig.of('BatchCollected');
+    expect(batches.map(({ batch, groups }) => [batch, groups])).toEqual([1, 2, 3, 4, 5].map((batch) => [batch, 2]));
+    for (const { trajectories, tokens, unknown_tokens: unknown } of batches) {
+      expect(tokens).toBe(80);
+      expect(unknown).toBe(least < 0 ? 80 : 0);
+      for (const { staleness_worst: worst } of trajectories) expect(worst).toBeLessThanOrEqual(2);
+    }
+    const versions = batches.map(({ version }) => version);
+    expect(versions).toEqual([...versions].sort((a, b) => a - b));
+    expect(versions.at(-1)).toBeGreaterThanOrEqual(least);
+    const [end] = await rig.of('RunFinished');
+    expect(end).toMatchObject({ reason: 'collected', steps: 0, batches: 5, collected: 40, trained: 0, version: versions.at(-1) });
+    expect(end?.detail).toMatch(/^Collected 5 batches: kept 40 of \d+ trajectories/);
+    expect(end?.detail).toMatch(says);
+    expect(rig.asked.length, 'no more is asked for than is wanted').toBeLessThanOrEqual(40 + (report.discarded + report.open));
+    expect(rig.statuses.some(({ figures }) => figures['batches'] === 5 && figures['step'] === 0)).toBe(true);
+  });
+
+  it('asks for no more than it wants when nothing is discarded', async () => {
+    const rig = await newRig(() => ({ version: 1 }));
+    await runTrainer(rig.deps({ settings: { ...settings, maxConcurrent: 100 } }), never);
+    expect(rig.asked).toHaveLength(40);
+  });
+
+  it('goes on where it was after a crash at any commit, and further when it is asked for more', async () => {
+    const rig = await newRig((_request, asked) => ({ version: Math.floor(asked / 20) }));
+    for (const nth of [1, 2, 3]) {
+      let commits = 0;
+      const openWriter = async () => {
+        const writer = await rig.log.transactional('trainer.run-a');
+        const commit = async (work: Parameters<typeof writer.commit>[0]) => {
+          commits += 1;
+          if (commits === nth) rig.log.failNext('commit_answer', new PlatformError('KAFKA_UNAVAILABLE', 'committing: cut off'));
+          return writer.commit(work);
+        };
+        return { ...writer, commit };
+      };
+      await expect(runTrainer(rig.deps({ openWriter }), never)).rejects.toMatchObject({ code: 'KAFKA_UNAVAILABLE' });
+    }
+    await runTrainer(rig.deps(), never);
+    expect(await rig.verified()).toMatchObject({ ok: true, problems: [], batches: 5, collected: 40 });
+    await expect(runTrainer(rig.deps(), never)).rejects.toMatchObject({ code: 'RUN_FINISHED' });
+    await runTrainer(rig.deps({ settings: { ...settings, steps: 7 } }), never);
+    expect(await rig.verified()).toMatchObject({ ok: true, problems: [], batches: 7, collected: 56, continued: 1 });
+  });
+});
+
+describe('a run that is not worth going on with', () => {
+  it('stops asking when everything is too old for it, says why, and goes on when it is told to', async () => {
+    // every fourth answer comes from much newer weights
+    const rig = await newRig(({ sample }, asked) => ({ version: sample === 3 ? 100 * asked : 0 }));
+    await runTrainer(rig.deps(), never);
+    const [end] = await rig.of('RunFinished');
+    expect(end).toMatchObject({ reason: 'mostly_discarded', collected: 0, batches: 0, steps: 0 });
+    expect(end?.detail).toMatch(/^Stopped asking: 6\d of the last 64 groups were discarded \(stale \d+.*TURNSTREAM_MAX_STALENESS/);
+    expect(rig.asked.length).toBeLessThanOrEqual(4 * (64 + 2 * settings.maxConcurrent));
+    expect(rig.warned).toContain(end?.detail);
+    expect(rig.statuses.at(-1)).toMatchObject({ detail: end?.detail, figures: { ended_early: 1 } });
+    await runTrainer(rig.deps({ settings: { ...settings, maxStaleness: 2, maxDiscarded: 0.5 } }), never);
+    expect((await rig.of('RunContinued')).length).toBe(1);
+    expect(await rig.verified()).toMatchObject({ ok: true, problems: [] });
+  });
+
+  it('asks nobody again who was refused, and stops asking when nobody finishes', async () => {
+    const rig = await newRig(() => ({ status: 'refused' }));
+    await runTrainer(rig.deps(), never);
+    const [end] = await rig.of('RunFinished');
+    expect(end).toMatchObject({ reason: 'nothing_finished', collected: 0 });
+    expect(end?.detail).toMatch(/none of the last 16 groups finished/);
+    expect(new Set(rig.asked.map(({ attempt }) => attempt))).toEqual(new Set([0]));
+    expect(new Set((await rig.of('TrajectoryExpired')).map(({ reason, next_attempt: next }) => `${reason} ${next}`))).toEqual(
+      new Set(['refused -1']),
+    );
+    expect(await rig.verified()).toMatchObject({ ok: true, problems: [] });
+  });
+
+  it('keeps what is ready when it stops', async () => {
+    const rig = await newRig(({ group_index: index, sample }) => ({ version: 1, reward: index === 3 ? sample % 2 : 0 }));
+    await runTrainer(rig.deps(), never);
+    const [end] = await rig.of('RunFinished');
+    expect(end).toMatchObject({ reason: 'mostly_discarded', collected: 4, batches: 1 });
+    expect((await rig.of('BatchCollected')).map(({ groups }) => groups)).toEqual([1]);
+    const types = (await rig.entries('training')).map(({ type }) => type);
+    expect(types.slice(types.indexOf('BatchCollected'))).not.toContain('GroupsAdmitted');
+    expect(await rig.verified()).toMatchObject({ ok: true, problems: [] });
+  });
+
+  it('ends when its steps change nothing, and says so', async () => {
+    const same = { weights: Buffer.from('w'), optimizer: Buffer.alloc(0) };
+    const metrics = { loss: 0, approx_kl: 0, behave_kl: 0, clip_fraction: 0, capped_fraction: 0, ess: 1, entropy: 1, grad_norm: 0 };
+    const learner: Learner = {
+      backend: 'cpu',
+      initial: async () => same,
+      restore: async () => undefined,
+      train: async () => ({ ...same, metrics, trainMs: 1 }),
+      close: async () => undefined,
+    };
+    const rig = await newRig(({ admitted_version: version }) => ({ version }));
+    expect(await runTrainer(rig.deps({ learner }), never)).toEqual({ kind: 'finished', version: 3 });
+    const [end] = await rig.of('RunFinished');
+    expect(end).toMatchObject({ reason: 'nothing_learned', steps: 3, trained: 24, batches: 0 });
+    expect(end?.detail).toMatch(/left the weights as they were\. Made 3 steps: trained on 24 of/);
+    expect(createHash('sha256').update('w').digest('hex')).toBe((await rig.of('RunStarted'))[0]?.weights_sha256);
+  });
+});

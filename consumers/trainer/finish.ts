@@ -1,0 +1,45 @@
+// When a run ends by itself, and what its last entry says: its steps are made, its batches are collected, or it is not worth
+// going on with.
+import { endingText, type Ended, type EndReason } from '../../streams/run/ending.ts';
+import { judgeWaste, type Waste } from '../../streams/run/waste.ts';
+import type { TrainerEnd } from './deps.ts';
+import type { Life } from './life.ts';
+import { noteEnd } from './run-end.ts';
+
+export interface End {
+  readonly reason: EndReason;
+  readonly waste?: Waste;
+}
+
+/** Undefined while the run goes on. */
+export function endOf({ state, used, learner }: Life): End | undefined {
+  const isDone = (made: number): boolean => used.steps > 0 && made >= used.steps;
+  if (learner === undefined && isDone(state.counters.batches)) return { reason: 'collected' };
+  if (learner !== undefined && isDone(state.version)) return { reason: 'steps_reached' };
+  const verdict = judgeWaste(state, used);
+  return verdict.kind === 'hopeless' ? { reason: verdict.reason, waste: verdict.waste } : undefined;
+}
+
+/** The last entry, and the words for whoever looks at the run. */
+export async function finishRun(life: Life, end: End): Promise<TrainerEnd> {
+  const { counters, version } = life.state;
+  const { admittedTrajectories: admitted, trainedTrajectories: trained, collectedTrajectories: collected } = counters;
+  const isTrained = life.learner !== undefined;
+  const totals = {
+    ...{ admitted, trained, collected },
+    discarded: counters.closedTrajectories - trained - collected,
+    open: admitted - counters.closedTrajectories,
+  };
+  const steps = isTrained ? version : 0;
+  const ended: Ended = { ...end, ...totals, isTrained, steps, batches: counters.batches, version };
+  const detail = endingText(ended);
+  const fields = { steps, version, reason: end.reason, ...totals, batches: counters.batches, detail };
+  await life.feed.exclusively(() => life.committer.mark('RunFinished', fields));
+  const isGood = end.reason === 'steps_reached' || end.reason === 'collected';
+  life.logger[isGood ? 'info' : 'warn']({ run: life.runId, reason: end.reason, ...totals }, detail);
+  const figures = { step: steps, ...(isTrained ? {} : { batches: counters.batches }), ...(isGood ? {} : { ended_early: 1 }) };
+  life.report({ state: 'live', detail: isGood ? '' : detail, figures });
+  await life.snapshots?.remove();
+  await noteEnd(life, Math.max(steps, counters.batches));
+  return { kind: 'finished', version };
+}

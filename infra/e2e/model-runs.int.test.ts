@@ -1,0 +1,126 @@
+// A whole `turnstream up` that asks a language model over HTTP: one that keeps its weights, one that changes them, one that
+// names none, and one that refuses. Each run ends by itself, with counts that agree and a sentence that says what happened.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writeFactbookQuestions } from '../../producers/questions/write-questions.ts';
+import type { RunSummary } from '../app/run-summary.ts';
+import { exitCodes } from '../app/exit-codes.ts';
+import { useKafka } from '../testing/kafka.ts';
+import { startLlmServer, type LlmServer, type Script } from '../testing/llm-server.ts';
+import { startTestStore } from '../testing/store.ts';
+import { command, startUp, type TestHome } from '../testing/up.ts';
+
+const [BATCHES, BATCH_GROUPS, GROUP_SIZE] = [2, 2, 4];
+const KEPT = BATCHES * BATCH_GROUPS * GROUP_SIZE;
+
+let home: TestHome;
+let server: LlmServer;
+let golds: ReadonlyMap<string, string>;
+const cleanups: (() => unknown)[] = [];
+
+/** Half of the answers are right, so that groups are worth something; two turns each. */
+function answering(naming: 'chunks' | undefined): Script {
+  const named = naming === undefined ? {} : { naming };
+  const asked = new Map<string, number>();
+  return ({ prompt }) => {
+    const question = [...golds.keys()].find((text) => prompt.includes(text)) ?? '';
+    if (!prompt.includes('<information>\n'))
+      return { kind: 'says', text: 'I look it up.</think> <search> capital </search> and', ...named };
+    const times = (asked.get(question) ?? 0) + 1;
+    asked.set(question, times);
+    const text =
+      times % 2 === 0 ? `Found.</think> <answer> ${golds.get(question) ?? ''} </answer>` : '</think> <answer> Atlantis </answer>';
+    return { kind: 'says', text, ...named };
+  };
+}
+
+beforeAll(async () => {
+  const [kafka, store] = await Promise.all([useKafka(), startTestStore()]);
+  server = await startLlmServer();
+  const dataDir = mkdtempSync(join(tmpdir(), 'turnstream-models-'));
+  cleanups.push(
+    () => store.stop(),
+    () => server.close(),
+    () => {
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  );
+  const { accepted } = writeFactbookQuestions(1, { occurredAt: 1, producer: 'test' });
+  golds = new Map(accepted.map(({ question, answers }) => [question, answers[0] ?? '']));
+  const env = {
+    KAFKA_BROKERS: kafka.brokers.join(','),
+    CLICKHOUSE_URL: store.url,
+    TURNSTREAM_CLICKHOUSE_DATABASE: kafka.namespace.replaceAll('-', '_'),
+    TURNSTREAM_NAMESPACE: kafka.namespace,
+    TURNSTREAM_DATA_DIR: dataDir,
+    TURNSTREAM_API_PORT: '0',
+    TURNSTREAM_KAFKA_SESSION_MS: '2000',
+    TURNSTREAM_POLICY: 'llm',
+    TURNSTREAM_LLM_URL: server.url,
+    TURNSTREAM_LLM_MODEL: 'm',
+    TURNSTREAM_LLM_RETRIES: '0',
+    TURNSTREAM_LLM_API: 'completions',
+    TURNSTREAM_GROUP_SIZE: String(GROUP_SIZE),
+    TURNSTREAM_BATCH_GROUPS: String(BATCH_GROUPS),
+    TURNSTREAM_MAX_CONCURRENT: '4',
+    TURNSTREAM_LOG_LEVEL: 'warn',
+  };
+  home = { dataDir, env, remove: () => Promise.resolve() };
+}, 600_000);
+afterAll(async () => {
+  for (const cleanup of cleanups) await cleanup();
+});
+
+async function run(name: string): Promise<{ readonly code: number | null; readonly summary: RunSummary; readonly stderr: string }> {
+  const process = startUp(home, ['--run', name, '--steps', String(BATCHES), '--no-eval']);
+  const code = await process.exit;
+  const line = process.lines.find(({ event }) => event === 'summary');
+  expect(line, process.stderr().slice(-3_000)).toBeDefined();
+  return { code, summary: line as unknown as RunSummary, stderr: process.stderr() };
+}
+
+const rows = async (query: string): Promise<string> => (await command(home.env, 'sql', '--format', 'TSV', '-q', query)).out.trim();
+
+describe('a run with a language model', { timeout: 900_000 }, () => {
+  it.each([
+    ['fixed', 'chunks', false, 7, 'The newest version that the model named is 7.'],
+    ['changing', 'chunks', true, undefined, /The newest version that the model named is \d+\.$/],
+    ['unnamed', undefined, false, -1, 'The model named no version of its weights.'],
+  ] as const)('ends by itself when the server is %s', async (name, naming, changes, version, says) => {
+    const script = answering(naming);
+    server.setVersion(7);
+    server.setScript((request) => {
+      if (changes) server.setVersion(Math.floor(request.index / 20));
+      return script(request);
+    });
+    const { code, summary, stderr } = await run(name);
+    expect(code, stderr.slice(-2_000)).toBe(exitCodes.ok);
+    expect(summary).toMatchObject({ state: 'finished', reason: 'collected', steps: 0, trajectories: 0 });
+    expect(summary.collected).toMatchObject({ batches: BATCHES, trajectories: KEPT, reward_mean: 0.5 });
+    expect(summary.detail).toMatch(new RegExp(`^Collected ${BATCHES} batches: kept ${KEPT} of \\d+ trajectories`));
+    expect(summary.detail).toMatch(says);
+    const verified = await command(home.env, 'ledger', 'verify', '--run', name);
+    expect(verified.out).toMatch(new RegExp(`^ok .*0 steps, \\d+ admitted = 0 trained \\+ ${KEPT} collected \\+ \\d+ discarded`));
+    expect(await rows(`select count() from policies where run_id = '${name}'`)).toBe('0');
+    expect(await rows(`select count() from batches where run_id = '${name}'`)).toBe(String(BATCHES));
+    const named = await rows(`select min(policy_version_min), max(policy_version_max) from turns where run_id = '${name}'`);
+    if (version !== undefined) expect(named).toBe(`${version}\t${version}`);
+    else expect(Number(named.split('\t')[1])).toBeGreaterThan(Number(named.split('\t')[0]));
+    expect((await command(home.env, 'status', '--run', name)).out).toContain(summary.detail);
+  });
+
+  it('stops asking a server that refuses, after one try an attempt, and says why', async () => {
+    server.setScript(() => ({ kind: 'status', status: 401, body: '{"error": {"message": "no such key"}}' }));
+    const before = server.seen().requests;
+    const { code, summary } = await run('refused');
+    expect(code).toBe(exitCodes.failed);
+    expect(summary).toMatchObject({ reason: 'nothing_finished', collected: { trajectories: 0 } });
+    expect(summary.detail).toMatch(/^Stopped asking: none of the last 16 groups finished\./);
+    expect(await rows(`select groupUniqArray(attempt), any(error) from trajectories where run_id = 'refused'`)).toMatch(
+      /^\[0\]\t.*HTTP 401.*no such key/,
+    );
+    expect(server.seen().requests - before).toBeLessThanOrEqual((16 + 2 * 4) * GROUP_SIZE);
+  });
+});

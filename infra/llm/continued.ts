@@ -1,0 +1,75 @@
+// A generation that its server interrupted, as it does when it gets new weights, and that goes on where it was. What came before
+// stays: its text, its tokens, and the versions behind them.
+import type { Generation, GenerationRequest } from '../../streams/core/models.ts';
+
+/** Nothing that could be gone on with when nothing was generated, or when the reasoning of a model was told apart from its text. */
+const canGoOn = ({ text, reasoning }: Generation): boolean => text !== '' && reasoning === '';
+
+/** The rest of a request of which `before` was generated; undefined when no token is left. */
+function restOf(request: GenerationRequest, before: Generation): GenerationRequest | undefined {
+  const maxTokens = request.maxTokens - before.completionTokens;
+  if (maxTokens <= 0) return undefined;
+  return { ...request, prompt: [...request.prompt, { from: 'model', text: before.text }], maxTokens, goesOn: true };
+}
+
+type Spans = Generation['spans'];
+
+const spansOf = (before: Spans, after: Spans): Spans => {
+  const [last, next] = [before.at(-1), after[0]];
+  if (last === undefined || next === undefined || last.version !== next.version) return [...before, ...after];
+  return [...before.slice(0, -1), { ...last, tokens: last.tokens + next.tokens }, ...after.slice(1)];
+};
+
+/** Lists that one of the parts does not have are of no use. */
+const lists = (before: readonly number[], after: Generation, own: readonly number[]): readonly number[] =>
+  before.length === 0 || (own.length === 0 && after.completionTokens > 0) ? [] : [...before, ...own];
+
+/** Both parts as one generation: it began with the prompt of the first, and ended as the second. */
+const joined = (before: Generation, after: Generation): Generation => ({
+  ...after,
+  text: before.text + after.text,
+  promptTokens: before.promptTokens,
+  completionTokens: before.completionTokens + after.completionTokens,
+  spans: spansOf(before.spans, after.spans),
+  tokenIds: lists(before.tokenIds, after, after.tokenIds),
+  logprobs: lists(before.logprobs, after, after.logprobs),
+});
+
+/** It was interrupted at its last token. */
+const cutOff = (before: Generation): Generation => ({ ...before, finishReason: 'length', stopText: '' });
+
+/** One generation over any number of requests. */
+export class Continuation {
+  readonly #whole: GenerationRequest;
+  #before: Generation | undefined;
+  /** What is to be asked next. */
+  request: GenerationRequest;
+
+  constructor(whole: GenerationRequest) {
+    this.#whole = whole;
+    this.request = whole;
+  }
+
+  /** The whole of it. */
+  ended(generation: Generation): Generation {
+    return this.#before === undefined ? generation : joined(this.#before, generation);
+  }
+
+  /** Takes what was generated before an interruption: answers the whole when no token is left, and whether to go on. */
+  interrupted(partial: Generation | undefined): Generation | 'go on' | 'no use' {
+    if (partial === undefined || !canGoOn(partial)) return 'no use';
+    this.#before = this.ended(partial);
+    const rest = restOf(this.#whole, this.#before);
+    if (rest === undefined) return cutOff(this.#before);
+    this.request = rest;
+    return 'go on';
+  }
+
+  /** Begins anew, after a server that does not go on with a message; false when it had not begun to go on. */
+  anew(): boolean {
+    const hadBegun = this.#before !== undefined;
+    this.#before = undefined;
+    this.request = this.#whole;
+    return hadBegun;
+  }
+}

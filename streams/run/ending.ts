@@ -1,0 +1,67 @@
+// What happened to a run that ended by itself, in a sentence or two: for the ledger, the tables and the terminal.
+import type { HopelessReason, Waste } from './waste.ts';
+
+export type EndReason = 'steps_reached' | 'collected' | HopelessReason;
+
+export interface Ended {
+  readonly reason: EndReason;
+  /** False for a run whose policy the trainer does not make. */
+  readonly isTrained: boolean;
+  readonly steps: number;
+  readonly batches: number;
+  /** Newest version; -1 = the model named none. */
+  readonly version: number;
+  /** Trajectories. */
+  readonly admitted: number;
+  readonly trained: number;
+  readonly collected: number;
+  readonly discarded: number;
+  readonly open: number;
+  /** Of a run that was not worth going on with. */
+  readonly waste?: Waste;
+}
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** `stale 60, uniform_group 2` */
+export const reasonsText = ({ reasons }: Waste): string => reasons.map(([reason, count]) => `${reason} ${count}`).join(', ');
+
+const hints: Readonly<Record<string, string>> = {
+  stale: 'They are older than TURNSTREAM_MAX_STALENESS allows.',
+  uniform_group: 'All answers to a question got the same reward: the questions are too easy or too hard for this policy.',
+  incomplete: 'The column error of trajectories says why attempts did not finish.',
+};
+
+const hintFor = (reason: string | undefined): string => hints[reason ?? ''] ?? '';
+
+const NONE: Waste = { groups: 0, discarded: 0, reasons: [] };
+
+function whyStopped({ reason, waste = NONE }: Ended): string {
+  switch (reason) {
+    case 'steps_reached':
+    case 'collected':
+      return '';
+    case 'nothing_learned':
+      return 'Stopped asking: the last steps left the weights as they were. ';
+    case 'nothing_finished':
+      return `Stopped asking: none of the last ${counted(waste.groups, 'group')} finished. ${hintFor('incomplete')} `;
+    case 'mostly_discarded':
+      return `Stopped asking: ${waste.discarded} of the last ${counted(waste.groups, 'group')} were discarded (${reasonsText(waste)}). ${hintFor(waste.reasons[0]?.[0])} `;
+  }
+}
+
+function whatWasMade({ isTrained, steps, batches, admitted, trained, collected, discarded, open }: Ended): string {
+  const rest = `discarded ${discarded}, left ${open} open.`;
+  if (isTrained)
+    return `Made ${counted(steps, 'step')}: trained on ${trained} of ${counted(admitted, 'trajectory').replace(/ys$/, 'ies')}, ${rest}`;
+  const kept = `kept ${collected} of ${admitted} trajectories, ${rest}`;
+  return `Collected ${counted(batches, 'batch').replace(/hs$/, 'hes')}: ${kept} Made no step, because the trainer does not make this policy.`;
+}
+
+const whichVersions = ({ isTrained, version }: Ended): string => {
+  if (isTrained) return '';
+  return version < 0 ? ' The model named no version of its weights.' : ` The newest version that the model named is ${version}.`;
+};
+
+/** The sentences. */
+export const endingText = (ended: Ended): string => `${whyStopped(ended)}${whatWasMade(ended)}${whichVersions(ended)}`;
