@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-export const program = join(process.cwd(), 'infra', 'cli', 'turnstream.mjs');
+const program = join(process.cwd(), 'infra', 'cli', 'turnstream.mjs');
 
 export interface BenchHome {
   readonly dir: string;
