@@ -1,10 +1,15 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { randomEvent, seeded } from '../../infra/testing/events.ts';
+import type { QuestionAccepted } from '../../schemas/generated/events.ts';
 import { createQuestionSet, type QuestionEvent } from './question-set.ts';
 import { isDrawn, REVIEW_GATE, reviewEventId, reviewWordOf, type ReviewWord } from './reviews.ts';
 
-const event = (type: QuestionEvent['type'], id: string, eventId = `questions/d/${id}`, more: object = {}): QuestionEvent =>
+const event = (
+  type: QuestionEvent['type'],
+  id: string,
+  { event_id: eventId = `questions/d/${id}`, ...more }: Partial<QuestionAccepted> = {},
+): QuestionEvent =>
   ({
     type,
     event: randomEvent(type, seeded(1), { dataset: 'd', question_id: id, event_id: eventId, drawn_for_review: false, ...more }),
@@ -13,7 +18,7 @@ const event = (type: QuestionEvent['type'], id: string, eventId = `questions/d/$
 let at = 0;
 /** As `questions review` writes it: the type follows the verdict, that of a comment the verdict before. */
 const say = (id: string, word: ReviewWord, type: QuestionEvent['type'] = word === 'reject' ? 'QuestionRejected' : 'QuestionAccepted') =>
-  event(type, id, reviewEventId(`questions/d/${id}`, String((at += 1)), word));
+  event(type, id, { event_id: reviewEventId(`questions/d/${id}`, String((at += 1)), word) });
 
 const foldAll = (events: readonly QuestionEvent[]) => {
   const set = createQuestionSet('d', ({ question_id: id }) => id);
@@ -34,8 +39,8 @@ it('leaves out what a human rejected, whatever gates and writers say of it after
 });
 
 it('keeps a question that gates refused elsewhere, counts those, and knows no other dataset', () => {
-  const refused = event('QuestionRejected', 'a', 'questions/d/a/1-2-3');
-  const set = foldAll([refused, event('QuestionAccepted', 'a'), refused, event('QuestionAccepted', 'z', 'z', { dataset: 'other' })]);
+  const refused = event('QuestionRejected', 'a', { event_id: 'questions/d/a/1-2-3' });
+  const set = foldAll([refused, event('QuestionAccepted', 'a'), refused, event('QuestionAccepted', 'z', { dataset: 'other' })]);
   expect(set.current()).toEqual(['a']);
   expect(set.refused()).toBe(2);
   expect(set.all()).toHaveLength(1);
@@ -55,7 +60,7 @@ it('says what the last verdict of each question says, for any sequence', () => {
         if (what === 'accepted') written.add(id);
         if (what === 'accept' || what === 'reject') last.set(id, what);
         if (what === 'accepted') return event('QuestionAccepted', id);
-        return what === 'refused' ? event('QuestionRejected', id, `questions/d/${id}/0-1`) : say(id, what);
+        return what === 'refused' ? event('QuestionRejected', id, { event_id: `questions/d/${id}/0-1` }) : say(id, what);
       });
       expect([...ids(events)].sort()).toEqual([...written].filter((id) => last.get(id) !== 'reject').sort());
     }),
@@ -64,10 +69,10 @@ it('says what the last verdict of each question says, for any sequence', () => {
 
 it('tells a question that waits for a human from what a human said', () => {
   const gates = [{ gate: REVIEW_GATE, passed: true, detail: 'drawn for a human to look at' }];
-  expect(isDrawn(event('QuestionAccepted', 'a', 'questions/d/a', { gates: [] }).event)).toBe(false);
-  expect(isDrawn(event('QuestionAccepted', 'a', 'questions/d/a', { gates: [], drawn_for_review: true }).event)).toBe(true);
-  expect(isDrawn(event('QuestionAccepted', 'a', 'questions/d/a', { gates }).event)).toBe(true);
-  expect(isDrawn(event('QuestionAccepted', 'a', reviewEventId('questions/d/a', '1', 'accept'), { gates }).event)).toBe(false);
+  expect(isDrawn(event('QuestionAccepted', 'a', { gates: [] }).event)).toBe(false);
+  expect(isDrawn(event('QuestionAccepted', 'a', { gates: [], drawn_for_review: true }).event)).toBe(true);
+  expect(isDrawn(event('QuestionAccepted', 'a', { gates }).event)).toBe(true);
+  expect(isDrawn(event('QuestionAccepted', 'a', { event_id: reviewEventId('questions/d/a', '1', 'accept'), gates }).event)).toBe(false);
   expect(reviewWordOf(say('a', 'comment').event)).toBe('comment');
   expect(reviewWordOf({ event_id: 'questions/d/a' })).toBeUndefined();
 });

@@ -15,7 +15,7 @@ interface SynthesizeFlags {
   readonly writer: 'factbook' | 'llm';
   readonly seedPath?: string;
   readonly split: 'train' | 'heldout';
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
   readonly injectRounds: number;
   readonly fuzzRounds: number;
   readonly count: number;
@@ -24,7 +24,7 @@ interface SynthesizeFlags {
   readonly tries: number;
   readonly directSamples: number;
   readonly maxDirectShare: number;
-  readonly confirmSamples?: number;
+  readonly confirmSamples?: number | undefined;
   readonly reviewShare: number;
   readonly dataset: string;
   readonly output?: string;
@@ -100,6 +100,11 @@ const CONFIRMED = 128;
 /** Walks of a model wait for its server most of the time. */
 const LLM_WALKS = 16;
 
+const paceOf = (writer: 'factbook' | 'llm', { confirmSamples, concurrency }: Pick<SynthesizeFlags, 'confirmSamples' | 'concurrency'>) => ({
+  confirmSamples: confirmSamples ?? (writer === 'llm' ? 0 : CONFIRMED),
+  concurrency: concurrency ?? (writer === 'llm' ? LLM_WALKS : 1),
+});
+
 async function run(context: CommandContext, flags: SynthesizeFlags): Promise<void> {
   const config = loadConfig(context.env);
   const { output, report: reportFile, log, json, from: _source, writer, seedPath, split, concurrency, confirmSamples, ...settings } = flags;
@@ -113,8 +118,7 @@ async function run(context: CommandContext, flags: SynthesizeFlags): Promise<voi
       ...{ config, logger: commandLogger(context), output, log, seedPath, split },
       settings: {
         ...settings,
-        confirmSamples: confirmSamples ?? (writer === 'llm' ? 0 : CONFIRMED),
-        concurrency: concurrency ?? (writer === 'llm' ? LLM_WALKS : 1),
+        ...paceOf(writer, { confirmSamples, concurrency }),
         signal: interrupts.signal,
         onProgress: ({ walks, accepted, rejected }) => {
           line.show(`${walks} walks, ${accepted} accepted, ${rejected} rejected`);

@@ -26,24 +26,29 @@ export const containable: ReadonlyMap<string, (word: string) => string> = new Ma
   ['anthem_music', (word) => `whose national anthem has music by somebody called ${word}`],
 ]);
 
+const sayWord = (key: string, word: string): string => containable.get(key)?.(word) ?? '';
+
 const unitOf = ({ unit }: Quantity): string => (unit === '' ? '' : ` ${unit}`);
 const subject = (quantity: Quantity, year: number | undefined): string =>
   year === undefined ? `whose ${quantity.noun} is` : `whose ${quantity.noun} in ${year} was`;
+
+function sayFigure(clause: Clause & { readonly kind: 'figure' | 'between' }): string {
+  const { quantity, year } = clause;
+  const figure = clause.kind === 'figure' ? sayNumber(clause.value) : `between ${sayNumber(clause.low)} and ${sayNumber(clause.high)}`;
+  return `${subject(quantity, year)} ${figure}${unitOf(quantity)}`;
+}
 
 function sayClause(clause: Clause): string {
   switch (clause.kind) {
     case 'says':
       return clause.attribute.identify?.(clause.value) ?? '';
     case 'contains':
-      return containable.get(clause.attribute.key)?.(clause.word) ?? '';
+      return sayWord(clause.attribute.key, clause.word);
     case 'begins':
       return `whose ${beginnable.get(clause.attribute.key) ?? clause.attribute.label} has a name beginning with ${clause.letter}`;
     case 'figure':
-      return `${subject(clause.quantity, clause.year)} ${sayNumber(clause.value)}${unitOf(clause.quantity)}`;
-    case 'between': {
-      const { quantity, year, low, high } = clause;
-      return `${subject(quantity, year)} between ${sayNumber(low)} and ${sayNumber(high)}${unitOf(quantity)}`;
-    }
+    case 'between':
+      return sayFigure(clause);
     case 'related':
       return `${clause.relation.clause(clause.year)} ${describe(clause.to)}`;
   }

@@ -14,7 +14,7 @@ const france = profileNamed('France')!;
 const attribute = (key: string) => attributes.find((one) => one.key === key)!;
 const quantity = (key: string) => quantities.find((one) => one.key === key)!;
 const says = (key: string, value: string): Clause => ({ kind: 'says', attribute: attribute(key), value });
-const between = (key: string, low: number, high: number, year?: number): Clause => ({
+const between = (key: string, [low, high]: readonly [number, number], year?: number): Clause => ({
   ...{ kind: 'between', quantity: quantity(key), year, low, high },
 });
 const related = (key: string, to: Description, year?: number): Clause => ({ kind: 'related', relation: relationOf(key), year, to });
@@ -27,7 +27,7 @@ const asked = (description: Description, end = austria, answer = 'Vienna') => ({
 describe('a clause is needed', () => {
   const euros = says('currency', 'euros');
   it('when the rest fits places with other answers', () => {
-    const many = between('population', 8_000_000, 10_000_000, 2015);
+    const many = between('population', [8_000_000, 10_000_000], 2015);
     expect(solve(all(euros, many))).toEqual([austria]);
     expect(needless(asked(all(euros, many)))).toEqual([]);
     expect(needless(asked(all(euros, says('internet_code', '.at'))))).toEqual(['the country whose exchange rates are quoted in euros']);
@@ -42,18 +42,18 @@ describe('a clause is needed', () => {
     const population = figureOf(austria, quantity('population'));
     expect(population).toMatchObject({ kind: 'figure', year: 2015 });
     // nothing is told of 1999, so nothing is known to fit without the code
-    const wrongYear = between('population', 0, 2_000_000_000, 1999);
+    const wrongYear = between('population', [0, 2_000_000_000], 1999);
     expect(needless(asked(all(wrongYear, says('internet_code', '.at'))))).toHaveLength(2);
   });
 });
 
 describe('what changes with time', () => {
   it('names its year', () => {
-    const dollars = (year?: number) => outdatedIn(all(between('gdp_per_head', 46_000, 47_000, year), says('internet_code', '.at')));
+    const dollars = (year?: number) => outdatedIn(all(between('gdp_per_head', [46_000, 47_000], year), says('internet_code', '.at')));
     expect(dollars()).toEqual(['GDP - per capita (PPP) of Austria changes with time, and no year is named']);
     expect(dollars(2014)).toEqual([]);
     expect(dollars(2003)).toEqual(['GDP - per capita (PPP) of Austria is of 2003']);
-    expect(outdatedIn(all(between('area', 80_000, 90_000), says('internet_code', '.at')))).toEqual([]);
+    expect(outdatedIn(all(between('area', [80_000, 90_000]), says('internet_code', '.at')))).toEqual([]);
   });
   it('is no office, and no trade without a year', () => {
     expect(outdatedIn(all(says('chief_of_state', 'King HARALD V')))[0]).toMatch(/whoever holds the office/);
@@ -69,14 +69,14 @@ describe('what changes with time', () => {
 });
 
 it('sees other ways to read the words', () => {
-  const inner = all(between('coastline', 1_000, 4_000), related('border', all(says('internet_code', '.it'))));
+  const inner = all(between('coastline', [1_000, 4_000]), related('border', all(says('internet_code', '.it'))));
   const described = all(related('shortest_border', inner));
-  expect(misreadIn(asked(described, profileNamed('Andorra')!, 'Andorra la Vella'))).toBeInstanceOf(Array);
+  expect(misreadIn(asked(described, austria))).toBeInstanceOf(Array);
   expect(misreadIn(asked(all(says('internet_code', '.at'))))).toEqual([]);
 });
 
 it('wants something to search for in the country that a question begins with', () => {
-  const vague = all(between('area', 1, 5));
+  const vague = all(between('area', [1, 5]));
   expect(isSearchable(vague)).toBe(false);
   expect(isSearchable(all(says('internet_code', '.at'), related('border', vague)))).toBe(false);
   expect(isSearchable(all(related('border', all(says('internet_code', '.at')))))).toBe(true);

@@ -56,7 +56,6 @@ export function faultsOf({ question, answers, state }: FactbookDraft): readonly 
       ? ['the answer is in the question']
       : []),
     ...(ALIAS.test(fieldOf(state.end, state.ask.label) ?? '') ? ['what it asks for has another name'] : []),
-    ...(isSearchable(state.description) ? [] : ['nothing of the country that it begins with can be searched for']),
     ...[...new Set(told)].map((name) => `${name} is named`),
     ...(question.length > MAX_QUESTION_CHARS ? [`${question.length} characters are too many`] : []),
     ...(/^\p{Lu}.*[^?]\?$/u.test(question) && !/\s{2}|undefined/.test(question) ? [] : ['it is not one question']),

@@ -140,7 +140,11 @@ class FactbookWriter implements QuestionWriter<FactbookState> {
   }
 
   inject(draft: FactbookDraft, { random, left }: { random: () => number; left: number }): Promise<Edited<FactbookState> | undefined> {
-    return this.#choose(draft, random, (choosing) => injectFact(draft.state.description, left, choosing));
+    return this.#choose(draft, random, (choosing) => {
+      const first = injectFact(draft.state.description, left, choosing);
+      // what nothing can be searched for is only taken when that comes up twice
+      return first === undefined || isSearchable(first.description) ? first : injectFact(draft.state.description, left, choosing);
+    });
   }
 
   fuzz(draft: FactbookDraft, { random }: { random: () => number }): Promise<Edited<FactbookState> | undefined> {
@@ -160,7 +164,6 @@ class FactbookWriter implements QuestionWriter<FactbookState> {
   }
 
   #mayPass(draft: FactbookDraft, description: Description): boolean {
-    if (!isSearchable(description)) return false;
     if (rivalsIn(description).length > 0 || this.#across(draft, description).length > 0 || outdatedIn(description).length > 0) return false;
     const changed = { state: { ...draft.state, description }, answers: draft.answers };
     return needless(changed).length === 0 && misreadIn(changed).length === 0;

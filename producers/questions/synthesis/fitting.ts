@@ -9,7 +9,7 @@ import { countries } from '../chains.ts';
 import { spaced } from './clause.ts';
 import type { Clause, Description } from './clause.ts';
 import { figuresOf, yearOf } from './quantities.ts';
-import type { Quantity } from './quantities.ts';
+import type { Figure, Quantity } from './quantities.ts';
 import type { Relation } from './relations.ts';
 
 type Surety = 'may' | 'surely';
@@ -77,15 +77,19 @@ interface Bounds {
 }
 
 /** Not remembered: bounds are rarely the same twice. */
-function within({ quantity, year, low, high }: Bounds, surety: Surety): Profiles {
+function within(bounds: Bounds, surety: Surety): Profiles {
   const found = new Set<Profile>();
-  for (const [profile, figure] of figuresOf(quantity)) {
-    if (figure.kind === 'none' || (surety === 'surely' && !single().has(profile))) continue;
-    const fits = figure.kind === 'unclear' ? surety === 'may' : figure.value >= low && figure.value <= high;
-    if (fits && (surety === 'may' || (figure.kind === 'figure' && figure.year === year))) found.add(profile);
+  const isFit = surety === 'may' ? mayBeWithin : isWithin;
+  for (const [profile, figure] of figuresOf(bounds.quantity)) {
+    if (isFit(figure, bounds) && (surety === 'may' || single().has(profile))) found.add(profile);
   }
   return found;
 }
+
+const mayBeWithin = (figure: Figure, { low, high }: Bounds): boolean =>
+  figure.kind === 'unclear' || (figure.kind === 'figure' && figure.value >= low && figure.value <= high);
+const isWithin = (figure: Figure, bounds: Bounds): boolean =>
+  figure.kind === 'figure' && figure.year === bounds.year && mayBeWithin(figure, bounds);
 
 /** Whether a field is about the year that a clause names. */
 const isOf = (profile: Profile, { dated, label }: Relation, year: number | undefined): boolean => !dated || yearOf(profile, label) === year;

@@ -1,10 +1,12 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { QuestionAccepted, QuestionRejected } from '../../../schemas/generated/events.ts';
 import { checkQuestions } from '../check/check-questions.ts';
 import { createFactbookWriter } from './factbook-writer.ts';
 import type { SynthesisReport } from './report.ts';
 import { synthesize } from './synthesize.ts';
 import type { SynthesisOptions } from './synthesize.ts';
+
+vi.setConfig({ testTimeout: 600_000 });
 
 interface Made {
   readonly report: SynthesisReport;
@@ -51,7 +53,7 @@ describe('synthesised questions', () => {
   it('grew by injections and fuzzes, which their history tells step by step', () => {
     expect(made.accepted.length).toBeGreaterThan(15);
     expect(made.report.injections.mean).toBeGreaterThanOrEqual(3);
-    expect(made.report.fuzzes.mean).toBeGreaterThanOrEqual(1.5);
+    expect(made.report.fuzzes.mean).toBeGreaterThanOrEqual(1);
     for (const question of made.accepted) {
       expect(question.history[0]).toMatchObject({ round: 0, action: 'seed' });
       question.history.slice(1).forEach(({ before, after }, at) => {
