@@ -51,8 +51,7 @@ export interface Spread {
   readonly max: number;
 }
 
-const scoreOf = (answer: AnswerScored, name: ScoreName): number =>
-  name === 'judge' ? Number(answer.verdict === 'correct') : answer[name];
+const scoreOf = (answer: AnswerScored, name: ScoreName): number => (name === 'judge' ? Number(answer.verdict === 'correct') : answer[name]);
 
 export const meanScore = (answers: readonly AnswerScored[], name: ScoreName): number =>
   mean(answers.map((answer) => scoreOf(answer, name)));
