@@ -64,7 +64,9 @@ const relations: Readonly<Record<string, Relation>> = {
 function saysSurely(reading: Exclude<Fact, { readonly kind: 'within' }>, text: string): boolean {
   const bare = text.replace(/\([^()]*\)|-?\d[\d,.]* m\b/g, '').split(/; ?note|: note/)[0] ?? '';
   if (reading.kind === 'says') return words(bare).includes(words(reading.value));
-  return !/[,;/]/.test(bare) && /\p{L}/u.exec(bare)?.[0].toUpperCase() === reading.letter;
+  // a name in quotation marks may have commas in it
+  const named = bare.replace(/^\s*"([^"]+)"\s*$/, (_, name: string) => name.replace(/[,;/]/g, ' '));
+  return !/[,;/]/.test(named) && /\p{L}/u.exec(named)?.[0].toUpperCase() === reading.letter;
 }
 
 function says(reading: Exclude<Fact, { readonly kind: 'within' }>, text: string): boolean {

@@ -31,7 +31,7 @@ export const TIMELY_SINCE = 2010;
 const OFFICES: ReadonlySet<string> = new Set(['chief_of_state', 'head_of_government']);
 export const isLasting = ({ key }: Attribute): boolean => !OFFICES.has(key);
 
-export const mentions = (text: string, part: string): boolean => spaced(part).trim() !== '' && spaced(text).includes(spaced(part));
+const mentions = (text: string, part: string): boolean => spaced(part).trim() !== '' && spaced(text).includes(spaced(part));
 
 const ALIAS = /\b(?:often|also|formerly|sometimes) (?:called|known)\b/i;
 
