@@ -123,7 +123,7 @@ describe('a run whose policy the trainer does not make', () => {
     ['names one version', () => 7, 7, 'The newest version that the model named is 7.'],
     ['changes its weights', (asked: number) => Math.floor(asked / 10), 3, /The newest version that the model named is \d\./],
     ['names none', () => -1, -1, 'The model named no version of its weights.'],
-  ] as const)('collects its batches and ends by itself when the model %s', async (_name, versionOf, least, says) => {
+  ] as const)('collects its batches and ends by itself when the model %s', async (...[, versionOf, least, says]) => {
     const rig = await newRig((_request, asked) => ({ version: versionOf(asked) }));
     expect(await runTrainer(rig.deps(), never)).toMatchObject({ kind: 'finished' });
     const report = await rig.verified();

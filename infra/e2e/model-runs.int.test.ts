@@ -88,7 +88,7 @@ describe('a run with a language model', { timeout: 900_000 }, () => {
     ['fixed', 'chunks', false, 7, 'The newest version that the model named is 7.'],
     ['changing', 'chunks', true, undefined, /The newest version that the model named is \d+\.$/],
     ['unnamed', undefined, false, -1, 'The model named no version of its weights.'],
-  ] as const)('ends by itself when the server is %s', async (name, naming, changes, version, says) => {
+  ] as const)('ends by itself when the server is %s', async (...[name, naming, changes, version, says]) => {
     const script = answering(naming);
     server.setVersion(7);
     server.setScript((request) => {

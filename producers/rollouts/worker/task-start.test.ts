@@ -24,7 +24,18 @@ const eventually = (check: () => void): Promise<void> => vi.waitFor(check, { tim
 const tasks = (count: number) => Array.from({ length: count }, (_, index) => requested({ trajectory: `g${index}.0` }));
 const runFinished = {
   ...{ event_id: 'run-a/9', run_id: 'run-a', occurred_at: 1, producer: 'trainer', sequence: 9, previous_sha256: '' },
-  ...{ steps: 1, version: 1, reason: 'steps_reached', trained: 1, discarded: 0, admitted: 0, open: 0, collected: 0, batches: 0, detail: '' },
+  ...{
+    steps: 1,
+    version: 1,
+    reason: 'steps_reached',
+    trained: 1,
+    discarded: 0,
+    admitted: 0,
+    open: 0,
+    collected: 0,
+    batches: 0,
+    detail: '',
+  },
 };
 
 describe('a worker whose group has committed nothing', () => {

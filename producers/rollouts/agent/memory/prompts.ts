@@ -9,7 +9,7 @@ const CALLS = `- <search> words to look for </search> finds pages and shows a sn
 const ANSWER = `- <answer> the answer </answer> ends the work. Give the bare answer, without a sentence around it; part several answers with commas.`;
 
 /** The beginning of a transcript: the task and the format, told once. */
-export const transcriptPrompt = (question: string): string => `You answer a question by looking things up.
+const transcriptPrompt = (question: string): string => `You answer a question by looking things up.
 
 Think first, between <think> and </think>. Then make exactly one call, which has to stand after </think>:
 ${CALLS}
@@ -61,7 +61,7 @@ const THOUGHT =
   'First write what you make of the notes between <thought> and </thought>: what is known, what is missing, what is doubtful.';
 
 /** Asks for a call; with `mayAnswer` the answer is one of them. */
-export const actPrompt = (situation: Situation, mayAnswer: boolean): string => `You are researching a question step by step.
+const actPrompt = (situation: Situation, mayAnswer: boolean): string => `You are researching a question step by step.
 
 ${situationText(situation)}
 
@@ -70,10 +70,7 @@ Then make exactly one call:
 ${mayAnswer ? `${CALLS}\n${ANSWER}\nAnswer when the notes prove it, else go on looking.` : `${CALLS}\nIt is too early for an answer.`}`;
 
 /** Asks for a thought about a piece of a page. */
-export const readPrompt = (
-  situation: Situation,
-  content: string,
-): string => `You are researching a question step by step and have opened a page.
+const readPrompt = (situation: Situation, content: string): string => `You are researching a question step by step and have opened a page.
 
 ${situationText(situation)}
 
@@ -84,7 +81,7 @@ Write between <thought> and </thought> what in this piece matters for the questi
 opening. If nothing does, say so in one sentence. Make no call.`;
 
 /** Asks for the answer and nothing else. */
-export const answerPrompt = (situation: Situation): string => `You have researched a question and must answer it now.
+const answerPrompt = (situation: Situation): string => `You have researched a question and must answer it now.
 
 ${situationText(situation)}
 
