@@ -1,5 +1,5 @@
 // Where an audit keeps how far it came, so that one that was cut short can be continued. The file is gone once it is complete.
-import { readFile, rm } from 'node:fs/promises';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AuditState } from '../../consumers/warehouse/audit-findings.ts';
 import type { Config } from '../config/descriptors.ts';
@@ -34,7 +34,10 @@ export function auditFile({ dataDir, namespace, clickhouseDatabase }: Place): Au
         return undefined;
       }
     },
-    write: (kept) => replaceFile(path, JSON.stringify({ version: VERSION, of, ...kept })),
+    async write(kept) {
+      await mkdir(dataDir, { recursive: true });
+      await replaceFile(path, JSON.stringify({ version: VERSION, of, ...kept }));
+    },
     remove: () => rm(path, { force: true }),
   };
 }

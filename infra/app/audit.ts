@@ -4,7 +4,7 @@ import { constants, getPriority, setPriority } from 'node:os';
 import { audit, type AuditProgress, type AuditResult } from '../../consumers/warehouse/audit.ts';
 import type { AuditState } from '../../consumers/warehouse/audit-findings.ts';
 import type { Sample } from '../../consumers/warehouse/audit-slices.ts';
-import { PlatformError } from '../../streams/core/errors.ts';
+import { messageOf, PlatformError } from '../../streams/core/errors.ts';
 import type { Logger, Store } from '../../streams/core/ports.ts';
 import type { Config } from '../config/descriptors.ts';
 import { withKnownAddresses } from './addresses.ts';
@@ -59,7 +59,10 @@ async function compare({ log, config, store, group }: Place, work: AuditWork): P
   const { differences, sample, signal, onProgress } = work;
   const file = auditFile(config);
   const kept = work.resume ? await keptOf(file.read()) : undefined;
-  const onSlice = (state: AuditState): Promise<void> => file.write({ at: new Date(systemClock.now()).toISOString(), state });
+  const onSlice = (state: AuditState): Promise<void> =>
+    file.write({ at: new Date(systemClock.now()).toISOString(), state }).catch((error: unknown) => {
+      work.logger.warn({ error: messageOf(error) }, 'how far the audit came cannot be kept: it goes on, and cannot be resumed');
+    });
   const result = await audit({
     ...{ events: log.events, store, reader: log.kafka.reader(), offsets: log.kafka.offsets, clock: systemClock, group, signal, onProgress },
     ...(sample === undefined ? { onSlice } : {}),

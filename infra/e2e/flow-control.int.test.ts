@@ -89,6 +89,6 @@ describe('flow control', { timeout: 600_000 }, () => {
     for (const name of outageRoles) expect(role(name).alive(), name).toBe(true);
     expect(await waitUntilDrained(world.config, silentLogger, AbortSignal.timeout(WAIT_MS))).toBe(true);
     const audit = await command(world.env, 'audit', '--wait', '60');
-    expect(audit, audit.out.slice(-2_000)).toMatchObject({ code: 0 });
+    expect(audit, `${audit.out}${audit.error}`.slice(-2_000)).toMatchObject({ code: 0 });
   });
 });
