@@ -129,8 +129,8 @@ it('makes, reviews and lists questions; every candidate and verdict is a row', {
   expect(await store.query<Row>(sqlOf('evaluate-a-checkpoint')[0]!)).toEqual([]);
   // every gate as often as the report says, however often a question was judged by humans or written
   const [gates = '', setsNow = ''] = sqlOf('grow-questions');
-  const told = await store.query<{ gate: string; passed: unknown; refused: unknown }>(gates);
-  const counted = new Map(told.map(({ gate, passed, refused }) => [gate, [Number(passed), Number(refused)]]));
+  const told = await store.query<{ gate: string; let_through: unknown; refused: unknown }>(gates);
+  const counted = new Map(told.map(({ gate, let_through: passed, refused }) => [gate, [Number(passed), Number(refused)]]));
   expect(counted).toEqual(new Map(report.gates.map(({ gate, passed, refused }) => [gate, [passed, refused]])));
   const [train] = await store.query<Row>(setsNow);
   expect(train).toMatchObject({ split: expect.stringMatching(/train|heldout/) as string });

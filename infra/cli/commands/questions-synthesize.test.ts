@@ -81,11 +81,9 @@ describe('the factbook writer', () => {
     expect(again).toMatchObject({ code: 0, error: '' });
     expect(again.out).toMatch(/^\d seed questions, \d walks, \d+ candidates in [\d.]+ s\n\d accepted/);
     expect(again.out).toContain('not_a_duplicate');
-    expect(
-      linesOf('again.jsonl')
-        .map(({ history }) => (history as { after: string }[])[0]!.after)
-        .sort(),
-    ).toEqual(lines.map(({ history }) => (history as { after: string }[])[0]!.after).sort());
+    const seedsOf = (name: string) => linesOf(name).map(({ history }) => (history as { after: string }[])[0]!.after);
+    expect(seedsOf('again.jsonl').length).toBeGreaterThan(0);
+    expect(seedsOf('out.jsonl')).toEqual(expect.arrayContaining(seedsOf('again.jsonl')));
   });
 
   it.each<[string, readonly string[], RegExp]>([

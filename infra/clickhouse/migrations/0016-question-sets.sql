@@ -50,7 +50,7 @@ select
   dataset,
   split,
   question_id,
-  verdict != 'reject' as in_set,
+  cast(verdict != 'reject' as Bool) as in_set,
   verdict,
   question,
   answers,

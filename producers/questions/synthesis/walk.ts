@@ -220,7 +220,7 @@ const isTooEasy = ({ directRight, directAsked }: Candidate<unknown>, { maxDirect
   directRight / Math.max(1, directAsked) > maxDirectShare;
 
 /** Chance that a question is asked again and then answered more often than it may be, at most. */
-const DOUBT = 0.01;
+const DOUBT = 0.001;
 
 /** Whether another `directSamples` answers would stay within the threshold almost always, by the rate of those that there are. */
 function confirmed({ directRight, directAsked }: Candidate<unknown>, { directSamples, maxDirectShare }: Threshold): Verdict {
