@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Architecture, Learner } from '../../streams/core/learning.ts';
-import type { Logger } from '../../streams/core/ports.ts';
 import { isPlatformError } from '../../streams/core/errors.ts';
 import { rolloutView } from '../../streams/run/rollout-view.ts';
 import { newOwner } from '../../consumers/trainer/ownership.ts';
@@ -19,7 +18,7 @@ import { hearQuestions } from './hear-questions.ts';
 import { learningAs } from './latency.ts';
 import { learningOf } from './learning-of.ts';
 import { throughOutages } from './outages.ts';
-import type { RoleMain } from './role.ts';
+import type { RoleContext, RoleMain } from './role.ts';
 import { fileEndNotes } from './run-ends.ts';
 import { fileSnapshots } from './snapshots.ts';
 import { fileWeights } from './weights.ts';
@@ -57,10 +56,18 @@ const settingsOf = (config: Config, { seed, steps }: TrainerArguments): RunSetti
   maxDiscarded: config.maxDiscarded,
 });
 
-const openLearner = (config: Config, logger: Logger): Promise<Learner> =>
-  createLearner({ architecture, ...learningOf(config), logger, crashAt: config.crashAt }).then((made) =>
-    learningAs({ config, logger }, made),
-  );
+/** Loaded in a thread of its own while the ledger is read; undefined for a policy that the trainer does not make. */
+function openLearner({ config, logger }: Pick<RoleContext, 'config' | 'logger'>, run: string): Promise<Learner> | undefined {
+  if (!trainsPolicy(config)) {
+    const { policy } = config;
+    logger.warn({ run, policy }, 'the trainer does not make this policy: it collects, filters and stores, and makes no steps');
+    return undefined;
+  }
+  const made = createLearner({ architecture, ...learningOf(config), logger, crashAt: config.crashAt });
+  const learner = made.then((own) => learningAs({ config, logger }, own));
+  learner.catch(() => undefined);
+  return learner;
+}
 
 /** The trainer of a run; finished when its steps are done. */
 export function trainerRole(options: TrainerArguments): RoleMain {
@@ -69,15 +76,8 @@ export function trainerRole(options: TrainerArguments): RoleMain {
     // weights that do not fit into a record go there in mid-run
     assertDataDir(config.dataDir);
     if (trainsPolicy(config)) report({ state: 'starting', detail: 'loading the tensor backend', figures: {} });
-    else
-      logger.warn(
-        { run, policy: config.policy },
-        'the trainer does not make this policy: it collects, filters and stores, and makes no steps',
-      );
     const log = await connectLog({ config, clientId: 'trainer', logger, metrics, onSkipped, wholeTurns: false });
-    // Loaded in a thread of its own while the ledger is read.
-    const learner = trainsPolicy(config) ? openLearner(config, logger) : undefined;
-    learner?.catch(() => undefined);
+    const learner = openLearner({ config, logger }, run);
     const reader = log.kafka.reader();
     const groups = groupsOf(config.namespace);
     const producer = `trainer-${hostname()}-${process.pid}`;
