@@ -43,7 +43,8 @@ export async function prepareFoldTopic(
 ): Promise<FoldTopic> {
   const { turnBytes } = size;
   const [namespace, runId] = [`fold-${turnBytes}`, `fold-${turnBytes}`];
-  const connection = await site.connect(namespace);
+  // kafkajs as it comes, which reads the same topic, knows no LZ4
+  const connection = await site.connect(namespace, { kafkaCompression: 'none' });
   const load = createLoad({ ...optionsFor({ runId, turnBytes }), turns: Math.round(size.records * TURNS_OF_RECORDS) });
   const tally = createTally();
   const writer = await connection.writer();

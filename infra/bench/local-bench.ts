@@ -48,7 +48,8 @@ export async function withSite<T>(work: (site: BenchSite) => Promise<T>): Promis
       ...{ dataDir, kafka, brokers: kafka.brokers, logger, codec, signal: abort.signal },
       defer: (end) => void endings.push(end),
       async connect(namespace, overrides = {}) {
-        const connection = connectKafka({ brokers: kafka.brokers, clientId: 'turnstream-bench', namespace, codec, logger });
+        const { kafkaCompression: compression = 'lz4' } = overrides;
+        const connection = connectKafka({ brokers: kafka.brokers, clientId: 'turnstream-bench', namespace, codec, logger, compression });
         endings.push(() => connection.close());
         await connection.topics.apply(topicPlanOf(loadConfig({}, { partitionsRollouts: 8, ...overrides })));
         return connection;
