@@ -37,6 +37,16 @@ describe('the sandbox', () => {
     });
   });
 
+  it('refuses a limit of queries that keeps the statement from being explained, and asks any other statement to come again', async () => {
+    const store = createFakeStore((asked) => {
+      if (asked.sql.startsWith('explain ast')) throw refused('STORE_UNAVAILABLE', 202);
+      return ordinary(asked);
+    });
+    const run = (query: string) => createSandbox(store, testLimits).run({ ...request, query });
+    await expect(run('SELECT 1 SETTINGS max_concurrent_queries_for_user = 1')).rejects.toMatchObject({ code: 'SQL_REFUSED' });
+    await expect(run('SELECT 1')).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+  });
+
   it('gives two threads to a query that is alone, and one to each of several', async () => {
     const store = createFakeStore(ordinary);
     const sandbox = createSandbox(store, { ...testLimits, concurrency: 2 });

@@ -4,7 +4,7 @@
 // refuses several statements and drops comments; its answer is judged by decideText(); EXPLAIN AST of it, with the same
 // parameters, is judged by decide() with what the engine and the database have names for (vocabulary.ts); exactly the text that was judged runs, under limits. Nothing of the statement runs
 // before it was judged. SHOW TABLES and DESCRIBE are statements of our own (catalogue.ts). EXPLAIN AST must stand alone: as a subquery it shows a rewritten tree without window definitions.
-import { PlatformError } from '../../../streams/core/errors.ts';
+import { isPlatformError, PlatformError } from '../../../streams/core/errors.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 import { assertDescribed, catalogueStatement } from './catalogue.ts';
 import { decide, type Refusal, type Verdict } from './decide.ts';
@@ -83,14 +83,18 @@ export async function judge(store: Store, request: Omit<SqlRequest, 'format'>): 
   return { statement, tree };
 }
 
-/** A setting of the statement holds for the answer of EXPLAIN as well, and some of them make it something else than rows. */
+/** Settings that limit how many queries run at once, which EXPLAIN beside another query may exceed. */
+const LIMITS_QUERIES = /max_concurrent_queries/i;
+
+/** A setting of the statement holds for EXPLAIN as well: some make its answer something else than rows, some keep it from running. */
 async function treeOf(store: Store, request: Omit<SqlRequest, 'format'>): Promise<string> {
   try {
     const lines = await store.query<{ explain: string }>(`explain ast ${request.query}`, { ...signalOf(request), params: request.params });
     return lines.map(({ explain }) => explain).join('\n');
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    throw refusalOf({ allowed: false, part: 'a SETTINGS clause that changes the form of answers', instead: 'leave it out' });
+    const isLimited = isPlatformError(error, 'STORE_UNAVAILABLE') && LIMITS_QUERIES.test(request.query);
+    if (!(error instanceof SyntaxError) && !isLimited) throw error;
+    throw refusalOf({ allowed: false, part: 'a SETTINGS clause that changes how a query is answered', instead: 'leave it out' });
   }
 }
 
