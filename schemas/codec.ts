@@ -161,7 +161,12 @@ function viewOf(schema: string, fields: readonly string[]): avro.Type {
 function makeWriter(parts: { type: EventType; writerType: avro.Type; reader: Reader }): Writer | 'incompatible' {
   const { type, writerType, reader } = parts;
   const { decoded, layout } = reader;
-  const check = countCheckOf(decoded instanceof avro.types.RecordType ? decoded.fields.map(({ name }) => name) : []);
+  const fields = decoded instanceof avro.types.RecordType ? decoded.fields : [];
+  const maybe = new Set(fields.filter((field) => field.defaultValue() === -1).map(({ name }) => name));
+  const check = countCheckOf(
+    fields.map(({ name }) => name),
+    maybe,
+  );
   const checked = (event: unknown): unknown => (check(event), event);
   if (writerType.equals(decoded)) {
     return { type, read: (value) => checked(readBody(value, decoded)), ...(layout === undefined ? {} : { layout }) };

@@ -20,6 +20,14 @@ describe('a check of counts', () => {
     );
   });
 
+  it('takes -1, and nothing below, where the schema says by its default that a count may not have been recorded', () => {
+    const check = (tokens: number) => () => {
+      countCheckOf(['prompt_tokens'], new Set(['prompt_tokens']))({ prompt_tokens: tokens });
+    };
+    expect(check(-1)).not.toThrow();
+    expect(check(-2)).toThrow(RangeError);
+  });
+
   it('looks into the policy spans, also of an event that has none', () => {
     const check = countCheckOf(['policy_spans']);
     check({});

@@ -16,14 +16,17 @@ interface Spans {
   readonly policy_spans?: readonly { readonly tokens: number }[];
 }
 
-/** Checks the counts of decoded events of one schema or view; throws RangeError for a negative one. */
-export function countCheckOf(fields: readonly string[]): (event: unknown) => void {
-  const counts = fields.filter((name) => COUNTS.has(name));
+/**
+ * Checks the counts of decoded events of one schema or view; throws RangeError for a negative one. -1 stands for "not recorded" in
+ * the fields of `maybe`, whose schema says so by its default.
+ */
+export function countCheckOf(fields: readonly string[], maybe: ReadonlySet<string> = new Set()): (event: unknown) => void {
+  const counts = fields.filter((name) => COUNTS.has(name)).map((name) => ({ name, least: maybe.has(name) ? -1 : 0 }));
   const hasSpans = fields.includes('policy_spans');
   return (event) => {
     const values = event as Readonly<Record<string, number>>;
-    for (const name of counts)
-      if ((values[name] ?? 0) < 0) throw new RangeError(`${name} is ${values[name] ?? 0}, and counts are not negative`);
+    for (const { name, least } of counts)
+      if ((values[name] ?? 0) < least) throw new RangeError(`${name} is ${values[name] ?? 0}, and counts are not negative`);
     if (!hasSpans) return;
     for (const { tokens } of (event as Spans).policy_spans ?? []) {
       if (tokens < 0) throw new RangeError(`a policy span has ${tokens} tokens, and counts are not negative`);

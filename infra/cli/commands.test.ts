@@ -186,7 +186,7 @@ describe('commands', () => {
     expect(out).toContain('not running');
     expect(out).toContain('no runs yet');
     expect(JSON.parse((await run('status', '--json')).out)).toEqual({
-      ...{ kafka: null, registry: null, clickhouse: null, api: null, unanswered: [], run: null },
+      ...{ kafka: null, registry: null, clickhouse: null, api: null, api_port_taken: null, unanswered: [], run: null },
       ...{
         processes: {},
         runs: [],
