@@ -125,6 +125,10 @@ export async function readPage<C extends Columns>(
   };
 }
 
+/** What all of the clauses bind. */
+export const paramsOf = (clauses: readonly Clause[]): Readonly<Record<string, unknown>> =>
+  Object.assign({}, ...clauses.map(({ params }) => params)) as Record<string, unknown>;
+
 /** Rows beyond those that are wanted, for repeats. */
 const SPARE_ROWS = 4;
 
@@ -137,7 +141,7 @@ interface Asked {
 
 /** Up to `most` rows, each key once. */
 async function readOnce<T extends object>(store: Store, { sql, clauses, key, most }: Asked): Promise<readonly T[]> {
-  const params = Object.assign({}, ...clauses.map((clause) => clause.params)) as Record<string, unknown>;
+  const params = paramsOf(clauses);
   for (let asked = most + SPARE_ROWS; ; asked *= 2) {
     const rows = await readRows<T>(store, sql, { ...params, page_rows: asked });
     const once = rows.filter((row, at) => at === 0 || key.some((name) => valueOf(row, name) !== valueOf(rows[at - 1], name)));

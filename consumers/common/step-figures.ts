@@ -15,9 +15,10 @@ export const figureColumns = [
 const spread = (name: string, of: string): string =>
   `avg(${of}) as ${name}_mean, min(${of}) as ${name}_min, max(${of}) as ${name}_max, quantileExact(0.95)(${of}) as ${name}_p95`;
 
-const STEPS = 'run_id = {run:String} and step >= {from_step:Int32} and step <= {to_step:Int32}';
+/** Condition on the steps of a range, bound as `run`, `from_step` and `to_step`. */
+export const STEPS_OF_RANGE = 'run_id = {run:String} and step >= {from_step:Int32} and step <= {to_step:Int32}';
 const ATTEMPTS = `run_id = {run:String} and purpose = 'train'
-    and (trajectory_id, attempt) in (select trajectory_id, attempt from step_trajectories where ${STEPS})`;
+    and (trajectory_id, attempt) in (select trajectory_id, attempt from step_trajectories where ${STEPS_OF_RANGE})`;
 
 /**
  * One row a step from `from_step` to `to_step` of `run`. `is_whole` says that every trajectory and every turn of the step is
@@ -42,7 +43,7 @@ export const stepFiguresSql = `
   from (
     select step, trajectory_id, attempt, reward as one_reward, tokens as one_tokens, turns as one_turns
     from step_trajectories
-    where ${STEPS}
+    where ${STEPS_OF_RANGE}
     limit 1 by step, trajectory_id, attempt
   ) as trained
   left join (

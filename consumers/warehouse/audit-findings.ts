@@ -30,21 +30,21 @@ export interface Difference {
   readonly columns: readonly ColumnDifference[];
 }
 
+interface Reached {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+}
+
 /** Plain data: it is kept as JSON. */
 export interface AuditState {
   readonly records: number;
   readonly deadLetters: number;
   /** The first offset of each partition that was not compared. */
-  readonly reached: readonly { readonly topic: string; readonly partition: number; readonly offset: number }[];
+  readonly reached: readonly Reached[];
   readonly tallies: readonly Tally[];
   readonly differences: readonly Difference[];
   readonly moreDifferences: boolean;
-}
-
-interface Reached {
-  readonly topic: string;
-  readonly partition: number;
-  readonly offset: number;
 }
 
 const NOTHING: AuditState = { records: 0, deadLetters: 0, reached: [], tallies: [], differences: [], moreDifferences: false };

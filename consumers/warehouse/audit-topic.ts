@@ -6,7 +6,7 @@ import { logSide, partings, rowsAbove, strays, tableSides, type Compared, type S
 import { kindOf, type Findings } from './audit-findings.ts';
 import { replaySlice, rowsAt, type Reading, type Replayed, type Topic } from './audit-replay.ts';
 import { changedColumns, type ColumnDifference } from './audit-rows.ts';
-import { isOpen, offsetsOf, slicesOf, type Pace, type Window } from './audit-slices.ts';
+import { endsOf, firstsOf, isOpen, offsetsOf, slicesOf, type Pace, type Window } from './audit-slices.ts';
 import { isEqual, NO_ROWS, type Tally } from './audit-tally.ts';
 import { tablesOf } from './rows/tables.ts';
 
@@ -42,7 +42,7 @@ export async function auditSlice(deps: TopicDeps, work: Topic, slice: readonly W
 
 /** Without what retention has taken. */
 async function stillThere(reader: LogReader, topic: EventTopic, slice: readonly Window[]): Promise<readonly Window[]> {
-  const firsts = new Map((await reader.bounds(topic)).map(({ partition, first }) => [partition, first]));
+  const firsts = firstsOf(await reader.bounds(topic));
   return slice.map((window) => ({ ...window, first: Math.max(window.first, firsts.get(window.partition) ?? 0) })).filter(isOpen);
 }
 
@@ -144,5 +144,5 @@ async function lookAbove({ reading, findings }: TopicDeps, { topic, table, store
 
 /** Where each partition of the log ends now. */
 export async function endsIn(reader: LogReader, topic: EventTopic): Promise<ReadonlyMap<number, number>> {
-  return new Map((await reader.bounds(topic)).map(({ partition, end }) => [partition, end]));
+  return endsOf(await reader.bounds(topic));
 }

@@ -1,6 +1,6 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
-import { compare, contains, equals, readPage, type Clause, type Page, type PageRequest } from '../list.ts';
+import { compare, contains, equals, paramsOf, readPage, type Clause, type Page, type PageRequest } from '../list.ts';
 import { trajectoryColumns } from './rollouts.columns.ts';
 
 type Trajectory = RowOf<typeof trajectoryColumns>;
@@ -84,7 +84,7 @@ function attemptsIn(table: string, clauses: readonly Clause[]): Clause {
   const conditions = clauses.map(({ sql }) => sql).join(' and ');
   return {
     sql: `(trajectory_id, attempt) in (select trajectory_id, attempt from ${table} where run_id = {run_id_is:String} and ${conditions})`,
-    params: Object.assign({}, ...clauses.map(({ params }) => params)) as Record<string, unknown>,
+    params: paramsOf(clauses),
   };
 }
 

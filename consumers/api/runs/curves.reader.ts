@@ -1,6 +1,6 @@
 // The curves of a run cost what their steps are: figures of trajectories are read where the warehouse keeps them and made for
 // the steps that it has not come to; what was discarded is counted, and the rest stands with the steps.
-import { figureColumns, stepFiguresSql } from '../../common/step-figures.ts';
+import { figureColumns, stepFiguresSql, STEPS_OF_RANGE } from '../../common/step-figures.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
 import { curveColumns } from './curves.columns.ts';
@@ -33,7 +33,6 @@ interface Range {
   readonly to_step: number;
 }
 
-const RANGE = 'run_id = {run:String} and step >= {from_step:Int32} and step <= {to_step:Int32}';
 const losses = ['discarded', 'discarded_stale', 'discarded_uniform'] as const;
 const isFigure = (name: string): boolean => (figureColumns as readonly string[]).includes(name);
 const isLoss = (name: string): boolean => (losses as readonly string[]).includes(name);
@@ -72,7 +71,7 @@ export async function readCurves(store: Store, run: string, query: CurvesQuery):
 async function spanOf(store: Store, range: Range): Promise<{ readonly every: number; readonly last: number }> {
   const [span] = await readRows<{ every: number; last: number }>(
     store,
-    `select greatest(1, intDiv(uniqExact(step) + {most:UInt32} - 2, {most:UInt32} - 1)) as every, max(step) as last from steps where ${RANGE}`,
+    `select greatest(1, intDiv(uniqExact(step) + {most:UInt32} - 2, {most:UInt32} - 1)) as every, max(step) as last from steps where ${STEPS_OF_RANGE}`,
     { ...range, most: MOST_STEPS },
   );
   return span ?? { every: 1, last: 0 };
@@ -80,7 +79,7 @@ async function spanOf(store: Store, range: Range): Promise<{ readonly every: num
 
 type Shown = Range & { readonly every: number; readonly last: number };
 
-const SHOWN = `${RANGE} and (step % {every:UInt32} = 0 or step = {last:Int32} or {every:UInt32} = 1)`;
+const SHOWN = `${STEPS_OF_RANGE} and (step % {every:UInt32} = 0 or step = {last:Int32} or {every:UInt32} = 1)`;
 
 /** Each step once, in order. */
 async function readPoints(store: Store, sql: string, params: object): Promise<ByStep> {

@@ -3,7 +3,7 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import type { DiscardReason } from '../../../streams/batch/batch.ts';
 import type { RowOf } from '../columns.ts';
-import { compare, equals, readPage, readRows, type Clause, type Page, type PageRequest } from '../list.ts';
+import { compare, equals, paramsOf, readPage, readRows, type Clause, type Page, type PageRequest } from '../list.ts';
 import { createMemo, type Memo } from '../memo.ts';
 import type { biasColumns, biasFigureColumns, biasReasonColumns } from './selection-bias.columns.ts';
 import { bySteps, distanceColumn, distancesSql, measured, metrics, sidesSql, stepsSql } from './selection-bias.sql.ts';
@@ -31,9 +31,6 @@ interface Asked {
 }
 
 const textOf = (clauses: readonly Clause[]): string => clauses.map(({ sql }) => sql).join(' and ');
-
-const paramsOf = (clauses: readonly Clause[]): Readonly<Record<string, unknown>> =>
-  Object.assign({}, ...clauses.map(({ params }) => params)) as Record<string, unknown>;
 
 export async function readSelectionBias(store: Store, run: string, request: BiasRequest): Promise<SelectionBias> {
   const clauses = [

@@ -108,7 +108,8 @@ function goneFacts(gone: Taken, { codec, runId, contents }: { codec: Codec; runI
   return { how, topic, ledgerEnd, ranges: parts.map(({ partition, from, to }) => ({ partition, from, to })), ...facts };
 }
 
-const placeOf = ({ partition, offset }: Pick<LogRecord, 'partition' | 'offset'>): string => `${partition}/${offset}`;
+/** Of a record or a row within its topic. */
+export const placeOf = ({ partition, offset }: Pick<LogRecord, 'partition' | 'offset'>): string => `${partition}/${offset}`;
 
 interface Everything {
   readonly facts: RunFacts;

@@ -3,7 +3,7 @@
 import type { EventTopic } from '../../../schemas/generated/events.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 import { checksumSql, type RecordContent } from './contents.ts';
-import type { Contents } from './facts.ts';
+import { placeOf, type Contents } from './facts.ts';
 
 const tablesOf: Readonly<Record<EventTopic, readonly string[]>> = {
   tasks: ['tasks'],
@@ -98,8 +98,6 @@ function wrongWith(record: RecordContent, rows: readonly StoredRow[]): 'missing'
   if (times !== 1) return times === 0 ? 'missing' : 'doubled';
   return rows[0]?.checksum === record.checksum ? undefined : 'changed';
 }
-
-const placeOf = ({ partition, offset }: Pick<StoredRow, 'partition' | 'offset'>): string => `${partition}/${offset}`;
 
 interface TrainedRows {
   readonly partition: number;
