@@ -7,6 +7,10 @@ export interface Position {
   readonly rare?: true;
   /** Gives the name to something of the statement's own, which it may be unless the engine has a function of that name. */
   readonly declares?: true;
+  /** Reads the column or the table of that name, where the project's database has one. */
+  readonly reads?: true;
+  /** What the position makes of the name, where that may be on a list itself. */
+  readonly as?: (name: string) => string;
 }
 
 const text = (name: string): string => `'${name.replace(/[\\']/g, '\\$&')}'`;
@@ -15,7 +19,7 @@ const name = (of: string): string => `\`${of.replace(/[\\`]/g, '\\$&')}\``;
 /** Where a function is called, or its bare name could stand for a call. */
 export const functionPositions: readonly Position[] = [
   { position: 'call', write: (n) => `select ${name(n)}('/etc/passwd')` },
-  { position: 'bare name', write: (n) => `select ${name(n)}`, rare: true },
+  { position: 'bare name', write: (n) => `select ${name(n)}`, rare: true, reads: true },
   { position: 'higher-order argument', write: (n) => `select arrayMap(${name(n)}, ['/etc/passwd'])` },
   {
     position: 'alias declared elsewhere',
@@ -27,7 +31,7 @@ export const functionPositions: readonly Position[] = [
   { position: 'call without arguments', write: (n) => `select "${n}"()`, rare: true },
   { position: 'aggregate', write: (n) => `select ${name(n)}(step) from steps`, rare: true },
   { position: 'aggregate with parameters', write: (n) => `select ${name(n)}(1)(step) from steps`, rare: true },
-  { position: 'aggregate with -If', write: (n) => `select ${name(`${n}If`)}(step, 1) from steps`, rare: true },
+  { position: 'aggregate with -If', write: (n) => `select ${name(`${n}If`)}(step, 1) from steps`, rare: true, as: (n) => `${n}If` },
   { position: 'window function', write: (n) => `select ${name(n)}(step) over (order by step) from steps`, rare: true },
   { position: 'higher-order, two arrays', write: (n) => `select arrayMap(${name(n)}, ['a'], ['b'])`, rare: true },
   { position: 'filter', write: (n) => `select arrayFilter(${name(n)}, ['/etc/passwd'])`, rare: true },
@@ -62,7 +66,7 @@ export const functionPositions: readonly Position[] = [
   },
   { position: 'inside of a lambda', write: (n) => `select arrayMap(x -> ${name(n)}(x), ['/etc/passwd'])`, rare: true },
   { position: 'lambda of WITH', write: (n) => `with (x -> ${name(n)}(x)) as f select f('/etc/passwd')`, rare: true },
-  { position: 'right of IN', write: (n) => `select 'a' in ${name(n)}`, rare: true },
+  { position: 'right of IN', write: (n) => `select 'a' in ${name(n)}`, rare: true, reads: true },
   { position: 'right of IN, call', write: (n) => `select 'a' in (${name(n)}('/etc/passwd'))`, rare: true },
   { position: 'ORDER BY', write: (n) => `select 1 order by ${name(n)}('/etc/passwd')`, rare: true },
   { position: 'LIMIT', write: (n) => `select 1 limit ${name(n)}('/etc/passwd')`, rare: true },
@@ -121,7 +125,7 @@ export const settingPositions: readonly Position[] = [
   { position: 'SETTINGS', write: (n) => `select 1 settings ${n} = 1` },
   { position: 'SETTINGS of a subquery', write: (n) => `select * from (select 1 settings ${n} = 1)`, rare: true },
   { position: 'getSetting', write: (n) => `select getSetting(${text(n)})`, rare: true },
-  { position: 'bare name', write: (n) => `select ${name(n)}` },
+  { position: 'bare name', write: (n) => `select ${name(n)}`, reads: true },
 ];
 
 export const formatPositions: readonly Position[] = [

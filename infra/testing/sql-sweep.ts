@@ -76,8 +76,12 @@ async function sweepOne(store: Store, sweep: Sweep, options: { readonly dense: b
   const every = options.dense ? (sweep.every ?? 1) : 1;
   const rows = await store.query<{ name: string }>(`select distinct name from (${sweep.names}) order by name`);
   const names = rows.map(({ name }) => name).filter((name, at) => !sweep.isListed(name) && at % every === 0);
+  const ours = await namesOf(store);
   const cases = names.flatMap((name) =>
-    sweep.positions.filter(({ rare }) => !options.dense || rare !== true).map(({ position, write }) => ({ position, query: write(name) })),
+    sweep.positions
+      .filter(({ rare }) => !options.dense || rare !== true)
+      .filter(({ reads, as = (it) => it }) => !(reads === true && ours.has(name)) && !sweep.isListed(as(name)))
+      .map(({ position, write }) => ({ position, query: write(name) })),
   );
   const holes: string[] = [];
   const left = cases.values();
@@ -86,6 +90,13 @@ async function sweepOne(store: Store, sweep: Sweep, options: { readonly dense: b
   };
   await Promise.all(Array.from({ length: options.lanes }, lane));
   return { kind: sweep.kind, names: names.length, statements: cases.length, holes };
+}
+
+/** Tables and columns of the project's database, which a bare name may read. */
+async function namesOf(store: Store): Promise<ReadonlySet<string>> {
+  const query = 'select arrayJoin([table, name]) as name from system.columns where database = {database:String}';
+  const rows = await store.query<{ name: string }>(query, { params: { database: store.database } });
+  return new Set(rows.map(({ name }) => name));
 }
 
 /** False when it would run. Throws when it was not judged at all. */

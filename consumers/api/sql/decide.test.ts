@@ -148,12 +148,16 @@ describe('names', () => {
   });
 
   it.each([
-    ['a function that is not allowed', 'Identifier file', '"file", which is a function'],
-    ['such a function for a lambda', callOf('arrayMap', 'Identifier file', 'Identifier a'), '"file", which is a function'],
-    ['such a function under an alias', 'Identifier file (alias f)', '"file", which is a function'],
+    ['a function that is not allowed', 'Identifier file', '"file", which stands for a function'],
+    ['such a function for a lambda', callOf('arrayMap', 'Identifier file', 'Identifier a'), '"file", which stands for a function'],
+    ['such a function under an alias', 'Identifier file (alias f)', '"file", which stands for a function'],
     ['a function whose arguments are judged', callOf('arrayMap', 'Identifier toHour', 'Identifier a', 'Identifier a'), '"toHour" without'],
     ['a state behind a path', 'Identifier a.b.:`AggregateFunction(sum, Int8)`', 'the type in'],
-    ['a column with the name of a function for a lambda', callOf('arrayMap', 'Identifier tokens', 'Identifier a'), '"tokens", which is'],
+    [
+      'a column with the name of a function for a lambda',
+      callOf('arrayMap', 'Identifier tokens', 'Identifier a'),
+      '"tokens", which stands',
+    ],
     ['a database of others', 'Identifier other.a', '"other.a"'],
   ])('refuse %s', (_what, item, part) => {
     expect(verdict(selecting(item))).toMatchObject({ allowed: false, part: expect.stringContaining(part) as string });
@@ -164,6 +168,22 @@ describe('names', () => {
     expect(verdict(selecting(...inner))).toMatchObject({ allowed: false });
     expect(verdict(selecting('Literal UInt64_1 (alias mine)', 'Identifier mine'))).toEqual({ allowed: true });
     expect(verdict(selecting("Literal 'x (alias mine)'", 'Identifier mine'))).toMatchObject({ allowed: false, unknown: true });
+  });
+
+  it.each([
+    ['a function', ['Identifier file (alias f)']],
+    ['a column with the name of a function', ['Identifier tokens (alias f)']],
+    ['a function whose arguments are judged', ['Identifier repeat (alias f)']],
+    ['an alias of such a column', ['Identifier f1 (alias f)', 'Identifier tokens (alias f1)']],
+  ])('do not open a function to a lambda by an alias of %s', (_what, named) => {
+    expect(verdict(selecting(...named, callOf('arrayMap', 'Identifier f', 'Identifier a')))).toMatchObject({ allowed: false });
+    const allowed = named.every((item) => !item.includes('file'));
+    expect(verdict(selecting(...named, callOf('plus', 'Identifier f', 'Identifier a'))).allowed).toBe(allowed);
+  });
+
+  it('of columns and of allowed functions may be given an alias for a lambda', () => {
+    for (const named of ['Identifier reward (alias f)', 'Identifier lower (alias f)'])
+      expect(verdict(selecting(named, callOf('arrayMap', 'Identifier f', 'Identifier a')))).toEqual({ allowed: true });
   });
 
   it('that a statement declares are no columns', () => {

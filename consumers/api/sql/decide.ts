@@ -4,7 +4,7 @@
 import { adviceOnArguments } from './arguments.ts';
 import { parseAst, type AstNode } from './ast.ts';
 import { isAllowedFunction, isAllowedTableFunction } from './functions.ts';
-import { declaredIn, isColumn, namesLike, standingOf, type Vocabulary } from './names.ts';
+import { aliasesOfCalls, declaredIn, isColumn, namesLike, standingOf, type Names, type Vocabulary } from './names.ts';
 
 export type Verdict = { readonly allowed: true } | Refusal;
 
@@ -66,9 +66,8 @@ export interface Context {
   readonly declared: readonly string[];
 }
 
-interface Scope extends Vocabulary {
+interface Scope extends Names {
   readonly database: string;
-  readonly declared: ReadonlySet<string>;
 }
 
 interface Place {
@@ -84,8 +83,9 @@ export function decide(text: string, context: Context): Verdict {
   if (!parsed.ok) return refuse(`a statement whose syntax tree cannot be read (${parsed.problem})`, 'simplify the statement');
   if (parsed.root.kind !== 'SelectWithUnionQuery') return refuse(`a ${parsed.root.kind} statement`, 'send one SELECT');
   const root = withoutFormat(parsed.root);
-  const scope = { ...context.vocabulary, database: context.database, declared: declaredIn(root) };
-  for (const name of context.declared) scope.declared.add(name);
+  const { vocabulary, database } = context;
+  const declared = new Set([...declaredIn(root), ...context.declared]);
+  const scope = { ...vocabulary, database, declared, callAliases: aliasesOfCalls(root, vocabulary.functions) };
   const open: Place[] = [{ node: root, parent: undefined, call: undefined }];
   for (let place = open.pop(); place; place = open.pop()) {
     const verdict = decideNode(place, scope);
@@ -129,7 +129,7 @@ function decideIdentifier(node: AstNode, call: AstNode | undefined, scope: Scope
       return ALLOWED;
     case 'function':
       return refuse(
-        `the name ${name}, which is a function of ClickHouse`,
+        `the name ${name}, which stands for a function of ClickHouse`,
         'choose another alias, or write the table before a column: t.name',
       );
     case 'call only':

@@ -39,6 +39,27 @@ export function declaredIn(root: AstNode): Set<string> {
   return declared;
 }
 
+/** Aliases of a name that must not stand for a call, and aliases of such aliases: `with file as f, f as g` gives f and g. */
+export function aliasesOfCalls(root: AstNode, functions: Vocabulary['functions']): Set<string> {
+  const namings: AstNode[] = [];
+  const open = [root];
+  for (let node = open.pop(); node; node = open.pop()) {
+    if (node.kind === 'Identifier' && node.alias !== '') namings.push(node);
+    open.push(...node.children);
+  }
+  const found = new Set<string>();
+  const isOne = ({ payload }: AstNode): boolean => found.has(payload) || !mayStandForCall(payload, functions);
+  for (let size = -1; size !== found.size;) {
+    size = found.size;
+    for (const naming of namings) if (isOne(naming)) found.add(naming.alias);
+  }
+  return found;
+}
+
+/** False for functions that are not allowed, and for those whose arguments are judged. */
+const mayStandForCall = (name: string, functions: Vocabulary['functions']): boolean =>
+  isAllowedFunction(name) ? !hasRule(name) : !functions.has(name.toLowerCase());
+
 /** Parameters of a lambda; names that a table's alias gives to its columns. */
 function parametersOf(node: AstNode): readonly string[] {
   if (node.kind === 'TableExpression') return identifiersOf(node.children.find(({ kind }) => kind === 'ExpressionList'));
@@ -50,22 +71,36 @@ function parametersOf(node: AstNode): readonly string[] {
 const identifiersOf = (list: AstNode | undefined): readonly string[] =>
   (list?.children ?? []).filter(({ kind }) => kind === 'Identifier').map(({ payload }) => payload);
 
+/** What the identifiers of one statement are judged by. */
+export interface Names extends Vocabulary {
+  /** What the statement gives a name to. */
+  readonly declared: ReadonlySet<string>;
+  /** Those of its aliases that must not stand for a call. */
+  readonly callAliases: ReadonlySet<string>;
+}
+
 export type Standing = 'known' | 'unknown' | 'function' | 'call only' | 'type';
 
 /** `call` is the function whose argument the identifier is, where it is one. */
-export function standingOf(
-  node: AstNode,
-  call: AstNode | undefined,
-  known: Vocabulary & { readonly declared: ReadonlySet<string> },
-): Standing {
+export function standingOf(node: AstNode, call: AstNode | undefined, known: Names): Standing {
   const name = node.payload;
   const [path = '', ...types] = name.split(/\.:`([^`]*)`/).filter((_, at) => at === 0 || at % 2 === 1);
   if (!types.every(isAllowedType)) return 'type';
-  if (isAllowedFunction(name)) return hasRule(name) && takesLambda(call) ? 'call only' : 'known';
+  if (takesLambda(call)) return standingOfCall(name, known) ?? standingOfPath(path, known);
+  if (isAllowedFunction(name)) return 'known';
   // A column of ours may have the name of a function, of a newer engine as well: where nothing is called, it is the column.
-  if (known.functions.has(name.toLowerCase())) return known.names.has(name) && !takesLambda(call) ? 'known' : 'function';
-  return isKnown(path, known) ? 'known' : 'unknown';
+  if (known.functions.has(name.toLowerCase())) return known.names.has(name) ? 'known' : 'function';
+  return standingOfPath(path, known);
 }
+
+/** Of a name that may stand for a call; undefined when nothing is known to be called by it. */
+function standingOfCall(name: string, known: Names): Standing | undefined {
+  if (known.callAliases.has(name)) return 'function';
+  if (isAllowedFunction(name)) return hasRule(name) ? 'call only' : 'known';
+  return known.functions.has(name.toLowerCase()) ? 'function' : undefined;
+}
+
+const standingOfPath = (path: string, known: Names): Standing => (isKnown(path, known) ? 'known' : 'unknown');
 
 /** Functions that call another one with the elements of arrays or maps; with one argument alone there is nothing to call. */
 const takesLambda = (call: AstNode | undefined): boolean =>
