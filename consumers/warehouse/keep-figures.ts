@@ -10,8 +10,8 @@ import { ToolFigureKeeper } from './keep-tool-figures.ts';
 export const keptTables = ['step_figures', 'tool_figures', 'result_texts', 'result_text_marks'] as const;
 
 const ROUND_MS = 20_000;
-/** While there is more to do. */
-const BUSY_MS = 200;
+/** Between rounds, as a multiple of what they take: what is kept costs a bounded share of a thread, however large the tables are. */
+const [PACE, PACE_BEHIND] = [20, 1];
 
 interface Keeping extends KeeperDeps {
   readonly logger: Logger;
@@ -31,14 +31,18 @@ export async function keepFigures({ logger, signal, pause, store, clock }: Keepi
   };
   const keepers = [new StepFigureKeeper(deps), new ToolFigureKeeper(deps), new ResultTextKeeper(deps)];
   while (!signal.aborted) {
-    let kept = 0;
+    const began = clock.monotonic();
+    let isBehind = false;
     for (const keeper of keepers) {
       try {
-        kept += await keeper.round();
+        if ((await keeper.round()).isBehind) isBehind = true;
       } catch (error) {
         logger.debug({ error: messageOf(error) }, 'keeping figures failed, trying again');
       }
     }
-    await pause(kept === 0 ? ROUND_MS : BUSY_MS, signal);
+    await pause(pauseAfter(clock.monotonic() - began, isBehind), signal);
   }
 }
+
+export const pauseAfter = (roundMs: number, isBehind: boolean): number =>
+  isBehind ? PACE_BEHIND * roundMs : Math.max(ROUND_MS, PACE * roundMs);

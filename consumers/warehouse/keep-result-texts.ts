@@ -4,7 +4,7 @@
 import type { Row } from '../../streams/core/ports.ts';
 import { inSlice, sliceParams } from './audit-compare.ts';
 import { cutSlice, offsetsOf, type Window } from './audit-slices.ts';
-import { keeperSettings as settings, type KeeperDeps } from './keep-step-figures.ts';
+import { keeperSettings as settings, NOTHING_KEPT, type KeeperDeps, type Round } from './keep-step-figures.ts';
 
 const TOPIC = 'rollouts';
 const MOST_CHARS = 8_000_000;
@@ -27,10 +27,11 @@ export class ResultTextKeeper {
     this.#size = size;
   }
 
-  /** Adds the results of some turns; answers how many offsets it went through. */
-  async round(): Promise<number> {
-    const { slice } = cutSlice(await this.#windows(), this.#size);
-    if (slice.length === 0) return 0;
+  /** Adds the results of some turns. */
+  async round(): Promise<Round> {
+    const windows = await this.#windows();
+    const { slice } = cutSlice(windows, this.#size);
+    if (slice.length === 0) return NOTHING_KEPT;
     const chars = await this.#charsOf(slice);
     if (chars > MOST_CHARS && this.#size > SMALLEST) {
       this.#size = Math.max(SMALLEST, Math.floor(this.#size / 4));
@@ -38,7 +39,7 @@ export class ResultTextKeeper {
     }
     if (chars < MOST_CHARS / 4) this.#size = Math.min(LARGEST, this.#size * 2);
     await this.#add(slice);
-    return offsetsOf(slice);
+    return { kept: offsetsOf(slice), isBehind: offsetsOf(slice) < offsetsOf(windows) };
   }
 
   /** What lies between the marks and the ends that were seen before. */

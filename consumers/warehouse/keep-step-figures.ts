@@ -21,6 +21,16 @@ export interface KeeperDeps {
   readonly clock: Clock;
 }
 
+/** What one round of a keeper came to. */
+export interface Round {
+  /** How much it went through: steps, blocks or offsets. */
+  readonly kept: number;
+  /** There was more than one round takes. */
+  readonly isBehind: boolean;
+}
+
+export const NOTHING_KEPT: Round = { kept: 0, isBehind: false };
+
 interface Waiting {
   readonly tries: number;
   readonly untilMs: number;
@@ -37,15 +47,14 @@ export class StepFigureKeeper {
     this.#deps = deps;
   }
 
-  /** Keeps the figures of some steps; answers how many there were. */
-  async round(): Promise<number> {
-    const [first, ...others] = await this.#candidates();
-    if (first === undefined) return 0;
-    const near = others.filter(({ run_id, step }) => run_id === first.run_id && step < first.step + STEPS_AT_ONCE);
-    return this.#keep(
-      first.run_id,
-      [first, ...near].map(({ step }) => step),
-    );
+  /** Keeps the figures of some steps. */
+  async round(): Promise<Round> {
+    const due = await this.#candidates();
+    const [first] = due;
+    if (first === undefined) return NOTHING_KEPT;
+    const steps = due.filter(({ run_id, step }) => run_id === first.run_id && step < first.step + STEPS_AT_ONCE).map(({ step }) => step);
+    await this.#keep(first.run_id, steps);
+    return { kept: steps.length, isBehind: steps.length < due.length };
   }
 
   async #candidates(): Promise<readonly Candidate[]> {
@@ -65,7 +74,7 @@ export class StepFigureKeeper {
     for (const key of this.#waiting.keys()) if (!keys.has(key)) this.#waiting.delete(key);
   }
 
-  async #keep(run: string, steps: readonly number[]): Promise<number> {
+  async #keep(run: string, steps: readonly number[]): Promise<void> {
     const { store, clock } = this.#deps;
     const params = { run, from_step: Math.min(...steps), to_step: Math.max(...steps) };
     const found = await store.query(stepFiguresSql, { params, settings: keeperSettings });
@@ -74,7 +83,6 @@ export class StepFigureKeeper {
     if (rows.length > 0) await store.insert('step_figures', rows, tokenOf(run, rows));
     const kept = new Set(whole.map((row) => Number(row['step'])));
     for (const step of steps) if (!kept.has(step)) this.#wait(keyOf(run, step), clock.monotonic());
-    return steps.length;
   }
 
   #wait(key: string, nowMs: number): void {

@@ -2,7 +2,7 @@
 // is made again, and until then whoever reads makes it.
 import type { Row } from '../../streams/core/ports.ts';
 import { allToolBlocksSql, toolFigureParams, toolFiguresSql } from '../common/tool-figures.ts';
-import { keeperSettings as settings, type KeeperDeps } from './keep-step-figures.ts';
+import { keeperSettings as settings, NOTHING_KEPT, type KeeperDeps, type Round } from './keep-step-figures.ts';
 
 /** Below that the turns themselves are asked as fast. */
 const TURNS_OF_LARGE_RUN = 200_000;
@@ -25,8 +25,8 @@ export class ToolFigureKeeper {
     this.#least = leastTurns;
   }
 
-  /** Keeps the figures of some blocks of one run; answers how many there were. */
-  async round(): Promise<number> {
+  /** Keeps the figures of some blocks of one run. */
+  async round(): Promise<Round> {
     const { store } = this.#deps;
     const open = await store.query<Block>(
       `select run_id, block, turns from (${allToolBlocksSql}) where block <= newest - ${OPEN_BLOCKS}
@@ -36,7 +36,7 @@ export class ToolFigureKeeper {
     );
     const run = open[0]?.run_id ?? '';
     const blocks = few(open.filter(({ run_id }) => run_id === run));
-    if (blocks.length === 0) return 0;
+    if (blocks.length === 0) return NOTHING_KEPT;
     const params = toolFigureParams(
       run,
       blocks.map(({ block }) => block),
@@ -47,9 +47,8 @@ export class ToolFigureKeeper {
       const own = found.filter((row) => Number(row['block']) === block);
       return own.length === 0 ? [emptyRow(run, { block, turns })] : own.map((row): Row => rowOf(run, turns, row));
     });
-    const last = blocks.at(-1);
     await store.insert('tool_figures', made, `tools-${run}-${blocks.map(({ block, turns }) => `${block}:${turns}`).join('-')}`);
-    return last === undefined ? 0 : blocks.length;
+    return { kept: blocks.length, isBehind: blocks.length < open.length };
   }
 }
 

@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest';
+import type { Clock, Store } from '../../streams/core/ports.ts';
+import { keepFigures, pauseAfter } from './keep-figures.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** An hour of keeping beside a run that ends a step before each look, with queries that take `queryMs`; how much of it is queries. */
+async function shareOfAnHour(queryMs: number): Promise<number> {
+  const stop = new AbortController();
+  let [now, queried] = [0, 0];
+  const clock: Clock = { now: () => now, monotonic: () => now };
+  const store = {
+    query: (sql: string): Promise<readonly object[]> => {
+      now += queryMs;
+      queried += queryMs;
+      return Promise.resolve(sql.includes('from steps where') ? [{ run_id: 'run', step: now }] : []);
+    },
+    insert: () => Promise.resolve(),
+  };
+  const logger = { debug: () => undefined } as unknown as Parameters<typeof keepFigures>[0]['logger'];
+  const pause = (ms: number): Promise<void> => {
+    now += ms;
+    if (now > HOUR_MS) stop.abort();
+    return Promise.resolve();
+  };
+  await keepFigures({ store: store as unknown as Store, clock, logger, signal: stop.signal, pause });
+  return queried / now;
+}
+
+it('takes a small share of the store beside a run that goes on, however slow its queries are', async () => {
+  for (const queryMs of [1, 100, 3_000]) expect(await shareOfAnHour(queryMs), `${queryMs} ms`).toBeLessThan(0.05);
+});
+
+it('goes on at once while it is behind, and leaves the store as much time as it took', () => {
+  expect(pauseAfter(400, true)).toBe(400);
+  expect(pauseAfter(400, false)).toBe(20_000);
+  expect(pauseAfter(4_000, false)).toBe(80_000);
+});
