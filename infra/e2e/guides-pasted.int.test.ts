@@ -32,9 +32,12 @@ function clone(to: string): void {
   for (const made of ['node_modules', 'dist']) symlinkSync(join(process.cwd(), made), join(to, made));
 }
 
-/** A program before the real one of that name that notes how each call ended. */
+/** A program before the real one of that name that notes how each call ended, in one line whatever its arguments are. */
 function watched(name: string, body: string): void {
-  writeFileSync(at('bin', name), `#!/bin/sh\n${body}\ncode=$?\necho "$code ${name} $*" >> '${at('calls')}'\nexit $code\n`);
+  writeFileSync(
+    at('bin', name),
+    `#!/bin/sh\n${body}\ncode=$?\necho "$code ${name} $*" | tr '\\n' ' ' >> '${at('calls')}'\necho >> '${at('calls')}'\nexit $code\n`,
+  );
   chmodSync(at('bin', name), 0o755);
 }
 
