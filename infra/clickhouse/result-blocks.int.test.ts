@@ -1,0 +1,41 @@
+// What the results of tools take on disk: pages that many trajectories read are not stored whole for each of them.
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startTestStore, type TestStore } from '../testing/store.ts';
+import { connectStore, type ClickHouseStore } from './client.ts';
+import { migrate } from './migrate.ts';
+
+const [TRAJECTORIES, TURNS, PAGES, PAGE_BYTES] = [400, 10, 200, 12_800];
+/** Two letters a byte, which nothing compresses to less than half, and no part of which is elsewhere. */
+const page = (at: number): string =>
+  Array.from({ length: PAGE_BYTES / 64 }, (_, part) => createHash('sha256').update(`${at}/${part}`).digest('hex')).join('');
+const pages = Array.from({ length: PAGES }, (_, at) => page(at));
+
+let embedded: TestStore;
+let store: ClickHouseStore;
+beforeAll(async () => {
+  embedded = await startTestStore();
+  store = connectStore({ url: embedded.url, database: 'test_result_blocks' });
+  await migrate(store);
+  // as parts of more than 256 MB are, which hold nearly all of a large table
+  await store.command('alter table turns modify setting min_bytes_for_wide_part = 0');
+});
+afterAll(async () => {
+  await store.close();
+  await embedded.stop();
+});
+
+it('is less than a half of what compressing each page would give', async () => {
+  const turns = Array.from({ length: TRAJECTORIES * TURNS }, (_, at) => {
+    const [trajectory, turn] = [Math.floor(at / TURNS), at % TURNS];
+    const result = pages[(trajectory * 37 + turn * 11) % PAGES] ?? '';
+    return { run_id: 'run', trajectory_id: `run-${trajectory}.0`, attempt: 0, turn, tool: 'access', tool_result: result };
+  });
+  await store.insert('turns', turns, 'all');
+  await store.command('optimize table turns final');
+  const [parts] = await store.query<{ turns: number; bytes: number }>(
+    `select sum(rows) as turns, sum(bytes_on_disk) as bytes from system.parts where active and database = currentDatabase() and table = 'turns'`,
+  );
+  expect(parts?.turns).toBe(turns.length);
+  expect(parts?.bytes).toBeLessThan((turns.length * PAGE_BYTES) / 4);
+});
