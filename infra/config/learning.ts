@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Config } from './descriptors.ts';
+import { JUDGE_PROMPT_SHA256 } from '../../streams/reward/judge-prompt.ts';
 import { promptsHash } from './prompt-files.ts';
 
 /**
@@ -40,6 +41,10 @@ const worker = [
   'toolsModule',
   'stepReward',
   'answersToEnd',
+  'rewardJudge',
+  'judgeModel',
+  'judgeMaxTokens',
+  'judgeTries',
   'llmModel',
   'llmApi',
   'llmMemory',
@@ -150,11 +155,8 @@ const none = [
   'evalEvery',
   'evalMaxTurns',
   'judgeUrl',
-  'judgeModel',
   'judgeApiKey',
   'judgeConcurrency',
-  'judgeMaxTokens',
-  'judgeTries',
   'synthesisUrl',
   'synthesisModel',
   'synthesisApiKey',
@@ -173,7 +175,8 @@ export const learning: Readonly<Record<Learning, readonly (keyof Config)[]>> = {
 type WorkerSetting = (typeof worker)[number];
 
 /** False for settings of what is not in use. */
-function isInUse(name: WorkerSetting, { policy, tools, llmPrompts }: Config): boolean {
+function isInUse(name: WorkerSetting, { policy, tools, llmPrompts, rewardJudge }: Config): boolean {
+  if (name === 'rewardJudge' || name.startsWith('judge')) return rewardJudge > 0;
   if (name === 'llmPrompts') return policy === 'llm' && llmPrompts !== '';
   if (name.startsWith('llm')) return policy === 'llm';
   if (name === 'policyModule') return policy === 'module';
@@ -203,5 +206,6 @@ function recorded(name: WorkerSetting, config: Config): string | number {
 /** Settings of the workers as a run records them. */
 export function workerSettingsOf(config: Config): Readonly<Record<string, string | number>> {
   const used = worker.filter((name) => isInUse(name, config));
-  return Object.fromEntries(used.map((name) => [name, recorded(name, config)]));
+  const settings = Object.fromEntries(used.map((name) => [name, recorded(name, config)]));
+  return config.rewardJudge > 0 ? { ...settings, judgePrompt: `sha256:${JUDGE_PROMPT_SHA256}` } : settings;
 }

@@ -105,7 +105,12 @@ function crossChecks(config: Config): string[] {
   if (config.silenceMs <= 2 * config.heartbeatMs) {
     problems.push(`TURNSTREAM_SILENCE_MS (${config.silenceMs}) must be more than twice TURNSTREAM_HEARTBEAT_MS (${config.heartbeatMs})`);
   }
-  return [...problems, ...policyChecks(config), ...toolChecks(config)];
+  return [...problems, ...policyChecks(config), ...toolChecks(config), ...judgeChecks(config)];
+}
+
+function judgeChecks({ rewardJudge, judgeUrl, judgeModel }: Config): string[] {
+  if (rewardJudge === 0 || (judgeUrl !== '' && judgeModel !== '')) return [];
+  return ['TURNSTREAM_REWARD_JUDGE needs TURNSTREAM_JUDGE_URL and TURNSTREAM_JUDGE_MODEL'];
 }
 
 function toolChecks({ tools, serperApiKey, retrievalUrl, toolsModule }: Config): string[] {

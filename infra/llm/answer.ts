@@ -58,6 +58,7 @@ class Answer implements AnswerBuilder {
   #finishReason = '';
   #stopText: string | undefined;
   #error = '';
+  #servedAs = '';
   #promptTokens: number | undefined;
   #completionTokens: number | undefined;
 
@@ -76,6 +77,7 @@ class Answer implements AnswerBuilder {
       this.#error = firstText(textAt(error, 'message'), typeof error === 'string' ? error : '', 'an error');
     this.#promptTokens = countAt(chunk, 'usage', 'prompt_tokens') ?? this.#promptTokens;
     this.#completionTokens = countAt(chunk, 'usage', 'completion_tokens') ?? this.#completionTokens;
+    this.#servedAs = firstText(this.#servedAs, textAt(chunk, 'model'));
     const tokens = this.#addChoice(at(chunk, 'choices', 0));
     this.#versions.add(chunk, tokens);
     return tokens > 0;
@@ -113,6 +115,7 @@ class Answer implements AnswerBuilder {
       spans: this.#versions.spans(completionTokens),
       tokenIds: matched ? this.#ids : [],
       logprobs: matched ? this.#logprobs : [],
+      ...(this.#servedAs === '' ? {} : { servedAs: this.#servedAs }),
     };
   }
 }

@@ -36,6 +36,8 @@ export interface Generation {
   /** Both empty, or one for each completion token. */
   readonly tokenIds: readonly number[];
   readonly logprobs: readonly number[];
+  /** The model, as the server names it in the answer; undefined when it does not. */
+  readonly servedAs?: string;
 }
 
 /** Why nothing was generated, after everything was tried. */

@@ -43,6 +43,10 @@ export const rollouts: Comments = {
   version_last: 'Policy version at the last turn; -1 when unknown',
   started_at: 'Start, UTC, microseconds',
   finished_at: 'End, UTC, microseconds; 1970 when there is none yet',
+  judge_ms: 'Time from the answer to the verdict, with queue, failed tries and waits, ms',
+  judge_served: 'The judge, as its server names it in the reply; empty when it does not',
+  judge_version: 'Version of the weights of the judge, as its server says; -1 when unknown',
+  judge_prompt_sha256: 'SHA-256 of the words that the judge was asked with, hexadecimal; empty when none was asked',
   trajectory_reward: 'Reward of the trajectory',
   trained_at: 'Time of the step that trained on the trajectory, UTC, microseconds',
 
@@ -146,6 +150,8 @@ export const rolloutsOf: Readonly<Record<string, Comments>> = {
   },
   trajectories: {
     completion_tokens: 'Tokens that the policy wrote in the attempt',
+    judge: 'Model whose verdict is part of the reward; empty when none was asked',
+    verdict: 'Of the judge: correct, incorrect or invalid; empty when there is none',
   },
   lineage: {
     completion_tokens: 'Tokens that the policy wrote in the turn',

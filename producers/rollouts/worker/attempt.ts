@@ -14,6 +14,7 @@ import type { Episode } from '../agent/episode.ts';
 import { runAgent, type Memory } from '../agent/run-agent.ts';
 import type { TurnOutcome } from '../agent/turn-outcome.ts';
 import { turnBytes } from './fit-record.ts';
+import { judgedEnding, needsVerdict, type RewardJudge } from './judged-ending.ts';
 import type { Outbox } from './outbox.ts';
 import {
   addTurn,
@@ -35,6 +36,8 @@ export interface AttemptDeps {
   readonly tools: readonly Tool[];
   readonly memory?: Memory;
   readonly episode?: Episode;
+  /** Its verdict is part of the reward of training; nobody is asked unless it is given. */
+  readonly rewardJudge?: RewardJudge;
   readonly toolTimeoutMs: number;
   /** How much longer than its wall-clock limit an attempt may take before it is given up, ms. */
   readonly overrunMs: number;
@@ -111,7 +114,8 @@ class RunningAttempt {
     });
     try {
       const result = await Promise.race([running, watch.ended]);
-      return task.purpose === 'eval' && result.answer !== '' ? { ...result, ...scoreAnswer(result.answer, task.answers, 'eval') } : result;
+      if (task.purpose === 'eval' && result.answer !== '') return { ...result, ...scoreAnswer(result.answer, task.answers, 'eval') };
+      return await this.#judged(result, watch.ended);
     } catch (error) {
       this.#deps.logger.warn({ trajectory: task.trajectory_id, attempt: task.attempt, error: messageOf(error) }, 'an attempt failed');
       return worthless('failed', messageOf(error));
@@ -121,6 +125,13 @@ class RunningAttempt {
       // What an agent that was given up still throws concerns nobody.
       running.catch(() => undefined);
     }
+  }
+
+  async #judged(ending: Ending, ended: Promise<Ending>): Promise<Ending> {
+    const { rewardJudge: by, clock, metrics, useless } = this.#deps;
+    const { task } = this.#claim;
+    if (by === undefined || !needsVerdict(ending, task)) return ending;
+    return judgedEnding(ending, task, { by, clock, metrics, ended, ...(useless === undefined ? {} : { useless }) });
   }
 
   async end(ending: Ending): Promise<void> {
