@@ -95,6 +95,7 @@ async function work(parts: Parts, signal: AbortSignal): Promise<'stopped'> {
     ...(deciding.memory === undefined ? {} : { memory: deciding.memory }),
     tools,
     ...(judging === undefined ? {} : { rewardJudge: { judge: judging.judge, share: config.rewardJudge } }),
+    ...(config.policy === 'llm' ? { validShare: config.llmValidRatio } : {}),
     episode: { stepReward: config.stepReward, answersToEnd: config.answersToEnd },
     clock: systemClock,
     ...{ logger, metrics, report, reach },

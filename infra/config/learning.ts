@@ -55,6 +55,7 @@ const worker = [
   'llmEnoughCalls',
   'llmExtra',
   'llmPrompts',
+  'llmValidRatio',
   'searchTopK',
   'webReader',
   'webMaxPageKb',
@@ -174,15 +175,31 @@ export const learning: Readonly<Record<Learning, readonly (keyof Config)[]>> = {
 
 type WorkerSetting = (typeof worker)[number];
 
+type InUse = (config: Config) => boolean;
+
+const withModel: InUse = ({ policy }) => policy === 'llm';
+const withJudge: InUse = ({ rewardJudge }) => rewardJudge > 0;
+const withWeb: InUse = ({ tools }) => tools === 'web';
+
+/** When settings are in use that are not always. */
+const ofOne: Partial<Record<WorkerSetting, InUse>> = {
+  policyModule: ({ policy }) => policy === 'module',
+  toolsModule: ({ tools }) => tools === 'module',
+  searchTopK: ({ tools }) => tools === 'web' || tools === 'local',
+  rewardJudge: withJudge,
+  llmPrompts: (config) => withModel(config) && config.llmPrompts !== '',
+  llmValidRatio: (config) => withModel(config) && config.llmValidRatio >= 0,
+};
+const ofPrefix: readonly (readonly [string, InUse])[] = [
+  ['llm', withModel],
+  ['judge', withJudge],
+  ['web', withWeb],
+];
+
 /** False for settings of what is not in use. */
-function isInUse(name: WorkerSetting, { policy, tools, llmPrompts, rewardJudge }: Config): boolean {
-  if (name === 'rewardJudge' || name.startsWith('judge')) return rewardJudge > 0;
-  if (name === 'llmPrompts') return policy === 'llm' && llmPrompts !== '';
-  if (name.startsWith('llm')) return policy === 'llm';
-  if (name === 'policyModule') return policy === 'module';
-  if (name === 'toolsModule') return tools === 'module';
-  if (name === 'searchTopK') return tools === 'web' || tools === 'local';
-  return name.startsWith('web') ? tools === 'web' : true;
+function isInUse(name: WorkerSetting, config: Config): boolean {
+  const inUse = ofOne[name] ?? ofPrefix.find(([prefix]) => name.startsWith(prefix))?.[1];
+  return inUse === undefined || inUse(config);
 }
 
 /** Whether the trainer makes the policy: it knows the ranker alone. Other runs are collected, without steps. */

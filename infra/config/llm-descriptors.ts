@@ -44,6 +44,14 @@ export const llmDescriptors = {
     fallback: '',
     help: 'Folder with prompts of your own: system.txt, transcript.txt, act.txt, act-or-answer.txt, read.txt and answer.txt, as many as you like, with {question}, {history}, {date} and, in read.txt, {content}. Their hash is recorded with the run. Empty: the built-in ones.',
   },
+  llmValidRatio: {
+    env: 'TURNSTREAM_LLM_VALID_RATIO',
+    kind: 'number',
+    min: -1,
+    max: 1,
+    fallback: -1,
+    help: 'Share of the questions of training whose prompt says that they are valid; an answer there that calls its question invalid is worth -0.5. The prompts of the others allow that answer. As valid_inst_ratio of ASearcher, 0.3 in its configurations. -1: no prompt says either, and no answer is worth less than 0.',
+  },
   llmTemperature: { env: 'TURNSTREAM_LLM_TEMPERATURE', kind: 'number', min: 0, max: 2, fallback: 1, help: 'Temperature of sampling.' },
   llmTopP: {
     env: 'TURNSTREAM_LLM_TOP_P',

@@ -140,6 +140,7 @@ export const finished = (place: Place, reward: number, fields: Partial<Trajector
     judge_version: -1,
     judge_prompt_sha256: '',
   },
+  ...{ asked_as: '', called_invalid: false },
   ...fields,
 });
 

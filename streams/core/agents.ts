@@ -74,6 +74,8 @@ export interface Observation {
   readonly final?: boolean;
   /** Tokens that the limit of the trajectory leaves. */
   readonly tokensLeft?: number;
+  /** What the prompt says of the question: that it is valid, or that it may be called invalid; nothing unless it is given. */
+  readonly askedAs?: 'valid' | 'open';
 }
 
 /** What the built-in policy saw and chose, for the learner. */

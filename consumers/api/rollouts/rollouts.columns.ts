@@ -37,6 +37,8 @@ export const trajectoryColumns = {
   judge_served: 'text',
   judge_version: 'whole',
   judge_prompt_sha256: 'text',
+  asked_as: 'text',
+  called_invalid: 'flag',
   _topic: 'text',
   _partition: 'whole',
   _offset: 'whole',

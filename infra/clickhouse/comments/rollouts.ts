@@ -28,7 +28,7 @@ export const rollouts: Comments = {
   answer: 'Answer of the policy; empty when there is none',
   status: 'How the attempt ended: answered, max_turns, max_tokens, timeout, cancelled, failed or refused (the model refuses for good)',
   error: 'What went wrong; empty when nothing did',
-  reward: 'Reward of the trajectory, 0 to 1 for the built-in rewards',
+  reward: 'Reward of the trajectory, -0.5 to 1 for the built-in rewards',
   f1: 'F1 of the answer, 0 to 1',
   em: 'Exact match of the answer, 0 or 1',
   cem: '1 when the answer contains a gold answer, else 0',
@@ -47,6 +47,8 @@ export const rollouts: Comments = {
   judge_served: 'The judge, as its server names it in the reply; empty when it does not',
   judge_version: 'Version of the weights of the judge, as its server says; -1 when unknown',
   judge_prompt_sha256: 'SHA-256 of the words that the judge was asked with, hexadecimal; empty when none was asked',
+  asked_as: 'valid: the prompt wants the most likely answer. open: it allows to call the question invalid. Empty: it says neither',
+  called_invalid: 'Whether the answer calls the question invalid; false where asked_as is empty',
   trajectory_reward: 'Reward of the trajectory',
   trained_at: 'Time of the step that trained on the trajectory, UTC, microseconds',
 

@@ -10,6 +10,7 @@ import type { Clock, Logger, OutgoingEvent } from '../../../streams/core/ports.t
 import { createRandom } from '../../../streams/core/random.ts';
 import type { Metrics } from '../../../streams/core/telemetry.ts';
 import { scoreAnswer } from '../../../streams/reward/score.ts';
+import { askedAs } from '../../../streams/reward/validity.ts';
 import type { Episode } from '../agent/episode.ts';
 import { runAgent, type Memory } from '../agent/run-agent.ts';
 import type { TurnOutcome } from '../agent/turn-outcome.ts';
@@ -36,6 +37,8 @@ export interface AttemptDeps {
   readonly tools: readonly Tool[];
   readonly memory?: Memory;
   readonly episode?: Episode;
+  /** Share of the questions that are asked as valid; nothing is said of any unless it is given. */
+  readonly validShare?: number;
   /** Its verdict is part of the reward of training; nobody is asked unless it is given. */
   readonly rewardJudge?: RewardJudge;
   readonly toolTimeoutMs: number;
@@ -102,13 +105,15 @@ class RunningAttempt {
   /** Never rejects: a bug in a policy or a tool is the end of an attempt, not of the worker. */
   async run(): Promise<Ending> {
     const { task } = this.#claim;
-    const { policy, tools, memory, episode, toolTimeoutMs, clock, stopping, useless } = this.#deps;
+    const { policy, tools, memory, episode, toolTimeoutMs, clock, stopping, useless, validShare = -1 } = this.#deps;
+    const asked = task.purpose === 'train' ? askedAs(task.group_id, validShare) : undefined;
     const watch = this.#watch(task.max_wall_ms);
     const running = runAgent({
       ...{ policy, tools, task, clock, toolTimeoutMs, signal: stopping },
       ...(memory === undefined ? {} : { memory }),
       ...(episode === undefined ? {} : { episode }),
       ...(useless === undefined ? {} : { useless }),
+      ...(asked === undefined ? {} : { askedAs: asked }),
       random: createRandom(task.seed, task.attempt),
       onTurn: (outcome) => this.#onTurn(outcome),
     });

@@ -66,6 +66,7 @@ describe('the verdict of a judge in a reward', () => {
     expect(needsVerdict(scored, train)).toBe(true);
     expect(needsVerdict({ ...scored, reward: 0 }, train)).toBe(true);
     expect(needsVerdict({ ...scored, format_ok: false }, train)).toBe(false);
+    expect(needsVerdict({ ...scored, reward: -0.5 }, train)).toBe(false);
     expect(needsVerdict({ ...scored, answer: ' \n' }, train)).toBe(false);
     expect(needsVerdict(scored, { purpose: 'eval' })).toBe(false);
   });

@@ -39,9 +39,12 @@ export interface JudgingDeps {
   readonly useless?: AbortSignal;
 }
 
-/** No verdict changes the reward of an attempt without an answer, or of one that broke the format: nobody is asked. */
-export const needsVerdict = ({ answer, format_ok: formatOk }: Scored, { purpose }: Pick<TrajectoryRequested, 'purpose'>): boolean =>
-  purpose === 'train' && formatOk && answer.trim() !== '';
+/**
+ * No verdict changes the reward of an attempt without an answer, of one that broke the format, or of one that called a valid question
+ * invalid: nobody is asked.
+ */
+export const needsVerdict = ({ answer, format_ok: formatOk, reward }: Scored, { purpose }: Pick<TrajectoryRequested, 'purpose'>): boolean =>
+  purpose === 'train' && formatOk && reward >= 0 && answer.trim() !== '';
 
 type Task = Pick<TrajectoryRequested, 'question' | 'answers'>;
 

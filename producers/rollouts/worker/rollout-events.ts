@@ -142,7 +142,7 @@ export function addTurn(totals: Totals, turn: TurnRecorded): Totals {
 
 /** How an attempt ended, and what it was worth. */
 export type Ending = Pick<TrajectoryFinished, 'answer' | 'status' | 'error' | 'reward' | 'f1' | 'em' | 'cem' | 'format_ok'> &
-  Partial<JudgeFields>;
+  Partial<JudgeFields & Pick<TrajectoryFinished, 'asked_as' | 'called_invalid'>>;
 
 /** An ending that is worth nothing: the worker, and not the agent, ended the attempt. */
 export const worthless = (status: 'cancelled' | 'failed' | 'timeout', error: string): Ending => ({
@@ -181,6 +181,8 @@ export function finishedEvent(
     cem: finite(ending.cem),
     format_ok: ending.format_ok,
     ...judgeFields(ending),
+    asked_as: ending.asked_as ?? '',
+    called_invalid: ending.called_invalid ?? false,
     started_at: micros(end.startedAtMs),
     finished_at: micros(end.finishedAtMs),
   });

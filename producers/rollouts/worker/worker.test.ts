@@ -5,6 +5,7 @@ import { PlatformError } from '../../../streams/core/errors.ts';
 import type { EventWriter } from '../../../streams/core/ports.ts';
 import { JUDGE_PROMPT_SHA256 } from '../../../streams/reward/judge-prompt.ts';
 import { MemoryLog } from '../../../infra/testing/memory-log.ts';
+import { askedAs } from '../../../streams/reward/validity.ts';
 import type { Judge } from '../../evaluations/judge.ts';
 import { stepsOf, watchPoints } from '../../../infra/testing/reached.ts';
 import { requested } from '../../../infra/testing/rollout-events.ts';
@@ -139,6 +140,34 @@ describe('a worker', () => {
     expect(train).toMatchObject({ judge_tries: 1, judge_served: 'j', judge_version: 2, judge_prompt_sha256: JUDGE_PROMPT_SHA256 });
     expect(evaluated).toMatchObject({ reward: 1, judge: '', verdict: '', judge_version: -1, judge_prompt_sha256: '' });
     expect(asked).toEqual(['Which one?']);
+  });
+
+  it('asks the groups of training as valid or open, and records what that made of the reward', async () => {
+    const log = new MemoryLog();
+    const seen = new Map<string, string>();
+    const policy = policyOf(({ question, askedAs: how = '' }) => {
+      seen.set(question, how);
+      return policyTurn({ tool: 'answer', answer: 'the question is invalid.' });
+    });
+    await run(log, { policy, validShare: 0.5 });
+    const groups = Array.from({ length: 12 }, (_, index) => `g${index}`);
+    await request(log.writer(), groups.flatMap((group) => [
+      requested({ trajectory: `${group}.0` }, { group_id: group, question: `${group}?` }),
+      requested({ trajectory: `${group}-eval.0` }, { group_id: `${group}-eval`, question: `${group} eval?`, purpose: 'eval' }),
+    ])); // prettier-ignore
+    await eventually(() => {
+      expect([...rolloutsOf(log).attempts.values()].filter((events) => endOf(events) !== undefined)).toHaveLength(24);
+    });
+    const ends = groups.map((group) => endOf(rolloutsOf(log).attempts.get(`${group}.0/0`)));
+    expect(ends.map((end) => end?.asked_as)).toEqual(groups.map((group) => askedAs(group, 0.5)));
+    expect(new Set(ends.map((end) => end?.asked_as))).toEqual(new Set(['valid', 'open']));
+    for (const end of ends) {
+      expect(end).toMatchObject({ called_invalid: true, reward: end?.asked_as === 'valid' ? -0.5 : 0, status: 'answered' });
+      expect(seen.get(end?.question ?? '')).toBe(end?.asked_as);
+    }
+    for (const group of groups) {
+      expect(endOf(rolloutsOf(log).attempts.get(`${group}-eval.0/0`))).toMatchObject({ asked_as: '', called_invalid: false, reward: 0 });
+    }
   });
 
   it('has no attempt that is worth 0 because nobody judged it', async () => {

@@ -89,6 +89,15 @@ ${THOUGHT}
 Then give the answer that is most likely, even if it is not certain:
 ${ANSWER}`;
 
+const VALIDITY = {
+  valid: 'The question is valid. Find the answer that is most likely.',
+  open: 'Should the question turn out to be invalid, because no answer fits all that it says, then answer: the question is invalid.',
+} as const;
+
+/** The question as a prompt has it, with what is said of it. */
+export const questionText = (question: string, askedAs: keyof typeof VALIDITY | undefined): string =>
+  askedAs === undefined ? question : `${question}\n\n${VALIDITY[askedAs]}`;
+
 /** Every prompt, the built-in one or another. */
 export interface Prompts {
   /** Before everything else; empty sends none. */

@@ -6,6 +6,7 @@ import { PlatformError } from '../../../../streams/core/errors.ts';
 import { CONTEXT_FULL, type Generation, type GenerationFailure, type LanguageModel } from '../../../../streams/core/models.ts';
 import { gaveNothing, type AgentMemory, type Ask } from '../../agent/memory/memory.ts';
 import { readOutput, withStop } from '../../agent/memory/output.ts';
+import { questionText } from '../../agent/memory/prompts.ts';
 
 export interface LlmPolicyOptions {
   readonly model: LanguageModel;
@@ -66,7 +67,7 @@ export function createLlmPolicy(options: LlmPolicyOptions): Policy {
   }
 
   async function decide(observation: Observation, { decoding, random, signal }: DecideOptions): Promise<PolicyTurn> {
-    const ask = memory.ask(observation);
+    const ask = memory.ask({ ...observation, question: questionText(observation.question, observation.askedAs) });
     const outcome = await model.generate(
       {
         ...{ prompt: ask.prompt, stop: ask.stop },
