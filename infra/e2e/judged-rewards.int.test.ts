@@ -66,7 +66,7 @@ describe('a run with a judge in its reward', { timeout: 900_000 }, () => {
     expect(await rows(`select distinct judge, judge_version, judge_prompt_sha256 ${judged}`)).toBe(`judge-7b\t5\t${JUDGE_PROMPT_SHA256}`);
     expect(await rows(`select arraySort(groupUniqArray(verdict)) ${judged} and status = 'answered'`)).toBe("['correct','incorrect']");
     const wrong = `abs(reward - (0.5 * f1 + 0.5 * (verdict = 'correct'))) > 1e-9 and status = 'answered' and format_ok`;
-    expect(await rows(`select countIf(${wrong}), countIf(judge_tries > 1) > 0 ${judged}`)).toBe('0\ttrue');
+    expect(await rows(`select countIf(${wrong}), countIf(judge_tries > 1) > 0 ${judged}`)).toBe('0\t1');
     expect(await rows(`select settings from run_events where run_id = '${RUN}' and event = 'started'`)).toContain(JUDGE_PROMPT_SHA256);
 
     const replayed = await command(home.env, 'replay', '--run', RUN, '--all', '--train', '--json');
