@@ -1,6 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from './load.ts';
 
+it('lets a model call functions in a conversation only', () => {
+  const set = {
+    TURNSTREAM_POLICY: 'llm',
+    TURNSTREAM_LLM_URL: 'http://a.example/v1',
+    TURNSTREAM_LLM_MODEL: 'm',
+    TURNSTREAM_LLM_CALLS: 'functions',
+  };
+  expect(loadConfig(set)).toMatchObject({ llmCalls: 'functions', llmApi: 'chat' });
+  expect(() => loadConfig({ ...set, TURNSTREAM_LLM_API: 'completions' })).toThrow(
+    'TURNSTREAM_LLM_CALLS functions needs TURNSTREAM_LLM_API chat',
+  );
+});
+
 describe('a judge as a part of the reward', () => {
   it('needs its model, and has none unless it is asked for', () => {
     const problem = 'TURNSTREAM_REWARD_JUDGE needs TURNSTREAM_JUDGE_URL and TURNSTREAM_JUDGE_MODEL';

@@ -28,8 +28,9 @@ describe('what changes what is learned', () => {
     });
     expect(llm).not.toHaveProperty('policyModule');
     expect(llm).not.toHaveProperty('llmValidRatio');
-    const valid = { policy: 'llm', llmUrl: 'http://127.0.0.1:1/v1', llmModel: 'm', llmValidRatio: 0 } as const;
-    expect(workerSettingsOf(loadConfig({}, valid))).toMatchObject({ llmValidRatio: 0 });
+    expect(llm).not.toHaveProperty('llmCalls');
+    const valid = { policy: 'llm', llmUrl: 'http://127.0.0.1:1/v1', llmModel: 'm', llmValidRatio: 0, llmCalls: 'functions' } as const;
+    expect(workerSettingsOf(loadConfig({}, valid))).toMatchObject({ llmValidRatio: 0, llmCalls: 'functions' });
     const judged = { judgeUrl: 'http://127.0.0.1:1/v1', judgeModel: 'j', judgeApiKey: 'k' };
     expect(workerSettingsOf(loadConfig({}, judged))).not.toHaveProperty('judgeModel');
     expect(workerSettingsOf(loadConfig({}, { ...judged, rewardJudge: 0.5 }))).toEqual({

@@ -47,6 +47,7 @@ const worker = [
   'judgeTries',
   'llmModel',
   'llmApi',
+  'llmCalls',
   'llmMemory',
   'llmTemperature',
   'llmTopP',
@@ -187,6 +188,7 @@ const ofOne: Partial<Record<WorkerSetting, InUse>> = {
   toolsModule: ({ tools }) => tools === 'module',
   searchTopK: ({ tools }) => tools === 'web' || tools === 'local',
   rewardJudge: withJudge,
+  llmCalls: (config) => withModel(config) && config.llmCalls !== 'tags',
   llmPrompts: (config) => withModel(config) && config.llmPrompts !== '',
   llmValidRatio: (config) => withModel(config) && config.llmValidRatio >= 0,
 };

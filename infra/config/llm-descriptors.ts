@@ -31,6 +31,13 @@ export const llmDescriptors = {
     fallback: 'chat',
     help: 'Interface of the server: chat for instructed models, completions for base models.',
   },
+  llmCalls: {
+    env: 'TURNSTREAM_LLM_CALLS',
+    kind: 'choice',
+    choices: ['tags', 'functions'],
+    fallback: 'tags',
+    help: 'How the model calls: by tags in its text, such as <search>, or by function calling of its server (tools, tool_calls), which needs TURNSTREAM_LLM_API chat.',
+  },
   llmMemory: {
     env: 'TURNSTREAM_LLM_MEMORY',
     kind: 'choice',

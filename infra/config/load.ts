@@ -120,11 +120,12 @@ function toolChecks({ tools, serperApiKey, retrievalUrl, toolsModule }: Config):
   return [];
 }
 
-function policyChecks({ policy, policyModule, llmUrl, llmModel, llmExtra }: Config): string[] {
+function policyChecks({ policy, policyModule, llmUrl, llmModel, llmExtra, llmApi, llmCalls }: Config): string[] {
   const problems: string[] = [];
   if (policy === 'module' && policyModule === '') problems.push('TURNSTREAM_POLICY module needs TURNSTREAM_POLICY_MODULE');
   if (policy === 'llm' && llmUrl === '') problems.push('TURNSTREAM_POLICY llm needs TURNSTREAM_LLM_URL');
   if (policy === 'llm' && llmModel === '') problems.push('TURNSTREAM_POLICY llm needs TURNSTREAM_LLM_MODEL');
+  if (llmCalls === 'functions' && llmApi !== 'chat') problems.push('TURNSTREAM_LLM_CALLS functions needs TURNSTREAM_LLM_API chat');
   try {
     JSON.parse(llmExtra);
   } catch {

@@ -143,8 +143,8 @@ function noteAnswer(progress: Progress, action: Action | undefined): void {
 
 function remember(progress: Progress, decided: PolicyTurn, { result, memory = appendOnly }: Remembering): void {
   const { outcomes } = progress;
-  const { action, text, withoutCall, completionTokens: tokens } = decided;
-  outcomes.formatOk &&= formatOk(decided.text);
+  const { action, text, withoutCall, calls, completionTokens: tokens } = decided;
+  outcomes.formatOk &&= decided.formatOk ?? formatOk(decided.text);
   outcomes.promptTokens += decided.promptTokens;
   outcomes.completionTokens += decided.completionTokens;
   if (result !== undefined) {
@@ -157,7 +157,8 @@ function remember(progress: Progress, decided: PolicyTurn, { result, memory = ap
   if (spent > 0) progress.spent = spent;
   progress.turns += 1;
   noteAnswer(progress, action);
-  progress.history = memory([...progress.history, { action, result, text, tokens, ...(withoutCall === undefined ? {} : { withoutCall }) }]);
+  const told = { ...(withoutCall === undefined ? {} : { withoutCall }), ...(calls === undefined ? {} : { calls }) };
+  progress.history = memory([...progress.history, { action, result, text, tokens, ...told }]);
 }
 
 interface Remembering {
