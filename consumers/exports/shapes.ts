@@ -100,8 +100,8 @@ const IN_RANGE = 'trajectory_id >= {low:String} and trajectory_id <= {high:Strin
 const RESULT = "if(tool_result != '', tool_result, concat(tool_status, if(tool_error_type = '', '', ': '), tool_error_type))";
 const ENDS = "tool = 'answer' or (tool = '' and tool_result = '' and tool_status = 'ok')";
 const CALL_ID = "if(call_id = '', concat('call_', toString(turn)), call_id)";
-/** Calls that the policy writes as tags; where `tool_calls` tells of them they are no text. */
-const UNTAGGED = "trimRight(replaceRegexpAll(text, '(?s)<search>.*?</search>|<access>.*?</access>', ''))";
+/** Calls that the policy writes as tags, or that its text ends with; where `tool_calls` tells of them they are no text. */
+const UNTAGGED = "trimRight(replaceRegexpAll(text, '(?s)<search>.*?</search>|<access>.*?</access>|<tool_calls>.*</tool_calls>$', ''))";
 const CALLS = 'Array(Tuple(id String, type String, function Tuple(name String, arguments String)))';
 const NO_CALLS = `CAST([], '${CALLS}')`;
 

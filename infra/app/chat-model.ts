@@ -21,6 +21,8 @@ export interface ChatSampling {
   readonly topP: number;
   /** Requests at once. */
   readonly concurrency: number;
+  /** Where the version of its weights is looked for; nowhere unless given. */
+  readonly versionFrom?: readonly string[];
 }
 
 /** Nothing is sent yet; close it to end every request. */
@@ -31,8 +33,8 @@ export const openChatModel = (
 ) =>
   createServedModel(
     {
-      ...{ url, api: 'chat', model: name, apiKey, ...sampling },
-      ...{ stream: false, logprobs: false, extra: { stop: null }, versionFrom: [], goOn: false },
+      ...{ versionFrom: [], url, api: 'chat', model: name, apiKey, ...sampling },
+      ...{ stream: false, logprobs: false, extra: { stop: null }, goOn: false },
       ...patienceOf(config),
     },
     { ...parts, random: Math.random },

@@ -1,6 +1,7 @@
 // Turns are decided by a language model behind an OpenAI-compatible server. No tensors are loaded.
 import { setFlagsFromString } from 'node:v8';
 import { createBoundedMemory } from '../../producers/rollouts/agent/memory/bounded.ts';
+import { functionPrompts } from '../../producers/rollouts/agent/memory/function-prompts.ts';
 import type { AgentMemory } from '../../producers/rollouts/agent/memory/memory.ts';
 import { builtInPrompts, promptNames, promptsFrom, type Prompts } from '../../producers/rollouts/agent/memory/prompts.ts';
 import { createTranscriptMemory } from '../../producers/rollouts/agent/memory/transcript.ts';
@@ -25,15 +26,17 @@ export function llmOptionsOf(config: Config): LlmOptions {
   };
 }
 
-const promptsOf = ({ llmPrompts: folder }: Config): Prompts =>
-  folder === '' ? builtInPrompts : promptsFrom(readPromptFiles(folder, promptNames));
+function promptsOf({ llmPrompts: folder, llmCalls }: Config): Prompts {
+  const base = llmCalls === 'tags' ? builtInPrompts : functionPrompts;
+  return folder === '' ? base : promptsFrom(readPromptFiles(folder, promptNames), base);
+}
 
 function memoryOf(config: Config, takes: 'chat' | 'text'): AgentMemory {
-  const { llmMemory, llmEnoughDocuments: enoughDocuments, llmEnoughCalls: enoughActs } = config;
+  const { llmMemory, llmEnoughDocuments: enoughDocuments, llmEnoughCalls: enoughActs, llmCalls: calls } = config;
   const prompts = promptsOf(config);
   return llmMemory === 'bounded'
-    ? createBoundedMemory({ enoughDocuments, enoughActs, prompts })
-    : createTranscriptMemory({ takes, prompts });
+    ? createBoundedMemory({ enoughDocuments, enoughActs, prompts, calls })
+    : createTranscriptMemory({ takes, prompts, calls });
 }
 
 export function llmDeciding({ config, logger, metrics }: RoleContext): Deciding {

@@ -18,6 +18,9 @@ import { command } from '../testing/up.ts';
 const RUN = 'run-a';
 const GROUPS = 5;
 
+/** By tags, and by functions as the server told of them. */
+const SEARCHES = ['<search>x</search>', '<search>x</search>', 'So.<tool_calls>[{"id":"c","function":{"name":"search"}}]</tool_calls>'];
+
 /** Groups of three; sample 2 of the last group lost a turn, and the first end of each trajectory is told twice. */
 function rollouts() {
   return Array.from({ length: GROUPS }, (_, group) =>
@@ -35,7 +38,7 @@ function rollouts() {
         outgoing('TrajectoryStarted', started({ ...place, sequence: 0 })),
         outgoing(
           'TurnRecorded',
-          turn({ ...place, sequence: 1 }, 0, { turn: 0, text: '<search>x</search>', tool: 'search', result: 'found "it"\n' }),
+          turn({ ...place, sequence: 1 }, 0, { turn: 0, text: SEARCHES[sample] ?? '', tool: 'search', result: 'found "it"\n' }),
         ),
         ...(group === GROUPS - 1 && sample === 2 ? [] : [last, last]),
         end,
@@ -113,7 +116,8 @@ describe('turnstream export', { timeout: 300_000 }, () => {
   });
 
   it('writes tool calls with ids, as chat templates take them', async () => {
-    const [chat] = await rowsOf<{ messages: readonly Record<string, unknown>[] }>('--what', 'sft', '--chat', 'tools');
+    const [chat, other] = await rowsOf<{ messages: readonly Record<string, unknown>[] }>('--what', 'sft', '--chat', 'tools');
+    expect(other?.messages[1]).toMatchObject({ content: 'So.', tool_calls: [{ function: { name: 'search' } }] });
     const [user, asking, told, answering] = chat?.messages ?? [];
     expect(user).toMatchObject({ role: 'user', content: 'Question 0?', tool_calls: [] });
     expect(asking).toMatchObject({ role: 'assistant', content: '', tool_calls: [{ type: 'function', function: { name: 'search' } }] });

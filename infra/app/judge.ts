@@ -20,7 +20,8 @@ export function openJudge(config: Config, parts: { readonly logger: Logger; read
   if (url === '' || name === '') {
     throw new PlatformError('CONFIG_INVALID', 'judging answers: set TURNSTREAM_JUDGE_URL and TURNSTREAM_JUDGE_MODEL, or leave --judge out');
   }
-  const model = openChatModel({ url, name, apiKey }, { temperature: TEMPERATURE, topP: 1, concurrency }, { config, ...parts });
+  const sampling = { temperature: TEMPERATURE, topP: 1, concurrency, versionFrom: config.llmVersionFrom };
+  const model = openChatModel({ url, name, apiKey }, sampling, { config, ...parts });
   const { judgeMaxTokens: maxTokens, judgeTries: tries } = config;
   return {
     judge: createJudge({ name, model, maxTokens, tries }),

@@ -2,7 +2,9 @@
 // only loaded where it does.
 import { hostname } from 'node:os';
 import { randomBytes } from 'node:crypto';
+import { noMetrics } from '../../streams/core/telemetry.ts';
 import { createWorker } from '../../producers/rollouts/worker/worker.ts';
+import { openJudge, type OpenJudge } from './judge.ts';
 import { connectLog, type LogConnection } from './connections.ts';
 import type { Deciding } from './deciding.ts';
 import { actingAs } from './latency.ts';
@@ -73,6 +75,7 @@ async function work(parts: Parts, signal: AbortSignal): Promise<'stopped'> {
   });
   // Reading the profiles takes a while, which is the trainer's chance to publish the first policy.
   const toolSet = await toolsOf(config);
+  const judging = rewardJudgeOf(context);
   const { policy, tools, mark } = actingAs(context, deciding.policy, toolSet.tools);
   await deciding.start(signal);
   await fit(parts, failure, signal);
@@ -91,6 +94,8 @@ async function work(parts: Parts, signal: AbortSignal): Promise<'stopped'> {
     policy,
     ...(deciding.memory === undefined ? {} : { memory: deciding.memory }),
     tools,
+    ...(judging === undefined ? {} : { rewardJudge: { judge: judging.judge, share: config.rewardJudge } }),
+    ...(config.policy === 'llm' ? { validShare: config.llmValidRatio } : {}),
     episode: { stepReward: config.stepReward, answersToEnd: config.answersToEnd },
     clock: systemClock,
     ...{ logger, metrics, report, reach },
@@ -102,11 +107,16 @@ async function work(parts: Parts, signal: AbortSignal): Promise<'stopped'> {
     failure.signal.throwIfAborted();
   } finally {
     await worker.stop();
+    judging?.close();
     await deciding.close();
     await toolSet.close();
   }
   return 'stopped';
 }
+
+/** Its requests are not among the figures of the model that decides. */
+const rewardJudgeOf = ({ config, logger }: RoleContext): OpenJudge | undefined =>
+  config.rewardJudge > 0 ? openJudge(config, { logger, metrics: noMetrics }) : undefined;
 
 /** Rejects, or aborts `failure` once the run has begun, when it was started with other settings of its workers. */
 async function fit({ context, run, log, anySettings }: Parts, failure: AbortController, signal: AbortSignal): Promise<void> {

@@ -1,13 +1,21 @@
-// The settings of the language model that judges answers of an evaluation; part of the table in descriptors.ts.
+// The settings of the language model that judges answers, of evaluations and for the reward; part of the table in descriptors.ts.
 
 export const judgeDescriptors = {
+  rewardJudge: {
+    env: 'TURNSTREAM_REWARD_JUDGE',
+    kind: 'number',
+    min: 0,
+    max: 1,
+    fallback: 0,
+    help: 'Share of the verdict of a language model in the score of a training answer: 0.5 takes the mean of TURNSTREAM_REWARD and 1 for correct, 0 for incorrect; 1 takes the verdict alone. Multiplied by the format reward, as ever. 0 asks nobody.',
+  },
   judgeUrl: {
     env: 'TURNSTREAM_JUDGE_URL',
     kind: 'text',
     fallback: '',
     pattern: /^https?:\/\/\S+$/,
     shape: 'an http(s) URL',
-    help: 'OpenAI-compatible server of the model that judges answers (`turnstream evaluate --judge`), with its version: http://127.0.0.1:8001/v1.',
+    help: 'OpenAI-compatible server of the model that judges answers (`turnstream evaluate --judge`, TURNSTREAM_REWARD_JUDGE), with its version: http://127.0.0.1:8001/v1.',
   },
   judgeModel: { env: 'TURNSTREAM_JUDGE_MODEL', kind: 'text', fallback: '', help: 'Name of the model that judges, as its server knows it.' },
   judgeApiKey: {
@@ -39,6 +47,6 @@ export const judgeDescriptors = {
     min: 1,
     max: 20,
     fallback: 3,
-    help: 'How often an answer is put to the judge until it gives a verdict; then the answer is marked invalid.',
+    help: 'How often an answer is put to the judge until it gives a verdict; then the answer is marked invalid, and an attempt that needs the verdict for its reward has failed.',
   },
 } as const;

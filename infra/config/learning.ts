@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Config } from './descriptors.ts';
+import { JUDGE_PROMPT_SHA256 } from '../../streams/reward/judge-prompt.ts';
 import { promptsHash } from './prompt-files.ts';
 
 /**
@@ -40,8 +41,13 @@ const worker = [
   'toolsModule',
   'stepReward',
   'answersToEnd',
+  'rewardJudge',
+  'judgeModel',
+  'judgeMaxTokens',
+  'judgeTries',
   'llmModel',
   'llmApi',
+  'llmCalls',
   'llmMemory',
   'llmTemperature',
   'llmTopP',
@@ -50,6 +56,7 @@ const worker = [
   'llmEnoughCalls',
   'llmExtra',
   'llmPrompts',
+  'llmValidRatio',
   'searchTopK',
   'webReader',
   'webMaxPageKb',
@@ -150,11 +157,8 @@ const none = [
   'evalEvery',
   'evalMaxTurns',
   'judgeUrl',
-  'judgeModel',
   'judgeApiKey',
   'judgeConcurrency',
-  'judgeMaxTokens',
-  'judgeTries',
   'synthesisUrl',
   'synthesisModel',
   'synthesisApiKey',
@@ -172,14 +176,32 @@ export const learning: Readonly<Record<Learning, readonly (keyof Config)[]>> = {
 
 type WorkerSetting = (typeof worker)[number];
 
+type InUse = (config: Config) => boolean;
+
+const withModel: InUse = ({ policy }) => policy === 'llm';
+const withJudge: InUse = ({ rewardJudge }) => rewardJudge > 0;
+const withWeb: InUse = ({ tools }) => tools === 'web';
+
+/** When settings are in use that are not always. */
+const ofOne: Partial<Record<WorkerSetting, InUse>> = {
+  policyModule: ({ policy }) => policy === 'module',
+  toolsModule: ({ tools }) => tools === 'module',
+  searchTopK: ({ tools }) => tools === 'web' || tools === 'local',
+  rewardJudge: withJudge,
+  llmCalls: (config) => withModel(config) && config.llmCalls !== 'tags',
+  llmPrompts: (config) => withModel(config) && config.llmPrompts !== '',
+  llmValidRatio: (config) => withModel(config) && config.llmValidRatio >= 0,
+};
+const ofPrefix: readonly (readonly [string, InUse])[] = [
+  ['llm', withModel],
+  ['judge', withJudge],
+  ['web', withWeb],
+];
+
 /** False for settings of what is not in use. */
-function isInUse(name: WorkerSetting, { policy, tools, llmPrompts }: Config): boolean {
-  if (name === 'llmPrompts') return policy === 'llm' && llmPrompts !== '';
-  if (name.startsWith('llm')) return policy === 'llm';
-  if (name === 'policyModule') return policy === 'module';
-  if (name === 'toolsModule') return tools === 'module';
-  if (name === 'searchTopK') return tools === 'web' || tools === 'local';
-  return name.startsWith('web') ? tools === 'web' : true;
+function isInUse(name: WorkerSetting, config: Config): boolean {
+  const inUse = ofOne[name] ?? ofPrefix.find(([prefix]) => name.startsWith(prefix))?.[1];
+  return inUse === undefined || inUse(config);
 }
 
 /** Whether the trainer makes the policy: it knows the ranker alone. Other runs are collected, without steps. */
@@ -203,5 +225,6 @@ function recorded(name: WorkerSetting, config: Config): string | number {
 /** Settings of the workers as a run records them. */
 export function workerSettingsOf(config: Config): Readonly<Record<string, string | number>> {
   const used = worker.filter((name) => isInUse(name, config));
-  return Object.fromEntries(used.map((name) => [name, recorded(name, config)]));
+  const settings = Object.fromEntries(used.map((name) => [name, recorded(name, config)]));
+  return config.rewardJudge > 0 ? { ...settings, judgePrompt: `sha256:${JUDGE_PROMPT_SHA256}` } : settings;
 }

@@ -31,6 +31,13 @@ export const llmDescriptors = {
     fallback: 'chat',
     help: 'Interface of the server: chat for instructed models, completions for base models.',
   },
+  llmCalls: {
+    env: 'TURNSTREAM_LLM_CALLS',
+    kind: 'choice',
+    choices: ['tags', 'functions'],
+    fallback: 'tags',
+    help: 'How the model calls: by tags in its text, such as <search>, or by function calling of its server (tools, tool_calls), which needs TURNSTREAM_LLM_API chat.',
+  },
   llmMemory: {
     env: 'TURNSTREAM_LLM_MEMORY',
     kind: 'choice',
@@ -43,6 +50,14 @@ export const llmDescriptors = {
     kind: 'text',
     fallback: '',
     help: 'Folder with prompts of your own: system.txt, transcript.txt, act.txt, act-or-answer.txt, read.txt and answer.txt, as many as you like, with {question}, {history}, {date} and, in read.txt, {content}. Their hash is recorded with the run. Empty: the built-in ones.',
+  },
+  llmValidRatio: {
+    env: 'TURNSTREAM_LLM_VALID_RATIO',
+    kind: 'number',
+    min: -1,
+    max: 1,
+    fallback: -1,
+    help: 'Share of the questions of training whose prompt says that they are valid; an answer there that calls its question invalid is worth -0.5. The prompts of the others allow that answer. As valid_inst_ratio of ASearcher, 0.3 in its configurations. -1: no prompt says either, and no answer is worth less than 0.',
   },
   llmTemperature: { env: 'TURNSTREAM_LLM_TEMPERATURE', kind: 'number', min: 0, max: 2, fallback: 1, help: 'Temperature of sampling.' },
   llmTopP: {

@@ -105,7 +105,12 @@ function crossChecks(config: Config): string[] {
   if (config.silenceMs <= 2 * config.heartbeatMs) {
     problems.push(`TURNSTREAM_SILENCE_MS (${config.silenceMs}) must be more than twice TURNSTREAM_HEARTBEAT_MS (${config.heartbeatMs})`);
   }
-  return [...problems, ...policyChecks(config), ...toolChecks(config)];
+  return [...problems, ...policyChecks(config), ...toolChecks(config), ...judgeChecks(config)];
+}
+
+function judgeChecks({ rewardJudge, judgeUrl, judgeModel }: Config): string[] {
+  if (rewardJudge === 0 || (judgeUrl !== '' && judgeModel !== '')) return [];
+  return ['TURNSTREAM_REWARD_JUDGE needs TURNSTREAM_JUDGE_URL and TURNSTREAM_JUDGE_MODEL'];
 }
 
 function toolChecks({ tools, serperApiKey, retrievalUrl, toolsModule }: Config): string[] {
@@ -115,11 +120,12 @@ function toolChecks({ tools, serperApiKey, retrievalUrl, toolsModule }: Config):
   return [];
 }
 
-function policyChecks({ policy, policyModule, llmUrl, llmModel, llmExtra }: Config): string[] {
+function policyChecks({ policy, policyModule, llmUrl, llmModel, llmExtra, llmApi, llmCalls }: Config): string[] {
   const problems: string[] = [];
   if (policy === 'module' && policyModule === '') problems.push('TURNSTREAM_POLICY module needs TURNSTREAM_POLICY_MODULE');
   if (policy === 'llm' && llmUrl === '') problems.push('TURNSTREAM_POLICY llm needs TURNSTREAM_LLM_URL');
   if (policy === 'llm' && llmModel === '') problems.push('TURNSTREAM_POLICY llm needs TURNSTREAM_LLM_MODEL');
+  if (llmCalls === 'functions' && llmApi !== 'chat') problems.push('TURNSTREAM_LLM_CALLS functions needs TURNSTREAM_LLM_API chat');
   try {
     JSON.parse(llmExtra);
   } catch {

@@ -25,6 +25,7 @@ describe('the table of secrets', () => {
       { tools: 'local', retrievalUrl: 'http://a.example' },
       { kafkaSaslMechanism: 'plain', kafkaSaslUsername: 'u', kafkaSaslPassword: 'p' },
       { clickhouseUrl: 'https://u:p@a.example' },
+      { rewardJudge: 1, judgeUrl: 'http://u:p@a.example/v1', judgeModel: 'j', judgeApiKey: 'k' },
     ];
     for (const given of configs) {
       const config = loadConfig({}, given);
@@ -42,6 +43,7 @@ describe('the table of secrets', () => {
       { policy: 'llm', llmUrl: 'http://user:pass@a.example/v1', llmModel: 'm', llmExtra: '{"top_k": 5}' },
       { tools: 'web', serperApiKey: 'k' },
       { tools: 'local', retrievalUrl: 'http://a.example' },
+      { rewardJudge: 1, judgeUrl: 'http://u:pass@a.example/v1', judgeModel: 'j', judgeApiKey: 'k' },
     ];
     for (const one of given) {
       const config = loadConfig({}, one);

@@ -35,8 +35,8 @@ export const usersOf: Readonly<Record<SecretKey | CarrierKey, readonly RoleName[
   serperApiKey: ['worker'],
   jinaUrl: ['worker', 'evaluator'],
   jinaApiKey: ['worker'],
-  judgeUrl: ofCommands,
-  judgeApiKey: ofCommands,
+  judgeUrl: ['worker'],
+  judgeApiKey: ['worker'],
   synthesisUrl: ofCommands,
   synthesisApiKey: ofCommands,
   synthesisCheckUrl: ofCommands,
@@ -52,6 +52,7 @@ const companions: Partial<Record<keyof Config, readonly (keyof Config)[]>> = { a
  */
 export const standIns: Partial<Record<keyof Config, (config: Config) => string>> = {
   llmUrl: () => 'http://withheld.invalid',
+  judgeUrl: () => 'http://withheld.invalid',
   llmExtra: ({ llmExtra }) => hashedFields(llmExtra),
   retrievalUrl: () => 'http://withheld.invalid',
   serperApiKey: () => 'withheld',

@@ -1,5 +1,7 @@
 // An answer of an OpenAI-compatible server, whole or in chunks, of either interface, with what vLLM and SGLang add to it.
+import type { FunctionCall } from '../../streams/core/agents.ts';
 import type { Generation } from '../../streams/core/models.ts';
+import { CallsBuilder } from './function-calls.ts';
 import { at, countAt, listAt, textAt } from './json.ts';
 import { stopTextIn } from './stop-text.ts';
 import { trackVersions, type VersionTrack } from './weight-versions.ts';
@@ -48,6 +50,11 @@ const textIn = (choice: unknown): string =>
 const reasoningIn = (choice: unknown): string =>
   firstText(...['delta', 'message'].flatMap((part) => [textAt(choice, part, 'reasoning_content'), textAt(choice, part, 'reasoning')]));
 
+const known = (calls: readonly FunctionCall[], servedAs: string): Pick<Generation, 'calls' | 'servedAs'> => ({
+  ...(calls.length === 0 ? {} : { calls }),
+  ...(servedAs === '' ? {} : { servedAs }),
+});
+
 class Answer implements AnswerBuilder {
   readonly #promptChars: number;
   readonly #versions: VersionTrack;
@@ -55,9 +62,13 @@ class Answer implements AnswerBuilder {
   readonly #reasoning: string[] = [];
   readonly #ids: number[] = [];
   readonly #logprobs: number[] = [];
+  readonly #calls = new CallsBuilder();
   #finishReason = '';
   #stopText: string | undefined;
+  /** Of text, reasoning and the arguments of calls. */
+  #chars = 0;
   #error = '';
+  #servedAs = '';
   #promptTokens: number | undefined;
   #completionTokens: number | undefined;
 
@@ -76,6 +87,7 @@ class Answer implements AnswerBuilder {
       this.#error = firstText(textAt(error, 'message'), typeof error === 'string' ? error : '', 'an error');
     this.#promptTokens = countAt(chunk, 'usage', 'prompt_tokens') ?? this.#promptTokens;
     this.#completionTokens = countAt(chunk, 'usage', 'completion_tokens') ?? this.#completionTokens;
+    this.#servedAs = firstText(this.#servedAs, textAt(chunk, 'model'));
     const tokens = this.#addChoice(at(chunk, 'choices', 0));
     this.#versions.add(chunk, tokens);
     return tokens > 0;
@@ -85,6 +97,8 @@ class Answer implements AnswerBuilder {
   #addChoice(choice: unknown): number {
     const [text, reasoning] = [textIn(choice), reasoningIn(choice)];
     const { ids, logprobs } = tokensOf(choice);
+    const chars = text.length + reasoning.length + this.#calls.add(choice);
+    this.#chars += chars;
     this.#texts.push(text);
     this.#reasoning.push(reasoning);
     this.#ids.push(...ids);
@@ -92,7 +106,7 @@ class Answer implements AnswerBuilder {
     this.#finishReason = firstText(textAt(choice, 'finish_reason'), this.#finishReason);
     this.#stopText = stopTextIn(choice) ?? this.#stopText;
     if (ids.length + logprobs.length > 0) return Math.max(ids.length, logprobs.length);
-    return Math.ceil((text.length + reasoning.length) / CHARS_PER_TOKEN);
+    return Math.ceil(chars / CHARS_PER_TOKEN);
   }
 
   error(): string {
@@ -103,7 +117,7 @@ class Answer implements AnswerBuilder {
     if (this.#finishReason === '') return undefined;
     const [text, reasoning] = [this.#texts.join(''), this.#reasoning.join('')];
     const counted = Math.max(this.#ids.length, this.#logprobs.length);
-    const estimate = counted > 0 ? counted : Math.ceil((text.length + reasoning.length) / CHARS_PER_TOKEN);
+    const estimate = counted > 0 ? counted : Math.ceil(this.#chars / CHARS_PER_TOKEN);
     const completionTokens = this.#completionTokens ?? estimate;
     // lists of two lengths cannot be matched to tokens
     const matched = this.#ids.length === 0 || this.#logprobs.length === 0 || this.#ids.length === this.#logprobs.length;
@@ -113,6 +127,7 @@ class Answer implements AnswerBuilder {
       spans: this.#versions.spans(completionTokens),
       tokenIds: matched ? this.#ids : [],
       logprobs: matched ? this.#logprobs : [],
+      ...known(this.#calls.all(), this.#servedAs),
     };
   }
 }

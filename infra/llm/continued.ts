@@ -2,8 +2,11 @@
 // stays: its text, its tokens, and the versions behind them.
 import type { Generation, GenerationRequest } from '../../streams/core/models.ts';
 
-/** Nothing that could be gone on with when nothing was generated, or when the reasoning of a model was told apart from its text. */
-const canGoOn = ({ text, reasoning }: Generation): boolean => text !== '' && reasoning === '';
+/**
+ * Nothing that could be gone on with when nothing was generated, or when the reasoning of a model or its calls were told apart from its
+ * text.
+ */
+const canGoOn = ({ text, reasoning, calls }: Generation): boolean => text !== '' && reasoning === '' && calls === undefined;
 
 /** The rest of a request of which `before` was generated; undefined when no token is left. */
 function restOf(request: GenerationRequest, before: Generation): GenerationRequest | undefined {

@@ -227,6 +227,11 @@ describe('an answer', () => {
     expect(build(choice({ text: 'a' })).finish()).toBeUndefined();
     expect(build().finish()).toBeUndefined();
   });
+  it('names the model as its server does, where it does', () => {
+    const end = { ...choice({ text: 'a', finish_reason: 'stop' }), model: 'm-2026-01-01' };
+    expect(build(end, { choices: [], model: '' }).finish()).toMatchObject({ servedAs: 'm-2026-01-01' });
+    expect(build(choice({ text: 'a', finish_reason: 'stop' })).finish()).not.toHaveProperty('servedAs');
+  });
   it('counts four characters as a token where the server does not count', () => {
     expect(build(choice({ text: 'abcdefghij', finish_reason: 'stop' })).finish()).toMatchObject({
       ...{ text: 'abcdefghij', promptTokens: 100, completionTokens: 3, spans: [{ version: -1, tokens: 3 }], tokenIds: [], logprobs: [] },

@@ -4,7 +4,7 @@
 import type { GenerationRequest, PromptPart } from '../../streams/core/models.ts';
 import type { LlmOptions } from './options.ts';
 
-const roles = { system: 'system', user: 'user', model: 'assistant' } as const;
+const roles = { system: 'system', user: 'user', model: 'assistant', tool: 'tool' } as const;
 /** Where the prompt goes in the JSON of everything else. */
 const PLACE = 'the prompt goes here';
 const CHUNK_CHARS = 2 ** 15;
@@ -14,6 +14,15 @@ const SYSTEM_GAP = '\\n\\n';
 const decodingFields = ({ decoding }: GenerationRequest, { temperature, topP }: LlmOptions): object =>
   decoding.kind === 'greedy' ? { temperature: 0 } : { temperature, top_p: topP, seed: decoding.seed };
 
+const functionFields = ({ functions }: GenerationRequest): object =>
+  functions === undefined
+    ? {}
+    : {
+        tools: functions.offered.map((offered) => ({ type: 'function', function: offered })),
+        tool_choice: functions.choice,
+        ...(functions.choice === 'none' ? {} : { parallel_tool_calls: false }),
+      };
+
 function fieldsOf(request: GenerationRequest, options: LlmOptions): Readonly<Record<string, unknown>> {
   const { api, model, stream, logprobs, extra } = options;
   const fields: Readonly<Record<string, unknown>> = {
@@ -21,7 +30,8 @@ function fieldsOf(request: GenerationRequest, options: LlmOptions): Readonly<Rec
     model,
     ...decodingFields(request, options),
     max_tokens: request.maxTokens,
-    stop: request.stop,
+    stop: request.stop.length === 0 ? null : request.stop,
+    ...functionFields(request),
     ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
     ...(logprobs ? { logprobs: api === 'chat' ? true : 1 } : {}),
     // as vLLM and SGLang name it
@@ -45,13 +55,25 @@ function* textPieces(prompt: readonly PromptPart[]): Generator<string> {
 
 function* messagePieces(prompt: readonly PromptPart[]): Generator<string> {
   yield '[';
-  let last: PromptPart['from'] | undefined;
-  for (const { from, text } of prompt) {
-    if (from !== last) yield `${last === undefined ? '' : '"},'}{"role":"${roles[from]}","content":"`;
-    last = from;
-    yield escaped(text);
+  let last: PromptPart | undefined;
+  for (const part of prompt) {
+    if (beginsMessage(part, last))
+      yield `${last === undefined ? '' : `${endOf(last)},`}{"role":"${roles[part.from]}",${answered(part)}"content":"`;
+    last = part;
+    yield escaped(part.text);
   }
-  yield last === undefined ? ']' : '"}]';
+  yield last === undefined ? ']' : `${endOf(last)}]`;
+}
+
+const beginsMessage = ({ from }: PromptPart, last: PromptPart | undefined): boolean =>
+  from !== last?.from || from === 'tool' || last.calls !== undefined;
+
+const answered = ({ callId }: PromptPart): string => (callId === undefined ? '' : `"tool_call_id":${JSON.stringify(callId)},`);
+
+function endOf({ calls }: PromptPart): string {
+  if (calls === undefined) return '"}';
+  const made = calls.map(({ id, name, arguments: given }) => ({ id, type: 'function', function: { name, arguments: given } }));
+  return `","tool_calls":${JSON.stringify(made)}}`;
 }
 
 function* pieces(request: GenerationRequest, options: LlmOptions): Generator<string> {

@@ -20,6 +20,8 @@ export interface Says {
   readonly kind: 'says';
   readonly text: string;
   readonly reasoning?: string;
+  /** Functions that it calls, after the text; their arguments as they are. */
+  readonly calls?: readonly { readonly name: string; readonly arguments: string; readonly id?: string }[];
   /** Milliseconds before the first byte, and between two chunks. */
   readonly beforeMs?: number;
   readonly betweenMs?: number;
@@ -112,7 +114,8 @@ function write(says: Says, body: SeenRequest['body'], version: number): Written 
     .slice(0, most)
     .map(([one, reasoning], at) => ({ text: one, reasoning, version: at >= afterTokens ? after : version }));
   const full = texts.length > most;
-  return { tokens, finishReason: says.finishReason ?? (full ? 'length' : 'stop'), stopped: full ? '' : stopped };
+  const ended = says.calls === undefined ? 'stop' : 'tool_calls';
+  return { tokens, finishReason: says.finishReason ?? (full ? 'length' : ended), stopped: full ? '' : stopped };
 }
 
 /** The fields of a choice that carry these tokens. */
@@ -134,6 +137,14 @@ function choiceOf(tokens: readonly Token[], { api, body }: SeenRequest, says: Sa
     ...(kind === 'logprobs' || kind === 'ids_in_logprobs' ? { logprobs: listed } : {}),
     finish_reason: null,
   };
+}
+
+/** Not streamed: the message has the calls. */
+function wholeChoice(tokens: readonly Token[], request: SeenRequest, says: Says): Record<string, unknown> {
+  const choice = choiceOf(tokens, request, says);
+  const message = choice['message'];
+  if (says.calls === undefined || typeof message !== 'object') return choice;
+  return { ...choice, message: { ...message, tool_calls: callsOf(says) } };
 }
 
 /** Spans as SGLang lists them. */
@@ -169,8 +180,24 @@ function stopOf({ namesStop = 'vllm' }: Says, stopped: string): object {
   return namesStop === 'sglang' ? { matched_stop: named ?? 151_645 } : {};
 }
 
+const callsOf = ({ calls = [] }: Says) =>
+  calls.map((call, at) => ({ id: call.id ?? `call_${at}`, type: 'function', function: { name: call.name, arguments: call.arguments } }));
+
+/** Each call in three pieces, as servers stream them. */
+function callChunks(says: Says): readonly object[] {
+  return callsOf(says).flatMap(({ function: { name, arguments: given }, ...call }, index) => {
+    const half = Math.floor(given.length / 2);
+    const pieces = [given.slice(0, half), given.slice(half)];
+    return [{ index, ...call, function: { name, arguments: '' } }, ...pieces.map((piece) => ({ index, function: { arguments: piece } }))];
+  });
+}
+
 function endOf(request: SeenRequest, says: Says, written: Written): { readonly choice: object; readonly usage: object } {
-  const usage = { prompt_tokens: Math.ceil(request.prompt.length / TOKEN_CHARS), completion_tokens: written.tokens.length };
+  const callTokens = (says.calls ?? []).reduce((sum, call) => sum + tokensOf(call.arguments).length, 0);
+  const usage = {
+    prompt_tokens: Math.ceil(request.prompt.length / TOKEN_CHARS),
+    completion_tokens: written.tokens.length + callTokens,
+  };
   return {
     choice: {
       finish_reason: written.finishReason,
@@ -202,6 +229,7 @@ async function stream(response: ServerResponse, request: SeenRequest, { says, wr
     send({ choices: [choiceOf(tokens, request, says)], ...(says.naming === 'chunks' ? naming(says, tokens, written.tokens) : {}) });
     await sleep(says.betweenMs ?? 0);
   }
+  for (const call of callChunks(says)) send({ choices: [{ index: 0, delta: { tool_calls: [call] }, finish_reason: null }] });
   const { choice, usage } = endOf(request, says, written);
   send({ choices: [{ ...choiceOf([], request, says), ...choice }], ...naming(says, [], written.tokens) });
   send({ choices: [], ...usage });
@@ -228,7 +256,7 @@ async function say(response: ServerResponse, request: SeenRequest, { says, versi
   response.writeHead(200, { 'content-type': 'application/json', ...header(says, written) });
   response.end(
     JSON.stringify({
-      choices: [{ ...choiceOf(written.tokens, request, says), ...choice }],
+      choices: [{ ...wholeChoice(written.tokens, request, says), ...choice }],
       ...naming(says, written.tokens, written.tokens),
       ...usage,
     }),

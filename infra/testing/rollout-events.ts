@@ -130,6 +130,17 @@ export const finished = (place: Place, reward: number, fields: Partial<Trajector
   version_last: 0,
   started_at: AT,
   finished_at: AT + 2_000_000,
+  ...{
+    judge: '',
+    verdict: '',
+    judge_reason: '',
+    judge_tries: 0,
+    judge_ms: 0,
+    judge_served: '',
+    judge_version: -1,
+    judge_prompt_sha256: '',
+  },
+  ...{ asked_as: '', called_invalid: false },
   ...fields,
 });
 

@@ -14,7 +14,7 @@ import { evaluationGroupOf, type SampleState } from '../../streams/evaluation/ev
 import { summarize } from '../../streams/evaluation/scores.ts';
 import { contentIdOf } from './content-id.ts';
 import type { Verdict } from './judge.ts';
-import { JUDGE_PROMPT_SHA256 } from './judge-prompt.ts';
+import { JUDGE_PROMPT_SHA256 } from '../../streams/reward/judge-prompt.ts';
 
 export interface EvaluationQuestion extends Pick<QuestionAccepted, 'question_id' | 'question' | 'answers' | 'aug_answers'> {
   /** What its benchmark says of it, for the record. */

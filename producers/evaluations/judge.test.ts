@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { GenerationOutcome, GenerationRequest, LanguageModel } from '../../streams/core/models.ts';
 import { createJudge, parseVerdict } from './judge.ts';
-import { judgePrompt } from './judge-prompt.ts';
+import { judgePrompt } from '../../streams/reward/judge-prompt.ts';
 
 const says = (text: string): GenerationOutcome => ({
   ok: true,
@@ -22,23 +22,32 @@ function judgeOf(replies: readonly GenerationOutcome[]) {
 }
 
 const judged = { question: 'Which city?', golds: ['Vienna', 'Wien'], answer: 'Wien!' };
+const unknown = { servedAs: '', version: -1 };
 const { signal } = new AbortController();
 
 describe('a judge', () => {
   it('gives its verdict, greedily at first', async () => {
     const { judge, requests } = judgeOf([says('Well. {"rationale": "the same city", "judgement": "Correct"}')]);
-    expect(await judge.judge(judged, signal)).toEqual({ verdict: 'correct', reason: 'the same city', tries: 1 });
+    expect(await judge.judge(judged, signal)).toEqual({ verdict: 'correct', reason: 'the same city', tries: 1, by: unknown });
     expect(requests).toHaveLength(1);
     expect(requests[0]).toMatchObject({ maxTokens: 100, stop: [], decoding: { kind: 'greedy' } });
   });
 
   it('is asked again, by sampling, as often as it may be, and then the answer is invalid', async () => {
     const { judge, requests } = judgeOf([says('I like it'), says('{"judgement": "maybe"}'), says('no')]);
-    expect(await judge.judge(judged, signal)).toEqual({ verdict: 'invalid', reason: 'no', tries: 3 });
+    expect(await judge.judge(judged, signal)).toEqual({ verdict: 'invalid', reason: 'no', tries: 3, by: unknown });
     expect(requests.map(({ decoding }) => decoding.kind)).toEqual(['greedy', 'sample', 'sample']);
     expect(new Set(requests.slice(1).map(({ decoding }) => JSON.stringify(decoding))).size).toBe(2);
     const second = judgeOf([says('?'), says('{"judgement":"incorrect","rationale":1}')]);
-    expect(await second.judge.judge(judged, signal)).toEqual({ verdict: 'incorrect', reason: '', tries: 2 });
+    expect(await second.judge.judge(judged, signal)).toEqual({ verdict: 'incorrect', reason: '', tries: 2, by: unknown });
+  });
+
+  it('is who its server says', async () => {
+    const reply = says('{"judgement": "correct"}');
+    const served = reply.ok
+      ? { ...reply, generation: { ...reply.generation, servedAs: 'm-2026-01-01', spans: [{ version: 3, tokens: 1 }] } }
+      : reply;
+    expect((await judgeOf([served]).judge.judge(judged, signal)).by).toEqual({ servedAs: 'm-2026-01-01', version: 3 });
   });
 
   it('is not asked about nothing', async () => {

@@ -1,16 +1,18 @@
 // Asks a language model whether an answer is right. A reply that is no verdict is asked for again, a bounded number of
 // times, and then the answer is marked invalid, which counts as not correct and is counted beside. A model that does not
 // reply at all is an error: nothing is recorded, and the evaluation goes on with this answer when it is called again.
-import type { GenerationFailure, LanguageModel } from '../../streams/core/models.ts';
+import type { Generation, GenerationFailure, LanguageModel } from '../../streams/core/models.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { deriveSeed } from '../../streams/core/random.ts';
-import { judgePrompt, type Judged } from './judge-prompt.ts';
+import { judgePrompt, type Judged } from '../../streams/reward/judge-prompt.ts';
 
 export interface Verdict {
   readonly verdict: 'correct' | 'incorrect' | 'invalid';
   readonly reason: string;
   /** How often the model was asked. */
   readonly tries: number;
+  /** Who gave it, as its server says: the name of the model, empty when it gives none, and the version of its weights, -1 = unknown. */
+  readonly by?: { readonly servedAs: string; readonly version: number };
 }
 
 export interface Judge {
@@ -36,20 +38,25 @@ export function createJudge({ name, model, maxTokens, tries }: JudgeOptions): Ju
     async judge(judged, signal) {
       if (judged.answer.trim() === '') return { verdict: 'incorrect', reason: 'there is no answer', tries: 0 };
       const text = judgePrompt(judged);
-      let last = '';
+      let last: Generation | undefined;
       for (let round = 0; round < tries; round += 1) {
         const decoding = round === 0 ? ({ kind: 'greedy' } as const) : ({ kind: 'sample', seed: deriveSeed(text, round) } as const);
         const outcome = await model.generate({ prompt: [{ from: 'user', text }], stop: [], maxTokens, decoding }, signal);
         signal.throwIfAborted();
         if (!outcome.ok) throw unavailable(name, outcome.failure);
-        last = outcome.generation.text;
-        const found = parseVerdict(last);
-        if (found !== undefined) return { ...found, tries: round + 1 };
+        last = outcome.generation;
+        const found = parseVerdict(last.text);
+        if (found !== undefined) return { ...found, tries: round + 1, by: byOf(last) };
       }
-      return { verdict: 'invalid', reason: last.slice(0, REASON_CHARS), tries };
+      return {
+        ...{ verdict: 'invalid', reason: last?.text.slice(0, REASON_CHARS) ?? '', tries },
+        ...(last === undefined ? {} : { by: byOf(last) }),
+      };
     },
   };
 }
+
+const byOf = ({ servedAs = '', spans }: Generation): NonNullable<Verdict['by']> => ({ servedAs, version: spans.at(-1)?.version ?? -1 });
 
 const unavailable = (name: string, { fatal, message }: GenerationFailure): PlatformError =>
   new PlatformError(fatal ? 'MODEL_REFUSED' : 'MODEL_UNAVAILABLE', `judging answers with ${name}: ${message}`);

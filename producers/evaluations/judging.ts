@@ -2,7 +2,7 @@
 // verdict was not recorded is judged once more after a restart.
 import type { EvaluationStep } from '../../streams/evaluation/evaluation.ts';
 import type { Judge, Verdict } from './judge.ts';
-import type { Judged } from './judge-prompt.ts';
+import type { Judged } from '../../streams/reward/judge-prompt.ts';
 
 export interface Judging {
   /** The verdict on a step that scores, once there is one; asks for it otherwise. Undefined also without a judge. */

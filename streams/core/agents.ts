@@ -42,6 +42,21 @@ export type Action =
   | { readonly tool: 'access'; readonly url: string }
   | { readonly tool: 'answer'; readonly answer: string };
 
+/** A call of a function, as the server of a model tells of it. The arguments are the text that the model wrote, JSON or not. */
+export interface FunctionCall {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+}
+
+/** A function that is offered to a model. */
+export interface FunctionSpec {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
 /** One turn as the policy remembers it. */
 export interface PastTurn {
   readonly action: Action | undefined;
@@ -49,6 +64,8 @@ export interface PastTurn {
   readonly text: string;
   /** Tokens that were written; undefined counts as none. */
   readonly tokens?: number;
+  /** Of a model that calls functions: every call that it made, those that were not carried out too. They end `text` as well. */
+  readonly calls?: readonly FunctionCall[];
   /** Why there is no call, as PolicyTurn has it. */
   readonly withoutCall?: WithoutCall;
   /** Set where a memory let the text of a page go: what it keeps of each piece that was read. */
@@ -74,6 +91,8 @@ export interface Observation {
   readonly final?: boolean;
   /** Tokens that the limit of the trajectory leaves. */
   readonly tokensLeft?: number;
+  /** What the prompt says of the question: that it is valid, or that it may be called invalid; nothing unless it is given. */
+  readonly askedAs?: 'valid' | 'open';
 }
 
 /** What the built-in policy saw and chose, for the learner. */
@@ -98,6 +117,10 @@ export interface PolicyTurn {
   readonly completionTokens: number;
   readonly finishReason: string;
   readonly decision: RankerDecision | undefined;
+  /** Of a model that calls functions. */
+  readonly calls?: readonly FunctionCall[];
+  /** Whether the turn keeps to the format; its text decides unless it is given. */
+  readonly formatOk?: boolean;
   /** Of a turn without an action; an error of the type no_action unless it is given. */
   readonly withoutCall?: WithoutCall;
   /** Of the completion tokens, where the model tells; both empty or of one length. */

@@ -1,13 +1,17 @@
 // The port of a language model: text in, text out, and what is known of the policy behind every token.
-import type { CallTiming } from './agents.ts';
+import type { CallTiming, FunctionCall, FunctionSpec } from './agents.ts';
 
 /**
  * A piece of a conversation. Neighbours from the same side are one message, joined as they are; a model that only
  * continues text gets all pieces as one. Pieces may be the strings that something else holds: nobody has to join them.
  */
 export interface PromptPart {
-  readonly from: 'system' | 'user' | 'model';
+  readonly from: 'system' | 'user' | 'model' | 'tool';
   readonly text: string;
+  /** On the last piece of a message of the model: the functions that it called. Chat only, as `tool`. */
+  readonly calls?: readonly FunctionCall[];
+  /** Of a piece from a tool, which is a message of its own: the call that it answers. */
+  readonly callId?: string;
 }
 
 export interface GenerationRequest {
@@ -15,6 +19,8 @@ export interface GenerationRequest {
   /** Generation ends before any of them. */
   readonly stop: readonly string[];
   readonly maxTokens: number;
+  /** Functions that the model may call, or that it called before and may not call now. */
+  readonly functions?: { readonly offered: readonly FunctionSpec[]; readonly choice: 'auto' | 'none' };
   /** The last piece is what the model has written so far, and the generation goes on with it. */
   readonly goesOn?: boolean;
   /** Greedy decoding has no chance in it; sampling takes this seed. */
@@ -36,6 +42,10 @@ export interface Generation {
   /** Both empty, or one for each completion token. */
   readonly tokenIds: readonly number[];
   readonly logprobs: readonly number[];
+  /** Functions that the model called; undefined when there are none. */
+  readonly calls?: readonly FunctionCall[];
+  /** The model, as the server names it in the answer; undefined when it does not. */
+  readonly servedAs?: string;
 }
 
 /** Why nothing was generated, after everything was tried. */

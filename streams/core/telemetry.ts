@@ -11,6 +11,12 @@ export const metricTable = {
     help: 'Events that the log has not acknowledged yet; bounded, and agents pause at the bound.',
   },
   worker_tool_seconds: { kind: 'histogram', labels: ['tool', 'status'], help: 'Latency of tool calls.' },
+  worker_verdicts_total: {
+    kind: 'counter',
+    labels: ['verdict'],
+    help: 'Answers put to the judge of the reward: correct, incorrect, invalid, or none when it gave no verdict.',
+  },
+  worker_judge_seconds: { kind: 'histogram', labels: [], help: 'Time from an answer to the verdict that is part of its reward.' },
   worker_policy_version: { kind: 'gauge', labels: [], help: 'Newest policy version known.' },
   llm_requests_total: { kind: 'counter', labels: ['outcome'], help: 'Requests to the language model, retries included.' },
   llm_request_seconds: { kind: 'histogram', labels: ['outcome'], help: 'Duration of requests to the language model.' },

@@ -1,4 +1,5 @@
 import { chineseTokens, containsChinese, mapBoolean, normalizeAnswer, normalizeText, strip, words } from './normalise.ts';
+import { CALLED_INVALID, callsInvalid, type AskedAs } from './validity.ts';
 
 /** ASearcher scores differently in training and in evaluation: only training maps booleans for F1 and EM and knows Chinese. */
 export type RewardVariant = 'train' | 'eval';
@@ -70,14 +71,17 @@ export interface GoldAnswers {
 
 /** Scores of an attempt and the reward made of them. */
 export interface TrajectoryReward extends Scores {
-  /** Chosen score, weighted with the augmented answers (0.7 + 0.3), times the format reward; 0 without an answer. */
+  /**
+   * Chosen score, weighted with the augmented answers (0.7 + 0.3), times the format reward; 0 without an answer. -0.5 for an answer
+   * that calls a question invalid which was asked as valid.
+   */
   readonly reward: number;
   readonly formatOk: boolean;
 }
 
 /** Reward of a whole attempt: f1, em and cem are those of the plain gold answers, before format and augmentation. */
 export function trajectoryReward(
-  outcome: { readonly answer: string | undefined; readonly formatOk: boolean },
+  outcome: { readonly answer: string | undefined; readonly formatOk: boolean; readonly askedAs?: AskedAs },
   gold: GoldAnswers,
   variant: RewardVariant,
 ): TrajectoryReward {
@@ -88,5 +92,7 @@ export function trajectoryReward(
     const augmented = scoreAnswer(outcome.answer, gold.augAnswers, variant)[gold.reward];
     score = plain * 0.7 + Math.max(augmented, plain) * 0.3;
   }
-  return { ...scores, reward: outcome.formatOk ? score : 0, formatOk: outcome.formatOk };
+  const { answer, formatOk, askedAs } = outcome;
+  const penalised = askedAs === 'valid' && answer !== undefined && callsInvalid(answer);
+  return { ...scores, reward: penalised ? CALLED_INVALID : formatOk ? score : 0, formatOk };
 }

@@ -123,6 +123,7 @@ export const trajectoryRow = (event: TrajectoryFinished, origin: Origin): Row =>
   f1: float(event.f1),
   em: float(event.em),
   cem: float(event.cem),
+  judge_ms: float(event.judge_ms),
   ...origin,
 });
 

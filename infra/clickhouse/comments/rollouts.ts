@@ -28,7 +28,7 @@ export const rollouts: Comments = {
   answer: 'Answer of the policy; empty when there is none',
   status: 'How the attempt ended: answered, max_turns, max_tokens, timeout, cancelled, failed or refused (the model refuses for good)',
   error: 'What went wrong; empty when nothing did',
-  reward: 'Reward of the trajectory, 0 to 1 for the built-in rewards',
+  reward: 'Reward of the trajectory, -0.5 to 1 for the built-in rewards',
   f1: 'F1 of the answer, 0 to 1',
   em: 'Exact match of the answer, 0 or 1',
   cem: '1 when the answer contains a gold answer, else 0',
@@ -43,6 +43,12 @@ export const rollouts: Comments = {
   version_last: 'Policy version at the last turn; -1 when unknown',
   started_at: 'Start, UTC, microseconds',
   finished_at: 'End, UTC, microseconds; 1970 when there is none yet',
+  judge_ms: 'Time from the answer to the verdict, with queue, failed tries and waits, ms',
+  judge_served: 'The judge, as its server names it in the reply; empty when it does not',
+  judge_version: 'Version of the weights of the judge, as its server says; -1 when unknown',
+  judge_prompt_sha256: 'SHA-256 of the words that the judge was asked with, hexadecimal; empty when none was asked',
+  asked_as: 'valid: the prompt wants the most likely answer. open: it allows to call the question invalid. Empty: it says neither',
+  called_invalid: 'Whether the answer calls the question invalid; false where asked_as is empty',
   trajectory_reward: 'Reward of the trajectory',
   trained_at: 'Time of the step that trained on the trajectory, UTC, microseconds',
 
@@ -146,6 +152,8 @@ export const rolloutsOf: Readonly<Record<string, Comments>> = {
   },
   trajectories: {
     completion_tokens: 'Tokens that the policy wrote in the attempt',
+    judge: 'Model whose verdict is part of the reward; empty when none was asked',
+    verdict: 'Of the judge: correct, incorrect or invalid; empty when there is none',
   },
   lineage: {
     completion_tokens: 'Tokens that the policy wrote in the turn',

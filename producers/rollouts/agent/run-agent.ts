@@ -9,6 +9,7 @@ import { REFUSED } from '../../../streams/trajectory/attempt.ts';
 import { formatOk } from '../../../streams/reward/format.ts';
 import { trajectoryReward } from '../../../streams/reward/score.ts';
 import type { RewardVariant } from '../../../streams/reward/score.ts';
+import { callsInvalid, type AskedAs } from '../../../streams/reward/validity.ts';
 import { callTool } from './call-tool.ts';
 import { endsEpisode, plainEpisode, stepReward } from './episode.ts';
 import type { Episode } from './episode.ts';
@@ -39,6 +40,8 @@ export interface AgentOptions {
   readonly useless?: AbortSignal;
   readonly toolTimeoutMs: number;
   readonly variant?: RewardVariant;
+  /** What the prompt says of the question, which decides what calling it invalid is worth; nothing unless it is given. */
+  readonly askedAs?: AskedAs;
   readonly memory?: Memory;
   /** One answer ends the attempt and turns are worth nothing by themselves, unless it is given. */
   readonly episode?: Episode;
@@ -67,6 +70,8 @@ export type AgentResult = Pick<
   | 'version_last'
   | 'started_at'
   | 'finished_at'
+  | 'asked_as'
+  | 'called_invalid'
 > & { readonly status: Status };
 
 interface Ending {
@@ -96,13 +101,14 @@ const appendOnly: Memory = (history) => history;
 /** The share of the tokens and of the time after which each turn may be the last. */
 const NEARLY_OVER = 0.9;
 
-function observe({ task, clock }: AgentOptions, { history, turns, spent, beganMs }: Progress): Observation {
+function observe({ task, clock, askedAs }: AgentOptions, { history, turns, spent, beganMs }: Progress): Observation {
   const nearlyOver = spent >= NEARLY_OVER * task.max_tokens || clock.monotonic() - beganMs >= NEARLY_OVER * task.max_wall_ms;
   return {
     ...{ question: task.question, turn: turns, maxTurns: task.max_turns, history },
     ...(task.occurred_at === undefined ? {} : { askedAt: task.occurred_at / 1_000 }),
     final: turns + 1 >= task.max_turns || nearlyOver,
     tokensLeft: Math.max(0, task.max_tokens - spent),
+    ...(askedAs === undefined ? {} : { askedAs }),
   };
 }
 
@@ -137,8 +143,8 @@ function noteAnswer(progress: Progress, action: Action | undefined): void {
 
 function remember(progress: Progress, decided: PolicyTurn, { result, memory = appendOnly }: Remembering): void {
   const { outcomes } = progress;
-  const { action, text, withoutCall, completionTokens: tokens } = decided;
-  outcomes.formatOk &&= formatOk(decided.text);
+  const { action, text, withoutCall, calls, completionTokens: tokens } = decided;
+  outcomes.formatOk &&= decided.formatOk ?? formatOk(decided.text);
   outcomes.promptTokens += decided.promptTokens;
   outcomes.completionTokens += decided.completionTokens;
   if (result !== undefined) {
@@ -151,7 +157,8 @@ function remember(progress: Progress, decided: PolicyTurn, { result, memory = ap
   if (spent > 0) progress.spent = spent;
   progress.turns += 1;
   noteAnswer(progress, action);
-  progress.history = memory([...progress.history, { action, result, text, tokens, ...(withoutCall === undefined ? {} : { withoutCall }) }]);
+  const told = { ...(withoutCall === undefined ? {} : { withoutCall }), ...(calls === undefined ? {} : { calls }) };
+  progress.history = memory([...progress.history, { action, result, text, tokens, ...told }]);
 }
 
 interface Remembering {
@@ -205,13 +212,33 @@ const WITHOUT_ANSWER: ReadonlySet<Status> = new Set<Status>(['failed', 'cancelle
 /** An attempt that a limit ended has the answer that was given last; one that failed or was stopped has none. */
 const answerOf = (status: Status, { answer }: Progress): string | undefined => (WITHOUT_ANSWER.has(status) ? undefined : answer);
 
+type ScoreFields = 'answer' | 'reward' | 'f1' | 'em' | 'cem' | 'format_ok' | 'asked_as' | 'called_invalid';
+
+/** The answer, what it is worth, and whether it calls the question invalid. */
+function scoresOf(answer: string | undefined, options: AgentOptions, formatOfAll: boolean): Pick<AgentResult, ScoreFields> {
+  const { task, variant = 'train', askedAs } = options;
+  const {
+    reward,
+    f1,
+    em,
+    cem,
+    formatOk: format_ok,
+  } = trajectoryReward(
+    { answer, formatOk: formatOfAll, ...(askedAs === undefined ? {} : { askedAs }) },
+    { answers: task.answers, augAnswers: task.aug_answers, reward: task.reward === 'em' ? 'em' : 'f1' },
+    variant,
+  );
+  const called_invalid = askedAs !== undefined && answer !== undefined && callsInvalid(answer);
+  return { ...{ answer: answer ?? '', reward, f1, em, cem, format_ok }, asked_as: askedAs ?? '', called_invalid };
+}
+
 /**
  * Runs one attempt at a task. The token limit is on what a policy counts: the prompt of a turn and what was written to it,
  * unless it says otherwise.
  * Throws only what is a bug in a policy or tool, and what onTurn throws.
  */
 export async function runAgent(options: AgentOptions): Promise<AgentResult> {
-  const { task, clock, variant = 'train' } = options;
+  const { task, clock } = options;
   const progress: Progress = {
     ...{ history: [], turns: 0, spent: 0, answer: undefined, answersInRow: 0, startedMs: clock.now(), beganMs: clock.monotonic() },
     outcomes: { formatOk: true, toolCalls: 0, toolErrors: 0, promptTokens: 0, completionTokens: 0 },
@@ -229,22 +256,11 @@ export async function runAgent(options: AgentOptions): Promise<AgentResult> {
     clearTimeout(timer);
     options.useless?.removeEventListener('abort', stop);
   });
-  const answer = answerOf(status, progress);
   const { outcomes, versions, turns, startedMs, beganMs } = progress;
-  const reward = trajectoryReward(
-    { answer, formatOk: outcomes.formatOk },
-    { answers: task.answers, augAnswers: task.aug_answers, reward: task.reward === 'em' ? 'em' : 'f1' },
-    variant,
-  );
   return {
     status,
     error,
-    answer: answer ?? '',
-    reward: reward.reward,
-    f1: reward.f1,
-    em: reward.em,
-    cem: reward.cem,
-    format_ok: reward.formatOk,
+    ...scoresOf(answerOf(status, progress), options, outcomes.formatOk),
     turns,
     tool_calls: outcomes.toolCalls,
     tool_errors: outcomes.toolErrors,

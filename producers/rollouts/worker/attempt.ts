@@ -10,10 +10,12 @@ import type { Clock, Logger, OutgoingEvent } from '../../../streams/core/ports.t
 import { createRandom } from '../../../streams/core/random.ts';
 import type { Metrics } from '../../../streams/core/telemetry.ts';
 import { scoreAnswer } from '../../../streams/reward/score.ts';
+import { askedAs } from '../../../streams/reward/validity.ts';
 import type { Episode } from '../agent/episode.ts';
 import { runAgent, type Memory } from '../agent/run-agent.ts';
 import type { TurnOutcome } from '../agent/turn-outcome.ts';
 import { turnBytes } from './fit-record.ts';
+import { judgedEnding, needsVerdict, type RewardJudge } from './judged-ending.ts';
 import type { Outbox } from './outbox.ts';
 import {
   addTurn,
@@ -35,6 +37,10 @@ export interface AttemptDeps {
   readonly tools: readonly Tool[];
   readonly memory?: Memory;
   readonly episode?: Episode;
+  /** Share of the questions that are asked as valid; nothing is said of any unless it is given. */
+  readonly validShare?: number;
+  /** Its verdict is part of the reward of training; nobody is asked unless it is given. */
+  readonly rewardJudge?: RewardJudge;
   readonly toolTimeoutMs: number;
   /** How much longer than its wall-clock limit an attempt may take before it is given up, ms. */
   readonly overrunMs: number;
@@ -99,19 +105,22 @@ class RunningAttempt {
   /** Never rejects: a bug in a policy or a tool is the end of an attempt, not of the worker. */
   async run(): Promise<Ending> {
     const { task } = this.#claim;
-    const { policy, tools, memory, episode, toolTimeoutMs, clock, stopping, useless } = this.#deps;
+    const { policy, tools, memory, episode, toolTimeoutMs, clock, stopping, useless, validShare = -1 } = this.#deps;
+    const asked = task.purpose === 'train' ? askedAs(task.group_id, validShare) : undefined;
     const watch = this.#watch(task.max_wall_ms);
     const running = runAgent({
       ...{ policy, tools, task, clock, toolTimeoutMs, signal: stopping },
       ...(memory === undefined ? {} : { memory }),
       ...(episode === undefined ? {} : { episode }),
       ...(useless === undefined ? {} : { useless }),
+      ...(asked === undefined ? {} : { askedAs: asked }),
       random: createRandom(task.seed, task.attempt),
       onTurn: (outcome) => this.#onTurn(outcome),
     });
     try {
       const result = await Promise.race([running, watch.ended]);
-      return task.purpose === 'eval' && result.answer !== '' ? { ...result, ...scoreAnswer(result.answer, task.answers, 'eval') } : result;
+      if (task.purpose === 'eval' && result.answer !== '') return { ...result, ...scoreAnswer(result.answer, task.answers, 'eval') };
+      return await this.#judged(result, watch.ended);
     } catch (error) {
       this.#deps.logger.warn({ trajectory: task.trajectory_id, attempt: task.attempt, error: messageOf(error) }, 'an attempt failed');
       return worthless('failed', messageOf(error));
@@ -121,6 +130,13 @@ class RunningAttempt {
       // What an agent that was given up still throws concerns nobody.
       running.catch(() => undefined);
     }
+  }
+
+  async #judged(ending: Ending, ended: Promise<Ending>): Promise<Ending> {
+    const { rewardJudge: by, clock, metrics, useless } = this.#deps;
+    const { task } = this.#claim;
+    if (by === undefined || !needsVerdict(ending, task)) return ending;
+    return judgedEnding(ending, task, { by, clock, metrics, ended, ...(useless === undefined ? {} : { useless }) });
   }
 
   async end(ending: Ending): Promise<void> {

@@ -114,7 +114,8 @@ export function fitTurn(original: TurnRecorded, limit = RECORD_LIMIT_BYTES): Tur
 export function fitFinished(finished: TrajectoryFinished, limit = RECORD_LIMIT_BYTES): TrajectoryFinished {
   const identities = [finished.event_id, finished.run_id, finished.producer, finished.group_id, finished.trajectory_id];
   const slugs = [finished.worker_id, finished.purpose, finished.question_id, finished.status];
-  const fixed = [...identities, ...slugs].reduce((sum, text) => sum + textBytes(text), 24 * NUMBER_BYTES);
+  const judged = [finished.judge, finished.verdict, finished.judge_reason, finished.judge_served, finished.judge_prompt_sha256];
+  const fixed = [...identities, ...slugs, ...judged].reduce((sum, text) => sum + textBytes(text), 28 * NUMBER_BYTES);
   const sizes = [finished.question, finished.answer, finished.error].map(textBytes);
   if (fixed + sizes.reduce((sum, size) => sum + size, 0) <= limit) return finished;
   const level = waterLevel(sizes, limit - fixed) - 5;

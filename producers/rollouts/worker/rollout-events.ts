@@ -13,6 +13,7 @@ import type {
 import { rolloutEventId } from '../../../streams/core/ids.ts';
 import type { TurnOutcome } from '../agent/turn-outcome.ts';
 import { fitFinished, fitTurn } from './fit-record.ts';
+import { notJudged, type JudgeFields } from './judged-ending.ts';
 
 const INT_MAX = 2 ** 31 - 1;
 
@@ -140,12 +141,25 @@ export function addTurn(totals: Totals, turn: TurnRecorded): Totals {
 }
 
 /** How an attempt ended, and what it was worth. */
-export type Ending = Pick<TrajectoryFinished, 'answer' | 'status' | 'error' | 'reward' | 'f1' | 'em' | 'cem' | 'format_ok'>;
+export type Ending = Pick<TrajectoryFinished, 'answer' | 'status' | 'error' | 'reward' | 'f1' | 'em' | 'cem' | 'format_ok'> &
+  Partial<JudgeFields & Pick<TrajectoryFinished, 'asked_as' | 'called_invalid'>>;
 
 /** An ending that is worth nothing: the worker, and not the agent, ended the attempt. */
 export const worthless = (status: 'cancelled' | 'failed' | 'timeout', error: string): Ending => ({
   ...{ status, error, answer: '', reward: 0, f1: 0, em: 0, cem: 0, format_ok: false },
 });
+
+/** Of an attempt that nobody judged, nobody. */
+function judgeFields(ending: Ending): JudgeFields {
+  const { judge, verdict, judge_reason, judge_tries, judge_ms, judge_served, judge_version, judge_prompt_sha256 } = {
+    ...notJudged,
+    ...ending,
+  };
+  return {
+    ...{ judge, verdict, judge_reason, judge_served, judge_prompt_sha256 },
+    ...{ judge_tries: count(judge_tries), judge_ms: finite(judge_ms), judge_version: versionOf(judge_version) },
+  };
+}
 
 /** The last event of an attempt, at most 900 kB. */
 export function finishedEvent(
@@ -166,6 +180,9 @@ export function finishedEvent(
     em: finite(ending.em),
     cem: finite(ending.cem),
     format_ok: ending.format_ok,
+    ...judgeFields(ending),
+    asked_as: ending.asked_as ?? '',
+    called_invalid: ending.called_invalid ?? false,
     started_at: micros(end.startedAtMs),
     finished_at: micros(end.finishedAtMs),
   });

@@ -26,6 +26,7 @@ import type { Memory } from '../agent/run-agent.ts';
 import { runAttempt, type AttemptDeps, type Claim } from './attempt.ts';
 import { createHeartbeat, type Heartbeat } from './heartbeat.ts';
 import { createIntake, type Intake } from './intake.ts';
+import type { RewardJudge } from './judged-ending.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { startOfTasks } from './task-start.ts';
 
@@ -70,6 +71,10 @@ export interface WorkerDeps {
   readonly memory?: Memory;
   /** What turns are worth and which answer ends an attempt; the plain one unless given. */
   readonly episode?: Episode;
+  /** Share of the questions that are asked as valid; nothing is said of any unless it is given. */
+  readonly validShare?: number;
+  /** Its verdict is part of the reward of training; nobody is asked unless it is given. */
+  readonly rewardJudge?: RewardJudge;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -213,12 +218,14 @@ class WorkerRole {
     const isPinned = claim.task.purpose === 'train' && claim.task.policy_version >= 0;
     const useless = new AbortController();
     if (isPinned) this.#pinned.set(claim, useless);
-    const { workerId, policy, tools, memory, episode, clock, logger, metrics } = this.#deps;
+    const { workerId, policy, tools, memory, episode, rewardJudge, validShare, clock, logger, metrics } = this.#deps;
     const { toolTimeoutMs, overrunMs } = this.#options;
     const attempt: AttemptDeps = {
       ...{ workerId, policy, tools, toolTimeoutMs, overrunMs, clock, logger, metrics, outbox: this.#outbox },
       ...(memory === undefined ? {} : { memory }),
       ...(episode === undefined ? {} : { episode }),
+      ...(rewardJudge === undefined ? {} : { rewardJudge }),
+      ...(validShare === undefined ? {} : { validShare }),
       stopping: this.#soft.signal,
       givingUp: this.#hard.signal,
       ...(isPinned ? { useless: useless.signal } : {}),

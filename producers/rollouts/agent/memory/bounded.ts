@@ -2,7 +2,9 @@
 // 25,000 characters of short notes. Invariants: the notes in a prompt never exceed the bound; an answer counts only after
 // enough documents or enough acts, or when the limits leave no other turn.
 import type { Observation, PastTurn } from '../../../../streams/core/agents.ts';
-import type { AgentMemory, Ask } from './memory.ts';
+import { functionPrompts } from './function-prompts.ts';
+import { answerOnly, contentOf, everyFunction, lookUps } from './functions.ts';
+import type { AgentMemory, Ask, CallForm } from './memory.ts';
 import { forgetPages, pageRules, readingOf, tailOf, type PageRules, type ReadTurn } from './pages.ts';
 import { thoughtOf } from './output.ts';
 import { builtInPrompts, information, NOTHING_ON_PAGE, pieceText, thought, type Prompts, type Situation } from './prompts.ts';
@@ -19,6 +21,8 @@ export interface BoundedOptions {
   readonly enoughActs?: number;
   /** The built-in ones unless given. */
   readonly prompts?: Prompts;
+  /** Tags unless given. */
+  readonly calls?: CallForm;
 }
 
 const defaults = { historyChars: 25_000, pieceChars: 10_000, enoughDocuments: 20, enoughActs: 32 } as const;
@@ -28,7 +32,7 @@ const STOPS = ['<|im_end|>', '<|endoftext|>'] as const;
 function noteOf({ turn, page, read }: ReadTurn, kept: (read: NonNullable<ReadTurn['read']>) => string): string {
   const lines: string[] = [];
   if (read !== undefined) lines.push(information(pieceText(read.piece, kept(read))));
-  const wrote = thoughtOf(turn.text);
+  const wrote = thoughtOf(contentOf(turn));
   if (wrote !== '') lines.push(thought(wrote));
   if (turn.action !== undefined) lines.push(renderAction(turn.action));
   if (page?.pieces === 0) lines.push(information(NOTHING_ON_PAGE));
@@ -52,7 +56,8 @@ const documentsIn = (turns: readonly ReadTurn[]): number =>
 /** The bounded memory. Its tokens are those that the model wrote. */
 export function createBoundedMemory(options: BoundedOptions = {}): AgentMemory {
   const { historyChars, pieceChars, enoughDocuments, enoughActs } = { ...defaults, ...options };
-  const { prompts = builtInPrompts } = options;
+  const { calls = 'tags' } = options;
+  const { prompts = calls === 'tags' ? builtInPrompts : functionPrompts } = options;
   const system = prompts.system === '' ? [] : [{ from: 'system' as const, text: prompts.system }];
   const rules: PageRules = { ...pageRules, pieceChars };
 
@@ -62,6 +67,7 @@ export function createBoundedMemory(options: BoundedOptions = {}): AgentMemory {
     const asking = (mode: Ask['mode'], text: string, mayAnswer: boolean): Ask => ({
       ...{ mode, stop: STOPS, mayAnswer, calls: 'after_reasoning' as const },
       prompt: [...system, { from: 'user', text }],
+      ...(calls === 'tags' || mode === 'read' ? {} : { functions: { offered: offeredIn(mode, mayAnswer), choice: 'auto' as const } }),
     });
     if (final) return asking('answer', prompts.answer(situation), true);
     if (next !== undefined) return asking('read', prompts.read(situation, pieceText(next.piece, next.text)), false);
@@ -89,6 +95,11 @@ export function createBoundedMemory(options: BoundedOptions = {}): AgentMemory {
     forget: (history) => forgetBefore(forgetPages(history, rules)),
     spent: (history, { completionTokens }) => history.reduce((sum, { tokens = 0 }) => sum + tokens, completionTokens),
   };
+}
+
+function offeredIn(mode: Ask['mode'], mayAnswer: boolean): typeof everyFunction {
+  if (mode === 'answer') return answerOnly;
+  return mayAnswer ? everyFunction : lookUps;
 }
 
 function withoutTexts(turn: PastTurn): PastTurn {

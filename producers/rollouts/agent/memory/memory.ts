@@ -1,7 +1,7 @@
 // What a language model is shown of a trajectory. Both memories are pure functions of the turns so far: nothing is kept
 // beside the history, so a trajectory can be rebuilt from its events.
 import type { Observation, PastTurn } from '../../../../streams/core/agents.ts';
-import type { PromptPart } from '../../../../streams/core/models.ts';
+import type { GenerationRequest, PromptPart } from '../../../../streams/core/models.ts';
 
 /** What the model is to write in a turn. */
 export interface Ask {
@@ -11,9 +11,14 @@ export interface Ask {
   readonly stop: readonly string[];
   /** Whether an answer in act mode counts. */
   readonly mayAnswer: boolean;
+  /** Functions that are offered; tags are written unless it is given. */
+  readonly functions?: NonNullable<GenerationRequest['functions']>;
   /** Where calls count: anywhere, or only after the reasoning of a model that thinks aloud. */
   readonly calls: 'anywhere' | 'after_reasoning';
 }
+
+/** How a model calls: by tags in its text, or by functions that its server knows. */
+export type CallForm = 'tags' | 'functions';
 
 export interface AgentMemory {
   readonly name: 'transcript' | 'bounded';

@@ -10,7 +10,7 @@ export interface Output {
   readonly withoutCall?: WithoutCall;
 }
 
-const failed = (errorType: string, status: WithoutCall['status'] = 'error'): Output => ({
+export const failed = (errorType: string, status: WithoutCall['status'] = 'error'): Output => ({
   action: undefined,
   withoutCall: { status, errorType },
 });

@@ -37,7 +37,7 @@ export const pieceText = (piece: number, text: string): string => `${pieceTitle(
 export const NOTHING_ON_PAGE = 'No More Information is Found for this URL.';
 
 /** What the model reads after output that calls nothing. */
-export const noCallNotice = (errorType: string): string =>
+const noCallNotice = (errorType: string): string =>
   `No call was made (${errorType}). Write one of <search>, <access> and <answer>, with its closing tag.`;
 
 /** What a prompt of the bounded history is made of. */
@@ -49,7 +49,7 @@ export interface Situation {
   readonly askedAt: number | undefined;
 }
 
-function situationText({ question, history, askedAt }: Situation): string {
+export function situationText({ question, history, askedAt }: Situation): string {
   const date = askedAt === undefined ? '' : `Today's date: ${dateOf(askedAt)}\n\n`;
   return `${date}Question: ${question}
 
@@ -57,7 +57,7 @@ Notes on what was done and found so far (the oldest are cut off):
 ${history === '' ? '(nothing yet)' : history}`;
 }
 
-const THOUGHT =
+export const THOUGHT =
   'First write what you make of the notes between <thought> and </thought>: what is known, what is missing, what is doubtful.';
 
 /** Asks for a call; with `mayAnswer` the answer is one of them. */
@@ -89,6 +89,15 @@ ${THOUGHT}
 Then give the answer that is most likely, even if it is not certain:
 ${ANSWER}`;
 
+const VALIDITY = {
+  valid: 'The question is valid. Find the answer that is most likely.',
+  open: 'Should the question turn out to be invalid, because no answer fits all that it says, then answer: the question is invalid.',
+} as const;
+
+/** The question as a prompt has it, with what is said of it. */
+export const questionText = (question: string, askedAs: keyof typeof VALIDITY | undefined): string =>
+  askedAs === undefined ? question : `${question}\n\n${VALIDITY[askedAs]}`;
+
 /** Every prompt, the built-in one or another. */
 export interface Prompts {
   /** Before everything else; empty sends none. */
@@ -97,6 +106,8 @@ export interface Prompts {
   readonly act: (situation: Situation, mayAnswer: boolean) => string;
   readonly read: (situation: Situation, content: string) => string;
   readonly answer: (situation: Situation) => string;
+  /** After output that calls nothing. */
+  readonly noCall: (errorType: string) => string;
 }
 
 export const builtInPrompts: Prompts = {
@@ -105,6 +116,7 @@ export const builtInPrompts: Prompts = {
   act: actPrompt,
   read: readPrompt,
   answer: answerPrompt,
+  noCall: noCallNotice,
 };
 
 /** Texts of people's own, by what they are for; those that are not given are the built-in ones. */
@@ -124,19 +136,20 @@ const valuesOf = ({ question, history, askedAt }: Situation, content = ''): Valu
   date: askedAt === undefined ? '' : dateOf(askedAt),
 });
 
-/** Prompts out of texts with {question}, {history}, {date} and, for a page, {content}. */
-export function promptsFrom(texts: Readonly<Partial<Record<PromptName, string>>>): Prompts {
+/** Prompts out of texts with {question}, {history}, {date} and, for a page, {content}; those of `base` stand in. */
+export function promptsFrom(texts: Readonly<Partial<Record<PromptName, string>>>, base = builtInPrompts): Prompts {
   const { system, transcript, act, read, answer } = texts;
   const late = texts['act-or-answer'];
   return {
-    system: system ?? builtInPrompts.system,
+    ...base,
+    system: system ?? base.system,
     transcript: (question, askedAt) =>
-      transcript === undefined ? transcriptPrompt(question) : fill(transcript, valuesOf({ question, history: '', askedAt })),
+      transcript === undefined ? base.transcript(question, askedAt) : fill(transcript, valuesOf({ question, history: '', askedAt })),
     act(situation, mayAnswer) {
       const text = mayAnswer ? late : act;
-      return text === undefined ? actPrompt(situation, mayAnswer) : fill(text, valuesOf(situation));
+      return text === undefined ? base.act(situation, mayAnswer) : fill(text, valuesOf(situation));
     },
-    read: (situation, content) => (read === undefined ? readPrompt(situation, content) : fill(read, valuesOf(situation, content))),
-    answer: (situation) => (answer === undefined ? answerPrompt(situation) : fill(answer, valuesOf(situation))),
+    read: (situation, content) => (read === undefined ? base.read(situation, content) : fill(read, valuesOf(situation, content))),
+    answer: (situation) => (answer === undefined ? base.answer(situation) : fill(answer, valuesOf(situation))),
   };
 }

@@ -2,9 +2,11 @@
 // pages shrink: a piece is shown in full while it is read, and afterwards its first 100 characters stay.
 import type { PastTurn } from '../../../../streams/core/agents.ts';
 import type { PromptPart } from '../../../../streams/core/models.ts';
-import type { AgentMemory, Ask } from './memory.ts';
+import { functionPrompts, ONE_CALL, PAGE_FOLLOWS, TAKEN } from './function-prompts.ts';
+import { contentOf, everyFunction } from './functions.ts';
+import type { AgentMemory, Ask, CallForm } from './memory.ts';
 import { forgetPages, pageRules, readingOf, type PageRules, type ReadTurn } from './pages.ts';
-import { builtInPrompts, noCallNotice, NOTHING_ON_PAGE, pieceTitle, type Prompts } from './prompts.ts';
+import { builtInPrompts, NOTHING_ON_PAGE, pieceTitle, type Prompts } from './prompts.ts';
 
 export interface TranscriptOptions {
   /** Text that is continued begins each thought with its tag; in a conversation the model writes it. */
@@ -13,28 +15,43 @@ export interface TranscriptOptions {
   readonly pieceChars?: number;
   /** The built-in ones unless given. */
   readonly prompts?: Prompts;
+  /** Tags unless given; functions are called in a conversation only. */
+  readonly calls?: CallForm;
 }
 
 const CALL_STOPS = ['</search>', '</access>', '</answer>'] as const;
 const READ_STOPS = ['</think>'] as const;
 
 /** What the model reads after a turn; undefined when nothing came back that it has not read. */
-function foundIn({ turn, page, read }: ReadTurn): string | undefined {
+function foundIn({ turn, page, read }: ReadTurn, { noCall }: Prompts): string | undefined {
   if (read !== undefined) return undefined;
   if (page !== undefined) return page.pieces === 0 ? NOTHING_ON_PAGE : undefined;
   if (turn.result !== undefined) return turn.result.text;
-  return turn.withoutCall === undefined ? undefined : noCallNotice(turn.withoutCall.errorType);
+  return turn.withoutCall === undefined ? undefined : noCall(turn.withoutCall.errorType);
 }
 
 /** What was shown, or written, in pieces that are the strings of the history themselves: a long transcript is never copied. */
 interface Passage {
   readonly from: PromptPart['from'];
   readonly texts: readonly string[];
+  readonly calls?: NonNullable<PromptPart['calls']>;
+  readonly callId?: string;
 }
 
 const shown = (...texts: readonly string[]): Passage => ({ from: 'user', texts: ['<information>\n', ...texts, '\n</information>'] });
 
-function passagesOf(turns: readonly ReadTurn[], beginning: readonly Passage[]): Passage[] {
+/** What the model wrote, its calls with it, and what it reads then: the result of each call, where it called. */
+function passagesOfTurn(read: ReadTurn, prompts: Prompts): readonly Passage[] {
+  const found = foundIn(read, prompts);
+  const { calls = [] } = read.turn;
+  const wrote: Passage = { from: 'model', texts: [contentOf(read.turn)] };
+  if (calls.length === 0) return found === undefined ? [wrote] : [wrote, shown(found)];
+  const first = found ?? (read.page === undefined ? (read.read === undefined ? TAKEN : ONE_CALL) : PAGE_FOLLOWS);
+  const results = calls.map(({ id }, at): Passage => ({ from: 'tool', texts: [at === 0 ? first : ONE_CALL], callId: id }));
+  return [{ ...wrote, calls }, ...results];
+}
+
+function passagesOf(turns: readonly ReadTurn[], beginning: readonly Passage[], prompts: Prompts): Passage[] {
   const kept = new Map(turns.flatMap(({ turn, page }) => (page === undefined ? [] : [[turn, page.kept] as const])));
   const passages: Passage[] = [...beginning];
   for (const read of turns) {
@@ -42,9 +59,7 @@ function passagesOf(turns: readonly ReadTurn[], beginning: readonly Passage[]): 
       const { opened, piece } = read.read;
       passages.push(shown(pieceTitle(piece), kept.get(opened)?.[piece] ?? ''));
     }
-    passages.push({ from: 'model', texts: [read.turn.text] });
-    const found = foundIn(read);
-    if (found !== undefined) passages.push(shown(found));
+    passages.push(...passagesOfTurn(read, prompts));
   }
   return passages;
 }
@@ -60,25 +75,30 @@ function asText(passages: readonly Passage[]): readonly PromptPart[] {
 
 /** Neighbours from the same side are one message. */
 function asChat(passages: readonly Passage[]): readonly PromptPart[] {
-  return passages.flatMap(({ from, texts }, at) => {
-    const gap = passages[at - 1]?.from === from ? [GAP] : [];
-    return [...gap, ...texts].map((text) => ({ from, text }));
+  return passages.flatMap(({ from, texts, ...called }, at) => {
+    const gap = from !== 'tool' && passages[at - 1]?.from === from ? [GAP] : [];
+    return [...gap, ...texts].map((text) => ({ from, text, ...called }));
   });
 }
 
 /** The append-only memory. Its tokens are those of the transcript: the prompt, and what was written to it last. */
-export function createTranscriptMemory({ takes, pieceChars = 25_000, prompts = builtInPrompts }: TranscriptOptions): AgentMemory {
+export function createTranscriptMemory({ takes, pieceChars = 25_000, calls = 'tags', ...options }: TranscriptOptions): AgentMemory {
+  const { prompts = calls === 'tags' ? builtInPrompts : functionPrompts } = options;
   const rules: PageRules = { ...pageRules, pieceChars };
   const shape = takes === 'chat' ? asChat : asText;
   const system: readonly Passage[] = prompts.system === '' ? [] : [{ from: 'system', texts: [prompts.system] }];
+  const asking = (mode: 'act' | 'read', prompt: Ask['prompt']): Ask => {
+    const ask = { mode, prompt, mayAnswer: mode === 'act', calls: 'anywhere' } as const;
+    if (calls === 'tags') return { ...ask, stop: mode === 'act' ? CALL_STOPS : READ_STOPS };
+    return { ...ask, stop: [], functions: { offered: everyFunction, choice: mode === 'act' ? 'auto' : 'none' } };
+  };
   return {
     name: 'transcript',
     ask({ question, history, askedAt }): Ask {
       const { turns, next } = readingOf(history, rules);
-      const parts = passagesOf(turns, [...system, { from: 'user', texts: [prompts.transcript(question, askedAt)] }]);
-      if (next === undefined) return { mode: 'act', prompt: shape(parts), stop: CALL_STOPS, mayAnswer: true, calls: 'anywhere' };
-      const prompt = shape([...parts, shown(pieceTitle(next.piece), next.text)]);
-      return { mode: 'read', prompt, stop: READ_STOPS, mayAnswer: false, calls: 'anywhere' };
+      const parts = passagesOf(turns, [...system, { from: 'user', texts: [prompts.transcript(question, askedAt)] }], prompts);
+      if (next === undefined) return asking('act', shape(parts));
+      return asking('read', shape([...parts, shown(pieceTitle(next.piece), next.text)]));
     },
     forget: (history: readonly PastTurn[]) => forgetPages(history, rules),
     spent: (_history, { promptTokens, completionTokens }) => promptTokens + completionTokens,

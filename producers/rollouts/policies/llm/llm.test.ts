@@ -35,7 +35,7 @@ const thought: PastTurn = {
 
 async function decide(
   outcome: GenerationOutcome,
-  more: { history?: readonly PastTurn[]; bounded?: boolean; decoding?: 'greedy'; left?: number } = {},
+  more: { history?: readonly PastTurn[]; bounded?: boolean; decoding?: 'greedy'; left?: number; askedAs?: 'valid' | 'open' } = {},
 ) {
   const requests: GenerationRequest[] = [];
   const model: LanguageModel = {
@@ -54,6 +54,7 @@ async function decide(
     maxTurns: 9,
     history,
     ...(more.left === undefined ? {} : { tokensLeft: more.left }),
+    ...(more.askedAs === undefined ? {} : { askedAs: more.askedAs }),
   };
   const options = { decoding: more.decoding ?? 'sample', random: () => 0.5, version: -1, signal: new AbortController().signal } as const;
   const turn = await policy.decide(observation, options);
@@ -61,6 +62,15 @@ async function decide(
 }
 
 describe('a turn of a language model', () => {
+  it.each([undefined, 'valid', 'open'] as const)('says of the question what it is told to say: %s', async (askedAs) => {
+    for (const bounded of [false, true]) {
+      const { request } = await decide(generation('x'), { bounded, ...(askedAs === undefined ? {} : { askedAs }) });
+      const prompt = request.prompt.map(({ text }) => text).join('');
+      expect(prompt.includes('The question is valid. Find the answer that is most likely.')).toBe(askedAs === 'valid');
+      expect(prompt.includes('then answer: the question is invalid.')).toBe(askedAs === 'open');
+    }
+  });
+
   it('is a call with the closing tag that the server left out, and all that is known of its tokens', async () => {
     const { turn, request } = await decide(generation('so</think><search> a', { stopText: '</search>', tokenIds: [1], logprobs: [-1] }));
     expect(turn).toMatchObject({

@@ -4,8 +4,10 @@
 import type { DecideOptions, Observation, Policy, PolicyTurn, WithoutCall } from '../../../../streams/core/agents.ts';
 import { PlatformError } from '../../../../streams/core/errors.ts';
 import { CONTEXT_FULL, type Generation, type GenerationFailure, type LanguageModel } from '../../../../streams/core/models.ts';
+import { callsFormatOk, readCalls, renderCalls } from '../../agent/memory/functions.ts';
 import { gaveNothing, type AgentMemory, type Ask } from '../../agent/memory/memory.ts';
 import { readOutput, withStop } from '../../agent/memory/output.ts';
+import { questionText } from '../../agent/memory/prompts.ts';
 
 export interface LlmPolicyOptions {
   readonly model: LanguageModel;
@@ -22,10 +24,10 @@ const SEEDS = 2 ** 31;
  * What the model wrote, with the tags that servers take out: those around its reasoning, and the one that stopped it. Reasoning
  * that nothing follows has no end that anybody knows of.
  */
-function textOf({ text, reasoning, stopText }: Generation, { stop }: Ask): string {
+function textOf({ text, reasoning, stopText, calls }: Generation, { stop }: Ask): string {
   const wrote = withStop(text, stop, stopText);
   if (reasoning === '') return wrote;
-  return wrote === '' ? `<think>${reasoning}` : `<think>${reasoning}</think>${wrote}`;
+  return wrote === '' && calls === undefined ? `<think>${reasoning}` : `<think>${reasoning}</think>${wrote}`;
 }
 
 function failuresInARow({ history }: Observation): number {
@@ -56,20 +58,33 @@ export function createLlmPolicy(options: LlmPolicyOptions): Policy {
 
   function onGeneration(generation: Generation, ask: Ask, observation: Observation): PolicyTurn {
     const { spans, promptTokens, completionTokens, finishReason, tokenIds, logprobs } = generation;
-    const text = textOf(generation, ask);
+    const content = textOf(generation, ask);
+    const { calls = [] } = generation;
+    const byFunctions = ask.functions !== undefined;
     return {
-      ...readOutput(text, ask, finishReason),
-      ...{ text, spans, promptTokens, completionTokens, finishReason, tokenIds, logprobs, decision: undefined },
+      ...(byFunctions ? readCalls({ calls, content, finishReason }, ask) : readOutput(content, ask, finishReason)),
+      ...(byFunctions ? { calls, formatOk: callsFormatOk(content, calls) } : {}),
+      ...{
+        text: content + renderCalls(calls),
+        spans,
+        promptTokens,
+        completionTokens,
+        finishReason,
+        tokenIds,
+        logprobs,
+        decision: undefined,
+      },
       ...(generation.stopText === undefined ? {} : { stopText: generation.stopText }),
       spentTokens: memory.spent(observation.history, { promptTokens, completionTokens }),
     };
   }
 
   async function decide(observation: Observation, { decoding, random, signal }: DecideOptions): Promise<PolicyTurn> {
-    const ask = memory.ask(observation);
+    const ask = memory.ask({ ...observation, question: questionText(observation.question, observation.askedAs) });
     const outcome = await model.generate(
       {
         ...{ prompt: ask.prompt, stop: ask.stop },
+        ...(ask.functions === undefined ? {} : { functions: ask.functions }),
         maxTokens: Math.max(1, Math.min(maxTokensPerTurn, observation.tokensLeft ?? maxTokensPerTurn)),
         decoding: decoding === 'greedy' ? { kind: 'greedy' } : { kind: 'sample', seed: Math.floor(random() * SEEDS) },
       },

@@ -1,0 +1,48 @@
+// What a model is told that calls functions. The functions describe themselves.
+import { situationText, THOUGHT, type Prompts } from './prompts.ts';
+
+const LOOK_UP = 'Then call exactly one function: search, or access with a URL that you have seen.';
+const ANSWER_TOO = 'Then call exactly one function: search, access with a URL that you have seen, or answer.';
+
+/** The built-in prompts for function calling. */
+export const functionPrompts: Prompts = {
+  system: '',
+  transcript: (question) => `You answer a question by looking things up.
+
+Think first. ${ANSWER_TOO}
+
+What a function finds comes back as its result. A page comes in pieces, between <information> and </information>: write only a
+thought about each and call nothing; the piece itself goes away and your thought stays. Look up what you do not know for certain,
+and search again with other words when you find nothing. The function answer ends the work.
+
+Question: ${question}`,
+  act: (situation, mayAnswer) => `You are researching a question step by step.
+
+${situationText(situation)}
+
+${THOUGHT}
+${mayAnswer ? `${ANSWER_TOO} Answer when the notes prove it, else go on looking.` : `${LOOK_UP} It is too early for an answer.`}`,
+  read: (situation, content) => `You are researching a question step by step and have opened a page.
+
+${situationText(situation)}
+
+The piece of the page that is in front of you, which you see only now:
+${content}
+
+Write between <thought> and </thought> what in this piece matters for the question: names, numbers, dates, and URLs worth
+opening. If nothing does, say so in one sentence. Make no call.`,
+  answer: (situation) => `You have researched a question and must answer it now.
+
+${situationText(situation)}
+
+${THOUGHT}
+Then call the function answer with the answer that is most likely, even if it is not certain.`,
+  noCall: (errorType) => `No call was made (${errorType}). Call exactly one of search, access and answer.`,
+};
+
+/** The result of a call beside the first one. */
+export const ONE_CALL = 'This call was not made: make one call at a time.';
+/** The result of a call that opened a page, before its pieces. */
+export const PAGE_FOLLOWS = 'The page follows, piece by piece.';
+/** The result of a call that nothing comes back from. */
+export const TAKEN = 'Taken.';

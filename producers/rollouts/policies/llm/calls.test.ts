@@ -1,0 +1,281 @@
+// One agent, two ways to call: tags in the text, and functions of the server. What a trajectory says must not depend on it.
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createServedModel } from '../../../../infra/llm/openai-model.ts';
+import { clockOf } from '../../../../infra/testing/clock.ts';
+import { startLlmServer, type LlmServer, type Says, type SeenRequest } from '../../../../infra/testing/llm-server.ts';
+import { silentLogger } from '../../../../infra/testing/logger.ts';
+import { toolResult } from '../../../../infra/testing/scripted-agents.ts';
+import type { Tool } from '../../../../streams/core/agents.ts';
+import { noMetrics } from '../../../../streams/core/telemetry.ts';
+import { createBoundedMemory } from '../../agent/memory/bounded.ts';
+import { callsFormatOk, contentOf, readCalls, renderCalls } from '../../agent/memory/functions.ts';
+import type { CallForm } from '../../agent/memory/memory.ts';
+import { createTranscriptMemory } from '../../agent/memory/transcript.ts';
+import { runAgent } from '../../agent/run-agent.ts';
+import type { TurnOutcome } from '../../agent/turn-outcome.ts';
+import { createLlmPolicy } from './llm.ts';
+
+/** A turn of the scripted model. */
+type Move =
+  | { readonly kind: 'search' | 'access' | 'answer'; readonly argument: string }
+  | { readonly kind: 'thinks' }
+  | { readonly kind: 'says'; readonly says: Says };
+
+const search = (argument: string): Move => ({ kind: 'search', argument });
+const access = (argument: string): Move => ({ kind: 'access', argument });
+const answer = (argument: string): Move => ({ kind: 'answer', argument });
+const thinks: Move = { kind: 'thinks' };
+const calling = (...calls: NonNullable<Says['calls']>): Move => ({ kind: 'says', says: { kind: 'says', text: 'So.', calls } });
+
+const parameters = { search: 'query', access: 'url', answer: 'answer' } as const;
+
+function saying(move: Move, form: CallForm): Says {
+  if (move.kind === 'says') return move.says;
+  if (move.kind === 'thinks') return { kind: 'says', text: 'I wonder.' };
+  const { kind, argument } = move;
+  if (form === 'tags') return { kind: 'says', text: `So.</think>\n<${kind}> ${argument} </${kind}>` };
+  return {
+    kind: 'says',
+    text: 'So.',
+    calls: [{ name: kind, arguments: JSON.stringify({ [parameters[kind]]: argument }), id: `c-${kind}` }],
+  };
+}
+
+let server: LlmServer;
+beforeAll(async () => {
+  server = await startLlmServer();
+});
+afterAll(() => server.close());
+
+const tools: readonly Tool[] = [
+  { name: 'search', call: (query) => Promise.resolve(toolResult({ text: `found ${query}` })) },
+  {
+    name: 'access',
+    call: (url) =>
+      Promise.resolve(
+        url === 'u'
+          ? toolResult({ text: 'a page of two pieces' })
+          : toolResult({ status: 'error', errorType: 'not_found', text: 'no page' }),
+      ),
+  },
+];
+
+interface Played {
+  readonly turns: readonly TurnOutcome[];
+  readonly requests: readonly SeenRequest[];
+  readonly result: Awaited<ReturnType<typeof runAgent>>;
+}
+
+interface Way {
+  readonly form: CallForm;
+  readonly stream?: boolean;
+  readonly bounded?: boolean;
+}
+
+async function play(moves: readonly Move[], { form, stream = true, bounded = false }: Way): Promise<Played> {
+  const requests: SeenRequest[] = [];
+  server.setScript((request) => {
+    requests.push(request);
+    return saying(moves[requests.length - 1] ?? thinks, form);
+  });
+  const model = createServedModel(
+    {
+      ...{ url: server.url, api: 'chat', model: 'm', apiKey: '', temperature: 1, topP: 1, stream, logprobs: false, extra: {} },
+      ...{ versionFrom: [], concurrency: 1, retries: 0, retryMs: [1, 2], timeoutMs: 5_000, idleMs: 5_000 },
+    },
+    { logger: silentLogger, metrics: noMetrics, random: () => 0.5 },
+  );
+  const memory = bounded
+    ? createBoundedMemory({ calls: form, enoughDocuments: 2, pieceChars: 10 })
+    : createTranscriptMemory({ takes: 'chat', calls: form, pieceChars: 10 });
+  const turns: TurnOutcome[] = [];
+  const task = {
+    question: 'Which city?',
+    answers: ['Vienna'],
+    aug_answers: [],
+    reward: 'f1',
+    decoding: 'greedy',
+    policy_version: -1,
+  } as const;
+  const result = await runAgent({
+    ...{ policy: createLlmPolicy({ model, memory, maxTokensPerTurn: 100 }), tools, clock: clockOf(() => 5), random: () => 0.5 },
+    task: { ...task, max_turns: moves.length, max_tokens: 100_000, max_wall_ms: 60_000 },
+    ...{
+      signal: new AbortController().signal,
+      toolTimeoutMs: 1_000,
+      memory: memory.forget,
+      onTurn: (turn: TurnOutcome) => void turns.push(turn),
+    },
+  });
+  model.close();
+  return { turns, requests, result };
+}
+
+/** What a turn says, whichever way its call was written. */
+const columns = ({ turns, result }: Played) => ({
+  turns: turns.map(({ turn, tool, call_id, arguments: given, status, error_type, result: found, result_sha256, items, reward }) => ({
+    ...{ turn, tool, call_id, given, status, error_type, found, result_sha256, items, reward },
+  })),
+  ending: (({ status, answer: said, reward, f1, format_ok, turns: count, tool_calls, tool_errors }) => ({
+    ...{ status, said, reward, f1, format_ok, count, tool_calls, tool_errors },
+  }))(result),
+});
+
+const stories: readonly (readonly [string, readonly Move[]])[] = [
+  ['searches, opens a page, reads it and answers', [search('a'), access('u'), thinks, thinks, search('b'), answer('Vienna')]],
+  ['calls nothing, and nothing of use', [thinks, search(''), search('a'), access('gone'), answer('Paris')]],
+  ['answers at once', [answer('Vienna'), search('a'), search('b'), answer('Vienna')]],
+  ['never answers', [search('a'), search('b')]],
+];
+
+describe.each([
+  ['transcript', true],
+  ['transcript', false],
+  ['bounded', true],
+  ['bounded', false],
+] as const)('a %s agent, streamed: %s', (name, stream) => {
+  it.each(stories)('%s, by functions as by tags', async (_, moves) => {
+    const ways = { stream, bounded: name === 'bounded' };
+    const [tags, functions] = [await play(moves, { form: 'tags', ...ways }), await play(moves, { form: 'functions', ...ways })];
+    expect(columns(functions)).toEqual(columns(tags));
+    expect(functions.turns.every(({ completion_tokens }) => completion_tokens > 0)).toBe(true);
+    for (const { body } of tags.requests) expect(body).not.toHaveProperty('tools');
+  });
+});
+
+interface Message {
+  readonly role: string;
+  readonly content: string;
+  readonly tool_call_id?: string;
+  readonly tool_calls?: readonly { readonly id: string; readonly function: { readonly name: string; readonly arguments: string } }[];
+}
+
+const messagesOf = (request: SeenRequest | undefined): readonly Message[] => request?.messages ?? [];
+
+/** As servers want it: behind the calls of a message their results, one each, in their order. */
+function assertAnswered(messages: readonly Message[]): void {
+  const wanted: string[] = [];
+  for (const { role, tool_call_id: id, tool_calls: calls = [] } of messages) {
+    if (role === 'tool') expect(id).toBe(wanted.shift());
+    else expect(wanted).toEqual([]);
+    wanted.push(...calls.map((call) => call.id));
+  }
+  expect(wanted).toEqual([]);
+}
+
+describe('calls of functions', () => {
+  it('are offered, answered by messages of their own, and sent again as they were', async () => {
+    const { requests, turns } = await play([search('a'), access('u'), thinks, thinks, answer('Vienna')], { form: 'functions' });
+    expect(requests[0]?.body).toMatchObject({ tool_choice: 'auto', parallel_tool_calls: false });
+    const offered = requests[0]?.body['tools'] as { readonly function: { readonly name: string } }[];
+    expect(offered.map((one) => one.function.name)).toEqual(['search', 'access', 'answer']);
+    expect(requests.map(({ body }) => body['tool_choice'])).toEqual(['auto', 'auto', 'none', 'none', 'auto']);
+    for (const request of requests) expect(request.body).not.toHaveProperty('stop');
+    const messages = messagesOf(requests.at(-1));
+    assertAnswered(messages);
+    expect(messages.slice(1, 4)).toEqual([
+      {
+        ...{ role: 'assistant', content: 'So.' },
+        tool_calls: [{ id: 'c-search', type: 'function', function: { name: 'search', arguments: '{"query":"a"}' } }],
+      },
+      { role: 'tool', tool_call_id: 'c-search', content: 'found a' },
+      expect.objectContaining({ role: 'assistant', content: 'So.' }),
+    ]);
+    expect(JSON.stringify(messages)).toContain('>>>> Page 1 >>>>');
+    expect(turns[0]?.text).toBe(
+      'So.<tool_calls>[{"id":"c-search","type":"function","function":{"name":"search","arguments":"{\\"query\\":\\"a\\"}"}}]</tool_calls>',
+    );
+    expect(turns[0]).toMatchObject({ finish_reason: 'tool_calls', arguments: '{"query":"a"}', tool: 'search' });
+  });
+
+  it.each([
+    ['that is no JSON', { name: 'search', arguments: '{"query": "a' }, 'bad_arguments'],
+    ['of another shape', { name: 'search', arguments: '["a"]' }, 'bad_arguments'],
+    ['without its parameter', { name: 'search', arguments: '{"q": "a"}' }, 'bad_arguments'],
+    ['with a number', { name: 'access', arguments: '{"url": 7}' }, 'bad_arguments'],
+    ['without arguments', { name: 'answer', arguments: '' }, 'bad_arguments'],
+    ['of a function that is not there', { name: 'rm', arguments: '{}' }, 'unknown_tool'],
+    ['with nothing in it', { name: 'search', arguments: '{"query": " "}' }, 'empty_argument'],
+  ])('are an invalid act, and told so, when one is %s', async (_, call, errorType) => {
+    const { turns, requests, result } = await play([calling(call), answer('Vienna')], { form: 'functions' });
+    expect(turns[0]).toMatchObject({ tool: '', status: 'error', error_type: errorType, arguments: '{}' });
+    expect(turns[0]?.text).toContain(JSON.stringify(call.arguments));
+    assertAnswered(messagesOf(requests[1]));
+    expect(messagesOf(requests[1]).at(-1)).toMatchObject({ role: 'tool', content: expect.stringContaining(errorType) as string });
+    expect(result).toMatchObject({ status: 'answered', answer: 'Vienna', format_ok: errorType === 'empty_argument' });
+  });
+
+  it('are made one at a time: of several the first counts, all are recorded and answered, and the format is broken', async () => {
+    const both = calling(
+      { name: 'search', arguments: '{"query": "a"}', id: 'x' },
+      { name: 'answer', arguments: '{"answer": "Vienna"}', id: 'y' },
+    );
+    for (const stream of [true, false]) {
+      const { turns, requests, result } = await play([both, answer('Vienna')], { form: 'functions', stream });
+      expect(turns[0]).toMatchObject({ tool: 'search', arguments: '{"query":"a"}', result: 'found a' });
+      expect(turns[0]?.text).toMatch(/"id":"x".*"id":"y"/);
+      const messages = messagesOf(requests[1]);
+      assertAnswered(messages);
+      expect(messages.slice(-2)).toMatchObject([
+        { content: 'found a' },
+        { content: expect.stringContaining('one call at a time') as string },
+      ]);
+      expect(result).toMatchObject({ answer: 'Vienna', f1: 1, format_ok: false, reward: 0 });
+    }
+  });
+
+  it('are not made while a page is read, and answered all the same', async () => {
+    const early = calling({ name: 'answer', arguments: '{"answer": "Vienna"}', id: 'x' });
+    const { turns, requests } = await play([access('u'), early, thinks, answer('Vienna')], { form: 'functions' });
+    expect(turns[1]).toMatchObject({ tool: '', status: 'ok', error_type: '' });
+    for (const request of requests) assertAnswered(messagesOf(request));
+  });
+
+  it('are offered by the bounded memory as far as they count', async () => {
+    const moves = [answer('early'), search('a'), search('b'), thinks];
+    const { requests, turns, result } = await play(moves, { form: 'functions', bounded: true });
+    const offered = requests.map(({ body }) => (body['tools'] as { function: { name: string } }[]).map((one) => one.function.name).join());
+    expect(offered).toEqual(['search,access', 'search,access', 'search,access', 'answer']);
+    expect(turns[0]).toMatchObject({ tool: '', status: 'refused', error_type: 'answer_too_early' });
+    expect(turns[3]).toMatchObject({ error_type: 'no_answer' });
+    expect(requests.flatMap(messagesOf).some(({ role }) => role === 'tool')).toBe(false);
+    expect(requests.map(({ prompt }) => prompt).join()).not.toContain('tool_calls');
+    expect(result.status).toBe('max_turns');
+  });
+
+  it('that nobody offered are recorded, and not made', async () => {
+    const { turns, requests } = await play([calling({ name: 'search', arguments: '{"query": "a"}' }), answer('Vienna')], { form: 'tags' });
+    expect(turns[0]).toMatchObject({ tool: '', error_type: 'no_action', text: expect.stringContaining('<tool_calls>') as string });
+    expect(messagesOf(requests[1]).map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
+  });
+
+  it('cut off by the limit of tokens are cut off', async () => {
+    const cut: Move = {
+      kind: 'says',
+      says: { kind: 'says', text: '', finishReason: 'length', calls: [{ name: 'search', arguments: '{"que' }] },
+    };
+    expect((await play([cut], { form: 'functions' })).turns[0]).toMatchObject({ error_type: 'cut_off', finish_reason: 'length' });
+  });
+
+  it('never throw, whatever a server says, and are taken out of the text as they were put in', () => {
+    const call = fc.record({
+      id: fc.string(),
+      name: fc.oneof(fc.constantFrom('search', 'access', 'answer', '__proto__'), fc.string()),
+      arguments: fc.oneof(
+        fc.json(),
+        fc.string({ unit: 'binary' }),
+        fc.constantFrom('{"query":"</tool_calls><tool_calls>"}', '{"answer":"a"}'),
+      ),
+    });
+    const ask = { prompt: [], stop: [], mayAnswer: true, calls: 'anywhere' } as const;
+    fc.assert(
+      fc.property(fc.array(call, { maxLength: 3 }), fc.string(), fc.constantFrom('act', 'read', 'answer'), (calls, content, mode) => {
+        const { action, withoutCall } = readCalls({ calls, content, finishReason: 'tool_calls' }, { ...ask, mode });
+        expect(action === undefined).toBe(withoutCall !== undefined);
+        expect(typeof callsFormatOk(content, calls)).toBe('boolean');
+        expect(contentOf({ text: content + renderCalls(calls), calls })).toBe(content);
+      }),
+    );
+  });
+});

@@ -1,0 +1,116 @@
+// The verdict of a judge as a part of the reward. It is asked for once, before the end of an attempt is recorded, and recorded
+// with it: whoever reads the log again has verdict and reward, and asks nobody. Guarantees: an attempt that needs a verdict and
+// gets none has failed, with the reason; it is never worth 0 for that.
+import type { TrajectoryFinished, TrajectoryRequested } from '../../../schemas/generated/events.ts';
+import { isPlatformError, messageOf } from '../../../streams/core/errors.ts';
+import type { Clock } from '../../../streams/core/ports.ts';
+import type { Metrics } from '../../../streams/core/telemetry.ts';
+import { JUDGE_PROMPT_SHA256 } from '../../../streams/reward/judge-prompt.ts';
+import { judgedScore } from '../../../streams/reward/judged-score.ts';
+import { REFUSED } from '../../../streams/trajectory/attempt.ts';
+import type { Judge, Verdict } from '../../evaluations/judge.ts';
+
+export interface RewardJudge {
+  readonly judge: Judge;
+  /** Share of the verdict in the score, above 0 and up to 1. */
+  readonly share: number;
+}
+
+/** What the end of an attempt says of its judge. */
+export type JudgeFields = Pick<
+  TrajectoryFinished,
+  'judge' | 'verdict' | 'judge_reason' | 'judge_tries' | 'judge_ms' | 'judge_served' | 'judge_version' | 'judge_prompt_sha256'
+>;
+
+export const notJudged: JudgeFields = {
+  ...{ judge: '', verdict: '', judge_reason: '', judge_tries: 0, judge_ms: 0 },
+  ...{ judge_served: '', judge_version: -1, judge_prompt_sha256: '' },
+};
+
+type Scored = Pick<TrajectoryFinished, 'answer' | 'status' | 'error' | 'reward' | 'format_ok'>;
+
+export interface JudgingDeps {
+  readonly by: RewardJudge;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  /** Resolves when the attempt is out of time or its worker stops, with how it ended. */
+  readonly ended: Promise<Pick<Scored, 'status' | 'error'>>;
+  /** Aborted when nothing of the attempt can be used any more. */
+  readonly useless?: AbortSignal;
+}
+
+/**
+ * No verdict changes the reward of an attempt without an answer, of one that broke the format, or of one that called a valid question
+ * invalid: nobody is asked.
+ */
+export const needsVerdict = ({ answer, format_ok: formatOk, reward }: Scored, { purpose }: Pick<TrajectoryRequested, 'purpose'>): boolean =>
+  purpose === 'train' && formatOk && reward >= 0 && answer.trim() !== '';
+
+type Task = Pick<TrajectoryRequested, 'question' | 'answers'>;
+
+/** The ending with the verdict in its reward, and who gave it. Rejects only for a bug. */
+export async function judgedEnding<T extends Scored>(ending: T, task: Task, deps: JudgingDeps): Promise<T & JudgeFields> {
+  const { by, clock, metrics, ended, useless } = deps;
+  const began = clock.monotonic();
+  const over = new AbortController();
+  const asking = asked(ending, task, { by, signal: over.signal });
+  const stopped = whenStopped(ended, useless, over.signal).then(({ status, error }) => ({
+    ...ending,
+    ...notJudged,
+    ...unjudged(status, `judging the answer with ${by.judge.name}: ${error}`),
+  }));
+  try {
+    const judged = await Promise.race([asking, stopped]);
+    const judge_ms = clock.monotonic() - began;
+    metrics.count('worker_verdicts_total', { verdict: judged.verdict === '' ? 'none' : judged.verdict });
+    metrics.observe('worker_judge_seconds', {}, judge_ms / 1_000);
+    return { ...judged, ...namedAs(by.judge), judge_ms };
+  } finally {
+    over.abort();
+    // What a judge that was given up still throws concerns nobody.
+    asking.catch(() => undefined);
+  }
+}
+
+const namedAs = ({ name }: Judge) => ({ judge: name, judge_prompt_sha256: JUDGE_PROMPT_SHA256 });
+
+async function whenStopped(
+  ended: JudgingDeps['ended'],
+  useless: AbortSignal | undefined,
+  over: AbortSignal,
+): Promise<Pick<Scored, 'status' | 'error'>> {
+  const needless = new Promise<Pick<Scored, 'status' | 'error'>>((resolve) => {
+    const give = (): void => {
+      resolve({ status: 'cancelled', error: 'a newer version of the policy is out' });
+    };
+    if (useless?.aborted === true) give();
+    useless?.addEventListener('abort', give, { once: true, signal: over });
+  });
+  const { status, error } = await Promise.race([ended, needless]);
+  return status === 'cancelled' ? { status, error } : { status: 'failed', error: 'no verdict in the time of the attempt' };
+}
+
+async function asked<T extends Scored>(
+  ending: T,
+  { question, answers }: Task,
+  { by, signal }: { readonly by: RewardJudge; readonly signal: AbortSignal },
+): Promise<T & JudgeFields> {
+  try {
+    const verdict = await by.judge.judge({ question, golds: answers, answer: ending.answer }, signal);
+    const given = { ...ending, ...notJudged, ...fieldsOf(verdict) };
+    if (verdict.verdict === 'invalid') {
+      return { ...given, ...unjudged('failed', `judging the answer with ${by.judge.name}: no verdict in ${verdict.tries} tries`) };
+    }
+    return { ...given, reward: judgedScore(ending.reward, { correct: verdict.verdict === 'correct', share: by.share }) };
+  } catch (error) {
+    if (!isPlatformError(error)) throw error;
+    return { ...ending, ...notJudged, ...unjudged(isPlatformError(error, 'MODEL_REFUSED') ? REFUSED : 'failed', messageOf(error)) };
+  }
+}
+
+const unjudged = (status: string, error: string) => ({ status, error, reward: 0 });
+
+const fieldsOf = ({ verdict, reason, tries, by }: Verdict) => ({
+  ...{ verdict, judge_reason: reason, judge_tries: tries },
+  ...{ judge_served: by?.servedAs ?? '', judge_version: by?.version ?? -1 },
+});
