@@ -29,7 +29,7 @@ import { describeError, exitCodeForCommand } from './report-error.ts';
 
 const ABOUT = `Every turn of every rollout, from the tool call to the training step that learned from it.
 
-Exit codes: 0 done · 1 a check failed or something unexpected · 2 usage, configuration or environment · 3 fenced by another trainer · 130 stopped before it was finished.`;
+Exit codes: 0 success · 1 failed check or unexpected error · 2 usage, configuration, or environment · 3 fenced by another trainer · 130 interrupted.`;
 
 /** Builds the command tree. */
 export function buildProgram(context: CommandContext): Command {

@@ -5,7 +5,7 @@ export const apiDescriptors = {
     env: 'TURNSTREAM_API_HOST',
     kind: 'text',
     fallback: '127.0.0.1',
-    help: 'Address the API listens on. Any but loopback needs TURNSTREAM_API_KEYS.',
+    help: 'Address that the API listens on. Any address except loopback requires TURNSTREAM_API_KEYS.',
   },
   apiPort: {
     env: 'TURNSTREAM_API_PORT',
@@ -13,7 +13,7 @@ export const apiDescriptors = {
     min: 0,
     max: 65_535,
     fallback: 8787,
-    help: 'Port of the API; 0 chooses a free one. Unset: `turnstream up` and `turnstream serve` choose another one where the default is taken, and show it.',
+    help: 'Port of the API; 0 picks a free one. Unset: the default, or another port that is shown when the default is taken.',
   },
   apiNames: {
     env: 'TURNSTREAM_API_NAMES',
@@ -21,7 +21,7 @@ export const apiDescriptors = {
     fallback: [],
     pattern: /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/,
     shape: 'a host name in lower case, without a port',
-    help: 'Host names of reverse proxies that people reach the API by, comma separated. On loopback every other name but those of this machine is refused.',
+    help: 'Host names of reverse proxies in front of the API, comma separated. On loopback, only these and the names of this machine are accepted.',
   },
   apiKeys: {
     env: 'TURNSTREAM_API_KEYS',
@@ -29,7 +29,7 @@ export const apiDescriptors = {
     fallback: [],
     pattern: /^[^\s:]{16,}:(read|write|sql|admin)(\+(read|write|sql|admin))*$/,
     shape: '<key of 16 or more characters>:<scope>[+<scope>…]',
-    help: 'API keys with scopes read, write, sql, admin. None: loopback only, everything allowed.',
+    help: 'API keys with scopes read, write, sql, admin. None: loopback only, with every scope.',
     secret: true,
   },
   apiCorsOrigins: {
@@ -38,7 +38,7 @@ export const apiDescriptors = {
     fallback: [],
     pattern: /^https?:\/\/[a-z0-9.-]+(:\d{1,5})?$|^https?:\/\/\[[0-9a-f:]+\](:\d{1,5})?$/,
     shape: 'an origin as a browser sends it, such as https://ui.example or http://localhost:5173',
-    help: 'Origins whose pages may use the API from a browser (CORS). None: pages of other origins cannot read it.',
+    help: 'Origins whose pages may use the API from a browser (CORS). None: pages of other origins have no access.',
   },
   apiRequestsPerSecond: {
     env: 'TURNSTREAM_API_REQUESTS_PER_SECOND',
@@ -46,7 +46,7 @@ export const apiDescriptors = {
     min: 0,
     max: 1_000_000,
     fallback: 5_000,
-    help: 'Requests of one API key, or of one address without keys; twice as many at once. 0 = no limit.',
+    help: 'Requests per second of one API key, or of one address without keys; bursts may be twice as large. 0 = no limit.',
   },
   apiFreshMs: {
     env: 'TURNSTREAM_API_FRESH_MS',
@@ -54,6 +54,6 @@ export const apiDescriptors = {
     min: 0,
     max: 60_000,
     fallback: 200,
-    help: 'How old an answer to a GET may be when many ask the same; up to five times as old while a newer one is being read. 0 reads the tables for each.',
+    help: 'How old a response to a GET may be when it is shared by equal requests; up to five times as old while a newer one is being read. 0 reads the tables every time.',
   },
 } as const;

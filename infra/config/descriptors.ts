@@ -43,7 +43,7 @@ export const descriptors = {
     fallback: [],
     pattern: hostPort,
     shape: 'host:port',
-    help: 'Brokers, comma separated. Unset: a local Apache Kafka is started.',
+    help: 'Kafka brokers, comma separated. Unset: turnstream starts a local Apache Kafka.',
   },
   clickhouseUrl: {
     env: 'CLICKHOUSE_URL',
@@ -51,7 +51,7 @@ export const descriptors = {
     fallback: '',
     pattern: url,
     shape: 'an http(s) URL',
-    help: 'ClickHouse over HTTP. Unset: the embedded store is started.',
+    help: 'HTTP address of ClickHouse. Unset: turnstream starts the embedded store.',
     secret: true,
   },
   schemaRegistryUrl: {
@@ -60,14 +60,14 @@ export const descriptors = {
     fallback: '',
     pattern: url,
     shape: 'an http(s) URL',
-    help: "Confluent's schema registry. Unset: the API serves one at /registry out of a compacted topic.",
+    help: 'Address of a Confluent schema registry. Unset: the API serves one at /registry.',
     secret: true,
   },
   dataDir: {
     env: 'TURNSTREAM_DATA_DIR',
     kind: 'text',
     fallback: '.turnstream',
-    help: 'Where the local Kafka, the store and downloads live.',
+    help: 'Directory of the local Kafka, the embedded store, and downloads.',
   },
   namespace: {
     env: 'TURNSTREAM_NAMESPACE',
@@ -82,11 +82,16 @@ export const descriptors = {
     kind: 'choice',
     choices: ['debug', 'info', 'warn', 'error', 'silent'],
     fallback: 'info',
-    help: 'Least severe level that is logged.',
+    help: 'Minimum level of log messages.',
   },
 
-  kafkaTls: { env: 'TURNSTREAM_KAFKA_TLS', kind: 'flag', fallback: false, help: 'Use TLS to the brokers.' },
-  kafkaCaFile: { env: 'TURNSTREAM_KAFKA_CA_FILE', kind: 'text', fallback: '', help: 'PEM file of the authority that signed the brokers.' },
+  kafkaTls: { env: 'TURNSTREAM_KAFKA_TLS', kind: 'flag', fallback: false, help: 'Use TLS for connections to the brokers.' },
+  kafkaCaFile: {
+    env: 'TURNSTREAM_KAFKA_CA_FILE',
+    kind: 'text',
+    fallback: '',
+    help: 'PEM file of the certificate authority of the brokers.',
+  },
   kafkaSaslMechanism: {
     env: 'TURNSTREAM_KAFKA_SASL_MECHANISM',
     kind: 'choice',
@@ -102,14 +107,14 @@ export const descriptors = {
     min: 1_000,
     max: 1_800_000,
     fallback: 6_000,
-    help: 'How long a worker or warehouse may be silent before Kafka gives its partitions to another one.',
+    help: 'Consumer session timeout: how long a worker or warehouse may be silent before its partitions move to another one.',
   },
   kafkaCompression: {
     env: 'TURNSTREAM_KAFKA_COMPRESSION',
     kind: 'choice',
     choices: ['lz4', 'gzip', 'none'],
     fallback: 'lz4',
-    help: 'Compression of what is written to Kafka. gzip makes it smaller and takes several times as much processor time. What others wrote is read in every form.',
+    help: 'Compression of records written to Kafka. gzip is smaller but takes several times as much CPU. Every compression can be read.',
   },
   sharedTextsMb: {
     env: 'TURNSTREAM_SHARED_TEXTS_MB',
@@ -117,7 +122,7 @@ export const descriptors = {
     min: 0,
     max: 1_024,
     fallback: 64,
-    help: 'Tool results of 1 kB and more that turns have in common are in the log once, in the topic texts, up to this many MB together; every reader of turns holds them in memory. 0 writes every turn whole.',
+    help: 'Total size of tool results (1 kB and more) that turns share in the topic texts instead of repeating them, MB. Every reader of turns holds them in memory. 0 writes every turn whole.',
   },
   replication: {
     env: 'TURNSTREAM_REPLICATION',
@@ -125,7 +130,7 @@ export const descriptors = {
     min: 1,
     max: 9,
     fallback: 1,
-    help: 'Replication factor of topics that are made.',
+    help: 'Replication factor of new topics.',
   },
   partitionsRollouts: {
     env: 'TURNSTREAM_PARTITIONS_ROLLOUTS',
@@ -133,7 +138,7 @@ export const descriptors = {
     min: 1,
     max: 1024,
     fallback: 4,
-    help: 'Partitions of rollouts.',
+    help: 'Partitions of the topic rollouts.',
   },
   partitionsTasks: {
     env: 'TURNSTREAM_PARTITIONS_TASKS',
@@ -141,7 +146,7 @@ export const descriptors = {
     min: 1,
     max: 1024,
     fallback: 8,
-    help: 'Partitions of tasks; at least as many as workers.',
+    help: 'Partitions of the topic tasks; use at least as many as workers.',
   },
   retentionHours: {
     env: 'TURNSTREAM_RETENTION_HOURS',
@@ -150,7 +155,7 @@ export const descriptors = {
     max: 876_000,
     not: 0,
     fallback: -1,
-    help: 'Retention of rollouts, tasks and dead-letters, hours from 1 on; -1 keeps them for ever. What a run still needs must not be older. The other topics are always kept.',
+    help: 'Retention of rollouts, tasks, and dead-letters, hours; -1 keeps them forever. Must exceed the age of anything that an unfinished run needs. The other topics are always kept.',
   },
   keepLogHours: {
     env: 'TURNSTREAM_KEEP_LOG_HOURS',
@@ -159,7 +164,7 @@ export const descriptors = {
     max: 876_000,
     not: 0,
     fallback: 168,
-    help: 'How long the local Kafka keeps the rollouts and tasks of a run after it has finished, hours; -1 = for ever. Unfinished runs, ledgers, policies and the tables are always kept.',
+    help: 'How long the local Kafka keeps the rollouts and tasks of a run after it finishes, hours; -1 = forever. Unfinished runs, ledgers, policies, and the tables are always kept.',
   },
   keepLogGb: {
     env: 'TURNSTREAM_KEEP_LOG_GB',
@@ -167,13 +172,13 @@ export const descriptors = {
     min: -1,
     max: 1_000_000,
     fallback: 20,
-    help: 'When rollouts and tasks take more GB of the local Kafka than this, those of finished runs go, the oldest run first; -1 = no bound. A log of unfinished runs may be larger.',
+    help: 'When rollouts and tasks in the local Kafka exceed this size, those of finished runs are deleted, oldest run first, GB; -1 = no limit. Unfinished runs may exceed it.',
   },
   keepRuns: {
     env: 'TURNSTREAM_KEEP_RUNS',
     kind: 'list',
     fallback: [],
-    help: 'Runs whose rollouts and tasks the local Kafka keeps whatever their age and size, comma separated.',
+    help: 'Runs whose rollouts and tasks the local Kafka always keeps, comma separated.',
   },
 
   clickhouseDatabase: {
@@ -182,7 +187,7 @@ export const descriptors = {
     fallback: 'turnstream',
     pattern: /^[a-z][a-z0-9_]{0,60}$/,
     shape: 'a lower-case identifier',
-    help: 'Database of the tables.',
+    help: 'ClickHouse database of the tables.',
   },
   clickhouseUser: { env: 'TURNSTREAM_CLICKHOUSE_USER', kind: 'text', fallback: 'default', help: 'ClickHouse user.' },
   clickhousePassword: { env: 'TURNSTREAM_CLICKHOUSE_PASSWORD', kind: 'text', fallback: '', help: 'ClickHouse password.', secret: true },
@@ -192,7 +197,7 @@ export const descriptors = {
     min: 0,
     max: 65_535,
     fallback: 0,
-    help: 'Port of the embedded store; 0 chooses a free one and remembers it.',
+    help: 'Port of the embedded store; 0 picks a free one and remembers it.',
   },
   storeSessions: {
     env: 'TURNSTREAM_STORE_SESSIONS',
@@ -200,7 +205,7 @@ export const descriptors = {
     min: 2,
     max: 32,
     fallback: 4,
-    help: 'Sessions of the embedded store; one of them is kept for inserts.',
+    help: 'Concurrent sessions of the embedded store; one is reserved for inserts.',
   },
   sinkBatchRows: {
     env: 'TURNSTREAM_SINK_BATCH_ROWS',
@@ -208,7 +213,7 @@ export const descriptors = {
     min: 1,
     max: 200_000,
     fallback: 20_000,
-    help: 'Records of one insert at most.',
+    help: 'Maximum number of records per insert.',
   },
   sinkMaxWaitMs: {
     env: 'TURNSTREAM_SINK_MAX_WAIT_MS',
@@ -216,7 +221,7 @@ export const descriptors = {
     min: 10,
     max: 60_000,
     fallback: 500,
-    help: 'How long the sink gathers records before it inserts; tasks three times as long.',
+    help: 'How long the sink buffers records before an insert; three times as long for tasks.',
   },
 
   healthPort: {
@@ -225,13 +230,13 @@ export const descriptors = {
     min: 0,
     max: 65_535,
     fallback: 0,
-    help: 'Port on which a role that runs by itself answers /healthz, /readyz and /metrics; 0 = none. Under `turnstream up` the API answers for all.',
+    help: 'Port on which a role that runs alone serves /healthz, /readyz, and /metrics; 0 = none. Under `turnstream up`, the API serves them for all roles.',
   },
   healthHost: {
     env: 'TURNSTREAM_HEALTH_HOST',
     kind: 'text',
     fallback: '127.0.0.1',
-    help: 'Address of that port. It has no keys: whoever reaches it can read health and metrics.',
+    help: 'Address of the health port. It needs no API key: everybody who can reach it can read health and metrics.',
   },
 
   ...apiDescriptors,
@@ -241,7 +246,7 @@ export const descriptors = {
     min: 1,
     max: 600,
     fallback: 10,
-    help: 'Time limit of a query through POST /v1/sql.',
+    help: 'Time limit of a POST /v1/sql query.',
   },
   sqlMaxRows: {
     env: 'TURNSTREAM_SQL_MAX_ROWS',
@@ -249,7 +254,7 @@ export const descriptors = {
     min: 1,
     max: 10_000_000,
     fallback: 100_000,
-    help: 'Result rows of a query through POST /v1/sql.',
+    help: 'Maximum result rows of a POST /v1/sql query.',
   },
   sqlMaxResultMb: {
     env: 'TURNSTREAM_SQL_MAX_RESULT_MB',
@@ -257,7 +262,7 @@ export const descriptors = {
     min: 1,
     max: 4_096,
     fallback: 64,
-    help: 'Result size of a query through POST /v1/sql, MB.',
+    help: 'Maximum result size of a POST /v1/sql query, MB.',
   },
   sqlConcurrency: {
     env: 'TURNSTREAM_SQL_CONCURRENCY',
@@ -265,7 +270,7 @@ export const descriptors = {
     min: 1,
     max: 64,
     fallback: 2,
-    help: 'Queries through POST /v1/sql that run at once; others wait a few seconds. Keep it below TURNSTREAM_STORE_SESSIONS - 1.',
+    help: 'Concurrent POST /v1/sql queries; others wait a few seconds. Keep it below TURNSTREAM_STORE_SESSIONS - 1.',
   },
   sqlMaxMemoryMb: {
     env: 'TURNSTREAM_SQL_MAX_MEMORY_MB',
@@ -273,7 +278,7 @@ export const descriptors = {
     min: 16,
     max: 65_536,
     fallback: 1_024,
-    help: 'Memory of a query through POST /v1/sql, MB.',
+    help: 'Maximum memory of a POST /v1/sql query, MB.',
   },
 
   backend: {
@@ -281,7 +286,7 @@ export const descriptors = {
     kind: 'choice',
     choices: ['auto', 'tfjs-node-gpu', 'tfjs-node', 'wasm', 'cpu'],
     fallback: 'auto',
-    help: 'Tensor backend; auto takes the first of tfjs-node-gpu, tfjs-node, wasm, cpu that loads.',
+    help: 'Tensor backend; auto uses the first of tfjs-node-gpu, tfjs-node, wasm, and cpu that loads.',
   },
   algorithm: { env: 'TURNSTREAM_ALGORITHM', kind: 'choice', choices: ['grpo', 'reinforce'], fallback: 'grpo', help: 'Learning algorithm.' },
   learningRate: {
@@ -290,7 +295,7 @@ export const descriptors = {
     min: 0,
     max: 1,
     fallback: 0,
-    help: 'Learning rate of the built-in learner; 0 takes that of the algorithm: 0.003 for grpo, 0.00001 for reinforce.',
+    help: 'Learning rate of the built-in learner; 0 uses the default of the algorithm: 0.003 for grpo, 0.00001 for reinforce.',
   },
   entropyBonus: {
     env: 'TURNSTREAM_ENTROPY_BONUS',
@@ -298,24 +303,24 @@ export const descriptors = {
     min: 0,
     max: 10,
     fallback: 0.2,
-    help: 'What a nat of entropy is worth in the loss; keeps the samples of a group apart.',
+    help: 'Entropy bonus in the loss, per nat; keeps the samples of a group diverse.',
   },
-  groupSize: { env: 'TURNSTREAM_GROUP_SIZE', kind: 'whole', min: 2, max: 256, fallback: 8, help: 'Trajectories of a group.' },
-  batchGroups: { env: 'TURNSTREAM_BATCH_GROUPS', kind: 'whole', min: 1, max: 4_096, fallback: 8, help: 'Groups of a training step.' },
+  groupSize: { env: 'TURNSTREAM_GROUP_SIZE', kind: 'whole', min: 2, max: 256, fallback: 8, help: 'Trajectories per group.' },
+  batchGroups: { env: 'TURNSTREAM_BATCH_GROUPS', kind: 'whole', min: 1, max: 4_096, fallback: 8, help: 'Groups per training step.' },
   maxStaleness: {
     env: 'TURNSTREAM_MAX_STALENESS',
     kind: 'whole',
     min: 0,
     max: 1_000,
     fallback: 4,
-    help: 'Versions that the policy behind a trained token may be old.',
+    help: 'Maximum age, in policy versions, of the policy behind a trained token.',
   },
   stalePolicy: {
     env: 'TURNSTREAM_STALE_POLICY',
     kind: 'choice',
     choices: ['discard', 'train'],
     fallback: 'discard',
-    help: 'What to do with a ready group that is too stale.',
+    help: 'What happens to a ready group that is too stale.',
   },
   maxDiscarded: {
     env: 'TURNSTREAM_MAX_DISCARDED',
@@ -323,23 +328,30 @@ export const descriptors = {
     min: 0,
     max: 1,
     fallback: 0.95,
-    help: 'Share of the last groups (64, and 4 batches at least) that may be discarded. A run that discards more ends by itself and says why; so does one of which 16 groups in a row did not finish, or whose last 3 steps changed no weight. 1 never ends a run for that.',
+    help: 'Share of recent groups (at least 64 and 4 batches) that may be discarded. A run that discards more ends early and says why. So does a run in which 16 groups in a row do not finish, or whose last 3 steps change no weight. 1 turns the limit off.',
   },
-  maxConcurrent: { env: 'TURNSTREAM_MAX_CONCURRENT', kind: 'whole', min: 1, max: 100_000, fallback: 24, help: 'Groups in flight at once.' },
+  maxConcurrent: {
+    env: 'TURNSTREAM_MAX_CONCURRENT',
+    kind: 'whole',
+    min: 1,
+    max: 100_000,
+    fallback: 24,
+    help: 'Maximum number of groups in flight.',
+  },
   maxAttempts: {
     env: 'TURNSTREAM_MAX_ATTEMPTS',
     kind: 'whole',
     min: 1,
     max: 100,
     fallback: 3,
-    help: 'Attempts at a trajectory before its group goes on without it.',
+    help: 'Attempts per trajectory before its group continues without it.',
   },
   reward: {
     env: 'TURNSTREAM_REWARD',
     kind: 'choice',
     choices: ['f1', 'em'],
     fallback: 'f1',
-    help: 'Score of an answer, before it is multiplied by the format reward.',
+    help: 'Score of an answer, multiplied by the format reward.',
   },
   maxTurns: {
     env: 'TURNSTREAM_MAX_TURNS',
@@ -347,16 +359,23 @@ export const descriptors = {
     min: 1,
     max: 10_000,
     fallback: 12,
-    help: 'Turns of a trajectory. 12 is plenty for the factbook and its ranker; ASearcher allows 128.',
+    help: 'Maximum turns per trajectory. 12 is enough for the factbook and its ranker; ASearcher allows 128.',
   },
-  maxTokens: { env: 'TURNSTREAM_MAX_TOKENS', kind: 'whole', min: 1, max: 100_000_000, fallback: 200_000, help: 'Tokens of a trajectory.' },
+  maxTokens: {
+    env: 'TURNSTREAM_MAX_TOKENS',
+    kind: 'whole',
+    min: 1,
+    max: 100_000_000,
+    fallback: 200_000,
+    help: 'Maximum tokens per trajectory.',
+  },
   maxWallMs: {
     env: 'TURNSTREAM_MAX_WALL_MS',
     kind: 'whole',
     min: 100,
     max: 86_400_000,
     fallback: 3_600_000,
-    help: 'Wall clock of a trajectory.',
+    help: 'Maximum wall-clock time of a trajectory.',
   },
   heartbeatMs: {
     env: 'TURNSTREAM_HEARTBEAT_MS',
@@ -364,7 +383,7 @@ export const descriptors = {
     min: 100,
     max: 60_000,
     fallback: 5_000,
-    help: 'How often a worker says what it is running.',
+    help: 'Interval of worker heartbeats, which list the running attempts.',
   },
   silenceMs: {
     env: 'TURNSTREAM_SILENCE_MS',
@@ -372,7 +391,7 @@ export const descriptors = {
     min: 500,
     max: 3_600_000,
     fallback: 20_000,
-    help: 'How long a worker may be silent before its attempts are given up.',
+    help: 'How long a worker may send no heartbeat before its attempts are given up.',
   },
   workerConcurrency: {
     env: 'TURNSTREAM_WORKER_CONCURRENCY',
@@ -380,7 +399,7 @@ export const descriptors = {
     min: 1,
     max: 10_000,
     fallback: 96,
-    help: 'Trajectories that one worker runs at once.',
+    help: 'Maximum concurrent trajectories per worker.',
   },
   crashAt: {
     env: 'TURNSTREAM_CRASH_AT',
@@ -388,7 +407,7 @@ export const descriptors = {
     fallback: '',
     pattern: crashAtPattern,
     shape: '<point>[:<n>][,<point>[:<n>]…][:freeze] with points of streams/core/crash-points.ts',
-    help: 'For tests: a role ends itself with SIGKILL (with :freeze stops itself with SIGSTOP) the n-th time it reaches this point.',
+    help: 'For tests: a role kills itself with SIGKILL (with :freeze, stops itself with SIGSTOP) the n-th time it reaches this point.',
   },
   dataset: {
     env: 'TURNSTREAM_DATASET',
@@ -396,7 +415,7 @@ export const descriptors = {
     fallback: 'factbook',
     pattern: /^[a-z0-9][a-z0-9_-]{0,62}$/,
     shape: 'a slug',
-    help: 'Question set that the trainer admits from.',
+    help: 'Question set to train on.',
   },
 
   ...llmDescriptors,

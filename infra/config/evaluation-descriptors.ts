@@ -7,7 +7,7 @@ export const evaluationDescriptors = {
     min: 1,
     max: 64,
     fallback: 4,
-    help: 'Answers to each question of an evaluation unless --n says otherwise, the k of Avg@k; 1 is decoded greedily.',
+    help: 'Answers per question in an evaluation (the k of Avg@k), unless --n is given; 1 decodes greedily.',
   },
   evalQuestions: {
     env: 'TURNSTREAM_EVAL_QUESTIONS',
@@ -15,7 +15,7 @@ export const evaluationDescriptors = {
     min: 1,
     max: 1_000_000,
     fallback: 120,
-    help: 'Questions of a set in an evaluation unless --questions says otherwise, the same ones each time.',
+    help: 'Questions of a set in an evaluation, unless --questions is given; always the same ones.',
   },
   evalEvery: {
     env: 'TURNSTREAM_EVAL_EVERY',
@@ -23,6 +23,6 @@ export const evaluationDescriptors = {
     min: 0,
     max: 1_000_000,
     fallback: 50,
-    help: 'Steps between evaluations of a run under `turnstream up`, beside those before and after it; 0 makes none between.',
+    help: 'Steps between evaluations under `turnstream up`, in addition to those before and after the run; 0 = only those.',
   },
 } as const;

@@ -15,14 +15,14 @@ export const judgeDescriptors = {
     fallback: '',
     pattern: /^https?:\/\/\S+$/,
     shape: 'an http(s) URL',
-    help: 'OpenAI-compatible server of the model that judges answers (`turnstream evaluate --judge`, TURNSTREAM_REWARD_JUDGE), with its version: http://127.0.0.1:8001/v1.',
+    help: 'Base URL of the OpenAI-compatible server of the judge (`turnstream evaluate --judge`, TURNSTREAM_REWARD_JUDGE), such as http://127.0.0.1:8001/v1.',
   },
-  judgeModel: { env: 'TURNSTREAM_JUDGE_MODEL', kind: 'text', fallback: '', help: 'Name of the model that judges, as its server knows it.' },
+  judgeModel: { env: 'TURNSTREAM_JUDGE_MODEL', kind: 'text', fallback: '', help: 'Model name of the judge.' },
   judgeApiKey: {
     env: 'TURNSTREAM_JUDGE_API_KEY',
     kind: 'text',
     fallback: '',
-    help: 'Key of the server of the judge; empty sends none.',
+    help: 'API key of the judge server; empty sends none.',
     secret: true,
   },
   judgeConcurrency: {
@@ -31,7 +31,7 @@ export const judgeDescriptors = {
     min: 1,
     max: 10_000,
     fallback: 16,
-    help: 'Answers that are judged at once.',
+    help: 'Maximum concurrent requests to the judge.',
   },
   judgeMaxTokens: {
     env: 'TURNSTREAM_JUDGE_MAX_TOKENS',
@@ -39,7 +39,7 @@ export const judgeDescriptors = {
     min: 16,
     max: 1_000_000,
     fallback: 1_024,
-    help: 'Tokens that the judge may write about one answer.',
+    help: 'Maximum tokens that the judge generates per answer.',
   },
   judgeTries: {
     env: 'TURNSTREAM_JUDGE_TRIES',
@@ -47,6 +47,6 @@ export const judgeDescriptors = {
     min: 1,
     max: 20,
     fallback: 3,
-    help: 'How often an answer is put to the judge until it gives a verdict; then the answer is marked invalid, and an attempt that needs the verdict for its reward has failed.',
+    help: 'How often the judge is asked for a verdict on an answer before the answer counts as invalid. An attempt whose reward needs the verdict fails without one.',
   },
 } as const;

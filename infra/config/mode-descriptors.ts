@@ -6,7 +6,7 @@ export const modeDescriptors = {
     kind: 'choice',
     choices: ['async', 'sync'],
     fallback: 'async',
-    help: 'async: rollouts go on while the trainer trains, up to TURNSTREAM_MAX_STALENESS versions ahead. sync: batch generation, for comparison; one batch is asked for, waited for and trained on, and TURNSTREAM_MAX_STALENESS is 0.',
+    help: 'async: rollouts continue during training, up to TURNSTREAM_MAX_STALENESS versions apart. sync: batch generation, as a baseline; each batch is requested, awaited, and trained on, and TURNSTREAM_MAX_STALENESS is 0.',
   },
   oversample: {
     env: 'TURNSTREAM_OVERSAMPLE',
@@ -14,14 +14,14 @@ export const modeDescriptors = {
     min: 1,
     max: 64,
     fallback: 1,
-    help: 'sync mode: how many groups are asked for by each that the batch still needs. The batch is trained on as soon as it is full; what is left of it is stopped and discarded.',
+    help: 'sync mode: groups to request per group that the batch still needs. Training starts when the batch is full; the remaining groups are stopped and discarded.',
   },
   latencyModel: {
     env: 'TURNSTREAM_LATENCY_MODEL',
     kind: 'choice',
     choices: ['none', 'log-normal'],
     fallback: 'none',
-    help: 'For measuring: log-normal makes workers wait as if a large model generated and tools were far away. A model, no measurement: the times that it records are its own.',
+    help: 'For benchmarks: log-normal delays workers as if a large model generated and tools were remote. The recorded times are modelled, not measured.',
   },
   latencyGenerationMs: {
     env: 'TURNSTREAM_LATENCY_GENERATION_MS',
@@ -29,7 +29,7 @@ export const modeDescriptors = {
     min: 0,
     max: 3_600_000,
     fallback: 400,
-    help: 'Latency model: mean time of the generation of a turn. A factor drawn once a trajectory multiplies all of its turns.',
+    help: 'Latency model: mean generation time per turn, multiplied by a factor that is drawn once per trajectory.',
   },
   latencyToolMs: {
     env: 'TURNSTREAM_LATENCY_TOOL_MS',
@@ -45,7 +45,7 @@ export const modeDescriptors = {
     min: 0,
     max: 3,
     fallback: 0.75,
-    help: 'Latency model: deviation of the logarithm. At 0.75 the slowest of 2,048 takes ten times the mean, as in the published runs of ASearcher.',
+    help: 'Latency model: standard deviation of the logarithm. At 0.75, the slowest of 2,048 trajectories takes ten times the mean, as in the published runs of ASearcher.',
   },
   latencyLoad: {
     env: 'TURNSTREAM_LATENCY_LOAD',
@@ -53,7 +53,7 @@ export const modeDescriptors = {
     min: 0,
     max: 1_000_000,
     fallback: 0,
-    help: 'Latency model: so many other generations at once in a worker make each take twice as long, twice as many three times; 0 = they do not slow each other down.',
+    help: 'Latency model: this many concurrent generations in a worker make each one take twice as long, twice as many three times as long; 0 = no slowdown.',
   },
   latencyTrainMs: {
     env: 'TURNSTREAM_LATENCY_TRAIN_MS',
@@ -61,6 +61,6 @@ export const modeDescriptors = {
     min: 0,
     max: 3_600_000,
     fallback: 0,
-    help: 'Latency model: time of a training step at least.',
+    help: 'Latency model: minimum time of a training step.',
   },
 } as const;

@@ -6,14 +6,14 @@ export const recipeDescriptors = {
     kind: 'choice',
     choices: ['asearcher', 'compact', 'compact-tuned'],
     fallback: 'asearcher',
-    help: 'Named defaults; a variable or flag that is set wins over them. asearcher: those of this table. compact: REINFORCE with a replay buffer, 200 turns, step rewards, three answers in a row to end, 16 trajectories at once, its own questions. compact-tuned: the same algorithm, batches and rounds with settings that the built-in policy learns with, on the questions of the factbook.',
+    help: 'Named set of defaults; variables and flags that are set override them. asearcher: those of this table. compact: REINFORCE with a replay buffer, 200 turns, step rewards, three consecutive answers to end, 16 concurrent trajectories, its own questions. compact-tuned: the same algorithm, batches, and rounds, with settings with which the built-in policy learns, on factbook questions.',
   },
   stepReward: {
     env: 'TURNSTREAM_STEP_REWARD',
     kind: 'choice',
     choices: ['none', 'length'],
     fallback: 'none',
-    help: 'What a turn is worth by itself; reinforce learns from it, grpo does not. length: min(characters of the tool result / 1000, 0.5), and -0.1 for a tool error.',
+    help: 'Reward of a single turn; used by reinforce, not by grpo. length: min(characters of the tool result / 1000, 0.5), and -0.1 for a tool error.',
   },
   answersToEnd: {
     env: 'TURNSTREAM_ANSWERS_TO_END',
@@ -21,7 +21,7 @@ export const recipeDescriptors = {
     min: 1,
     max: 1_000,
     fallback: 1,
-    help: 'Answers in a row that end a trajectory; the last one given counts, also when a limit ended it.',
+    help: 'Consecutive answers that end a trajectory. The last answer counts, even if a limit ends the trajectory.',
   },
   evalMaxTurns: {
     env: 'TURNSTREAM_EVAL_MAX_TURNS',
@@ -29,7 +29,7 @@ export const recipeDescriptors = {
     min: 0,
     max: 10_000,
     fallback: 0,
-    help: 'Turns of an answer to a held-out question or a benchmark; 0 takes TURNSTREAM_MAX_TURNS.',
+    help: 'Maximum turns per answer in an evaluation; 0 uses TURNSTREAM_MAX_TURNS.',
   },
   replayTrajectories: {
     env: 'TURNSTREAM_REPLAY_TRAJECTORIES',
@@ -37,7 +37,7 @@ export const recipeDescriptors = {
     min: 1,
     max: 10_000_000,
     fallback: 100_000,
-    help: 'REINFORCE: trajectories that the replay buffer keeps at most; the oldest make room.',
+    help: 'REINFORCE: maximum trajectories in the replay buffer; the oldest are evicted first.',
   },
   replayMb: {
     env: 'TURNSTREAM_REPLAY_MB',
@@ -45,7 +45,7 @@ export const recipeDescriptors = {
     min: 1,
     max: 1_000_000,
     fallback: 8_192,
-    help: 'REINFORCE: MiB that the replay buffer takes at most, in memory and on the disk together; the oldest trajectories make room.',
+    help: 'REINFORCE: maximum size of the replay buffer, memory and disk together, MiB; the oldest trajectories are evicted first.',
   },
   replayMemoryMb: {
     env: 'TURNSTREAM_REPLAY_MEMORY_MB',
@@ -53,7 +53,7 @@ export const recipeDescriptors = {
     min: 0,
     max: 1_000_000,
     fallback: 512,
-    help: 'REINFORCE: MiB of the replay buffer in memory; the older rest is in TURNSTREAM_DATA_DIR/replay-buffer while the trainer runs.',
+    help: 'REINFORCE: size of the replay buffer in memory, MiB; older trajectories are in TURNSTREAM_DATA_DIR/replay-buffer while the trainer runs.',
   },
   replayBatch: {
     env: 'TURNSTREAM_REPLAY_BATCH',
@@ -61,7 +61,7 @@ export const recipeDescriptors = {
     min: 1,
     max: 100_000,
     fallback: 128,
-    help: 'REINFORCE: trajectories of one batch, drawn from the replay buffer with replacement; each batch is one optimizer step.',
+    help: 'REINFORCE: trajectories per batch, drawn from the replay buffer with replacement; each batch is one optimizer step.',
   },
   replayRounds: {
     env: 'TURNSTREAM_REPLAY_ROUNDS',
@@ -69,6 +69,6 @@ export const recipeDescriptors = {
     min: 1,
     max: 10_000,
     fallback: 10,
-    help: 'REINFORCE: batches of one training step.',
+    help: 'REINFORCE: batches per training step.',
   },
 } as const;

@@ -9,19 +9,19 @@ export const synthesisDescriptors = {
     fallback: '',
     pattern: url,
     shape: 'an http(s) URL',
-    help: 'OpenAI-compatible server of the model that writes questions (`turnstream questions synthesize --writer llm`), with its version: http://127.0.0.1:8000/v1.',
+    help: 'Base URL of the OpenAI-compatible server of the model that writes questions (`turnstream questions synthesize --writer llm`), such as http://127.0.0.1:8000/v1.',
   },
   synthesisModel: {
     env: 'TURNSTREAM_SYNTHESIS_MODEL',
     kind: 'text',
     fallback: '',
-    help: 'Name of the model that writes questions, as its server knows it.',
+    help: 'Name of the model that writes questions.',
   },
   synthesisApiKey: {
     env: 'TURNSTREAM_SYNTHESIS_API_KEY',
     kind: 'text',
     fallback: '',
-    help: 'Key of the server of the model that writes questions; empty sends none.',
+    help: 'API key of that server; empty sends none.',
     secret: true,
   },
   synthesisCheckUrl: {
@@ -30,19 +30,19 @@ export const synthesisDescriptors = {
     fallback: '',
     pattern: url,
     shape: 'an http(s) URL',
-    help: 'Server of the model that answers without tools and gives the verdicts of the gates. Unset: the server that writes, with its key.',
+    help: 'Base URL of the server of the model that answers without tools and judges at the gates. Unset: the server that writes, with its key.',
   },
   synthesisCheckModel: {
     env: 'TURNSTREAM_SYNTHESIS_CHECK_MODEL',
     kind: 'text',
     fallback: '',
-    help: 'Name of the model that checks. Unset: the model that writes.',
+    help: 'Name of the model that checks. Unset: the model that writes questions.',
   },
   synthesisCheckApiKey: {
     env: 'TURNSTREAM_SYNTHESIS_CHECK_API_KEY',
     kind: 'text',
     fallback: '',
-    help: 'Key of TURNSTREAM_SYNTHESIS_CHECK_URL; empty sends none.',
+    help: 'API key of TURNSTREAM_SYNTHESIS_CHECK_URL; empty sends none.',
     secret: true,
   },
   synthesisTemperature: {
@@ -51,7 +51,7 @@ export const synthesisDescriptors = {
     min: 0,
     max: 2,
     fallback: 0.8,
-    help: 'Temperature of what is written, and of the answers without tools; verdicts are greedy.',
+    help: 'Sampling temperature for writing and for answers without tools; verdicts are greedy.',
   },
   synthesisMaxTokens: {
     env: 'TURNSTREAM_SYNTHESIS_MAX_TOKENS',
@@ -59,7 +59,7 @@ export const synthesisDescriptors = {
     min: 16,
     max: 1_000_000,
     fallback: 8_192,
-    help: 'Tokens of one reply of either model, thoughts included.',
+    help: 'Maximum tokens per reply of either model, including reasoning.',
   },
   synthesisConcurrency: {
     env: 'TURNSTREAM_SYNTHESIS_CONCURRENCY',
@@ -67,6 +67,6 @@ export const synthesisDescriptors = {
     min: 1,
     max: 10_000,
     fallback: 32,
-    help: 'Requests to each of the two models at once.',
+    help: 'Maximum concurrent requests to each of the two models.',
   },
 } as const;

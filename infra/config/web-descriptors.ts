@@ -8,13 +8,13 @@ export const webDescriptors = {
     kind: 'choice',
     choices: ['factbook', 'web', 'local', 'module'],
     fallback: 'factbook',
-    help: 'What agents search and read: the built-in factbook, the Internet, a retrieval server with /retrieve and /access, or a module of your own.',
+    help: 'What agents search and read: the built-in factbook, the web, a retrieval server with /retrieve and /access, or your own module.',
   },
   toolsModule: {
     env: 'TURNSTREAM_TOOLS_MODULE',
     kind: 'text',
     fallback: '',
-    help: 'Path of the module of TURNSTREAM_TOOLS module; its default export makes the two tools.',
+    help: 'Path of the module for TURNSTREAM_TOOLS=module; its default export creates the tools.',
   },
   retrievalUrl: {
     env: 'TURNSTREAM_RETRIEVAL_URL',
@@ -22,7 +22,7 @@ export const webDescriptors = {
     fallback: '',
     pattern: url,
     shape: 'an http(s) URL',
-    help: 'The retrieval server of TURNSTREAM_TOOLS local, without /retrieve.',
+    help: 'Base URL of the retrieval server for TURNSTREAM_TOOLS=local, without /retrieve.',
   },
   searchTopK: {
     env: 'TURNSTREAM_SEARCH_TOP_K',
@@ -30,7 +30,7 @@ export const webDescriptors = {
     min: 1,
     max: 100,
     fallback: 10,
-    help: 'Results of a search with TURNSTREAM_TOOLS web or local.',
+    help: 'Results per search with TURNSTREAM_TOOLS web or local.',
   },
   serperUrl: {
     env: 'TURNSTREAM_SERPER_URL',
@@ -38,15 +38,15 @@ export const webDescriptors = {
     fallback: 'https://google.serper.dev/search',
     pattern: url,
     shape: 'an http(s) URL',
-    help: 'Where searches of TURNSTREAM_TOOLS web are sent: Serper, or what answers as it does.',
+    help: 'Search service for TURNSTREAM_TOOLS=web: Serper, or a service with the same API.',
   },
-  serperApiKey: { env: 'TURNSTREAM_SERPER_API_KEY', kind: 'text', fallback: '', help: 'Key of that search.', secret: true },
+  serperApiKey: { env: 'TURNSTREAM_SERPER_API_KEY', kind: 'text', fallback: '', help: 'API key of the search service.', secret: true },
   webReader: {
     env: 'TURNSTREAM_WEB_READER',
     kind: 'choice',
     choices: ['builtin', 'jina'],
     fallback: 'builtin',
-    help: 'Who reads pages of TURNSTREAM_TOOLS web: the built-in reader, or Jina.',
+    help: 'Page reader for TURNSTREAM_TOOLS=web: the built-in one, or Jina.',
   },
   jinaUrl: {
     env: 'TURNSTREAM_JINA_URL',
@@ -54,16 +54,16 @@ export const webDescriptors = {
     fallback: 'https://r.jina.ai',
     pattern: url,
     shape: 'an http(s) URL',
-    help: 'The reader of TURNSTREAM_WEB_READER jina.',
+    help: 'Address of Jina for TURNSTREAM_WEB_READER=jina.',
   },
-  jinaApiKey: { env: 'TURNSTREAM_JINA_API_KEY', kind: 'text', fallback: '', help: 'Key of that reader; empty sends none.', secret: true },
+  jinaApiKey: { env: 'TURNSTREAM_JINA_API_KEY', kind: 'text', fallback: '', help: 'API key of Jina; empty sends none.', secret: true },
   searchConcurrency: {
     env: 'TURNSTREAM_SEARCH_CONCURRENCY',
     kind: 'whole',
     min: 1,
     max: 10_000,
     fallback: 10,
-    help: 'Searches of one worker at once; others wait in order.',
+    help: 'Maximum concurrent searches per worker; others wait in order.',
   },
   accessConcurrency: {
     env: 'TURNSTREAM_ACCESS_CONCURRENCY',
@@ -71,7 +71,7 @@ export const webDescriptors = {
     min: 1,
     max: 10_000,
     fallback: 5,
-    help: 'Pages that one worker reads at once; others wait in order.',
+    help: 'Maximum concurrent page reads per worker; others wait in order.',
   },
   webTimeoutMs: {
     env: 'TURNSTREAM_WEB_TIMEOUT_MS',
@@ -79,7 +79,7 @@ export const webDescriptors = {
     min: 100,
     max: 600_000,
     fallback: 20_000,
-    help: 'Time of one try of a search or a page, redirects included.',
+    help: 'Time limit per attempt of a search or a page read, including redirects.',
   },
   webRetries: {
     env: 'TURNSTREAM_WEB_RETRIES',
@@ -87,7 +87,7 @@ export const webDescriptors = {
     min: 0,
     max: 20,
     fallback: 2,
-    help: 'How often a search or a page is tried again after a failure that may pass.',
+    help: 'Retries of a search or a page read after a transient failure.',
   },
   webMaxPageKb: {
     env: 'TURNSTREAM_WEB_MAX_PAGE_KB',
@@ -95,7 +95,7 @@ export const webDescriptors = {
     min: 1,
     max: 1_048_576,
     fallback: 4_096,
-    help: 'Bytes of a page that the built-in reader takes, after decompression, kB; what is beyond is not read.',
+    help: 'Maximum decompressed size of a page for the built-in reader, kB; the rest is not read.',
   },
   webMaxRedirects: {
     env: 'TURNSTREAM_WEB_MAX_REDIRECTS',
@@ -103,7 +103,7 @@ export const webDescriptors = {
     min: 0,
     max: 50,
     fallback: 5,
-    help: 'Redirects that the built-in reader follows.',
+    help: 'Maximum redirects that the built-in reader follows.',
   },
   webAllowedHosts: {
     env: 'TURNSTREAM_WEB_ALLOWED_HOSTS',
@@ -111,7 +111,7 @@ export const webDescriptors = {
     fallback: [],
     pattern: /^[^\s:,]+:\d{1,5}$/,
     shape: 'host:port',
-    help: 'Private hosts that pages may be read from, as they stand in the URL. Every other private address is refused.',
+    help: 'Private hosts that pages may be read from, as written in the URL. Every other private address is refused.',
   },
   webCacheMb: {
     env: 'TURNSTREAM_WEB_CACHE_MB',
@@ -119,7 +119,7 @@ export const webDescriptors = {
     min: 1,
     max: 1_048_576,
     fallback: 1_024,
-    help: 'Size of the cache of searches and pages under the data directory, MB; the oldest go first.',
+    help: 'Maximum size of the cache of searches and pages in the data directory, MB; the oldest are evicted first.',
   },
   webCacheHours: {
     env: 'TURNSTREAM_WEB_CACHE_HOURS',
@@ -127,6 +127,6 @@ export const webDescriptors = {
     min: 0,
     max: 876_000,
     fallback: 168,
-    help: 'How long a search or a page is taken from the cache; 0 never takes one.',
+    help: 'How long cached searches and pages are used, hours; 0 turns the cache off.',
   },
 } as const;

@@ -167,7 +167,7 @@ describe('first light', { timeout: 240_000 }, () => {
     expect(new Set(rows.map((row) => row['trajectory_id'])).size).toBe(Number(trained[0]?.['trajectories']));
   });
 
-  it.runIf(python !== undefined)("lets the README's subscriber in Python read every topic through the registry", async () => {
+  it.runIf(python !== undefined)("lets the guide's subscriber in Python read every topic through the registry", async () => {
     const lines = await firstLines([python ?? '', '-c', subscriber], { lines: 50, env: clientEnv(), timeoutMs: 60_000 });
     expect(lines.some((line) => line.includes('search'))).toBe(true);
     const topics = ['questions', 'tasks', 'training', 'policies', 'evaluations'];

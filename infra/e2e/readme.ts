@@ -1,16 +1,19 @@
-// What the README tells people to type, so that the tests type the same.
+// What the README and the guides on queries and Kafka tell people to type, so that the tests type the same.
 import { readFileSync } from 'node:fs';
 import { blocksOf } from './blocks.ts';
 
 const text = readFileSync('README.md', 'utf8');
 
-const shell = blocksOf(text, 'sh').flatMap((block) => block.split('\n'));
+const linesOf = (markdown: string): readonly string[] => blocksOf(markdown, 'sh').flatMap((block) => block.split('\n'));
+
+const shell = linesOf(text);
+const guide = linesOf(readFileSync('infra/docs/guides/queries.md', 'utf8'));
 
 /** The queries of `turnstream sql`. */
-export const queries: readonly string[] = shell.flatMap((line) => /^npx turnstream sql -q "(.*)"$/.exec(line)?.[1] ?? []);
+export const queries: readonly string[] = [...shell, ...guide].flatMap((line) => /^npx turnstream sql -q "(.*)"$/.exec(line)?.[1] ?? []);
 
 /** The lines that call curl. */
 export const curls: readonly string[] = shell.filter((line) => line.startsWith('curl '));
 
-/** The subscriber. */
-export const subscriber: string = blocksOf(text, 'python')[0] ?? '';
+/** The subscriber in Python, from its guide. */
+export const subscriber: string = blocksOf(readFileSync('infra/docs/guides/subscribe.md', 'utf8'), 'python')[0] ?? '';

@@ -17,7 +17,7 @@ async function onFreePort(context: CommandContext, config: Config): Promise<Conf
 /** `turnstream api`: the HTTP interface. */
 export function apiCommand(context: CommandContext): Command {
   return new Command('api')
-    .description('serve REST, SQL, the live stream, metrics and the schema registry')
+    .description('serve REST, SQL, the live stream, metrics, and the schema registry')
     .addHelpText('after', examples('turnstream api', 'TURNSTREAM_API_PORT=9000 turnstream api'))
     .action(async () => {
       const [{ runRole }, { apiRole }, { addressesForRole }] = await Promise.all([

@@ -21,13 +21,13 @@ interface AuditArguments {
 /** `turnstream audit`: the log against the tables. */
 export function auditCommand(context: CommandContext): Command {
   return new Command('audit')
-    .description('compare the log with the tables, partition by partition, by count and by checksum')
-    .option('--wait <seconds>', 'how long to wait for a running sink to catch up', wholeIn(0, 86_400), 60)
-    .option('--differences <rows>', 'differing rows that are named at most', wholeIn(1, 10_000), 20)
-    .option('--sample <percent>', 'compare only this much of the log, in slices from all over it', numberIn(0.001, 100))
-    .option('--seed <number>', 'draw the sample that was drawn with this seed before', wholeIn(0, 999_999_999))
-    .option('--resume', 'go on with the last audit where it was cut short', false)
-    .option('--json', 'as one JSON object', false)
+    .description('compare the log with the tables by count and by checksum')
+    .option('--wait <seconds>', 'time to wait for a running sink to catch up', wholeIn(0, 86_400), 60)
+    .option('--differences <rows>', 'maximum number of differing rows to list', wholeIn(1, 10_000), 20)
+    .option('--sample <percent>', 'compare only this share of the log, in slices from all over it', numberIn(0.001, 100))
+    .option('--seed <number>', 'seed of the sample; the same seed draws the same slices', wholeIn(0, 999_999_999))
+    .option('--resume', 'continue the last interrupted audit', false)
+    .option('--json', 'print one JSON object', false)
     .addHelpText(
       'after',
       examples('turnstream audit', 'turnstream audit --sample 5', 'turnstream audit --resume', 'turnstream audit --json'),

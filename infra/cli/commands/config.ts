@@ -7,8 +7,8 @@ import { examples } from '../options.ts';
 /** `turnstream config`: what is in force. */
 export function configCommand(context: CommandContext): Command {
   return new Command('config')
-    .description('print the configuration that is in force, secrets hidden')
-    .option('--json', 'as one JSON object, by name in the code', false)
+    .description('print the configuration in force, without secrets')
+    .option('--json', 'print one JSON object, keyed by the names in the code', false)
     .addHelpText('after', examples('turnstream config', 'TURNSTREAM_GROUP_SIZE=16 turnstream config --json'))
     .action((options: { readonly json: boolean }) => {
       const shown = redact(loadConfig(context.env));

@@ -44,9 +44,9 @@ const topics = [...new Set(Object.values(topicOf))].sort();
 const withFilters = (command: Command): Command =>
   command
     .addOption(new Option('--topic <topic>', 'topic of the original record').choices(topics))
-    .option('--reason <reason>', 'why it could not be processed, e.g. unknown_schema')
-    .option('--run <run>', 'one run', runSlug)
-    .option('--since <time>', 'written since then: a time, or an age such as 2h', (raw: string) => timeOrAge(raw, Date.now()));
+    .option('--reason <reason>', 'reason of the failure, such as unknown_schema')
+    .option('--run <run>', 'only records of this run', runSlug)
+    .option('--since <time>', 'only dead letters written since a time, or an age such as 2h', (raw: string) => timeOrAge(raw, Date.now()));
 
 const filterOf = ({ topic, reason, run, since }: FilterArguments): LetterFilter => ({
   ...(topic === undefined ? {} : { topic }),
@@ -57,17 +57,17 @@ const filterOf = ({ topic, reason, run, since }: FilterArguments): LetterFilter 
 
 /** `turnstream dead-letters`: records that could not be processed. */
 export function deadLettersCommand(context: CommandContext): Command {
-  const command = new Command('dead-letters').description('list, show and retry records that could not be processed');
+  const command = new Command('dead-letters').description('list, show, and retry records that could not be processed');
   command.addCommand(listCommand(context)).addCommand(showCommand(context)).addCommand(retryCommand(context));
   return command;
 }
 
 function listCommand(context: CommandContext): Command {
   return withFilters(new Command('list'))
-    .description('list dead letters, the newest last, with counts by topic and reason at the end')
-    .option('--open', 'only those that were not retried', false)
-    .option('--limit <letters>', 'letters at most', wholeIn(1, 1_000_000), 50)
-    .option('--json', 'as one JSON object', false)
+    .description('list dead letters, newest last, followed by counts by topic and reason')
+    .option('--open', 'only dead letters that were not retried', false)
+    .option('--limit <letters>', 'maximum number of dead letters', wholeIn(1, 1_000_000), 50)
+    .option('--json', 'print one JSON object', false)
     .addHelpText(
       'after',
       examples('turnstream dead-letters list', 'turnstream dead-letters list --reason unknown_schema --since 2h --open'),
@@ -86,10 +86,10 @@ function listCommand(context: CommandContext): Command {
 
 function showCommand(context: CommandContext): Command {
   return new Command('show')
-    .description('show one dead letter: where it comes from, why, its headers and bytes, and the event when it can be read')
-    .argument('<id>', 'as list shows it, e.g. rollouts/3/1200')
-    .addOption(new Option('--raw', 'only the bytes of the original value, exactly').default(false).conflicts('json'))
-    .option('--json', 'as one JSON object, bytes in hexadecimal', false)
+    .description('show one dead letter: its origin, reason, headers, and bytes, and the event if it can be decoded')
+    .argument('<id>', 'id as shown by list, such as rollouts/3/1200')
+    .addOption(new Option('--raw', 'write only the exact bytes of the original value').default(false).conflicts('json'))
+    .option('--json', 'print one JSON object, with bytes in hexadecimal', false)
     .addHelpText(
       'after',
       examples('turnstream dead-letters show rollouts/3/1200', 'turnstream dead-letters show rollouts/3/1200 --raw > value.bin'),
@@ -106,12 +106,12 @@ function showCommand(context: CommandContext): Command {
 
 function retryCommand(context: CommandContext): Command {
   return withFilters(new Command('retry'))
-    .description('put the original bytes, key and headers back on the original topic; safe to repeat')
-    .argument('[ids...]', 'letters, as list shows them')
-    .option('--all', 'all that fit the filters', false)
-    .option('--force', 'also what still cannot be read, and with --all what failed again after a retry', false)
-    .option('--dry-run', 'only tell what would be done', false)
-    .option('--json', 'as JSON lines', false)
+    .description('put the original bytes, key, and headers back on the original topic; safe to repeat')
+    .argument('[ids...]', 'ids as shown by list')
+    .option('--all', 'all dead letters that match the filters', false)
+    .option('--force', 'also those that still cannot be decoded and, with --all, those that failed again after a retry', false)
+    .option('--dry-run', 'only show what would be done', false)
+    .option('--json', 'print JSON Lines', false)
     .addHelpText(
       'after',
       examples('turnstream dead-letters retry rollouts/3/1200', 'turnstream dead-letters retry --all --reason unknown_schema --dry-run'),

@@ -8,8 +8,8 @@ const marks = { ok: 'ok     ', warning: 'warning', failed: 'FAILED ' } as const;
 /** `turnstream doctor`: whether this machine can run it. */
 export function doctorCommand(context: CommandContext): Command {
   return new Command('doctor')
-    .description('check Node, Java, Maven, configuration, ports, disk, tensor backend, Kafka and ClickHouse; changes nothing')
-    .option('--json', 'as JSON lines', false)
+    .description('check Node, Java, Maven, the configuration, ports, the disk, the tensor backend, Kafka, and ClickHouse; changes nothing')
+    .option('--json', 'print JSON Lines', false)
     .addHelpText('after', examples('turnstream doctor', 'KAFKA_BROKERS=kafka:9092 turnstream doctor'))
     .action(async (options: { readonly json: boolean }) => {
       const { examine } = await import('../../app/doctor.ts');

@@ -44,52 +44,51 @@ function policyOf(raw: string): number | Foreign {
 }
 
 /** The command above has it too and takes it wherever it stands, so that those below read it from there. */
-const formatOption = (): Option => new Option('--format <format>', 'of the figures').choices([...evaluationFormats]);
+const formatOption = (): Option => new Option('--format <format>', 'output format').choices([...evaluationFormats]);
 
 const HELP = `
-Files are JSON lines, a JSON array, CSV, TSV or Parquet, as GAIA, xBench-DeepSearch, Frames, HotpotQA, 2WikiMultiHopQA and NQ
-are published, or plain {"question", "answer"}. Questions that come with a file the agent cannot see are left out. They are answered by a worker of this process, other questions by the workers of the run.
-An evaluation that was stopped goes on, and one that is complete is not asked again: what was taken over is said. It is the
-same one while the settings, the code of modules, the addresses, the weights and the questions are the same. --again asks
-anew all the same. Every answer is in the log and in SQL: evaluation_results, evaluation_scores, trajectories and turns.
+Files are JSON Lines, a JSON array, CSV, TSV, or Parquet, in the published formats of GAIA, xBench-DeepSearch, Frames, HotpotQA,
+2WikiMultiHopQA, and NQ, or plain {"question", "answer"}. Questions with an attachment are left out, because the agent cannot
+see it. Questions from files are answered by a worker in this process; questions of a set, by the workers of the run.
+
+An interrupted evaluation resumes, and a complete one is not repeated. Recorded answers are reused only while the settings,
+the code of modules, the addresses, the weights, and the questions are the same, and the command reports what it reuses.
+--again asks every question again. Every answer is in the log and in SQL: evaluation_results, evaluation_scores,
+trajectories, and turns.
 `;
 
 /** `turnstream evaluate`: questions with one policy, by the workers of a run or by its own. */
 export function evaluateCommand(context: CommandContext): Command {
   const command = new Command('evaluate')
-    .description('answer held-out questions or the files of benchmarks with one policy, and record the scores')
-    .option('--run <run>', 'the run whose policy answers; not needed with --policy llm or module', runSlug)
-    .option('--data <files...>', 'files of benchmarks, one evaluation each')
+    .description('evaluate a policy on held-out questions or benchmark files, and record the scores')
+    .option('--run <run>', 'run whose policy answers; not needed with --policy llm or module', runSlug)
+    .option('--data <files...>', 'benchmark files; one evaluation each')
     .option(
       '--policy <policy>',
-      'a version, newest, llm: the language model of TURNSTREAM_LLM_URL, or module: TURNSTREAM_POLICY_MODULE',
+      'a version, newest, llm (the language model at TURNSTREAM_LLM_URL), or module (TURNSTREAM_POLICY_MODULE)',
       policyOf,
       -1,
     )
-    .option('--dataset <dataset>', 'whose questions; those of the set that the run learns from unless given', datasetSlug)
-    .addOption(new Option('--split <split>', 'which questions of the set').choices(['heldout', 'train']).default('heldout'))
+    .option('--dataset <dataset>', 'question set (default: the one that the run trains on)', datasetSlug)
+    .addOption(new Option('--split <split>', 'split of the question set').choices(['heldout', 'train']).default('heldout'))
     .option(
       '--questions <count>',
-      'questions at most, the same ones each time (default: TURNSTREAM_EVAL_QUESTIONS of a set, all of a file)',
+      'maximum number of questions, always the same ones (default: TURNSTREAM_EVAL_QUESTIONS for a set, all for a file)',
       wholeIn(1, 1_000_000),
     )
     .option(
       '--samples <count>',
-      'samples a question, k of Avg@k; 1 is decoded greedily (default: TURNSTREAM_EVAL_SAMPLES, 4)',
+      'samples per question, the k of Avg@k; 1 decodes greedily (default: TURNSTREAM_EVAL_SAMPLES, 4)',
       wholeIn(1, 64),
     )
-    .option('--n <count>', 'the same as --samples', wholeIn(1, 64))
-    .option(
-      '--concurrency <count>',
-      'trajectories at once of a worker of its own; 0 leaves it to the workers of the run',
-      wholeIn(0, 10_000),
-    )
-    .option('--judge', 'let the language model of TURNSTREAM_JUDGE_URL judge every answer', false)
-    .option('--again', 'ask anew, whatever is recorded', false)
-    .option('--skip-bad-rows', 'leave bad rows of files out instead of refusing the file', false)
-    .option('--with-attachments', 'ask questions that come with a file without it instead of leaving them out', false)
+    .option('--n <count>', 'same as --samples', wholeIn(1, 64))
+    .option('--concurrency <count>', 'concurrent trajectories of a separate worker; 0 uses the workers of the run', wholeIn(0, 10_000))
+    .option('--judge', 'have the language model at TURNSTREAM_JUDGE_URL judge every answer', false)
+    .option('--again', 'ask every question again, even if answers are recorded', false)
+    .option('--skip-bad-rows', 'leave out unreadable rows instead of refusing the file', false)
+    .option('--with-attachments', 'ask questions with an attachment without it instead of leaving them out', false)
     .addOption(formatOption())
-    .option('--out <file>', 'write the figures there as well: .json, .csv, else as a table')
+    .option('--out <file>', 'also write the results to a file: JSON for .json, CSV for .csv, else a table')
     .option('--name <name>', 'name of the process in logs and metrics', 'evaluator')
     .addHelpText(
       'after',
@@ -200,10 +199,10 @@ function lineOf({ started, complete, answers }: RecordedEvaluation): EvaluationL
 
 function showCommand(context: CommandContext): Command {
   return new Command('show')
-    .description('print the figures of recorded evaluations, complete or not')
-    .argument('<evaluation...>', 'ids')
+    .description('print the results of recorded evaluations, complete or not')
+    .argument('<evaluation...>', 'ids of evaluations')
     .addOption(formatOption())
-    .option('--out <file>', 'write the figures there as well: .json, .csv, else as a table')
+    .option('--out <file>', 'also write the results to a file: JSON for .json, CSV for .csv, else a table')
     .addHelpText('after', examples('turnstream evaluate show my-run-frames-all-v150-sample-n4-0123abcd --format json'))
     .action(async (ids: readonly string[], _own: unknown, command: Command) => {
       const flags: Pick<EvaluateFlags, 'format' | 'out'> = command.optsWithGlobals();
@@ -223,11 +222,11 @@ const CONFIDENCE = 0.95;
 
 function compareCommand(context: CommandContext): Command {
   return new Command('compare')
-    .description('compare two recorded evaluations, paired by what is asked, with 95 % intervals by bootstrap')
+    .description('compare two recorded evaluations, paired by question, with 95 % bootstrap intervals')
     .argument('<a>', 'id of an evaluation')
-    .argument('<b>', 'id of another one')
-    .option('--draws <count>', 'draws of the bootstrap', wholeIn(100, 1_000_000), 10_000)
-    .option('--seed <seed>', 'of the draws', wholeIn(0, Number.MAX_SAFE_INTEGER), 1)
+    .argument('<b>', 'id of another evaluation')
+    .option('--draws <count>', 'bootstrap resamples', wholeIn(100, 1_000_000), 10_000)
+    .option('--seed <seed>', 'seed of the bootstrap', wholeIn(0, Number.MAX_SAFE_INTEGER), 1)
     .addOption(formatOption())
     .addHelpText(
       'after',

@@ -31,31 +31,31 @@ function rewardOf(raw: string): number {
 export function exportCommand(context: CommandContext): Command {
   return new Command('export')
     .description(
-      'write the trajectories or turns of a run, chats to fine-tune on, or pairs of preferences, as Parquet or JSON lines; constant memory',
+      'write trajectories, turns, chats for fine-tuning, or preference pairs of a run as Parquet or JSON Lines, in constant memory',
     )
     .requiredOption('--run <run>', 'the run', runSlug)
     .addOption(
       new Option(
         '--what <what>',
-        'trajectories and turns: rows as the tables have them; sft: {messages, reward, …} of rewarded trajectories; preferences: {prompt, chosen, rejected, …}, the best and the worst of each group',
+        'trajectories, turns: rows of the tables; sft: {messages, reward, …} of rewarded trajectories; preferences: {prompt, chosen, rejected, …}, the best and the worst of each group',
       )
         .choices([...exportKinds])
         .makeOptionMandatory(),
     )
     .addOption(
-      new Option('--format <format>', 'jsonl is one JSON object a line')
+      new Option('--format <format>', 'jsonl has one JSON object per line')
         .choices([...exportFormats])
         .default('parquet' satisfies ExportFormat),
     )
-    .option('--where <condition>', 'a condition in SQL over the columns of turns (for turns) or trajectories (for all others)')
-    .option('--min-reward <reward>', 'sft: only trajectories whose reward is over it', rewardOf, 0)
+    .option('--where <condition>', 'SQL condition over the columns of turns (for turns) or trajectories (for all others)')
+    .option('--min-reward <reward>', 'sft: only trajectories with a higher reward', rewardOf, 0)
     .addOption(
-      new Option('--chat <form>', 'sft and preferences: tool calls in the text as written, or as tool_calls with ids for chat templates')
+      new Option('--chat <form>', 'sft, preferences: keep tool calls in the text, or write them as tool_calls with ids for chat templates')
         .choices([...chatForms])
         .default('text' satisfies ChatForm),
     )
-    .option('--limit <rows>', 'write at most so many rows, the first ones', wholeIn(1, Number.MAX_SAFE_INTEGER))
-    .option('--out <file>', 'where to; standard output unless given, when that is no terminal')
+    .option('--limit <rows>', 'write only the first rows, at most this many', wholeIn(1, Number.MAX_SAFE_INTEGER))
+    .option('--out <file>', 'output file (default: standard output, unless it is a terminal)')
     .addHelpText(
       'after',
       examples(

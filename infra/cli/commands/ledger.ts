@@ -8,12 +8,12 @@ import { examples, runSlug, wholeIn } from '../options.ts';
 
 /** `turnstream ledger`: the ledger of a run. */
 export function ledgerCommand(context: CommandContext): Command {
-  const command = new Command('ledger').description('verify, show and compare the ledgers of runs');
+  const command = new Command('ledger').description('verify, show, and compare the ledgers of runs');
   command
     .command('verify')
-    .description('check the chain of hashes from the first entry, what became of every trajectory, and the weights of every version')
-    .option('--run <run>', 'one run (default: every run)', runSlug)
-    .option('--json', 'as JSON lines', false)
+    .description('check the hash chain from the first entry, the outcome of every trajectory, and the weights of every version')
+    .option('--run <run>', 'only this run (default: every run)', runSlug)
+    .option('--json', 'print JSON Lines', false)
     .addHelpText('after', examples('turnstream ledger verify', 'turnstream ledger verify --run my-run'))
     .action(async (options: { readonly run?: string; readonly json: boolean }) => {
       const config = loadConfig(context.env);
@@ -27,10 +27,10 @@ export function ledgerCommand(context: CommandContext): Command {
     });
   command
     .command('show')
-    .description('print the entries of a run in order, one JSON object a line')
+    .description('print the entries of a run in order, one JSON object per line')
     .requiredOption('--run <run>', 'the run', runSlug)
     .option('--from <sequence>', 'first entry', wholeIn(0, Number.MAX_SAFE_INTEGER), 0)
-    .option('--limit <entries>', 'entries at most', wholeIn(1, Number.MAX_SAFE_INTEGER), 1_000)
+    .option('--limit <entries>', 'maximum number of entries', wholeIn(1, Number.MAX_SAFE_INTEGER), 1_000)
     .addHelpText('after', examples('turnstream ledger show --run my-run --limit 5'))
     .action(async (options: { readonly run: string; readonly from: number; readonly limit: number }) => {
       const config = loadConfig(context.env);
@@ -43,14 +43,14 @@ export function ledgerCommand(context: CommandContext): Command {
 
 function diffCommand(context: CommandContext): Command {
   return new Command('diff')
-    .description('tell where two runs trained on different things, or that they did not; names, ids and times do not matter')
+    .description('show where two runs first trained on different data, if they did; names, ids, and times are ignored')
     .argument('<a>', 'a run', runSlug)
     .argument('<b>', 'another run', runSlug)
-    .option('--json', 'as one JSON object', false)
+    .option('--json', 'print one JSON object', false)
     .addHelpText(
       'after',
       examples('turnstream ledger diff my-run my-run-again', 'turnstream ledger diff my-run other --json') +
-        '\n\nExits with 0 when nothing differs, with 1 when something does.',
+        '\n\nExits with 0 if the runs are the same, and with 1 if they differ.',
     )
     .action(async (a: string, b: string, options: { readonly json: boolean }) => {
       const config = loadConfig(context.env);

@@ -45,28 +45,24 @@ function meanOf(raw: string): number {
 /** `turnstream load`: synthetic rollouts in the shape of real ones. */
 export function loadCommand(context: CommandContext): Command {
   return new Command('load')
-    .description('write synthetic rollouts, in the shape of long search trajectories, to the log; they say that they are synthetic')
-    .option('--run <run>', 'run id of what is written; synthetic-<time> unless given', runSlug)
-    .option('--turns <turns>', 'turns, to the end of a group', wholeIn(1, MOST))
-    .option('--trajectories <count>', 'trajectories, in whole groups', wholeIn(1, MOST))
-    .option('--rate <rate>', 'turns a second; 0 = as fast as the log takes them', wholeIn(0, 10_000_000), 0)
-    .option('--open <count>', 'leave the first so many trajectories without an end', wholeIn(0, MOST), 0)
-    .option('--turn-bytes <bytes>', 'size of a turn as encoded, at least what its ids take (about 300)', wholeIn(1, 800_000), 2_000)
+    .description('write synthetic rollouts, shaped like long search trajectories and marked as synthetic, to the log')
+    .option('--run <run>', 'run id of the rollouts (default: synthetic-<time>)', runSlug)
+    .option('--turns <turns>', 'number of turns, rounded up to whole groups', wholeIn(1, MOST))
+    .option('--trajectories <count>', 'number of trajectories, in whole groups', wholeIn(1, MOST))
+    .option('--rate <rate>', 'turns per second; 0 = as fast as possible', wholeIn(0, 10_000_000), 0)
+    .option('--open <count>', 'number of trajectories, from the first, to leave unfinished', wholeIn(0, MOST), 0)
+    .option('--turn-bytes <bytes>', 'encoded size of a turn; at least the size of its ids (about 300)', wholeIn(1, 800_000), 2_000)
     .option(
       '--mean-turns <turns>',
-      'mean turns of a trajectory; the distribution is log-normal, cut at --max-turns',
+      'mean turns per trajectory; the distribution is log-normal, capped at --max-turns',
       meanOf,
       defaultShape.meanTurns,
     )
-    .option(
-      '--max-turns <turns>',
-      'turns of a trajectory at most; 128 unless given, or 17 times a mean that is above that',
-      wholeIn(1, MOST_TURNS),
-    )
-    .option('--faults <share>', 'share of failed tool calls, and of broken attempts', shareOf, defaultShape.faults)
-    .option('--group-size <size>', 'trajectories of a group', wholeIn(1, 256), defaultShape.groupSize)
-    .option('--concurrent <count>', 'trajectories that run at once', wholeIn(1, 1_000_000), 512)
-    .addOption(new Option('--purpose <purpose>', 'what the events say they are for').choices(['external', 'train']).default('external'))
+    .option('--max-turns <turns>', 'maximum turns per trajectory (default: 128, or 17 times a larger mean)', wholeIn(1, MOST_TURNS))
+    .option('--faults <share>', 'share of failed tool calls and of broken attempts', shareOf, defaultShape.faults)
+    .option('--group-size <size>', 'trajectories per group', wholeIn(1, 256), defaultShape.groupSize)
+    .option('--concurrent <count>', 'concurrent trajectories', wholeIn(1, 1_000_000), 512)
+    .addOption(new Option('--purpose <purpose>', 'purpose of the events').choices(['external', 'train']).default('external'))
     .option('--seed <seed>', 'the same seed writes the same trajectories', wholeIn(0, Number.MAX_SAFE_INTEGER), 1)
     .addHelpText(
       'after',

@@ -24,14 +24,14 @@ export function plotCommand(context: CommandContext): Command {
   return new Command('plot')
     .description('draw the curves of a run: held-out Avg@k, reward, F1, turns, tool calls, tokens, format, discards, staleness')
     .requiredOption('--run <run>', 'the run', runSlug)
-    .requiredOption('--out <directory>', 'where to; made when it is not there')
+    .requiredOption('--out <directory>', 'output directory; created if it does not exist')
     .addOption(
-      new Option('--format <format>', 'SVG files with an index.html, event files for TensorBoard in tensorboard/<run>, or both')
+      new Option('--format <format>', 'SVG files with an index.html, TensorBoard event files in tensorboard/<run>, or both')
         .choices([...plotFormats])
         .default('all' satisfies PlotFormat),
     )
-    .addOption(new Option('--axis <axis>', 'what lies along the charts').choices(['step', 'time']).default('step'))
-    .option('--smooth <weight>', 'exponential moving average, as TensorBoard smooths: 0 for none, below 1', weight, 0)
+    .addOption(new Option('--axis <axis>', 'x-axis of the charts').choices(['step', 'time']).default('step'))
+    .option('--smooth <weight>', 'weight of the exponential moving average, as in TensorBoard: 0 (none) to below 1', weight, 0)
     .addHelpText(
       'after',
       examples(

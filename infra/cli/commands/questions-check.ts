@@ -30,19 +30,18 @@ const spread = ({ mean, counts }: Distribution): string =>
   `mean ${mean.toFixed(2)}   ${counts.flatMap((count, value) => (count === 0 ? [] : `${value}: ${count}`)).join('   ')}`;
 
 const HELP = `
-Reads each question from its words alone and looks every claim up in the raw files of the factbook, by code that shares
-nothing with the writer. A question has to fit one country in every part, also when its clauses are attached otherwise, to
-have one answer, to be in the file once, to name the year of what changes with time, and to need every clause: when any one is
-left out, places with different answers fit. From that follow the look-ups that cannot be skipped: finding the country that
-it begins with, each relation that leads to the next one, and reading the field that is asked for. Exit code 1 when one is
-not so, or when a line names other "hops".
+Parses the text of each question and verifies every claim against the raw factbook files, with code that is independent of
+the writer. In every reading, a question must match one country in every part and have one answer. It must be in the file only
+once, name the year of facts that change over time, and need every clause: without any one clause, places with different
+answers match. The check then counts the look-ups that cannot be skipped: finding the first country, following each relation to
+the next one, and reading the requested field. Exits with 1 if a question fails, or if its "hops" differ.
 `;
 
 /** `turnstream questions check`: whether the questions of the factbook writer hold, by other code than made them. */
 export function checkCommand(context: CommandContext): Command {
   return new Command('check')
-    .description('check questions of the factbook writer against the facts, by other code than made them')
-    .argument('<file>', 'JSON lines as questions synthesize writes them')
+    .description('verify the questions of the factbook writer against the facts, with independent code')
+    .argument('<file>', 'JSON Lines file from questions synthesize')
     .option('--json', 'print the report as JSON', false)
     .addHelpText('after', HELP)
     .addHelpText('after', examples('turnstream questions check questions.jsonl'))

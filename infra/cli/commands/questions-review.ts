@@ -36,14 +36,14 @@ function verdictOf({ accept, reject, comment }: ReviewFlags): ReviewWord {
 /** `turnstream questions review`: what humans think of the questions that were drawn for them. */
 export function reviewCommand(context: CommandContext): Command {
   return new Command('review')
-    .description('look at the questions that were drawn for review: accept, reject or comment; recorded as events')
+    .description('accept, reject, or comment on the questions that were drawn for review; verdicts are recorded as events')
     .option('--dataset <dataset>', 'name of the set', datasetSlug, 'synthetic')
-    .option('--list', 'print those that wait, and nothing else', false)
-    .option('--question <id>', 'decide about one question of the set, drawn or not, instead of asking in the terminal')
-    .option('--accept', 'of that question', false)
-    .option('--reject', 'of that question', false)
-    .option('--comment <text>', 'why; by itself it changes no verdict')
-    .option('--reviewer <name>', 'who decides', nameOfUser())
+    .option('--list', 'only list the questions that wait for review', false)
+    .option('--question <id>', 'review this question of the set, drawn or not, without a prompt')
+    .option('--accept', 'accept that question', false)
+    .option('--reject', 'reject that question', false)
+    .option('--comment <text>', 'reason, or a comment alone, which changes no verdict')
+    .option('--reviewer <name>', 'name of the reviewer', nameOfUser())
     .addHelpText(
       'after',
       `

@@ -40,43 +40,43 @@ function share(raw: string): number {
 }
 
 const HELP = `
-Each seed question grows in rounds: an injection puts a fact about an entity in its place, a fuzz blurs a detail. Every
-candidate passes the gates well_formed, timely, new_information, every_clause_needed, unique_answer and split_disjoint, and
-each question at the end difficulty and not_a_duplicate. Accepted and rejected candidates are events on questions, with their whole history, and
-rows of the table questions.
+Each seed question grows in rounds: an injection replaces an entity with a fact about it, and a fuzz makes a detail less exact.
+Every candidate passes the gates well_formed, timely, new_information, every_clause_needed, unique_answer, and split_disjoint;
+each final question also passes difficulty and not_a_duplicate. Accepted and rejected candidates are events on the topic
+questions, with their full history, and rows of the table questions.
 
---writer factbook needs no model: it grows questions about one field of one country, and the same seed makes the same ones.
---writer llm grows any questions: the model at TURNSTREAM_SYNTHESIS_URL chooses the rounds and writes, with facts that the
-tools of TURNSTREAM_TOOLS find; the model at TURNSTREAM_SYNTHESIS_CHECK_URL answers without tools and gives the verdicts.
-When a server is gone for good, what was accepted before is kept, and the exit code is 1.
+--writer factbook needs no model. It grows questions about one field of one country, and the same seed gives the same questions.
+--writer llm grows any questions. The model at TURNSTREAM_SYNTHESIS_URL chooses the rounds and writes, with facts that the
+tools of TURNSTREAM_TOOLS find; the model at TURNSTREAM_SYNTHESIS_CHECK_URL answers without tools and judges at the gates.
+If a server stays down, the command keeps what was accepted and exits with 1.
 `;
 
 /** `turnstream questions synthesize`: seed questions that grow harder. */
 export function synthesizeCommand(context: CommandContext): Command {
   return new Command('synthesize')
-    .description('make harder questions out of seed questions: rounds of injection and fuzzing, each candidate through the gates')
-    .addOption(new Option('--from <source>', 'whose questions to begin with').choices(['factbook']).default('factbook'))
-    .addOption(new Option('--seed-path <file>', 'JSON lines of questions to begin with, as questions import reads them').conflicts('from'))
-    .addOption(new Option('--split <split>', 'what the questions of --seed-path are for').choices(['train', 'heldout']).default('train'))
-    .addOption(new Option('--writer <writer>', 'who makes the steps').choices(['factbook', 'llm']).default('factbook'))
-    .option('--concurrency <n>', 'questions that grow at once (1 for the factbook, 16 for llm)', wholeIn(1, 10_000))
-    .option('--inject-rounds <n>', 'injections of a question at most', wholeIn(1, 64), 4)
-    .option('--fuzz-rounds <n>', 'fuzzes of a question at most', wholeIn(0, 64), 2)
-    .option('--count <n>', 'seed questions at most', wholeIn(1, 1_000_000), 2_000)
-    .option('--variants <n>', 'questions tried from each seed question', wholeIn(1, 1_000), 4)
-    .option('--seed <n>', 'of every choice', wholeIn(0, Number.MAX_SAFE_INTEGER), 1)
-    .option('--tries <n>', 'tries of one round', wholeIn(1, 1_000), 6)
-    .option('--direct-samples <n>', 'answers without tools to each candidate', wholeIn(1, 1_000), 8)
-    .option('--max-direct-share <share>', 'share of them that may be right', share, 0.125)
+    .description('make seed questions harder in rounds of injection and fuzzing, with quality gates')
+    .addOption(new Option('--from <source>', 'source of the seed questions').choices(['factbook']).default('factbook'))
+    .addOption(new Option('--seed-path <file>', 'JSON Lines file of seed questions, in the format of questions import').conflicts('from'))
+    .addOption(new Option('--split <split>', 'split of the questions of --seed-path').choices(['train', 'heldout']).default('train'))
+    .addOption(new Option('--writer <writer>', 'what rewrites the questions').choices(['factbook', 'llm']).default('factbook'))
+    .option('--concurrency <n>', 'questions that grow concurrently (default: 1 for factbook, 16 for llm)', wholeIn(1, 10_000))
+    .option('--inject-rounds <n>', 'maximum injections per question', wholeIn(1, 64), 4)
+    .option('--fuzz-rounds <n>', 'maximum fuzzes per question', wholeIn(0, 64), 2)
+    .option('--count <n>', 'maximum number of seed questions', wholeIn(1, 1_000_000), 2_000)
+    .option('--variants <n>', 'variants to try per seed question', wholeIn(1, 1_000), 4)
+    .option('--seed <n>', 'seed of every random choice', wholeIn(0, Number.MAX_SAFE_INTEGER), 1)
+    .option('--tries <n>', 'tries per round', wholeIn(1, 1_000), 6)
+    .option('--direct-samples <n>', 'answers without tools per candidate', wholeIn(1, 1_000), 8)
+    .option('--max-direct-share <share>', 'maximum share of those answers that may be correct', share, 0.125)
     .option(
       '--confirm-samples <n>',
-      'fresh answers without tools to each question at the end (128 for the factbook, 0 for llm)',
+      'new answers without tools per final question (default: 128 for factbook, 0 for llm)',
       wholeIn(0, 10_000),
     )
-    .option('--review-share <share>', 'share of the accepted ones that is drawn for review', share, 0.05)
-    .option('--dataset <dataset>', 'name of the set', datasetSlug, 'synthetic')
-    .option('--output <file>', 'JSON lines of the accepted questions')
-    .option('--report <file>', 'the report as JSON')
+    .option('--review-share <share>', 'share of accepted questions to draw for human review', share, 0.05)
+    .option('--dataset <dataset>', 'name of the question set', datasetSlug, 'synthetic')
+    .option('--output <file>', 'file for the accepted questions, as JSON Lines')
+    .option('--report <file>', 'file for the report, as JSON')
     .option('--no-log', 'write nothing to the log; needs --output')
     .option('--json', 'print the report as JSON', false)
     .addHelpText('after', HELP)

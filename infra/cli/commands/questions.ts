@@ -16,17 +16,17 @@ interface ImportArguments {
 }
 
 const WRITE_HELP = `
-asearcher (set factbook): questions of two and three hops. compact (set compact): a question about a country is taken apart,
-its parts are looked up in at most five searches and two pages, and what was found is combined into a description in place of the name.
+asearcher (set factbook): two- and three-hop questions. compact (set compact): the name of a country is replaced with a
+description, made of facts that at most five searches and two pages return.
 `;
 
 /** `turnstream questions`: question sets on the log. */
 export function questionsCommand(context: CommandContext): Command {
-  const command = new Command('questions').description('write, make, check, review, import and list question sets');
+  const command = new Command('questions').description('write, synthesize, check, review, import, and list question sets');
   command
     .command('write')
-    .description('write a built-in set out of the factbook; the same each time')
-    .addOption(new Option('--recipe <recipe>', 'whose questions (TURNSTREAM_RECIPE)').choices(descriptors.recipe.choices))
+    .description('write a built-in question set from the factbook; always the same questions')
+    .addOption(new Option('--recipe <recipe>', 'recipe whose questions to write (TURNSTREAM_RECIPE)').choices(descriptors.recipe.choices))
     .addHelpText('after', WRITE_HELP)
     .addHelpText('after', examples('turnstream questions write', 'turnstream questions write --recipe compact'))
     .action(async ({ recipe }: { readonly recipe?: Config['recipe'] }) => {
@@ -37,11 +37,11 @@ export function questionsCommand(context: CommandContext): Command {
     });
   command
     .command('import')
-    .description('import a JSONL file: {"question", "answer": text or list, "aug_answer"?, "id"?} a line')
-    .argument('<file>', 'the file; it is read twice')
-    .requiredOption('--dataset <dataset>', 'name of the set', datasetSlug)
-    .addOption(new Option('--split <split>', 'what the questions are for').choices(['train', 'heldout']).default('train'))
-    .option('--skip-bad-lines', 'leave bad lines out instead of importing nothing', false)
+    .description('import a JSON Lines file with {"question", "answer": text or list, "aug_answer"?, "id"?} on each line')
+    .argument('<file>', 'file to import; it is read twice')
+    .requiredOption('--dataset <dataset>', 'name of the question set', datasetSlug)
+    .addOption(new Option('--split <split>', 'split of the questions').choices(['train', 'heldout']).default('train'))
+    .option('--skip-bad-lines', 'leave out unreadable lines instead of importing nothing', false)
     .addHelpText(
       'after',
       examples(
@@ -60,7 +60,7 @@ export function questionsCommand(context: CommandContext): Command {
     });
   command
     .command('list')
-    .description('list the sets with the number of their questions by split')
+    .description('list question sets with their number of questions by split')
     .addHelpText('after', examples('turnstream questions list'))
     .action(async () => {
       const { listSets } = await import('../../app/question-commands.ts');

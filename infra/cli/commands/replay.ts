@@ -43,15 +43,15 @@ function rangeOf({ step, steps, all }: ReplayArguments): Range {
 /** `turnstream replay`: steps of a run, made again from the log. */
 export function replayCommand(context: CommandContext): Command {
   return new Command('replay')
-    .description('rebuild the batch of a step from the log alone and compare it with the ledger; with --train repeat the update as well')
+    .description('rebuild batches from the log alone and compare them with the ledger; with --train, repeat the updates as well')
     .requiredOption('--run <run>', 'the run', runSlug)
-    .option('--step <step>', 'one step', wholeIn(1, 999_999_999))
-    .option('--steps <first..last>', 'a range of steps; without <last> up to the last one', range)
+    .option('--step <step>', 'only this step', wholeIn(1, 999_999_999))
+    .option('--steps <first..last>', 'range of steps; without <last>, up to the last one', range)
     .option('--all', 'every step', false)
-    .option('--train', 'restore what the step before published, repeat the update and compare the weights', false)
-    .addOption(new Option('--backend <name>', 'where to repeat updates (default: where they were made)').choices(backends))
-    .option('--from-start', 'read from the first record, not from the resume point of the step before', false)
-    .option('--json', 'as JSON lines: one a step, then the total', false)
+    .option('--train', 'restore the previous version, repeat the update, and compare the weights', false)
+    .addOption(new Option('--backend <name>', 'tensor backend for repeated updates (default: the original one)').choices(backends))
+    .option('--from-start', 'read from the first record instead of the resume point of the previous step', false)
+    .option('--json', 'print JSON Lines: one per step, then the total', false)
     .addHelpText(
       'after',
       examples(

@@ -7,8 +7,8 @@ import { examples, wholeIn } from '../options.ts';
 /** `turnstream retrieval`: the factbook behind ASearcher's interface. */
 export function retrievalCommand(context: CommandContext): Command {
   return new Command('retrieval')
-    .description("serve the factbook at /retrieve and /access, as ASearcher's local retrieval server does; on this machine only")
-    .option('--port <port>', '0 chooses a free one', wholeIn(0, 65_535), 8_000)
+    .description("serve the factbook at /retrieve and /access, like ASearcher's local retrieval server; on this machine only")
+    .option('--port <port>', 'port; 0 picks a free one', wholeIn(0, 65_535), 8_000)
     .addHelpText(
       'after',
       examples('turnstream retrieval --port 8000', 'TURNSTREAM_TOOLS=local TURNSTREAM_RETRIEVAL_URL=http://127.0.0.1:8000 turnstream up'),

@@ -4,15 +4,15 @@ import type { CommandContext } from '../context.ts';
 import { examples } from '../options.ts';
 
 const HELP = `
-Starts Kafka, ClickHouse, the warehouse and the API, those that are not configured as \`turnstream up\` does, and trains
-nothing: for looking at runs of other days over REST, SQL and Grafana, and for events from elsewhere. Ctrl-C stops all of it
-in order. \`turnstream status\`, in another terminal, lists the runs and the addresses.
+Starts the warehouse and the API, and a local Kafka and ClickHouse unless they are configured, without training. Use it to look
+at earlier runs over REST, SQL, and Grafana, and to store events from elsewhere. Ctrl-C stops everything in order.
+\`turnstream status\`, in another terminal, lists the runs and the addresses.
 `;
 
 /** `turnstream serve`: everything but training. */
 export function serveCommand(context: CommandContext): Command {
   return new Command('serve')
-    .description('open what is there: REST, SQL and the live stream over all runs; trains nothing')
+    .description('open existing runs for REST, SQL, and the live stream, without training')
     .addHelpText('after', HELP + examples('turnstream serve', 'TURNSTREAM_API_PORT=9000 turnstream serve'))
     .action(async () => {
       const config = loadConfig(context.env);

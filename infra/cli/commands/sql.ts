@@ -37,11 +37,11 @@ function arrayOf(text: string): readonly unknown[] {
 /** `turnstream sql`: read-only queries, one or at a prompt; standard output gets their rows and nothing else. */
 export function sqlCommand(context: CommandContext): Command {
   return new Command('sql')
-    .description('run one read-only query, or several at a prompt; standard output gets their rows and nothing else')
-    .option('-q, --query <query>', 'the query; without it and -f a terminal gets a prompt')
-    .option('-f, --file <file>', 'a file with the query; - is standard input')
-    .option('--param <name=value>', 'the value of {name:Type} in the query; once for each; an array as JSON', addParam, {})
-    .option('--format <format>', "any of ClickHouse's output formats (default: PrettyCompact in a terminal, TSV elsewhere)")
+    .description('run a read-only query, or several at a prompt; standard output has only the rows')
+    .option('-q, --query <query>', 'query to run; without -q and -f, a terminal gets a prompt')
+    .option('-f, --file <file>', 'file with the query; - reads standard input')
+    .option('--param <name=value>', 'value of {name:Type} in the query; repeatable; write arrays as JSON', addParam, {})
+    .option('--format <format>', 'any ClickHouse output format (default: PrettyCompact in a terminal, TSV elsewhere)')
     .addHelpText(
       'after',
       examples(

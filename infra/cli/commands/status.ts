@@ -14,10 +14,10 @@ interface StatusArguments {
 /** `turnstream status`: what runs where, the runs, or one run. */
 export function statusCommand(context: CommandContext): Command {
   return new Command('status')
-    .description('show the addresses in use and the runs; with --run the result of one run')
-    .option('--run <run>', 'one run: steps, reward, evaluation before and after, staleness, discards', runSlug)
-    .option('--json', 'as one JSON object', false)
-    .option('--show-secrets', 'the address of ClickHouse with its user and password, for SQL tools', false)
+    .description('show addresses and runs; with --run, the results of one run')
+    .option('--run <run>', 'show steps, reward, evaluations, staleness, and discards of this run', runSlug)
+    .option('--json', 'print one JSON object', false)
+    .option('--show-secrets', 'show the address of ClickHouse with its user and password, for SQL tools', false)
     .addHelpText(
       'after',
       examples(

@@ -6,7 +6,7 @@ import { examples } from '../options.ts';
 /** `turnstream store`: the embedded ClickHouse. */
 export function storeCommand(context: CommandContext): Command {
   return new Command('store')
-    .description("run the embedded ClickHouse; it answers ClickHouse's HTTP interface on 127.0.0.1")
+    .description("run the embedded ClickHouse, with ClickHouse's HTTP interface on 127.0.0.1")
     .addHelpText('after', examples('turnstream store', 'TURNSTREAM_STORE_PORT=8123 turnstream store'))
     .action(async () => {
       const [{ runRole }, { storeRole }] = await Promise.all([import('../../app/role.ts'), import('../../app/store.ts')]);

@@ -6,10 +6,10 @@ import { examples } from '../options.ts';
 
 /** `turnstream topics`: the topics of the log. */
 export function topicsCommand(context: CommandContext): Command {
-  const command = new Command('topics').description('make and list the topics');
+  const command = new Command('topics').description('create and list topics');
   command
     .command('apply')
-    .description('make missing topics, grow those that are to have more partitions, set retention; never shrinks')
+    .description('create missing topics, add partitions, and set retention; never shrinks a topic')
     .addHelpText('after', examples('turnstream topics apply', 'TURNSTREAM_PARTITIONS_ROLLOUTS=16 turnstream topics apply'))
     .action(async () => {
       const config = loadConfig(context.env);
@@ -22,7 +22,7 @@ export function topicsCommand(context: CommandContext): Command {
     });
   command
     .command('list')
-    .description('list the topics of the namespace with their partitions')
+    .description('list the topics of the namespace with their number of partitions')
     .addHelpText('after', examples('turnstream topics list'))
     .action(async () => {
       const config = loadConfig(context.env);

@@ -17,15 +17,15 @@ interface UpArguments {
 }
 
 const HELP = `
-Starts what is not configured: a local Kafka without KAFKA_BROKERS, an embedded ClickHouse without CLICKHOUSE_URL, and
-every role as a child process. Ctrl-C stops all of it in order; a second Ctrl-C at once. Nothing is lost either way, and
-\`turnstream up --run <run>\` goes on where the run stopped. A run that has finished goes on when --steps is more than it
-made. To look at runs without training, use \`turnstream serve\`.
+Starts every role as a child process, a local Kafka unless KAFKA_BROKERS is set, and an embedded ClickHouse unless
+CLICKHOUSE_URL is set. Ctrl-C stops everything in order; a second Ctrl-C stops at once. Neither loses data:
+\`turnstream up --run <run>\` continues where the run stopped. To extend a finished run, give a higher --steps. To look at runs
+without training, use \`turnstream serve\`.
 
---recipe compact: REINFORCE over a replay buffer of 100,000 trajectories (ten batches of 128 a step, discount 0.99, AdamW at
-0.00001, gradient clip 1.0), 200 turns, a reward for each step, three answers in a row to end, 16 trajectories at once (one
-worker process runs all of them), and its own questions. --recipe compact-tuned has the same batches, and settings that the
-built-in policy learns with. A variable or flag that is set wins; a run that goes on needs the same recipe again.
+--recipe compact: REINFORCE over a replay buffer of 100,000 trajectories (ten batches of 128 per step, discount 0.99, AdamW at
+0.00001, gradient clipping at 1.0), 200 turns, a reward for each step, three consecutive answers to end, 16 concurrent
+trajectories (all in one worker process), and its own questions. --recipe compact-tuned has the same batches, with settings
+with which the built-in policy learns. Variables and flags that are set override the recipe; a resumed run needs the same one.
 `;
 
 /** What a flag sets; one that is not given leaves it to the environment. */
@@ -40,24 +40,19 @@ const overridesOf = ({ dataset, mode, recipe, evalEvery }: UpArguments): Partial
 export function upCommand(context: CommandContext): Command {
   return new Command('up')
     .description('start everything and train')
-    .option('--run <run>', 'name of the run; one that was stopped goes on (default: a new name)', runSlug)
+    .option('--run <run>', 'name of the run; an existing run continues (default: a new name)', runSlug)
     .option('--seed <seed>', 'seed of a new run', wholeIn(0, Number.MAX_SAFE_INTEGER), 1)
-    .option(
-      '--steps <steps>',
-      'end by itself after this step, counted from the first of the run; 0 = train until stopped',
-      wholeIn(0, 1_000_000),
-      0,
-    )
-    .option('--workers <workers>', 'rollout workers', wholeIn(1, 64), 1)
-    .option('--no-eval', 'do not answer the held-out questions before, between and after')
+    .option('--steps <steps>', 'exit after this step, counted from the start of the run; 0 = train until stopped', wholeIn(0, 1_000_000), 0)
+    .option('--workers <workers>', 'number of rollout workers', wholeIn(1, 64), 1)
+    .option('--no-eval', 'skip evaluations on held-out questions')
     .option(
       '--eval-every <steps>',
-      'steps between two evaluations on the held-out questions; 0 for none between (TURNSTREAM_EVAL_EVERY)',
+      'steps between evaluations on held-out questions; 0 = only before and after (TURNSTREAM_EVAL_EVERY)',
       wholeIn(0, 1_000_000),
     )
     .option('--dataset <dataset>', 'question set to train on')
     .addOption(new Option('--mode <mode>', 'sync waits for each batch before it trains (TURNSTREAM_MODE)').choices(['async', 'sync']))
-    .addOption(new Option('--recipe <recipe>', 'named defaults (TURNSTREAM_RECIPE)').choices(descriptors.recipe.choices))
+    .addOption(new Option('--recipe <recipe>', 'named set of defaults (TURNSTREAM_RECIPE)').choices(descriptors.recipe.choices))
     .addHelpText(
       'after',
       HELP +
@@ -65,7 +60,7 @@ export function upCommand(context: CommandContext): Command {
           'turnstream up',
           'turnstream up --steps 150 --seed 2',
           'turnstream up --run my-run --workers 2',
-          'turnstream up --run my-run --steps 300           trains a run of 150 steps further',
+          'turnstream up --run my-run --steps 300           extends a run of 150 steps',
           'turnstream up --recipe compact',
         ),
     )

@@ -12,7 +12,7 @@ import { createRebuildLines, renderRebuild } from '../rebuild-view.ts';
 /** `turnstream warehouse`: one member of the sinks, and the tables made again. */
 export function warehouseCommand(context: CommandContext): Command {
   const command = new Command('warehouse')
-    .description('run a sink that puts every record of the log into ClickHouse, exactly once')
+    .description('run a sink that stores every record of the log in ClickHouse exactly once')
     .addHelpText(
       'after',
       examples(
@@ -37,7 +37,7 @@ export function warehouseCommand(context: CommandContext): Command {
 
 function fillCommand(context: CommandContext): Command {
   return new Command('fill')
-    .description('bring the tables up to the end of the log, and end; waits for the sinks where some run')
+    .description('bring the tables up to the end of the log, then exit; if sinks are running, wait for them')
     .addHelpText('after', examples('turnstream warehouse fill && turnstream sql -q "SELECT count() FROM questions"'))
     .action(async () => {
       const config = loadConfig(context.env);
@@ -66,9 +66,9 @@ interface RebuildFlags {
 
 function rebuildCommand(context: CommandContext): Command {
   return new Command('rebuild')
-    .description('remove the tables, fill them again from the log, and compare both; refuses while a sink runs')
-    .option('--wait <seconds>', 'wait so long for running sinks to leave, instead of refusing', wholeIn(0, 86_400), 0)
-    .option('--drop-expired', 'go on although rows would be lost whose records have left the log by its retention', false)
+    .description('drop the tables, fill them again from the log, and compare both; refuses while a sink runs')
+    .option('--wait <seconds>', 'wait this long for running sinks to leave instead of refusing', wholeIn(0, 86_400), 0)
+    .option('--drop-expired', 'continue even if rows are lost whose records retention has deleted', false)
     .addHelpText('after', examples('turnstream warehouse rebuild', 'turnstream warehouse rebuild --wait 60'))
     .action(async (flags: RebuildFlags) => {
       context.exit(await rebuildAs(context, flags));
@@ -77,11 +77,9 @@ function rebuildCommand(context: CommandContext): Command {
 
 function mendCommand(context: CommandContext): Command {
   return new Command('mend')
-    .description(
-      'show partitions whose position the log no longer has (exit code 1 when there are any); with --yes make the tables follow the log again',
-    )
-    .option('--yes', 'do it: remove rows of records that the log has lost, skip records that it lost before they were stored', false)
-    .option('--json', 'every partition, as one JSON array', false)
+    .description('show partitions whose position the log no longer has (exit code 1 if there are any); with --yes, repair them')
+    .option('--yes', 'repair: delete rows whose records the log has lost, and skip records that it lost before they were stored', false)
+    .option('--json', 'print every partition as one JSON array', false)
     .addHelpText('after', examples('turnstream warehouse mend', 'turnstream warehouse mend --yes'))
     .action(async ({ yes, json }: { readonly yes: boolean; readonly json: boolean }) => {
       const config = loadConfig(context.env);

@@ -7,7 +7,7 @@ import { examples, runSlug } from '../options.ts';
 export function workerCommand(context: CommandContext): Command {
   return new Command('worker')
     .description('run one rollout worker of a run')
-    .requiredOption('--run <run>', 'the run whose trajectories it makes', runSlug)
+    .requiredOption('--run <run>', 'run to produce trajectories for', runSlug)
     .option('--name <name>', 'name of the process in logs and metrics', 'worker')
     .addHelpText(
       'after',

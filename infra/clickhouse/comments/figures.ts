@@ -1,7 +1,7 @@
-// Columns that are one figure of another: `tokens_p95`, `discarded_turns_mean`, `kept_reward_p50`, `reward_ks`.
+// Columns that are a statistic of another one: `tokens_p95`, `discarded_turns_mean`, `kept_reward_p50`, `reward_ks`.
 import type { Comments } from './comments.ts';
 
-/** What a figure is of, and its unit where the name of the quantity is none. */
+/** Description of each quantity, with its unit if the name does not imply one. */
 const QUANTITIES = {
   reward: 'reward',
   f1: 'F1, 0 to 1',
@@ -20,8 +20,8 @@ type Quantity = keyof typeof QUANTITIES;
 
 const SHAPES = {
   mean: 'Mean',
-  min: 'Least',
-  max: 'Greatest',
+  min: 'Minimum',
+  max: 'Maximum',
   p25: '25th percentile',
   p50: 'Median',
   p75: '75th percentile',
@@ -76,9 +76,9 @@ const ofStep = {
   }),
   reward_all_mean: 'Mean reward over all finished trajectories, trained on or not',
   tool_errors_mean: 'Mean of failed tool calls per trajectory, over those of the step',
-  format_rate: 'Share of trajectories that kept to the format, 0 to 1',
+  format_rate: 'Share of trajectories in the required format, 0 to 1',
   discarded_stale: 'Trajectories that were discarded as stale',
-  discarded_uniform: 'Trajectories that were discarded because all rewards of their group are equal',
+  discarded_uniform: 'Trajectories that were discarded because all rewards in their group are equal',
 };
 
 function side(prefix: 'kept' | 'discarded', trajectories: string): Comments {
@@ -95,7 +95,7 @@ function side(prefix: 'kept' | 'discarded', trajectories: string): Comments {
 }
 
 const distance = (quantity: string): string =>
-  `Kolmogorov-Smirnov distance of ${quantity} between kept and discarded, 0 to 1; null when a side is empty`;
+  `Kolmogorov-Smirnov distance of ${quantity} between kept and discarded, 0 to 1; null if one side is empty`;
 
 export const figuresByName: Comments = {
   ...ofStep,
@@ -105,7 +105,7 @@ export const figuresByName: Comments = {
   discarded_queue_ms_mean: 'Mean of queue_ms, over the discarded ones, ms',
   discarded_staleness_in_flight_mean: 'Mean of staleness_in_flight, over the discarded ones, versions',
   discarded_staleness_in_queue_mean: 'Mean of staleness_in_queue, over the discarded ones, versions',
-  discarded_staleness_token_mean: 'Mean staleness over the tokens of known version of the discarded ones, versions',
+  discarded_staleness_token_mean: 'Mean staleness over the tokens with a known version, over the discarded ones, versions',
   discarded_staleness_worst: 'Greatest staleness_worst of a discarded trajectory, versions',
   discarded_tokens: 'Tokens of the discarded trajectories',
   discarded_unknown_tokens: 'Tokens of the discarded trajectories whose policy version is unknown',
