@@ -6,6 +6,7 @@ import { describeEnvironment } from './environment.ts';
 import { say } from './local-bench.ts';
 import { publish } from './report.ts';
 import { median, percentile } from './statistics.ts';
+import { timedAnswer } from './timed-answer.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -49,14 +50,6 @@ async function read<T>(path: string): Promise<T> {
   return (await answer.json()) as T;
 }
 
-async function timed(path: string): Promise<number> {
-  const began = performance.now();
-  const answer = await fetch(`${flags.url}${path}`);
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${text.slice(0, 500)}`);
-  return performance.now() - began;
-}
-
 async function valuesOf(run: string): Promise<Values> {
   const list = async (path: string, column: string): Promise<readonly string[]> =>
     (await read<Items>(path)).items.map((item) => String(item[column]));
@@ -96,7 +89,8 @@ async function timePages(path: string, parameters: readonly Parameter[], values:
   for (let at = 0; at < (flags.quick ? 3 : Number(flags.times)) && spent < PAGE_BUDGET_MS; at += 1) {
     const page = pageAt(path, { required, values }, at);
     if (page === undefined) return undefined;
-    const took = await timed(ofTrajectory ? `${page}${page.includes('?') ? '&' : '?'}run=${flags.run ?? ''}` : page);
+    const asked = ofTrajectory ? `${page}${page.includes('?') ? '&' : '?'}run=${flags.run ?? ''}` : page;
+    const took = await timedAnswer(() => fetch(`${flags.url}${asked}`));
     ms.push(took);
     spent += took;
   }

@@ -10,6 +10,7 @@ import { say, withSite, type BenchSite } from './local-bench.ts';
 import { publish, whole, type BenchReport } from './report.ts';
 import { writeLedgerRows } from './size-ledger.ts';
 import { median, percentile } from './statistics.ts';
+import { timedAnswer } from './timed-answer.ts';
 import { startTablesWorld, type TablesWorld } from './tables-world.ts';
 
 const { values: flags } = parseArgs({
@@ -78,22 +79,14 @@ async function fill(world: TablesWorld, site: BenchSite): Promise<void> {
   for (const run of [RUN, OTHER]) await writeLedgerRows(world.store, run);
 }
 
-/** Status 200, to its last byte. */
-async function timed(ask: () => Promise<Response>): Promise<number> {
-  const began = performance.now();
-  const answer = await ask();
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`${answer.url} answered ${answer.status}: ${text.slice(0, 500)}`);
-  return performance.now() - began;
-}
-
 async function askQuestions(api: string, values: GuideValues): Promise<readonly Timed[]> {
   const found: Timed[] = [];
   for (const { title, sql } of guideQuestions) {
     const ms: number[] = [];
     const body = JSON.stringify({ query: sql, params: paramsOf(sql, values), format: 'JSONEachRow' });
     const headers = { 'content-type': 'application/json' };
-    for (let round = 0; round < rounds; round += 1) ms.push(await timed(() => fetch(`${api}/v1/sql`, { method: 'POST', headers, body })));
+    for (let round = 0; round < rounds; round += 1)
+      ms.push(await timedAnswer(() => fetch(`${api}/v1/sql`, { method: 'POST', headers, body })));
     found.push({ name: title, ms });
     say(`${title} ${Math.round(median(ms))} ms`);
   }
@@ -132,7 +125,7 @@ async function askPages(api: string, lists: { readonly trajectories: readonly st
   const found: (Timed & { readonly wantedMs: number })[] = [];
   for (const [name, wantedMs, path] of kinds) {
     const ms: number[] = [];
-    for (let at = 0; at < pages; at += 1) ms.push(await timed(() => fetch(`${api}${path(at)}`)));
+    for (let at = 0; at < pages; at += 1) ms.push(await timedAnswer(() => fetch(`${api}${path(at)}`)));
     found.push({ name, wantedMs, ms });
     say(`${name}: p99 ${Math.round(percentile(ms, 0.99))} ms`);
   }

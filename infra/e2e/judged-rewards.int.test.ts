@@ -1,22 +1,16 @@
 // A run whose reward is the verdict of a language model: it learns from verdicts that are in the log, and is replayed from there
 // to the last bit when the judge is gone.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { JUDGE_PROMPT_SHA256 } from '../../streams/reward/judge-prompt.ts';
-import { useKafka } from '../testing/kafka.ts';
 import { startLlmServer, type LlmServer } from '../testing/llm-server.ts';
-import { startTestStore } from '../testing/store.ts';
+import { sharedHome } from '../testing/shared-home.ts';
 import { command, startUp, type TestHome } from '../testing/up.ts';
 
 const RUN = 'judged';
 let home: TestHome;
 let server: LlmServer;
-const cleanups: (() => unknown)[] = [];
 
 beforeAll(async () => {
-  const [kafka, store] = await Promise.all([useKafka(), startTestStore()]);
   server = await startLlmServer(({ index }) => ({
     kind: 'says',
     // each third try says nothing of use, and is made again
@@ -24,33 +18,18 @@ beforeAll(async () => {
     naming: 'chunks',
   }));
   server.setVersion(5);
-  const dataDir = mkdtempSync(join(tmpdir(), 'turnstream-judged-'));
-  cleanups.push(
-    () => store.stop(),
-    () => {
-      rmSync(dataDir, { recursive: true, force: true });
-    },
-  );
-  const env = {
-    KAFKA_BROKERS: kafka.brokers.join(','),
-    CLICKHOUSE_URL: store.url,
-    TURNSTREAM_CLICKHOUSE_DATABASE: kafka.namespace.replaceAll('-', '_'),
-    TURNSTREAM_NAMESPACE: kafka.namespace,
-    TURNSTREAM_DATA_DIR: dataDir,
+  home = await sharedHome({
     TURNSTREAM_API_PORT: '0',
-    TURNSTREAM_KAFKA_SESSION_MS: '2000',
     TURNSTREAM_REWARD_JUDGE: '0.5',
     TURNSTREAM_JUDGE_URL: server.url,
     TURNSTREAM_JUDGE_MODEL: 'judge-7b',
     TURNSTREAM_GROUP_SIZE: '4',
     TURNSTREAM_BATCH_GROUPS: '2',
     TURNSTREAM_MAX_CONCURRENT: '4',
-    TURNSTREAM_LOG_LEVEL: 'warn',
-  };
-  home = { dataDir, env, remove: () => Promise.resolve() };
+  });
 }, 600_000);
 afterAll(async () => {
-  for (const cleanup of cleanups) await cleanup();
+  await home.remove();
 });
 
 const rows = async (query: string): Promise<string> => (await command(home.env, 'sql', '--format', 'TSV', '-q', query)).out.trim();

@@ -1,15 +1,11 @@
 // A whole `turnstream up` that asks a language model over HTTP: one that keeps its weights, one that changes them, one that
 // names none, and one that refuses. Each run ends by itself, with counts that agree and a sentence that says what happened.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeFactbookQuestions } from '../../producers/questions/write-questions.ts';
 import type { RunSummary } from '../app/run-summary.ts';
 import { exitCodes } from '../app/exit-codes.ts';
-import { useKafka } from '../testing/kafka.ts';
 import { startLlmServer, type LlmServer, type Script } from '../testing/llm-server.ts';
-import { startTestStore } from '../testing/store.ts';
+import { sharedHome } from '../testing/shared-home.ts';
 import { command, startUp, type TestHome } from '../testing/up.ts';
 
 const [BATCHES, BATCH_GROUPS, GROUP_SIZE] = [2, 2, 4];
@@ -18,7 +14,6 @@ const KEPT = BATCHES * BATCH_GROUPS * GROUP_SIZE;
 let home: TestHome;
 let server: LlmServer;
 let golds: ReadonlyMap<string, string>;
-const cleanups: (() => unknown)[] = [];
 
 /** Half of the answers are right, so that groups are worth something; two turns each. */
 function answering(naming: 'chunks' | undefined): Script {
@@ -37,26 +32,11 @@ function answering(naming: 'chunks' | undefined): Script {
 }
 
 beforeAll(async () => {
-  const [kafka, store] = await Promise.all([useKafka(), startTestStore()]);
   server = await startLlmServer();
-  const dataDir = mkdtempSync(join(tmpdir(), 'turnstream-models-'));
-  cleanups.push(
-    () => store.stop(),
-    () => server.close(),
-    () => {
-      rmSync(dataDir, { recursive: true, force: true });
-    },
-  );
   const { accepted } = writeFactbookQuestions(1, { occurredAt: 1, producer: 'test' });
   golds = new Map(accepted.map(({ question, answers }) => [question, answers[0] ?? '']));
-  const env = {
-    KAFKA_BROKERS: kafka.brokers.join(','),
-    CLICKHOUSE_URL: store.url,
-    TURNSTREAM_CLICKHOUSE_DATABASE: kafka.namespace.replaceAll('-', '_'),
-    TURNSTREAM_NAMESPACE: kafka.namespace,
-    TURNSTREAM_DATA_DIR: dataDir,
+  home = await sharedHome({
     TURNSTREAM_API_PORT: '0',
-    TURNSTREAM_KAFKA_SESSION_MS: '2000',
     TURNSTREAM_POLICY: 'llm',
     TURNSTREAM_LLM_URL: server.url,
     TURNSTREAM_LLM_MODEL: 'm',
@@ -65,12 +45,11 @@ beforeAll(async () => {
     TURNSTREAM_GROUP_SIZE: String(GROUP_SIZE),
     TURNSTREAM_BATCH_GROUPS: String(BATCH_GROUPS),
     TURNSTREAM_MAX_CONCURRENT: '4',
-    TURNSTREAM_LOG_LEVEL: 'warn',
-  };
-  home = { dataDir, env, remove: () => Promise.resolve() };
+  });
 }, 600_000);
 afterAll(async () => {
-  for (const cleanup of cleanups) await cleanup();
+  await home.remove();
+  await server.close();
 });
 
 async function run(name: string): Promise<{ readonly code: number | null; readonly summary: RunSummary; readonly stderr: string }> {

@@ -33,6 +33,8 @@ const marksIn = (pid: number): string[] => {
 const ofWorker = [
   'jinaApiKey',
   'jinaUrl',
+  'judgeApiKey',
+  'judgeUrl',
   'kafkaSaslPassword',
   'llmApiKey',
   'llmExtra',

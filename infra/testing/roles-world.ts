@@ -1,14 +1,10 @@
 // A log and a store that roles in processes of their own work on, as `turnstream <role>` starts them.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { prepareLog, prepareStore } from '../app/prepare.ts';
 import type { Config } from '../config/descriptors.ts';
 import { loadConfig } from '../config/load.ts';
-import { useKafka } from './kafka.ts';
 import { silentLogger } from './logger.ts';
 import { startRole, type RoleProcess } from './role-process.ts';
-import { startTestStore } from './store.ts';
+import { sharedHome } from './shared-home.ts';
 
 export interface RolesWorld {
   /** All settings that a role sees. */
@@ -26,22 +22,14 @@ export interface RolesWorld {
 
 /** With topics and tables; groups of four trajectories, a batch of one, on the CPU. Call it in `beforeAll`. */
 export async function openRolesWorld(settings: Readonly<Record<string, string>>): Promise<RolesWorld> {
-  const [kafka, store] = await Promise.all([useKafka(), startTestStore()]);
-  const dataDir = mkdtempSync(join(tmpdir(), 'turnstream-roles-'));
-  const env = {
-    KAFKA_BROKERS: kafka.brokers.join(','),
-    CLICKHOUSE_URL: store.url,
-    TURNSTREAM_DATA_DIR: dataDir,
-    TURNSTREAM_NAMESPACE: kafka.namespace,
-    TURNSTREAM_CLICKHOUSE_DATABASE: kafka.namespace.replaceAll('-', '_'),
-    TURNSTREAM_KAFKA_SESSION_MS: '2000',
+  const home = await sharedHome({
     TURNSTREAM_BACKEND: 'cpu',
     TURNSTREAM_GROUP_SIZE: '4',
     TURNSTREAM_BATCH_GROUPS: '1',
     TURNSTREAM_HEARTBEAT_MS: '300',
-    TURNSTREAM_LOG_LEVEL: 'warn',
     ...settings,
-  };
+  });
+  const { env } = home;
   const config = loadConfig(env);
   await Promise.all([prepareLog(config, silentLogger), prepareStore(config)]);
   const roles = new Set<RoleProcess>();
@@ -62,8 +50,7 @@ export async function openRolesWorld(settings: Readonly<Record<string, string>>)
     killRoles,
     async close() {
       await killRoles();
-      await store.stop();
-      rmSync(dataDir, { recursive: true, force: true });
+      await home.remove();
     },
   };
 }

@@ -6,6 +6,7 @@ import { isAllowedAggregate, isAllowedFunction, isAllowedTableFunction } from '.
 import { judge } from '../../consumers/api/sql/sandbox.ts';
 import { isCollation } from '../../consumers/api/sql/collations.ts';
 import { isAllowedType } from '../../consumers/api/sql/types.ts';
+import { readVocabulary } from '../../consumers/api/sql/vocabulary.ts';
 import { isPlatformError, messageOf } from '../../streams/core/errors.ts';
 import type { Store } from '../../streams/core/ports.ts';
 import * as positions from './sql-positions.ts';
@@ -68,19 +69,26 @@ const sweeps: readonly Sweep[] = [
 /** `dense`: what CI has time for. */
 export async function sweepNames(store: Store, options: { readonly dense: boolean; readonly lanes: number }): Promise<readonly Swept[]> {
   const results: Swept[] = [];
-  for (const sweep of sweeps) results.push(await sweepOne(store, sweep, options));
+  const { names } = await readVocabulary(store, { version: '', fresh: true });
+  for (const sweep of sweeps) results.push(await sweepOne(store, sweep, { ...options, ours: names }));
   return results;
 }
 
-async function sweepOne(store: Store, sweep: Sweep, options: { readonly dense: boolean; readonly lanes: number }): Promise<Swept> {
+/** `ours`: tables and columns of the project's database, which a bare name may read. */
+interface SweepOptions {
+  readonly dense: boolean;
+  readonly lanes: number;
+  readonly ours: ReadonlySet<string>;
+}
+
+async function sweepOne(store: Store, sweep: Sweep, options: SweepOptions): Promise<Swept> {
   const every = options.dense ? (sweep.every ?? 1) : 1;
   const rows = await store.query<{ name: string }>(`select distinct name from (${sweep.names}) order by name`);
   const names = rows.map(({ name }) => name).filter((name, at) => !sweep.isListed(name) && at % every === 0);
-  const ours = await namesOf(store);
   const cases = names.flatMap((name) =>
     sweep.positions
       .filter(({ rare }) => !options.dense || rare !== true)
-      .filter(({ reads, as = (it) => it }) => !(reads === true && ours.has(name)) && !sweep.isListed(as(name)))
+      .filter(({ reads, as = (it) => it }) => !(reads === true && options.ours.has(name)) && !sweep.isListed(as(name)))
       .map(({ position, write }) => ({ position, query: write(name) })),
   );
   const holes: string[] = [];
@@ -90,13 +98,6 @@ async function sweepOne(store: Store, sweep: Sweep, options: { readonly dense: b
   };
   await Promise.all(Array.from({ length: options.lanes }, lane));
   return { kind: sweep.kind, names: names.length, statements: cases.length, holes };
-}
-
-/** Tables and columns of the project's database, which a bare name may read. */
-async function namesOf(store: Store): Promise<ReadonlySet<string>> {
-  const query = 'select arrayJoin([table, name]) as name from system.columns where database = {database:String}';
-  const rows = await store.query<{ name: string }>(query, { params: { database: store.database } });
-  return new Set(rows.map(({ name }) => name));
 }
 
 /** False when it would run. Throws when it was not judged at all. */

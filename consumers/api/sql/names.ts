@@ -27,26 +27,28 @@ const OTHERS = new Set(
 /** Columns of VALUES that were given no names. */
 const UNNAMED = /^c\d{1,4}$/;
 
+/** A node and all below it; a tree may be deeper than the stack. */
+function* nodesOf(root: AstNode): Generator<AstNode> {
+  const open = [root];
+  for (let node = open.pop(); node; node = open.pop()) {
+    yield node;
+    open.push(...node.children);
+  }
+}
+
 /** Names that the tree itself declares. */
 export function declaredIn(root: AstNode): Set<string> {
   const declared = new Set<string>();
-  const open = [root];
-  for (let node = open.pop(); node; node = open.pop()) {
+  for (const node of nodesOf(root)) {
     if (node.alias !== '') declared.add(node.alias);
     for (const name of parametersOf(node)) declared.add(name);
-    open.push(...node.children);
   }
   return declared;
 }
 
 /** Aliases of a name that must not stand for a call, and aliases of such aliases: `with file as f, f as g` gives f and g. */
 export function aliasesOfCalls(root: AstNode, functions: Vocabulary['functions']): Set<string> {
-  const namings: AstNode[] = [];
-  const open = [root];
-  for (let node = open.pop(); node; node = open.pop()) {
-    if (node.kind === 'Identifier' && node.alias !== '') namings.push(node);
-    open.push(...node.children);
-  }
+  const namings = [...nodesOf(root)].filter(({ kind, alias }) => kind === 'Identifier' && alias !== '');
   const found = new Set<string>();
   const isOne = ({ payload }: AstNode): boolean => found.has(payload) || !mayStandForCall(payload, functions);
   for (let size = -1; size !== found.size;) {
