@@ -173,11 +173,11 @@ export const learning: Readonly<Record<Learning, readonly (keyof Config)[]>> = {
 type WorkerSetting = (typeof worker)[number];
 
 /** False for settings of what is not in use. */
-function isInUse(name: WorkerSetting, { policy, tools, llmPrompts }: Config): boolean {
+function isInUse(name: WorkerSetting, { policy, tools, toolsModule, llmPrompts }: Config): boolean {
   if (name === 'llmPrompts') return policy === 'llm' && llmPrompts !== '';
   if (name.startsWith('llm')) return policy === 'llm';
   if (name === 'policyModule') return policy === 'module';
-  if (name === 'toolsModule') return tools === 'module';
+  if (name === 'toolsModule') return toolsModule !== '';
   if (name === 'searchTopK') return tools === 'web' || tools === 'local';
   return name.startsWith('web') ? tools === 'web' : true;
 }

@@ -14,7 +14,7 @@ export const webDescriptors = {
     env: 'TURNSTREAM_TOOLS_MODULE',
     kind: 'text',
     fallback: '',
-    help: 'Path of the module of TURNSTREAM_TOOLS module; its default export makes the two tools.',
+    help: 'Path of a module whose default export makes tools. They are added to those of TURNSTREAM_TOOLS; with TURNSTREAM_TOOLS module they are all there are.',
   },
   retrievalUrl: {
     env: 'TURNSTREAM_RETRIEVAL_URL',

@@ -9,6 +9,7 @@ import { REFUSED } from '../../../streams/trajectory/attempt.ts';
 import { formatOk } from '../../../streams/reward/format.ts';
 import { trajectoryReward } from '../../../streams/reward/score.ts';
 import type { RewardVariant } from '../../../streams/reward/score.ts';
+import { kindsOf, type ToolKind } from '../../../streams/core/tools.ts';
 import { callTool } from './call-tool.ts';
 import { endsEpisode, plainEpisode, stepReward } from './episode.ts';
 import type { Episode } from './episode.ts';
@@ -135,10 +136,10 @@ function noteAnswer(progress: Progress, action: Action | undefined): void {
   progress.answersInRow = given === undefined ? 0 : progress.answersInRow + 1;
 }
 
-function remember(progress: Progress, decided: PolicyTurn, { result, memory = appendOnly }: Remembering): void {
+function remember(progress: Progress, decided: PolicyTurn, { result, tools, memory = appendOnly }: Remembering): void {
   const { outcomes } = progress;
   const { action, text, withoutCall, completionTokens: tokens } = decided;
-  outcomes.formatOk &&= formatOk(decided.text);
+  outcomes.formatOk &&= formatOk(decided.text, tools);
   outcomes.promptTokens += decided.promptTokens;
   outcomes.completionTokens += decided.completionTokens;
   if (result !== undefined) {
@@ -155,18 +156,19 @@ function remember(progress: Progress, decided: PolicyTurn, { result, memory = ap
 }
 
 interface Remembering {
+  readonly tools: readonly ToolKind[];
   readonly result: ToolResult | undefined;
   readonly memory: Memory | undefined;
 }
 
 async function oneTurn(options: AgentOptions, progress: Progress, deadline: AbortSignal): Promise<Ending | undefined> {
-  const { task, clock, memory, episode = plainEpisode } = options;
+  const { task, clock, tools, memory, episode = plainEpisode } = options;
   const turn = progress.turns;
   const began = clock.monotonic();
   const decided = await decideInTime(options, observe(options, progress), deadline);
   const [called, calledAt] = [clock.monotonic(), clock.now()];
   const result = await answerTool(decided.action, options, deadline);
-  remember(progress, decided, { result, memory });
+  remember(progress, decided, { result, memory, tools: kindsOf(tools) });
   const times = { generationMs: called - began, startedAt: calledAt * 1_000, latencyMs: clock.monotonic() - called };
   await options.onTurn(turnOutcome({ turn, decided, result, ...times, reward: stepReward(episode, result) }));
   if (endsEpisode(episode, progress.answersInRow)) return { status: 'answered' };

@@ -46,7 +46,7 @@ export function slowPolicy(policy: Policy, { generationMs, sigma }: LatencyModel
 export function slowTool(tool: Tool, { toolMs, sigma }: LatencyModel, wait: Wait = waitFor): Tool {
   const random = createRandom(deriveSeed(tool.name, 0));
   return {
-    name: tool.name,
+    ...tool,
     async call(argument, signal) {
       await wait(toolMs * logNormalOfMeanOne(random, sigma), signal);
       return tool.call(argument, signal);

@@ -2,6 +2,7 @@
 // pages shrink: a piece is shown in full while it is read, and afterwards its first 100 characters stay.
 import type { PastTurn } from '../../../../streams/core/agents.ts';
 import type { PromptPart } from '../../../../streams/core/models.ts';
+import { baseTools, type ToolKind } from '../../../../streams/core/tools.ts';
 import type { AgentMemory, Ask } from './memory.ts';
 import { forgetPages, pageRules, readingOf, type PageRules, type ReadTurn } from './pages.ts';
 import { builtInPrompts, noCallNotice, NOTHING_ON_PAGE, pieceTitle, type Prompts } from './prompts.ts';
@@ -13,17 +14,18 @@ export interface TranscriptOptions {
   readonly pieceChars?: number;
   /** The built-in ones unless given. */
   readonly prompts?: Prompts;
+  /** Search and access unless given. */
+  readonly tools?: readonly ToolKind[];
 }
 
-const CALL_STOPS = ['</search>', '</access>', '</answer>'] as const;
 const READ_STOPS = ['</think>'] as const;
 
 /** What the model reads after a turn; undefined when nothing came back that it has not read. */
-function foundIn({ turn, page, read }: ReadTurn): string | undefined {
+function foundIn({ turn, page, read }: ReadTurn, tools: readonly ToolKind[]): string | undefined {
   if (read !== undefined) return undefined;
   if (page !== undefined) return page.pieces === 0 ? NOTHING_ON_PAGE : undefined;
   if (turn.result !== undefined) return turn.result.text;
-  return turn.withoutCall === undefined ? undefined : noCallNotice(turn.withoutCall.errorType);
+  return turn.withoutCall === undefined ? undefined : noCallNotice(turn.withoutCall.errorType, tools);
 }
 
 /** What was shown, or written, in pieces that are the strings of the history themselves: a long transcript is never copied. */
@@ -34,7 +36,7 @@ interface Passage {
 
 const shown = (...texts: readonly string[]): Passage => ({ from: 'user', texts: ['<information>\n', ...texts, '\n</information>'] });
 
-function passagesOf(turns: readonly ReadTurn[], beginning: readonly Passage[]): Passage[] {
+function passagesOf(turns: readonly ReadTurn[], beginning: readonly Passage[], tools: readonly ToolKind[]): Passage[] {
   const kept = new Map(turns.flatMap(({ turn, page }) => (page === undefined ? [] : [[turn, page.kept] as const])));
   const passages: Passage[] = [...beginning];
   for (const read of turns) {
@@ -43,7 +45,7 @@ function passagesOf(turns: readonly ReadTurn[], beginning: readonly Passage[]): 
       passages.push(shown(pieceTitle(piece), kept.get(opened)?.[piece] ?? ''));
     }
     passages.push({ from: 'model', texts: [read.turn.text] });
-    const found = foundIn(read);
+    const found = foundIn(read, tools);
     if (found !== undefined) passages.push(shown(found));
   }
   return passages;
@@ -67,7 +69,9 @@ function asChat(passages: readonly Passage[]): readonly PromptPart[] {
 }
 
 /** The append-only memory. Its tokens are those of the transcript: the prompt, and what was written to it last. */
-export function createTranscriptMemory({ takes, pieceChars = 25_000, prompts = builtInPrompts }: TranscriptOptions): AgentMemory {
+export function createTranscriptMemory({ takes, pieceChars = 25_000, tools = baseTools, ...options }: TranscriptOptions): AgentMemory {
+  const { prompts = builtInPrompts(tools) } = options;
+  const callStops = [...tools.map(({ name }) => `</${name}>`), '</answer>'];
   const rules: PageRules = { ...pageRules, pieceChars };
   const shape = takes === 'chat' ? asChat : asText;
   const system: readonly Passage[] = prompts.system === '' ? [] : [{ from: 'system', texts: [prompts.system] }];
@@ -75,8 +79,8 @@ export function createTranscriptMemory({ takes, pieceChars = 25_000, prompts = b
     name: 'transcript',
     ask({ question, history, askedAt }): Ask {
       const { turns, next } = readingOf(history, rules);
-      const parts = passagesOf(turns, [...system, { from: 'user', texts: [prompts.transcript(question, askedAt)] }]);
-      if (next === undefined) return { mode: 'act', prompt: shape(parts), stop: CALL_STOPS, mayAnswer: true, calls: 'anywhere' };
+      const parts = passagesOf(turns, [...system, { from: 'user', texts: [prompts.transcript(question, askedAt)] }], tools);
+      if (next === undefined) return { mode: 'act', prompt: shape(parts), stop: callStops, mayAnswer: true, calls: 'anywhere' };
       const prompt = shape([...parts, shown(pieceTitle(next.piece), next.text)]);
       return { mode: 'read', prompt, stop: READ_STOPS, mayAnswer: false, calls: 'anywhere' };
     },

@@ -3,6 +3,7 @@
 // or refuses for good, ends the attempt.
 import type { DecideOptions, Observation, Policy, PolicyTurn, WithoutCall } from '../../../../streams/core/agents.ts';
 import { PlatformError } from '../../../../streams/core/errors.ts';
+import { baseTools, type ToolKind } from '../../../../streams/core/tools.ts';
 import { CONTEXT_FULL, type Generation, type GenerationFailure, type LanguageModel } from '../../../../streams/core/models.ts';
 import { gaveNothing, type AgentMemory, type Ask } from '../../agent/memory/memory.ts';
 import { readOutput, withStop } from '../../agent/memory/output.ts';
@@ -10,6 +11,8 @@ import { readOutput, withStop } from '../../agent/memory/output.ts';
 export interface LlmPolicyOptions {
   readonly model: LanguageModel;
   readonly memory: AgentMemory;
+  /** Those whose calls count; search and access unless given. */
+  readonly tools?: readonly ToolKind[];
   /** Tokens that one turn may write. */
   readonly maxTokensPerTurn: number;
   /** Turns in a row in which the model gives nothing, with which the attempt ends. */
@@ -43,7 +46,7 @@ function nothing(failure: GenerationFailure, outOfRoom: boolean): PolicyTurn {
 
 /** A policy that asks a language model. */
 export function createLlmPolicy(options: LlmPolicyOptions): Policy {
-  const { model, memory, maxTokensPerTurn, maxFailures = 3 } = options;
+  const { model, memory, maxTokensPerTurn, maxFailures = 3, tools = baseTools } = options;
 
   function onFailure(failure: GenerationFailure, observation: Observation): PolicyTurn {
     if (failure.errorType === CONTEXT_FULL) return nothing(failure, true);
@@ -58,7 +61,7 @@ export function createLlmPolicy(options: LlmPolicyOptions): Policy {
     const { spans, promptTokens, completionTokens, finishReason, tokenIds, logprobs } = generation;
     const text = textOf(generation, ask);
     return {
-      ...readOutput(text, ask, finishReason),
+      ...readOutput(text, ask, { finishReason, tools }),
       ...{ text, spans, promptTokens, completionTokens, finishReason, tokenIds, logprobs, decision: undefined },
       ...(generation.stopText === undefined ? {} : { stopText: generation.stopText }),
       spentTokens: memory.spent(observation.history, { promptTokens, completionTokens }),
