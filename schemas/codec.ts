@@ -59,7 +59,7 @@ interface Reader {
  * Fields that decode reads of some types; the rest of such a record is skipped without being turned into values, which
  * is three times as fast for a turn of 2 kB. Encoding always takes whole events.
  */
-export type EventView = { readonly [T in EventType]?: readonly (keyof EventByType[T] & string)[] };
+type EventView = { readonly [T in EventType]?: readonly (keyof EventByType[T] & string)[] };
 
 export interface CodecOptions {
   /** The id that a registry assigned to a schema text; derived from the content by default. */

@@ -8,7 +8,6 @@ import type { Clock } from '../../../streams/core/ports.ts';
 import { REFUSED } from '../../../streams/trajectory/attempt.ts';
 import { formatOk } from '../../../streams/reward/format.ts';
 import { trajectoryReward } from '../../../streams/reward/score.ts';
-import type { RewardVariant } from '../../../streams/reward/score.ts';
 import { kindsOf, type ToolKind } from '../../../streams/core/tools.ts';
 import { callTool } from './call-tool.ts';
 import { endsEpisode, plainEpisode, stepReward } from './episode.ts';
@@ -39,7 +38,6 @@ export interface AgentOptions {
   /** Ends the attempt as cancelled, at once: nothing of it can be used any more. */
   readonly useless?: AbortSignal;
   readonly toolTimeoutMs: number;
-  readonly variant?: RewardVariant;
   readonly memory?: Memory;
   /** One answer ends the attempt and turns are worth nothing by themselves, unless it is given. */
   readonly episode?: Episode;
@@ -213,7 +211,7 @@ const answerOf = (status: Status, { answer }: Progress): string | undefined => (
  * Throws only what is a bug in a policy or tool, and what onTurn throws.
  */
 export async function runAgent(options: AgentOptions): Promise<AgentResult> {
-  const { task, clock, variant = 'train' } = options;
+  const { task, clock } = options;
   const progress: Progress = {
     ...{ history: [], turns: 0, spent: 0, answer: undefined, answersInRow: 0, startedMs: clock.now(), beganMs: clock.monotonic() },
     outcomes: { formatOk: true, toolCalls: 0, toolErrors: 0, promptTokens: 0, completionTokens: 0 },
@@ -236,7 +234,6 @@ export async function runAgent(options: AgentOptions): Promise<AgentResult> {
   const reward = trajectoryReward(
     { answer, formatOk: outcomes.formatOk },
     { answers: task.answers, augAnswers: task.aug_answers, reward: task.reward === 'em' ? 'em' : 'f1' },
-    variant,
   );
   return {
     status,
