@@ -3,7 +3,8 @@
 import { errorCodes, isPlatformError, messageOf } from '../../streams/core/errors.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import type { ReportStatus } from '../../streams/core/telemetry.ts';
-import { createBackoff, pause } from '../lifecycle/backoff.ts';
+import { createBackoff } from '../../streams/core/waiting.ts';
+import { pause } from '../lifecycle/backoff.ts';
 
 export interface OutageOptions {
   readonly report: ReportStatus;

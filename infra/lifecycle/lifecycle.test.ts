@@ -5,24 +5,14 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createBackoff, pause } from './backoff.ts';
+import { pause } from './backoff.ts';
 import { listenForInterrupts, within } from './interrupts.ts';
 import { takeLock } from './lock-file.ts';
 import { endpointOf, portAnswers, portIsFree } from './net.ts';
 import { processAlive, sameProcessAlive, startMarkOf } from './process-alive.ts';
 
-describe('backoff', () => {
-  it('doubles up to its maximum and starts again after a reset', () => {
-    const backoff = createBackoff({ firstMs: 200, maxMs: 5_000 });
-    const waits = Array.from({ length: 7 }, () => backoff.next());
-    expect(waits).toEqual([200, 400, 800, 1_600, 3_200, 5_000, 5_000]);
-    backoff.reset();
-    expect(backoff.next()).toBe(200);
-    for (let count = 0; count < 2_000; count += 1) backoff.next();
-    expect(backoff.next()).toBe(5_000);
-  });
-
-  it('ends a pause at an abort', async () => {
+describe('a pause', () => {
+  it('ends at an abort', async () => {
     const controller = new AbortController();
     const waiting = pause(60_000, controller.signal);
     controller.abort();
