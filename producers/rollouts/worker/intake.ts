@@ -11,7 +11,17 @@
 import type { TrajectoryRequested } from '../../../schemas/generated/events.ts';
 import { inStep, type ReachPoint } from '../../../streams/core/crash-points.ts';
 import { isPlatformError, messageOf } from '../../../streams/core/errors.ts';
-import type { EventReader, GroupConsumer, GroupSession, LogBatch, LogRecord, Logger, Position } from '../../../streams/core/ports.ts';
+import type {
+  Clock,
+  EventReader,
+  GroupConsumer,
+  GroupSession,
+  LogBatch,
+  LogRecord,
+  Logger,
+  Position,
+} from '../../../streams/core/ports.ts';
+import { runOf } from '../../../streams/core/read-log.ts';
 import type { Claim } from './attempt.ts';
 
 export interface IntakeOptions {
@@ -21,6 +31,7 @@ export interface IntakeOptions {
   /** How many more tasks may run now. */
   readonly free: () => number;
   readonly logger: Logger;
+  readonly clock: Pick<Clock, 'sleep'>;
   /** Tasks that may wait unclaimed before the topic is paused. */
   readonly maxQueued: number;
   /** First and longest wait between two tries of a commit, ms. */
@@ -118,7 +129,7 @@ class TaskIntake {
 
   async #read(record: LogRecord): Promise<TrajectoryRequested | undefined> {
     const { runId, reader, logger } = this.#options;
-    if (record.headers['run-id']?.toString() !== runId) return undefined;
+    if (runOf(record) !== runId) return undefined;
     const read = await reader.read(record);
     if (!read.ok) {
       const { partition, offset } = record;
@@ -214,7 +225,7 @@ class TaskIntake {
         }
         this.#noteTrouble(error);
       }
-      await pause(waitMs, this.#stopping.signal);
+      await this.#options.clock.sleep(waitMs, this.#stopping.signal);
     }
     return false;
   }
@@ -248,17 +259,4 @@ function positionsOf(entries: readonly Entry[]): readonly Position[] {
   const next = new Map<number, number>();
   for (const { partition, offset } of entries) next.set(partition, offset + 1);
   return [...next].map(([partition, offset]) => ({ topic: 'tasks', partition, offset }));
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done);
-    if (signal.aborted) done();
-  });
 }
