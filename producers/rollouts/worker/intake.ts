@@ -22,6 +22,7 @@ import type {
   Position,
 } from '../../../streams/core/ports.ts';
 import { runOf } from '../../../streams/core/read-log.ts';
+import { createBackoff } from '../../../streams/core/waiting.ts';
 import type { Claim } from './attempt.ts';
 
 export interface IntakeOptions {
@@ -212,8 +213,9 @@ class TaskIntake {
   async #claim(entries: readonly Entry[]): Promise<boolean> {
     const session = entries[0]?.session;
     if (session === undefined) return false;
-    const [firstMs, longestMs] = this.#options.retryMs;
-    for (let waitMs = firstMs; !this.#stopping.signal.aborted; waitMs = Math.min(waitMs * 2, longestMs)) {
+    const [firstMs, maxMs] = this.#options.retryMs;
+    const backoff = createBackoff({ firstMs, maxMs });
+    while (!this.#stopping.signal.aborted) {
       try {
         await inStep(this.#options.reach, 'worker.claim', () => session.commit(positionsOf(entries)));
         this.#noteSuccess();
@@ -225,7 +227,7 @@ class TaskIntake {
         }
         this.#noteTrouble(error);
       }
-      await this.#options.clock.sleep(waitMs, this.#stopping.signal);
+      await this.#options.clock.sleep(backoff.next(), this.#stopping.signal);
     }
     return false;
   }

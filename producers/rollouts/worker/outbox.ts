@@ -6,7 +6,7 @@
 // Any other failure is a bug or a fence: every waiting `put` and acknowledgement rejects with it, and so does all that follows.
 import { isPlatformError } from '../../../streams/core/errors.ts';
 import type { Clock, EventWriter, Logger, OutgoingEvent } from '../../../streams/core/ports.ts';
-import { deferred, type Deferred } from '../../../streams/core/waiting.ts';
+import { createBackoff, deferred, type Deferred } from '../../../streams/core/waiting.ts';
 
 export interface Outbox {
   /**
@@ -146,8 +146,9 @@ class EventOutbox {
 
   /** Repeats until the log has the batch; false when the outbox has failed or was abandoned. */
   async #append(batch: readonly Entry[]): Promise<boolean> {
-    const [firstMs, longestMs] = this.#options.retryMs;
-    for (let waitMs = firstMs; this.#failure === undefined; waitMs = Math.min(waitMs * 2, longestMs)) {
+    const [firstMs, maxMs] = this.#options.retryMs;
+    const backoff = createBackoff({ firstMs, maxMs });
+    while (this.#failure === undefined) {
       const answered = new AbortController();
       void this.#options.clock.sleep(this.#options.slowMs, answered.signal).then(() => {
         if (!answered.signal.aborted) this.#startTrouble('the log has not acknowledged an append for seconds');
@@ -161,7 +162,7 @@ class EventOutbox {
       } finally {
         answered.abort();
       }
-      await this.#options.clock.sleep(waitMs, this.#over.signal);
+      await this.#options.clock.sleep(backoff.next(), this.#over.signal);
     }
     return false;
   }
