@@ -7,10 +7,13 @@ import { frame, FRAME_BYTES, schemaIdOf } from './framing.ts';
 import { layoutOf, type Layout } from './layout.ts';
 import { contentId, fullNameOf, latestSchema } from './subjects.ts';
 
-/** An event with its type, as read from the log. */
-export type DecodedEvent = {
-  readonly [T in EventType]: { readonly type: T; readonly event: EventByType[T]; readonly plain?: PlainBytes };
-}[EventType];
+/** An event of one of the types `T`, with that type, as read from the log. */
+export type DecodedOf<T extends EventType> = {
+  readonly [K in T]: { readonly type: K; readonly event: EventByType[K]; readonly plain?: PlainBytes };
+}[T];
+
+/** Any event with its type. */
+export type DecodedEvent = DecodedOf<EventType>;
 
 /** A value that the newest schema of its type wrote, in plain form: its fields can be taken from where they lie. */
 export interface PlainBytes {
@@ -56,7 +59,7 @@ interface Reader {
  * Fields that decode reads of some types; the rest of such a record is skipped without being turned into values, which
  * is three times as fast for a turn of 2 kB. Encoding always takes whole events.
  */
-export type EventView = { readonly [T in EventType]?: readonly (keyof EventByType[T] & string)[] };
+type EventView = { readonly [T in EventType]?: readonly (keyof EventByType[T] & string)[] };
 
 export interface CodecOptions {
   /** The id that a registry assigned to a schema text; derived from the content by default. */

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { publishedSchemas, type EventTopic, type EventType, type PublishedSchema } from './generated/events.ts';
+import { eventTypes, publishedSchemas, type EventTopic, type EventType, type PublishedSchema } from './generated/events.ts';
 
 /** The topic (without namespace) that each event type is written to. */
 export const topicOf: Readonly<Record<EventType, EventTopic>> = Object.fromEntries(
-  publishedSchemas.map((entry) => [entry.name, entry.topic]),
+  Object.entries(eventTypes).flatMap(([topic, types]) => types.map((type) => [type, topic])),
 ) as Record<EventType, EventTopic>;
 
 /** Full Avro name of an event, e.g. `turnstream.rollouts.TurnRecorded`. */

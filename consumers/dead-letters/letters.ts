@@ -4,6 +4,7 @@ import { LETTER_HEADER } from '../../schemas/framing.ts';
 import { topicOf } from '../../schemas/subjects.ts';
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { EventRead, LogRecord } from '../../streams/core/ports.ts';
+import { runOf } from '../../streams/core/read-log.ts';
 
 /** One dead letter without its bytes. */
 export interface Letter {
@@ -83,7 +84,7 @@ function unreadableLetter(record: LogRecord, { reason, error }: { readonly reaso
     id: `${topic}/${partition}/${offset}`,
     at: { partition, offset },
     original: { topic, partition, offset },
-    run: record.headers['run-id']?.toString('utf8') ?? '',
+    run: runOf(record),
     reason,
     error,
     step: '',

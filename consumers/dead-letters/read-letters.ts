@@ -2,6 +2,7 @@
 import type { DeadLettered } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { EventReader, LogReader, LogRecord } from '../../streams/core/ports.ts';
+import { eventsOf } from '../../streams/core/read-log.ts';
 import { createLetterBook, type Letter } from './letters.ts';
 
 export interface ReadDeps {
@@ -12,11 +13,7 @@ export interface ReadDeps {
 /** Every letter of the log, oldest first. */
 export async function readLetters({ log, events }: ReadDeps): Promise<readonly Letter[]> {
   const book = createLetterBook();
-  await log.readToEnd('dead-letters', {
-    onBatch: async ({ records }) => {
-      for (const record of records) book.add(await events.read(record));
-    },
-  });
+  for await (const read of eventsOf({ log, events }, 'dead-letters')) book.add(read);
   return book.letters();
 }
 
@@ -39,17 +36,13 @@ export async function eachWhole(
   const wanted = new Map(letters.map((letter) => [placeOf(letter.at), letter]));
   const from = new Map<number, number>();
   for (const { at } of letters) from.set(at.partition, Math.min(at.offset, from.get(at.partition) ?? at.offset));
-  await log.readToEnd('dead-letters', {
-    from,
-    onBatch: async ({ records }) => {
-      for (const record of records) {
-        const letter = wanted.get(placeOf(record));
-        if (letter === undefined || !wanted.delete(placeOf(record))) continue;
-        const read = await events.read(record);
-        await each({ letter, record, event: read.ok && read.value.type === 'DeadLettered' ? read.value.event : undefined });
-      }
-    },
-  });
+  const wants = (record: LogRecord): boolean => wanted.has(placeOf(record));
+  for await (const read of eventsOf({ log, events }, 'dead-letters', { from, wants })) {
+    const letter = wanted.get(placeOf(read.record));
+    if (letter === undefined) continue;
+    wanted.delete(placeOf(read.record));
+    await each({ letter, record: read.record, event: read.ok && read.value.type === 'DeadLettered' ? read.value.event : undefined });
+  }
 }
 
 /** The letters of these ids, in the order of the log. Throws NOT_FOUND with all ids that there are not. */

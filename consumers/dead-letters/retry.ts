@@ -12,7 +12,7 @@ import { fits, homeOf, obstacleTo, originalOf, whyUnreadable, type Letter, type 
 import { eachWhole, lettersById, readLetters, type WholeLetter } from './read-letters.ts';
 
 /** A record with exactly these bytes. */
-export interface ReturnedRecord {
+interface ReturnedRecord {
   readonly topic: EventTopic;
   readonly partition: number;
   readonly key: Buffer | null;

@@ -4,6 +4,8 @@
 // An export reads slices: rows between two keys, in the order of the keys. So no statement holds more than a slice, and
 // rows that come meanwhile are left out: `ends` says per partition where the export stops.
 
+import { baseTools } from '../../streams/core/tools.ts';
+
 export const exportKinds = ['trajectories', 'turns', 'sft', 'preferences'] as const;
 export type ExportKind = (typeof exportKinds)[number];
 
@@ -101,7 +103,8 @@ const RESULT = "if(tool_result != '', tool_result, concat(tool_status, if(tool_e
 const ENDS = "tool = 'answer' or (tool = '' and tool_result = '' and tool_status = 'ok')";
 const CALL_ID = "if(call_id = '', concat('call_', toString(turn)), call_id)";
 /** Calls that the policy writes as tags, or that its text ends with; where `tool_calls` tells of them they are no text. */
-const UNTAGGED = "trimRight(replaceRegexpAll(text, '(?s)<search>.*?</search>|<access>.*?</access>|<tool_calls>.*</tool_calls>$', ''))";
+const WRITTEN_CALLS = [...baseTools.map(({ name }) => `<${name}>.*?</${name}>`), '<tool_calls>.*</tool_calls>$'].join('|');
+const UNTAGGED = `trimRight(replaceRegexpAll(replaceRegexpAll(text, '(?s)${WRITTEN_CALLS}', ''), concat('(?s)<', tool, '>.*?</', tool, '>'), ''))`;
 const CALLS = 'Array(Tuple(id String, type String, function Tuple(name String, arguments String)))';
 const NO_CALLS = `CAST([], '${CALLS}')`;
 

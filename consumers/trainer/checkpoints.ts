@@ -5,8 +5,8 @@ import type { PolicyPublished } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { Architecture, Checkpoint } from '../../streams/core/learning.ts';
 import type { EventReader, LogReader } from '../../streams/core/ports.ts';
+import { runEvents } from '../../streams/core/read-log.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
-import { ofRun } from './find-ledger.ts';
 import type { TrainedBatch } from './commit-parts.ts';
 
 /** Where weights live that do not fit into a record. */
@@ -85,15 +85,8 @@ async function findPolicy(deps: CheckpointDeps, state: NamedVersion, start: numb
 
 async function scan(deps: CheckpointDeps, state: NamedVersion, from: ReadonlyMap<number, number>): Promise<PolicyPublished | undefined> {
   let found: PolicyPublished | undefined;
-  await deps.log.readToEnd('policies', {
-    from,
-    onBatch: async (batch) => {
-      for (const record of batch.records) {
-        if (!ofRun(record, state.runId)) continue;
-        const read = await deps.events.read(record);
-        if (read.ok && read.value.type === 'PolicyPublished' && read.value.event.version === state.version) found = read.value.event;
-      }
-    },
-  });
+  for await (const read of runEvents({ ...deps, runId: state.runId }, 'policies', { from })) {
+    if (read.ok && read.value.type === 'PolicyPublished' && read.value.event.version === state.version) found = read.value.event;
+  }
   return found;
 }

@@ -6,6 +6,7 @@
 // loss, so the mark is compared only when the leader has changed (as KIP-320 does with the epochs of leaders).
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { GroupOffsets, LogReader } from '../../streams/core/ports.ts';
+import { batchesOf } from '../../streams/core/read-log.ts';
 import type { Mark } from '../../streams/run/run-state.ts';
 
 type CutTopic = 'rollouts' | 'tasks';
@@ -22,15 +23,11 @@ export async function isStillThere(log: LogReader, { partition, mark }: MarkedPa
   const own = (bounds ?? (await log.bounds('rollouts'))).find((one) => one.partition === partition);
   if (own === undefined || own.end <= offset) return false;
   if (own.first > offset) return true;
-  let isThere = false;
-  await log.readToEnd('rollouts', {
-    from: new Map([[partition, offset]]),
-    to: new Map([[partition, offset + 1]]),
-    onBatch: ({ records }) => {
-      isThere ||= records.some((record) => record.offset === offset && record.leaderEpoch === leaderEpoch);
-    },
-  });
-  return isThere;
+  const range = { from: new Map([[partition, offset]]), to: new Map([[partition, offset + 1]]) };
+  for await (const { records } of batchesOf(log, 'rollouts', range)) {
+    if (records.some((record) => record.offset === offset && record.leaderEpoch === leaderEpoch)) return true;
+  }
+  return false;
 }
 
 export const cutError = (topic: CutTopic, partition: number, position: number): PlatformError =>

@@ -1,10 +1,10 @@
 // The ledger of one run, folded as it is read: its chain is checked on the way, and nothing of it is kept but the state, which
 // forgets what lies behind the newest resume point. Memory follows what is open and not how long the run is.
-import { bodyOf } from '../../schemas/framing.ts';
 import type { Resume } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
-import type { EventReader, LogReader, LogRecord, RunIndex, RunStart } from '../../streams/core/ports.ts';
-import { isLedgerType, type LedgerEntry } from '../../streams/ledger/chain.ts';
+import type { EventReader, LogReader, RunIndex, RunStart } from '../../streams/core/ports.ts';
+import { entriesOf } from '../../streams/ledger/read-ledger.ts';
+import type { LedgerEntry } from '../../streams/ledger/chain.ts';
 import { foldLedger } from '../../streams/run/fold.ts';
 import { forgetBehind } from '../../streams/run/resume.ts';
 import { newRunState, type RunState } from '../../streams/run/run-state.ts';
@@ -32,12 +32,6 @@ export interface FoldedLedger {
   readonly resume: Resume;
   /** The first entry of the run lies there. */
   readonly start: RunStart;
-}
-
-/** True for records of this run; decided by the header, so that others are not decoded. */
-export function ofRun(record: LogRecord, runId: string): boolean {
-  const header = record.headers['run-id'];
-  return header?.toString() === runId;
 }
 
 /**
@@ -68,29 +62,13 @@ async function readKnown(source: LedgerSource, { committed, index }: NonNullable
   return indexed === 'none' && own !== undefined ? 'elsewhere' : indexed;
 }
 
-/** Thrown out of a handler to end a read early. */
-class NotTheFirst extends Error {
-  override readonly name = 'NotTheFirst';
-}
-
 /** 'none' when the run has no entry from there on, 'elsewhere' when its first one lies before. */
 async function readFrom(source: LedgerSource, start: RunStart): Promise<Found> {
   const snapshot = await source.snapshots?.read();
   const fold = new LedgerFold(source.runId, snapshot === undefined ? undefined : unpackSnapshot(snapshot, source.runId));
-  try {
-    await source.log.readToEnd('training', {
-      from: new Map([[0, start.training]]),
-      onBatch: async ({ records }) => {
-        for (const record of records) {
-          if (!ofRun(record, source.runId) || record.value === null) continue;
-          const read = await source.events.read(record);
-          if (read.ok && isLedgerType(read.value.type)) fold.take(read.value as LedgerEntry, bodyOf(record.value), record.offset);
-        }
-      },
-    });
-  } catch (error) {
-    if (error instanceof NotTheFirst) return 'elsewhere';
-    throw error;
+  for await (const { entry, body, offset } of entriesOf(source, new Map([[0, start.training]]))) {
+    if (fold.isEmpty() && entry.event.sequence !== 0) return 'elsewhere';
+    fold.take(entry, body, offset);
   }
   return fold.result(start) ?? 'none';
 }
@@ -107,6 +85,11 @@ class LedgerFold {
     this.#snapshot = snapshot;
   }
 
+  isEmpty(): boolean {
+    return this.#first < 0;
+  }
+
+  /** The first entry is the one with the sequence 0. */
   take(entry: LedgerEntry, body: Buffer, offset: number): void {
     this.#check(entry, offset);
     foldLedger(this.#state, entry, { body, offset });
@@ -124,8 +107,7 @@ class LedgerFold {
 
   #check({ event }: LedgerEntry, offset: number): void {
     const { sequence, previousSha256 } = this.#state.chain;
-    if (this.#first < 0) {
-      if (event.sequence !== 0) throw new NotTheFirst();
+    if (this.isEmpty()) {
       this.#first = offset;
     } else if (event.sequence !== sequence || event.previous_sha256 !== previousSha256) {
       throw new PlatformError(

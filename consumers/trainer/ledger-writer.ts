@@ -10,7 +10,7 @@ import { advance, type ChainHead, type LedgerEntry, type LedgerType } from '../.
 type Chained = 'event_id' | 'run_id' | 'occurred_at' | 'producer' | 'sequence' | 'previous_sha256';
 export type Unchained<T extends LedgerType> = Omit<EventByType[T], Chained>;
 
-export interface WrittenEntry {
+interface WrittenEntry {
   readonly entry: LedgerEntry;
   readonly body: Buffer;
 }

@@ -9,7 +9,7 @@ import type { Listening } from './listening.ts';
 import type { Liveness } from './liveness.ts';
 import type { RolloutFeed } from './rollout-feed.ts';
 import type { RunSettings } from './settings.ts';
-import type { Wake } from './wake.ts';
+import type { Wake } from '../../streams/core/waiting.ts';
 
 /** A trainer that has recovered its state and reads rollouts. */
 export interface Life extends TrainerDeps {

@@ -4,6 +4,7 @@
 import type { QuestionAccepted } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { EventReader, Following, LogBatch, LogReader, Position } from '../../streams/core/ports.ts';
+import { batchesOf } from '../../streams/core/read-log.ts';
 import { questionAt } from '../../streams/questions/order.ts';
 import { createQuestionSet } from '../../streams/questions/question-set.ts';
 
@@ -46,7 +47,7 @@ export async function loadTrainingQuestions({ log, events }: QuestionDeps, datas
     positions.set(partition, nextOffset);
     read += 1;
   };
-  await log.readToEnd('questions', { onBatch: fold });
+  for await (const batch of batchesOf(log, 'questions')) await fold(batch);
   // sorted, so that the order in which questions were accepted does not matter; what is accepted later is of later runs
   const all: readonly AskedQuestion[] = set
     .all()

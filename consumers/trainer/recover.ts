@@ -6,7 +6,8 @@ import type { LogReader, RunStart, SkippedRange } from '../../streams/core/ports
 import { foldTask, raise } from '../../streams/run/fold.ts';
 import { newRunState, type Mark, type RunState } from '../../streams/run/run-state.ts';
 import { isStillThere } from './cut-log.ts';
-import { findLedger, ofRun, type FoldedLedger, type LedgerSource } from './find-ledger.ts';
+import { batchesOf, ofRun } from '../../streams/core/read-log.ts';
+import { findLedger, type FoldedLedger, type LedgerSource } from './find-ledger.ts';
 
 export interface RecoverySource extends LedgerSource {
   /** The marks that the newest step committed, by partition. */
@@ -25,7 +26,7 @@ export interface Recovered {
   readonly start: RunStart;
 }
 
-export interface CutPartition {
+interface CutPartition {
   readonly topic: 'tasks' | 'rollouts';
   readonly partition: number;
   /** Its first record. */
@@ -126,19 +127,16 @@ async function skippedOf(
 
 /** From the positions of the state on. */
 async function readTasks({ log, events, runId }: LedgerSource, state: RunState): Promise<void> {
-  await log.readToEnd('tasks', {
-    from: new Map(state.taskPositions),
-    onBatch: async (batch) => {
-      for (const record of batch.records) {
-        if (!ofRun(record, runId)) continue;
-        const read = await events.read(record);
-        if (read.ok && read.value.type === 'TrajectoryRequested' && isKnown(state, read.value.event)) {
-          foldTask(state, read.value.event, { partition: record.partition, offset: record.offset });
-        }
+  const isOwn = ofRun(runId);
+  for await (const { partition, records, nextOffset } of batchesOf(log, 'tasks', { from: new Map(state.taskPositions) })) {
+    for (const record of records.filter(isOwn)) {
+      const read = await events.read(record);
+      if (read.ok && read.value.type === 'TrajectoryRequested' && isKnown(state, read.value.event)) {
+        foldTask(state, read.value.event, { partition, offset: record.offset });
       }
-      raise(state.taskPositions, { partition: batch.partition, offset: batch.nextOffset - 1 });
-    },
-  });
+    }
+    raise(state.taskPositions, { partition, offset: nextOffset - 1 });
+  }
 }
 
 /** A group that is neither open nor settled as far as anybody remembers was settled long ago: after a cut its tasks are read again. */

@@ -1,13 +1,11 @@
 // The ledger for a replay: first a survey of all of it, which checks the chain and notes where each step lies, then
 // the steps of a window, so that memory does not grow with the run.
-import { bodyOf } from '../../schemas/framing.ts';
 import type { Resume, RunStarted, StepCompleted } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { groupIdOf } from '../../streams/core/ids.ts';
-import { isLedgerType, type LedgerEntry } from '../../streams/ledger/chain.ts';
+import type { RunSource } from '../../streams/core/read-log.ts';
+import { entriesOf } from '../../streams/ledger/read-ledger.ts';
 import { createLedgerVerifier } from '../../streams/ledger/verify.ts';
-import type { DecodedEvent } from '../../schemas/codec.ts';
-import { readRun, type ReplaySource } from './replay-read.ts';
 
 /** What is kept of every step. */
 export interface StepMark {
@@ -29,25 +27,17 @@ export interface Survey {
   readonly steps: readonly StepMark[];
 }
 
-const entryOf = (value: DecodedEvent): LedgerEntry | undefined => (isLedgerType(value.type) ? (value as LedgerEntry) : undefined);
-
 /** Reads the ledger up to step `last`. Throws NOT_FOUND when there is no such run or step, LEDGER_BROKEN when it does not verify up to there. */
-export async function surveyLedger(source: ReplaySource, last: number): Promise<Survey> {
+export async function surveyLedger(source: RunSource, last: number): Promise<Survey> {
   const verifier = createLedgerVerifier();
   const steps: StepMark[] = [];
   let started: RunStarted | undefined;
-  await readRun(source, {
-    topic: 'training',
-    from: new Map(),
-    take(value, record) {
-      const entry = entryOf(value);
-      if (entry === undefined || record.value === null) return false;
-      verifier.entry(entry, bodyOf(record.value), record.offset);
-      if (entry.type === 'RunStarted') started = entry.event;
-      if (entry.type === 'StepCompleted') steps.push(markOf(entry.event, record));
-      return steps.length >= last;
-    },
-  });
+  for await (const { entry, body, ...at } of entriesOf(source)) {
+    verifier.entry(entry, body, at.offset);
+    if (entry.type === 'RunStarted') started = entry.event;
+    if (entry.type === 'StepCompleted') steps.push(markOf(entry.event, at));
+    if (steps.length >= last) break;
+  }
   const doing = `replaying run ${source.runId}`;
   if (started === undefined) throw new PlatformError('NOT_FOUND', `${doing}: there is no such run; \`turnstream status\` lists them`);
   const broken = verifier.report().problems.find(({ offset }) => offset >= 0);
@@ -82,24 +72,19 @@ export interface LedgerStep {
 }
 
 /** The entries of the steps `first`..`last`, in order. */
-export async function readSteps(source: ReplaySource, first: StepMark, last: StepMark): Promise<readonly LedgerStep[]> {
+export async function readSteps(source: RunSource, first: StepMark, last: StepMark): Promise<readonly LedgerStep[]> {
   const steps: (LedgerStep & { readonly discarded: Set<string>; readonly groups: ReadonlySet<string> })[] = [];
-  await readRun(source, {
-    topic: 'training',
-    from: new Map([[first.partition, first.offset]]),
-    take({ type, event }) {
-      const current = steps.at(-1);
-      if (type === 'StepCompleted') {
-        if (event.step > last.step) return true;
-        steps.push({ event, discarded: new Set(), groups: new Set(event.trajectories.map((one) => groupIdOf(one.trajectory_id))) });
-        return false;
-      }
-      if (type === 'TrajectoryDiscarded') {
-        if (current?.groups.has(event.group_id) === true) current.discarded.add(event.trajectory_id);
-        return false;
-      }
-      return current?.event.step === last.step;
-    },
-  });
+  for await (const { entry } of entriesOf(source, new Map([[first.partition, first.offset]]))) {
+    const { type, event } = entry;
+    const current = steps.at(-1);
+    if (type === 'StepCompleted') {
+      if (event.step > last.step) break;
+      steps.push({ event, discarded: new Set(), groups: new Set(event.trajectories.map((one) => groupIdOf(one.trajectory_id))) });
+    } else if (type === 'TrajectoryDiscarded') {
+      if (current?.groups.has(event.group_id) === true) current.discarded.add(event.trajectory_id);
+    } else if (current?.event.step === last.step) {
+      break;
+    }
+  }
   return steps;
 }

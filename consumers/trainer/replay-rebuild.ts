@@ -3,14 +3,15 @@
 // that the ledger records; everything about them comes from the log.
 import type { Resume, StepCompleted } from '../../schemas/generated/events.ts';
 import type { DecodedEvent } from '../../schemas/codec.ts';
-import type { EventReader } from '../../streams/core/ports.ts';
+import type { EventReader, LogReader, LogRecord } from '../../streams/core/ports.ts';
+import { runEvents, type RunSource } from '../../streams/core/read-log.ts';
 import type { Group } from '../../streams/group/group.ts';
 import { foldRollout, foldTask } from '../../streams/run/fold.ts';
 import { rolloutView, type RolloutEvent } from '../../streams/run/rollout-view.ts';
 import { newRunState, type RunState } from '../../streams/run/run-state.ts';
-import { readRun, type ReplaySource } from './replay-read.ts';
 
-export interface RebuildSource extends ReplaySource {
+export interface RebuildSource extends RunSource {
+  readonly log: LogReader;
   /** Reads `rollouts`; may decode through rolloutView. */
   readonly rollouts: EventReader;
 }
@@ -33,23 +34,29 @@ export async function rebuildGroups(source: RebuildSource, steps: readonly StepC
   const groups = new Set(trained.map(({ group_id: id }) => id));
   const trajectories = new Set(trained.map(({ trajectory_id: id }) => id));
   await readTasks(source, state, { groups, unasked: new Set(trajectories), from: positionsOf(resume?.tasks ?? []) });
-  const missing = new Set(trajectories);
-  await readRun(
-    { ...source, events: source.rollouts },
-    {
-      topic: 'rollouts',
-      from: positionsOf(resume?.rollouts ?? []),
-      wants: ({ key }) => key !== null && groups.has(key.toString()),
-      take(value, record) {
-        if (!isRollout(value) || value.type === 'WorkerHeartbeat') return false;
-        foldRollout(state, value, record);
-        const { group_id: group, trajectory_id: id } = value.event;
-        if (state.groups.get(group)?.trajectories.get(id)?.winner !== undefined) missing.delete(id);
-        return missing.size === 0;
-      },
-    },
-  );
+  const missing = await readRollouts(source, state, { groups, trajectories, from: positionsOf(resume?.rollouts ?? []) });
   return { groups: state.groups, missing };
+}
+
+interface WantedRollouts {
+  readonly groups: ReadonlySet<string>;
+  readonly trajectories: ReadonlySet<string>;
+  readonly from: ReadonlyMap<number, number>;
+}
+
+/** Answers the trajectories without a finished attempt. */
+async function readRollouts(source: RebuildSource, state: RunState, wanted: WantedRollouts): Promise<ReadonlySet<string>> {
+  const { groups, trajectories, from } = wanted;
+  const missing = new Set(trajectories);
+  const wants = ({ key }: LogRecord): boolean => key !== null && groups.has(key.toString());
+  for await (const read of runEvents({ ...source, events: source.rollouts }, 'rollouts', { from, wants })) {
+    if (!read.ok || !isRollout(read.value) || read.value.type === 'WorkerHeartbeat') continue;
+    foldRollout(state, read.value, read.record);
+    const { group_id: group, trajectory_id: id } = read.value.event;
+    if (state.groups.get(group)?.trajectories.get(id)?.winner !== undefined) missing.delete(id);
+    if (missing.size === 0) break;
+  }
+  return missing;
 }
 
 interface WantedTasks {
@@ -59,17 +66,14 @@ interface WantedTasks {
   readonly from: ReadonlyMap<number, number>;
 }
 
-async function readTasks(source: ReplaySource, state: RunState, { groups, unasked, from }: WantedTasks): Promise<void> {
-  await readRun(source, {
-    topic: 'tasks',
-    from,
-    take({ type, event }, { partition, offset }) {
-      if (type !== 'TrajectoryRequested' || !groups.has(event.group_id)) return false;
-      foldTask(state, event, { partition, offset });
-      unasked.delete(event.trajectory_id);
-      return unasked.size === 0;
-    },
-  });
+async function readTasks(source: RunSource, state: RunState, { groups, unasked, from }: WantedTasks): Promise<void> {
+  for await (const read of runEvents(source, 'tasks', { from })) {
+    if (!read.ok || read.value.type !== 'TrajectoryRequested' || !groups.has(read.value.event.group_id)) continue;
+    const { partition, offset } = read.record;
+    foldTask(state, read.value.event, { partition, offset });
+    unasked.delete(read.value.event.trajectory_id);
+    if (unasked.size === 0) break;
+  }
 }
 
 /** The groups of a step in the order of the batch, oldest first, with the trajectories that the step trained on. */

@@ -4,13 +4,13 @@
 import type { PolicyPublished } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { Architecture, Checkpoint, Learner } from '../../streams/core/learning.ts';
+import { runEvents, type RunSource } from '../../streams/core/read-log.ts';
 import { trainingBatch } from './batches.ts';
 import { checkpointOf, sha256Of, type WeightsStore } from './checkpoints.ts';
 import type { PreparedBatch } from './commit-parts.ts';
 import { recordedLearner } from './learner-record.ts';
 import { compareValues, together, updateOf, type Comparison } from './replay-compare.ts';
 import type { LedgerStep, Survey } from './replay-ledger.ts';
-import { readRun, type ReplaySource } from './replay-read.ts';
 
 export type OpenLearner = (wanted: {
   readonly architecture: Architecture;
@@ -36,7 +36,7 @@ export interface Retrainer {
 }
 
 export interface RetrainerOptions {
-  readonly source: ReplaySource;
+  readonly source: RunSource;
   readonly survey: Survey;
   readonly weights: WeightsStore;
   readonly open: OpenLearner;
@@ -85,23 +85,21 @@ export function createRetrainer(options: RetrainerOptions): Retrainer {
 }
 
 /** The policies of one window of versions after the other, in one pass over the topic. */
-function createPolicyTape(source: ReplaySource) {
+function createPolicyTape(source: RunSource) {
   let policies = new Map<number, PolicyPublished>();
   let from: ReadonlyMap<number, number> = new Map();
   return {
     policy: (version: number): PolicyPublished | undefined => policies.get(version),
     async load(first: number, last: number): Promise<void> {
       policies = new Map([...policies].filter(([version]) => version === first));
-      await readRun(source, {
-        topic: 'policies',
-        from,
-        take({ type, event }, { partition, offset }) {
-          if (type !== 'PolicyPublished' || event.version < first || event.version > last) return false;
-          policies.set(event.version, event);
-          from = new Map([[partition, offset]]);
-          return event.version === last;
-        },
-      });
+      for await (const read of runEvents(source, 'policies', { from })) {
+        if (!read.ok || read.value.type !== 'PolicyPublished') continue;
+        const { event } = read.value;
+        if (event.version < first || event.version > last) continue;
+        policies.set(event.version, event);
+        from = new Map([[read.record.partition, read.record.offset]]);
+        if (event.version === last) break;
+      }
     },
   };
 }

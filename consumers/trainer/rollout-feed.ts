@@ -2,6 +2,7 @@
 // of groups that are settled by their key. While a commit is under way the fold waits, so that a worker's answer to a
 // request is never folded before the request itself.
 import type { EventReader, EventRead, Following, LogBatch, LogReader, LogRecord, Position } from '../../streams/core/ports.ts';
+import { ofRun } from '../../streams/core/read-log.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
 import type { DecodedEvent } from '../../schemas/codec.ts';
 import type { EventType } from '../../schemas/generated/events.ts';
@@ -24,7 +25,7 @@ export interface RolloutFeed {
 }
 
 /** What the feed tells of the workers. */
-export interface Signs {
+interface Signs {
   /** A sign of life of a worker was folded, with its timestamp. */
   heard(workerId: string, timestampMs: number): void;
   /** The state has caught up with the log for the first time. */
@@ -47,12 +48,11 @@ export interface FeedDeps {
  * A record of a group that is not open can only be a heartbeat or late; late ones are not decoded. Of a group that is
  * open the headers are not looked at: whether it is of this run is seen when it has been decoded.
  */
-function concerns(state: RunState, runBytes: Buffer, record: LogRecord): boolean {
+function concerns(state: RunState, isOwn: ReturnType<typeof ofRun>, record: LogRecord): boolean {
   const { key } = record;
   if (key !== null && state.groups.has(key.toString())) return true;
-  const { headers } = record;
-  if (headers['run-id']?.equals(runBytes) !== true) return false;
-  if (headers['ce_type']?.toString().endsWith('.WorkerHeartbeat') === true) return true;
+  if (!isOwn(record)) return false;
+  if (record.headers['ce_type']?.toString().endsWith('.WorkerHeartbeat') === true) return true;
   state.lateRecords += 1;
   return false;
 }
@@ -76,7 +76,7 @@ function behind(ends: ReadonlyMap<number, number>, positions: ReadonlyMap<number
 
 export function createRolloutFeed(deps: FeedDeps): RolloutFeed {
   const { state } = deps;
-  const runBytes = Buffer.from(state.runId);
+  const isOwn = ofRun(state.runId);
   const check = createMarkCheck(deps.log, state);
   const ends = new Map<number, number>();
   const targets = new Map<number, number>();
@@ -89,7 +89,7 @@ export function createRolloutFeed(deps: FeedDeps): RolloutFeed {
     await gate;
     const from = state.rolloutPositions.get(batch.partition) ?? 0;
     for (const record of batch.records) {
-      if (record.offset < from || !concerns(state, runBytes, record)) continue;
+      if (record.offset < from || !concerns(state, isOwn, record)) continue;
       const read = deps.rollouts.read(record);
       foldRead(deps, read instanceof Promise ? await read : read, record);
     }

@@ -8,10 +8,10 @@
 // is another one. Claims that were lost at the very end are thereby taken again, once; lost ones before it come back as
 // the next attempts, as always; evaluations ask again by themselves.
 import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
-import type { EventReader, GroupOffsets, LogReader, Position, TransactionalWriter } from '../../streams/core/ports.ts';
+import type { EventReader, GroupOffsets, LogReader, LogRecord, Position, TransactionalWriter } from '../../streams/core/ports.ts';
+import { runEvents } from '../../streams/core/read-log.ts';
 import { resumeOf } from '../../streams/run/resume.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
-import { ofRun } from './find-ledger.ts';
 
 export interface TaskStartDeps {
   readonly state: RunState;
@@ -44,17 +44,11 @@ async function unclaimedFrom({ state, log, events }: TaskStartDeps, partitions: 
     from.set(partition, partitions.has(partition) ? Math.max(first, resume.get(partition) ?? first) : end);
     if (partitions.has(partition)) starts.set(partition, from.get(partition) ?? first);
   }
-  await log.readToEnd('tasks', {
-    from,
-    onBatch: async ({ records }) => {
-      for (const record of records) {
-        if (!starts.has(record.partition) || !ofRun(record, state.runId)) continue;
-        const read = await events.read(record);
-        const open = read.ok && read.value.type === 'TrajectoryRequested' && mayBeUnclaimed(state, read.value.event);
-        if (!open) starts.set(record.partition, record.offset + 1);
-      }
-    },
-  });
+  const wants = ({ partition }: LogRecord): boolean => starts.has(partition);
+  for await (const read of runEvents({ log, events, runId: state.runId }, 'tasks', { from, wants })) {
+    const open = read.ok && read.value.type === 'TrajectoryRequested' && mayBeUnclaimed(state, read.value.event);
+    if (!open) starts.set(read.record.partition, read.record.offset + 1);
+  }
   return [...starts].map(([partition, offset]) => ({ topic: 'tasks', partition, offset }));
 }
 

@@ -9,6 +9,7 @@ import type { Learner } from '../../streams/core/learning.ts';
 import type { RunStart, TransactionalWriter } from '../../streams/core/ports.ts';
 import { NO_LEARNER } from '../../streams/run/fold.ts';
 import { resumeOf } from '../../streams/run/resume.ts';
+import { createWake, type Wake } from '../../streams/core/waiting.ts';
 import { policyFields, restoreCheckpoint } from './checkpoints.ts';
 import { createCommitter, type Committer } from './committer.ts';
 import { committedMarks, watchForCuts } from './cut-log.ts';
@@ -24,7 +25,6 @@ import { restoreRequests } from './restore-requests.ts';
 import { createRolloutFeed, type RolloutFeed } from './rollout-feed.ts';
 import { assertOpen, continueRun } from './run-end.ts';
 import { assertWorkerSettings, differences, settingsOf, settingsRecord } from './settings.ts';
-import { createWake, type Wake } from './wake.ts';
 import { createWorkerClocks } from './worker-clocks.ts';
 
 /** What a trainer is given. Its learner may still be loading while the ledger is read. */
@@ -35,7 +35,7 @@ export async function runTrainer(deps: TrainerOptions, signal: AbortSignal): Pro
   deps.report({ state: 'starting', detail: 'reading the ledger', figures: {} });
   const ownership = { ...deps, owner: deps.owner ?? newOwner(randomUUID()) };
   const writer = await openOwned(ownership);
-  const wake = createWake();
+  const wake = createWake(deps.clock);
   const stop = (): void => {
     wake.now();
   };

@@ -1,6 +1,7 @@
 // The log's side of the audit: which rows its records must have led to.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { EventRead, LogReader, LogRecord, Row, Store } from '../../streams/core/ports.ts';
+import { batchesOf } from '../../streams/core/read-log.ts';
 import { judgeRecord, unreadableRow } from './dead-letter.step.ts';
 import { placeOf } from './rows/cells.ts';
 import { project } from './rows/project.ts';
@@ -66,12 +67,9 @@ export async function lagOf(
   committed: ReadonlyMap<number, number>,
 ): Promise<ReadonlyMap<number, number>> {
   const lag = new Map<number, number>();
-  await reader.readToEnd(topic, {
-    from: committed,
-    onBatch: ({ partition, records }) => {
-      const behind = records.filter((record) => record.offset >= (committed.get(partition) ?? 0)).length;
-      if (behind > 0) lag.set(partition, (lag.get(partition) ?? 0) + behind);
-    },
-  });
+  for await (const { partition, records } of batchesOf(reader, topic, { from: committed })) {
+    const behind = records.filter((record) => record.offset >= (committed.get(partition) ?? 0)).length;
+    if (behind > 0) lag.set(partition, (lag.get(partition) ?? 0) + behind);
+  }
   return lag;
 }

@@ -1,6 +1,7 @@
 // The log's side of a slice: every committed record is made into rows again, which go to the scratch.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { EventRead, EventReader, LogReader, LogRecord, Row, Store } from '../../streams/core/ports.ts';
+import { batchesOf, eventsOf } from '../../streams/core/read-log.ts';
 import { RowBatch } from './audit-batch.ts';
 import { digested, weightOf } from './audit-digest.ts';
 import { expectationFrom, type Covered } from './audit-log.ts';
@@ -25,7 +26,7 @@ export interface Topic {
 }
 
 /** A record that cannot be read and whose dead letter is not there. */
-export interface Uncovered {
+interface Uncovered {
   readonly partition: number;
   readonly offset: number;
   readonly reason: string;
@@ -65,22 +66,17 @@ class Replay implements Replayed {
   async run(slice: readonly Window[], onRecords: (records: number) => void): Promise<void> {
     const { reader, signal } = this.#reading;
     try {
-      await reader.readToEnd(this.#topic.topic, {
-        ...(signal === undefined ? {} : { signal }),
-        from: firstsOf(slice),
-        to: endsOf(slice),
-        onSkipped: () => undefined,
-        onBatch: async ({ records }) => {
-          for (const record of records) {
-            // Awaited only where there is something to wait for: this runs once a record of the log.
-            const waiting = this.#expect(record);
-            if (waiting !== undefined) await waiting;
-          }
-          this.records += records.length;
-          await this.#batch.drain();
-          onRecords(this.records);
-        },
-      });
+      const range = { from: firstsOf(slice), to: endsOf(slice), onSkipped: () => undefined, ...(signal === undefined ? {} : { signal }) };
+      for await (const { records } of batchesOf(reader, this.#topic.topic, range)) {
+        for (const record of records) {
+          // Awaited only where there is something to wait for: this runs once a record of the log.
+          const waiting = this.#expect(record);
+          if (waiting !== undefined) await waiting;
+        }
+        this.records += records.length;
+        await this.#batch.drain();
+        onRecords(this.records);
+      }
       await this.#batch.finish();
     } finally {
       await this.#batch.settled();
@@ -125,18 +121,15 @@ export async function rowsAt(
   const { table, partition, offsets } = wanted;
   const rows: Row[] = [];
   if (offsets.size === 0) return rows;
-  const take = async (record: LogRecord): Promise<void> => {
-    if (record.partition !== partition || !offsets.has(record.offset)) return;
-    const expectation = expectationFrom(record, await events.read(record), { covered, deadLetterBytes });
-    if (expectation.kind === 'rows') rows.push(...expectation.rows.filter((one) => one.table === table).map((one) => one.row));
-  };
-  await reader.readToEnd(topic, {
+  const range = {
     from: new Map([[partition, Math.min(...offsets)]]),
     to: new Map([[partition, Math.max(...offsets) + 1]]),
     onSkipped: () => undefined,
-    onBatch: async ({ records }) => {
-      for (const record of records) await take(record);
-    },
-  });
+    wants: (record: LogRecord) => record.partition === partition && offsets.has(record.offset),
+  };
+  for await (const read of eventsOf({ log: reader, events }, topic, range)) {
+    const expectation = expectationFrom(read.record, read, { covered, deadLetterBytes });
+    if (expectation.kind === 'rows') rows.push(...expectation.rows.filter((one) => one.table === table).map((one) => one.row));
+  }
   return rows;
 }

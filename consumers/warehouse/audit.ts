@@ -158,7 +158,7 @@ class Auditor {
       while (this.#deps.clock.monotonic() < deadlineMs) {
         const behind = await lagOf(this.#deps.reader, topic, endsOf(await this.#windows(topic)));
         if (behind.size === 0) break;
-        await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+        await this.#deps.clock.sleep(POLL_MS);
       }
     }
   }

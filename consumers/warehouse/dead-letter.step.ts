@@ -7,6 +7,7 @@ import { topicOf } from '../../schemas/subjects.ts';
 import { parseRunId } from '../../streams/core/ids.ts';
 import { deadLetter, next, type Outcome } from '../../streams/core/outcome.ts';
 import type { EventRead, LogRecord, OutgoingEvent, Row } from '../../streams/core/ports.ts';
+import { runOf } from '../../streams/core/read-log.ts';
 import { originOf } from './rows/cells.ts';
 import { deadLetterRow } from './rows/dead-letters.rows.ts';
 import type { TableName } from './rows/tables.ts';
@@ -64,7 +65,7 @@ export function unreadableRow(unstorable: Unstorable, maxBytes: number): Row {
 function letterOf(unstorable: Unstorable, context: DeadLetterContext): DeadLettered {
   const { record, reason } = unstorable;
   const headers = fittingHeaders(record);
-  const runId = parseRunId(record.headers['run-id']?.toString('utf8') ?? '');
+  const runId = parseRunId(runOf(record));
   return {
     event_id: deadLetterId(unstorable),
     run_id: runId ?? '',

@@ -8,7 +8,12 @@ const HOUR_MS = 3_600_000;
 async function shareOfAnHour(queryMs: number): Promise<number> {
   const stop = new AbortController();
   let [now, queried] = [0, 0];
-  const clock: Clock = { now: () => now, monotonic: () => now };
+  const sleep = (ms: number): Promise<void> => {
+    now += ms;
+    if (now > HOUR_MS) stop.abort();
+    return Promise.resolve();
+  };
+  const clock: Clock = { now: () => now, monotonic: () => now, sleep };
   const store = {
     query: (sql: string): Promise<readonly object[]> => {
       now += queryMs;
@@ -18,12 +23,7 @@ async function shareOfAnHour(queryMs: number): Promise<number> {
     insert: () => Promise.resolve(),
   };
   const logger = { debug: () => undefined } as unknown as Parameters<typeof keepFigures>[0]['logger'];
-  const pause = (ms: number): Promise<void> => {
-    now += ms;
-    if (now > HOUR_MS) stop.abort();
-    return Promise.resolve();
-  };
-  await keepFigures({ store: store as unknown as Store, clock, logger, signal: stop.signal, pause });
+  await keepFigures({ store: store as unknown as Store, clock, logger, signal: stop.signal });
   return queried / now;
 }
 

@@ -16,12 +16,10 @@ const [PACE, PACE_BEHIND] = [20, 1];
 interface Keeping extends KeeperDeps {
   readonly logger: Logger;
   readonly signal: AbortSignal;
-  /** Resolves after so long, or when the signal aborts. */
-  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 /** Goes on until the signal, which ends a query that runs. A store that does not answer is asked again later: the figures can wait. */
-export async function keepFigures({ logger, signal, pause, store, clock }: Keeping): Promise<void> {
+export async function keepFigures({ logger, signal, store, clock }: Keeping): Promise<void> {
   const deps: KeeperDeps = {
     store: {
       query: (sql, options) => store.query(sql, { ...options, signal }),
@@ -40,7 +38,7 @@ export async function keepFigures({ logger, signal, pause, store, clock }: Keepi
         logger.debug({ error: messageOf(error) }, 'keeping figures failed, trying again');
       }
     }
-    await pause(pauseAfter(clock.monotonic() - began, isBehind), signal);
+    await clock.sleep(pauseAfter(clock.monotonic() - began, isBehind), signal);
   }
 }
 

@@ -2,6 +2,7 @@
 // removed, and the sink goes on where both agree; records that left the log before they were stored are skipped.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { GroupOffsets, LogReader, LogRecord, Position } from '../../streams/core/ports.ts';
+import { batchesOf } from '../../streams/core/read-log.ts';
 import { LAST_OFFSET, type Holdings, type Top } from './holdings.ts';
 import { skip } from './out-of-range.ts';
 import { tablesOf, warehouseTopics } from './rows/tables.ts';
@@ -29,7 +30,7 @@ export interface SurveyedPartition {
   readonly mend: Mend | undefined;
 }
 
-export interface Mend {
+interface Mend {
   /** Rows of this offset and those above are removed; -1 = none. */
   readonly removeFrom: number;
   /** Where the sink goes on; -1 = behind what the tables hold. */
@@ -129,12 +130,9 @@ async function recordsBetween(
   log: LogReader,
 ): Promise<ReadonlyMap<number, LogRecord>> {
   const records = new Map<number, LogRecord>();
-  await log.readToEnd(topic, {
-    from: new Map([[partition, from]]),
-    to: new Map([[partition, to]]),
-    onBatch: (batch) => {
-      for (const record of batch.records) records.set(record.offset, { ...record, value: null, key: null, headers: {} });
-    },
-  });
+  const range = { from: new Map([[partition, from]]), to: new Map([[partition, to]]) };
+  for await (const batch of batchesOf(log, topic, range)) {
+    for (const record of batch.records) records.set(record.offset, { ...record, value: null, key: null, headers: {} });
+  }
   return records;
 }

@@ -1,6 +1,7 @@
 // Waiting out an outage: the same work again, with growing pauses, for as long as this process still has the partition.
 // What an outage is, the error says (`retriable`); anything else is thrown on.
 import { isPlatformError, messageOf, PlatformError } from '../../streams/core/errors.ts';
+import { createBackoff } from '../../streams/core/waiting.ts';
 
 export interface Patience {
   readonly minMs: number;
@@ -15,18 +16,19 @@ export interface Patience {
 
 /** Runs `work` until it goes through. */
 export async function patiently<T>(patience: Patience, work: () => Promise<T>): Promise<T> {
-  let delayMs = 0;
+  const backoff = createBackoff({ firstMs: patience.minMs, maxMs: patience.maxMs });
+  let waited = false;
   for (;;) {
     assertAlive(patience);
     try {
       const result = await work();
-      if (delayMs > 0) patience.onWaiting('');
+      if (waited) patience.onWaiting('');
       return result;
     } catch (error) {
       if (!isPlatformError(error) || !error.retriable || error.code === 'GROUP_FENCED') throw error;
-      delayMs = Math.min(Math.max(delayMs * 2, patience.minMs), patience.maxMs);
+      waited = true;
       patience.onWaiting(messageOf(error));
-      await patience.pause(delayMs);
+      await patience.pause(backoff.next());
     }
   }
 }

@@ -2,6 +2,7 @@
 // A bundle whose partitions have gone to several members is repeated by each of them for its own partitions.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { GroupOffsets, LogReader, LogRecord } from '../../streams/core/ports.ts';
+import { batchesOf } from '../../streams/core/read-log.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { announce, announced, type Commit, type PartitionBounds, type Work } from './bundle.ts';
 import type { Taken } from './flush.ts';
@@ -62,13 +63,13 @@ export async function readBack(
       throw new PlatformError('KAFKA_UNAVAILABLE', `reading back ${topic}/${partition}: it ends at ${end}, before ${max + 1}`);
   }
   const entries: Taken[] = [];
-  await deps.log.readToEnd(topic, {
+  const range = {
     from: new Map(bounds.map(({ partition, min }) => [partition, min])),
     to: new Map(bounds.map(({ partition, max }) => [partition, max + 1])),
     signal: deps.signal,
-    onBatch: async ({ records }) => {
-      for (const record of records) entries.push(await deps.take(record));
-    },
-  });
+  };
+  for await (const { records } of batchesOf(deps.log, topic, range)) {
+    for (const record of records) entries.push(await deps.take(record));
+  }
   return { bundles: [{ topic, bounds, entries, asks: true }], commits };
 }

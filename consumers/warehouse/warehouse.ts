@@ -28,6 +28,7 @@ import type {
   Store,
 } from '../../streams/core/ports.ts';
 import type { Metrics, ReportStatus } from '../../streams/core/telemetry.ts';
+import { createWake, deferred, type Wake } from '../../streams/core/waiting.ts';
 import { Assignment, type Parked } from './assignment.ts';
 import { bundled, type Work } from './bundle.ts';
 import { DEAD_LETTER_BYTES, judgeRecord } from './dead-letter.step.ts';
@@ -37,7 +38,6 @@ import type { Limits } from './range.ts';
 import { createHoldings, type Holdings } from './holdings.ts';
 import { skippedIn, troubleOf } from './out-of-range.ts';
 import { readBack, type Committed, type Repeat } from './repeats.ts';
-import { createSignal } from './signal.ts';
 import { createSinkStatus, type SinkStatus } from './sink-status.ts';
 import { findStart } from './starts.ts';
 import { warehouseTopics } from './rows/tables.ts';
@@ -113,7 +113,7 @@ class Sink implements Warehouse {
   readonly #deps: WarehouseDeps;
   readonly #limits: Limits;
   readonly #maxBufferedBytes: number;
-  readonly #wake = createSignal();
+  readonly #wake: Wake;
   readonly #status: SinkStatus;
   readonly #flushDeps: FlushDeps;
   readonly #holdings: Holdings;
@@ -123,7 +123,7 @@ class Sink implements Warehouse {
   #stopping = false;
   #running: Promise<void> | undefined;
   #stopped: Promise<void> | undefined;
-  #end: { resolve: () => void; reject: (error: unknown) => void };
+  readonly #end = deferred();
 
   constructor(deps: WarehouseDeps) {
     const { options } = deps;
@@ -149,11 +149,8 @@ class Sink implements Warehouse {
       fewRows: options.batchRecords,
       reach,
     };
-    this.#end = { resolve: () => undefined, reject: () => undefined };
-    this.finished = new Promise((resolve, reject) => {
-      this.#end = { resolve, reject };
-    });
-    this.finished.catch(() => undefined);
+    this.finished = this.#end.promise;
+    this.#wake = createWake(clock);
   }
 
   async start(signal?: AbortSignal): Promise<void> {
@@ -190,7 +187,7 @@ class Sink implements Warehouse {
     this.#stopping = true;
     this.#report();
     this.#assignment.stopReading();
-    this.#wake.notify();
+    this.#wake.now();
     await this.#running;
     await this.#deps.group.close();
     this.#end.resolve();
@@ -204,7 +201,7 @@ class Sink implements Warehouse {
     const assignment = new Assignment();
     this.#assignment = assignment;
     this.#resume();
-    this.#wake.notify();
+    this.#wake.now();
     const { group, retryMs } = this.#deps.options;
     const patience = this.#patience();
     const pause = (): Promise<void> => patience.pause(retryMs?.max ?? BOUNDS_AGAIN_MS);
@@ -219,7 +216,7 @@ class Sink implements Warehouse {
     if (assignment.isOver()) return [];
     assignment.session = session;
     this.#waitFor('');
-    this.#wake.notify();
+    this.#wake.now();
     const from = assignment.positions();
     this.#deps.logger.debug({ partitions: assignment.names(), from }, 'partitions assigned');
     assignment.parked().forEach((parked) => {
@@ -262,7 +259,7 @@ class Sink implements Warehouse {
     assignment.session = session;
     ranges.offer({ entries, nextOffset: batch.nextOffset, endOffset: batch.endOffset }, this.#deps.clock.monotonic());
     if (assignment.buffered().bytes > this.#maxBufferedBytes) this.#pause();
-    this.#wake.notify();
+    this.#wake.now();
   }
 
   #read(record: LogRecord, session: GroupSession): EventRead | Promise<EventRead> {
@@ -401,7 +398,7 @@ class Sink implements Warehouse {
     if (this.#stopping) return;
     this.#stopping = true;
     this.#assignment.end();
-    this.#wake.notify();
+    this.#wake.now();
     this.#status.failed(messageOf(error));
     this.#end.reject(error);
     void this.#deps.group.close().catch(() => undefined);

@@ -10,7 +10,7 @@ import { createServiceBoard } from './service-board.ts';
 import type { SupervisorEvent } from './service.ts';
 import type { Supervised, Supervisor } from './supervisor.ts';
 
-export type RoleParts = Pick<RoleServiceOptions, 'name' | 'tier' | 'args' | 'onSuccess'> & { readonly role: RoleName };
+type RoleParts = Pick<RoleServiceOptions, 'name' | 'tier' | 'args' | 'onSuccess'> & { readonly role: RoleName };
 
 export interface CrewOptions {
   readonly program: string;

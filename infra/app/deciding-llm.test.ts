@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { baseTools } from '../../streams/core/tools.ts';
 import { loadConfig } from '../config/load.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { startLlmServer, type LlmServer } from '../testing/llm-server.ts';
@@ -26,7 +27,7 @@ async function decide(more: Readonly<Record<string, string>>) {
     return { kind: 'says', text: '<search> Vienna </search>', naming: 'chunks' };
   });
   const context = { config: loadConfig(settings(more)), logger: silentLogger, metrics: createMetrics('worker') } as unknown as RoleContext;
-  const deciding = llmDeciding(context);
+  const deciding = llmDeciding(context, baseTools);
   const { signal } = new AbortController();
   await deciding.start(signal);
   expect(deciding.newestVersion()).toBe(-1);

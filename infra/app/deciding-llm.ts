@@ -6,6 +6,7 @@ import type { AgentMemory } from '../../producers/rollouts/agent/memory/memory.t
 import { builtInPrompts, promptNames, promptsFrom, type Prompts } from '../../producers/rollouts/agent/memory/prompts.ts';
 import { createTranscriptMemory } from '../../producers/rollouts/agent/memory/transcript.ts';
 import { createLlmPolicy } from '../../producers/rollouts/policies/llm/llm.ts';
+import type { ToolKind } from '../../streams/core/tools.ts';
 import type { Config } from '../config/descriptors.ts';
 import { readPromptFiles } from '../config/prompt-files.ts';
 import { createServedModel } from '../llm/openai-model.ts';
@@ -26,26 +27,27 @@ export function llmOptionsOf(config: Config): LlmOptions {
   };
 }
 
-function promptsOf({ llmPrompts: folder, llmCalls }: Config): Prompts {
-  const base = llmCalls === 'tags' ? builtInPrompts : functionPrompts;
+function promptsOf({ llmPrompts: folder, llmCalls }: Config, tools: readonly ToolKind[]): Prompts {
+  const base = llmCalls === 'tags' ? builtInPrompts(tools) : functionPrompts(tools);
   return folder === '' ? base : promptsFrom(readPromptFiles(folder, promptNames), base);
 }
 
-function memoryOf(config: Config, takes: 'chat' | 'text'): AgentMemory {
+function memoryOf(config: Config, takes: 'chat' | 'text', tools: readonly ToolKind[]): AgentMemory {
   const { llmMemory, llmEnoughDocuments: enoughDocuments, llmEnoughCalls: enoughActs, llmCalls: calls } = config;
-  const prompts = promptsOf(config);
+  const prompts = promptsOf(config, tools);
   return llmMemory === 'bounded'
-    ? createBoundedMemory({ enoughDocuments, enoughActs, prompts, calls })
-    : createTranscriptMemory({ takes, prompts, calls });
+    ? createBoundedMemory({ enoughDocuments, enoughActs, prompts, calls, tools })
+    : createTranscriptMemory({ takes, prompts, calls, tools });
 }
 
-export function llmDeciding({ config, logger, metrics }: RoleContext): Deciding {
+/** `tools` are those that calls may be written for. */
+export function llmDeciding({ config, logger, metrics }: RoleContext, tools: readonly ToolKind[]): Deciding {
   // Such a worker waits more than it computes, and texts are what it consists of: garbage goes before the heap grows.
   setFlagsFromString('--optimize-for-size');
   const model = createServedModel(llmOptionsOf(config), { logger, metrics, random: Math.random });
-  const memory = memoryOf(config, model.takes);
+  const memory = memoryOf(config, model.takes, tools);
   return {
-    policy: createLlmPolicy({ model, memory, maxTokensPerTurn: config.llmMaxTokens }),
+    policy: createLlmPolicy({ model, memory, tools, maxTokensPerTurn: config.llmMaxTokens }),
     memory: memory.forget,
     newestVersion: () => model.newestVersion(),
     start: () => Promise.resolve(),

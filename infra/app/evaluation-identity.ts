@@ -56,10 +56,10 @@ async function settingsOf({ context, log, run, byWorkersOfRun }: AnsweringOption
   return (started === undefined ? undefined : recordedWorkerSettings(started)) ?? workerSettingsOf(context.config);
 }
 
-async function codeOf({ policy, tools }: Settings, config: Config): Promise<Readonly<Record<string, string>>> {
+async function codeOf({ policy, toolsModule }: Settings, config: Config): Promise<Readonly<Record<string, string>>> {
   return {
     ...(policy === 'module' ? { policy_sha256: await codeHash(config.policyModule) } : {}),
-    ...(tools === 'module' ? { tools_sha256: await codeHash(config.toolsModule) } : {}),
+    ...(toolsModule === undefined ? {} : { tools_sha256: await codeHash(config.toolsModule) }),
   };
 }
 

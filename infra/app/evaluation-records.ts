@@ -1,6 +1,8 @@
 // Evaluations as the log has them.
 import type { AnswerScored, EvaluationCompleted, EvaluationStarted } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
+import type { LogRecord } from '../../streams/core/ports.ts';
+import { eventsOf } from '../../streams/core/read-log.ts';
 import type { LogConnection } from './connections.ts';
 
 export interface RecordedEvaluation {
@@ -15,21 +17,16 @@ export async function readEvaluations({ kafka, events }: LogConnection, ids: rea
   const wanted = new Set(ids);
   const heads = new Map<string, { started: EvaluationStarted | EvaluationCompleted; complete: boolean }>();
   const answers = new Map(ids.map((id) => [id, new Map<string, AnswerScored>()]));
-  await kafka.reader().readToEnd('evaluations', {
-    onBatch: async ({ records }) => {
-      for (const record of records) {
-        if (!wanted.has(record.key?.toString() ?? '')) continue;
-        const read = await events.read(record);
-        if (!read.ok) continue;
-        const { type, event } = read.value;
-        if (type === 'EvaluationStarted')
-          heads.set(event.evaluation_id, { complete: false, ...heads.get(event.evaluation_id), started: event });
-        if (type === 'EvaluationCompleted')
-          heads.set(event.evaluation_id, { started: event, ...heads.get(event.evaluation_id), complete: true });
-        if (type === 'AnswerScored') keepFirst(answers.get(event.evaluation_id), event);
-      }
-    },
-  });
+  const wants = ({ key }: LogRecord): boolean => wanted.has(key?.toString() ?? '');
+  for await (const read of eventsOf({ log: kafka.reader(), events }, 'evaluations', { wants })) {
+    if (!read.ok) continue;
+    const { type, event } = read.value;
+    if (type === 'EvaluationStarted')
+      heads.set(event.evaluation_id, { complete: false, ...heads.get(event.evaluation_id), started: event });
+    if (type === 'EvaluationCompleted')
+      heads.set(event.evaluation_id, { started: event, ...heads.get(event.evaluation_id), complete: true });
+    if (type === 'AnswerScored') keepFirst(answers.get(event.evaluation_id), event);
+  }
   return ids.map((id) => {
     const head = heads.get(id);
     if (head === undefined) {

@@ -4,6 +4,7 @@
 import { hostname } from 'node:os';
 import type { EvaluationCompleted } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
+import { runEvents } from '../../streams/core/read-log.ts';
 import { evaluate, type TakenOver } from '../../producers/evaluations/evaluate.ts';
 import type { Config } from '../config/descriptors.ts';
 import { topicPlanOf } from '../kafka/topics.ts';
@@ -181,16 +182,10 @@ async function beginGroup({ kafka }: LogConnection, group: string): Promise<void
 async function publishedBy({ kafka, events }: LogConnection, run: string): Promise<ReadonlyMap<number, string>> {
   const published = new Map<number, string>();
   const start = await kafka.runs.startOf(run);
-  await kafka.reader().readToEnd('policies', {
-    from: new Map([[0, start?.policies ?? 0]]),
-    onBatch: async ({ records }) => {
-      for (const record of records) {
-        if (record.headers['run-id']?.toString() !== run) continue;
-        const read = await events.read(record);
-        if (read.ok && read.value.type === 'PolicyPublished') published.set(read.value.event.version, read.value.event.sha256);
-      }
-    },
-  });
+  const source = { log: kafka.reader(), events, runId: run };
+  for await (const read of runEvents(source, 'policies', { from: new Map([[0, start?.policies ?? 0]]) })) {
+    if (read.ok && read.value.type === 'PolicyPublished') published.set(read.value.event.version, read.value.event.sha256);
+  }
   return published;
 }
 

@@ -4,6 +4,7 @@ import { createEngine } from '../../producers/rollouts/latency/engine.ts';
 import { slowPolicy, slowTool, type LatencyModel } from '../../producers/rollouts/latency/latency-model.ts';
 import type { Policy, Tool } from '../../streams/core/agents.ts';
 import type { Learner } from '../../streams/core/learning.ts';
+import { pause } from '../lifecycle/backoff.ts';
 import type { RoleContext } from './role.ts';
 
 export interface Acting {
@@ -20,8 +21,8 @@ export function actingAs({ config, logger }: Pick<RoleContext, 'config' | 'logge
   const load = config.latencyLoad;
   logger.warn({ ...model, load }, 'latencies are those of a log-normal model: no time that is recorded was measured');
   return {
-    policy: load > 0 ? slowPolicy(policy, model, createEngine(load)) : slowPolicy(policy, model),
-    tools: tools.map((tool) => slowTool(tool, model)),
+    policy: load > 0 ? slowPolicy(policy, model, createEngine(load)) : slowPolicy(policy, model, pause),
+    tools: tools.map((tool) => slowTool(tool, model, pause)),
     mark: '-latency-model',
   };
 }
@@ -34,7 +35,7 @@ export function learningAs({ config, logger }: Pick<RoleContext, 'config' | 'log
   return {
     ...learner,
     async train(batch) {
-      const [trained] = await Promise.all([learner.train(batch), new Promise((resolve) => setTimeout(resolve, trainMs))]);
+      const [trained] = await Promise.all([learner.train(batch), pause(trainMs)]);
       return { ...trained, trainMs: Math.max(trained.trainMs, trainMs) };
     },
   };

@@ -1,11 +1,11 @@
 // Compares the ledgers of two runs for the command line. Each is read once for its outline; the first step that differs
 // is read again for its values.
-import { isLedgerType, type LedgerEntry } from '../../streams/ledger/chain.ts';
 import { diffLedgers, diffStepValues, type LedgerDiff, type StepDifference } from '../../streams/ledger/diff.ts';
 import { createOutliner, type Outliner, type StepOutline, type StepValue } from '../../streams/ledger/outline.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { Logger } from '../../streams/core/ports.ts';
-import { readRun, type ReplaySource } from '../../consumers/trainer/replay-read.ts';
+import type { RunSource } from '../../streams/core/read-log.ts';
+import { entriesOf } from '../../streams/ledger/read-ledger.ts';
 import type { Config } from '../config/descriptors.ts';
 import { withLog } from './with-log.ts';
 
@@ -30,37 +30,24 @@ export function diffRuns(config: Config, runs: { readonly a: string; readonly b:
 }
 
 interface Outlined {
-  readonly source: ReplaySource;
+  readonly source: RunSource;
   readonly outliner: Outliner;
 }
 
-async function outlineOf(source: ReplaySource): Promise<Outlined> {
+async function outlineOf(source: RunSource): Promise<Outlined> {
   const outliner = createOutliner();
   let entries = 0;
-  await readRun(source, {
-    topic: 'training',
-    from: new Map(),
-    take(value, { partition, offset }) {
-      if (!isLedgerType(value.type)) return false;
-      entries += 1;
-      outliner.entry(value as LedgerEntry, { partition, offset });
-      return false;
-    },
-  });
+  for await (const { entry, partition, offset } of entriesOf(source)) {
+    entries += 1;
+    outliner.entry(entry, { partition, offset });
+  }
   if (entries > 0) return { source, outliner };
   throw new PlatformError('NOT_FOUND', `comparing the ledger of ${source.runId}: there is no such run; \`turnstream status\` lists them`);
 }
 
 async function valuesOf({ source, outliner }: Outlined, { partition, offset, step }: StepOutline): Promise<readonly StepValue[]> {
-  let values: readonly StepValue[] = [];
-  await readRun(source, {
-    topic: 'training',
-    from: new Map([[partition, offset]]),
-    take({ type, event }) {
-      if (type !== 'StepCompleted' || event.step !== step) return false;
-      values = outliner.valuesOf(event);
-      return true;
-    },
-  });
-  return values;
+  for await (const { entry } of entriesOf(source, new Map([[partition, offset]]))) {
+    if (entry.type === 'StepCompleted' && entry.event.step === step) return outliner.valuesOf(entry.event);
+  }
+  return [];
 }

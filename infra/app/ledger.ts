@@ -1,8 +1,8 @@
 // The ledger for the command line: verifying and showing it.
-import { bodyOf } from '../../schemas/framing.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
-import type { EventRead, EventReader, Logger, LogReader, LogRecord } from '../../streams/core/ports.ts';
-import { isLedgerType, type LedgerEntry } from '../../streams/ledger/chain.ts';
+import type { EventRead, EventReader, Logger, LogReader } from '../../streams/core/ports.ts';
+import { batchesOf, runOf } from '../../streams/core/read-log.ts';
+import { entriesOf, entryOf } from '../../streams/ledger/read-ledger.ts';
 import { createLedgerVerifier, type LedgerReport, type LedgerVerifier } from '../../streams/ledger/verify.ts';
 import { sha256Of } from '../../consumers/trainer/checkpoints.ts';
 import type { Config } from '../config/descriptors.ts';
@@ -32,20 +32,20 @@ export async function ledgersIn(source: LedgerSource, run: string | undefined): 
   const verifiers = new Map<string, LedgerVerifier>();
   const unreadable: { run: string; offset: number; problem: string }[] = [];
   const readPolicies = (found: 'before entries' | 'after entries', from?: Positions): Promise<Positions> =>
-    eachRecord(source, { topic: 'policies', run, from }, async (_record, read, runId) => {
+    eachRead(source, { topic: 'policies', run, from }, async (read, runId) => {
       if (!read.ok || read.value.type !== 'PolicyPublished') return;
       const { event } = read.value;
       const weights = event.uri === '' ? event.weights : await readWeights(event.uri).catch(() => Buffer.alloc(0));
       verifierOf(verifiers, runId).policy(event, sha256Of(weights), found);
     });
   const read = await readPolicies('before entries');
-  await eachRecord(source, { topic: 'training', run }, (record, entryRead, runId) => {
+  await eachRead(source, { topic: 'training', run }, (entryRead, runId) => {
     if (!entryRead.ok) {
-      unreadable.push({ run: runId, offset: record.offset, problem: `the entry cannot be read: ${entryRead.error}` });
+      unreadable.push({ run: runId, offset: entryRead.record.offset, problem: `the entry cannot be read: ${entryRead.error}` });
       return;
     }
-    const entry = entryOf(entryRead);
-    if (entry !== undefined) verifierOf(verifiers, runId).entry(entry, bodyOf(record.value ?? Buffer.alloc(0)), record.offset);
+    const found = entryOf(entryRead);
+    if (found !== undefined) verifierOf(verifiers, runId).entry(found.entry, found.body, found.offset);
   });
   await readPolicies('after entries', read);
   if (run !== undefined && !verifiers.has(run)) {
@@ -69,11 +69,7 @@ function verifierOf(verifiers: Map<string, LedgerVerifier>, run: string): Ledger
   return verifier;
 }
 
-function entryOf(read: EventRead & { readonly ok: true }): LedgerEntry | undefined {
-  return isLedgerType(read.value.type) ? (read.value as LedgerEntry) : undefined;
-}
-
-type OnRecord = (record: LogRecord, read: EventRead, run: string) => Promise<void> | void;
+type OnRead = (read: EventRead, run: string) => Promise<void> | void;
 
 /** The next offset to read, by partition. */
 type Positions = ReadonlyMap<number, number>;
@@ -87,18 +83,15 @@ interface Wanted {
 }
 
 /** Every record of a run (or of all) in the order of the log; resolves with where it ended. */
-async function eachRecord({ reader, events }: LedgerSource, { topic, run, from }: Wanted, onRecord: OnRecord): Promise<Positions> {
+async function eachRead({ reader, events }: LedgerSource, { topic, run, from }: Wanted, onRead: OnRead): Promise<Positions> {
   const reached = new Map(from);
-  await reader.readToEnd(topic, {
-    ...(from === undefined ? {} : { from }),
-    onBatch: async ({ partition, records, nextOffset }) => {
-      for (const record of records) {
-        const runId = record.headers['run-id']?.toString() ?? '';
-        if (run === undefined || runId === run) await onRecord(record, await events.read(record), runId);
-      }
-      reached.set(partition, nextOffset);
-    },
-  });
+  for await (const { partition, records, nextOffset } of batchesOf(reader, topic, from === undefined ? {} : { from })) {
+    for (const record of records) {
+      const runId = runOf(record);
+      if (run === undefined || runId === run) await onRead(await events.read(record), runId);
+    }
+    reached.set(partition, nextOffset);
+  }
   return reached;
 }
 
@@ -115,13 +108,12 @@ export function showLedger(config: Config, options: ShowOptions): Promise<void> 
   const { run, from, limit, logger, out } = options;
   return withLog({ config, logger, purpose: 'ledger show' }, async (log) => {
     let shown = 0;
-    await eachRecord({ reader: log.kafka.reader(), events: log.events }, { topic: 'training', run }, (record, read) => {
-      if (!read.ok || shown >= limit) return;
-      const entry = entryOf(read);
-      if (entry === undefined || entry.event.sequence < from) return;
+    for await (const { entry, offset } of entriesOf({ log: log.kafka.reader(), events: log.events, runId: run })) {
+      if (entry.event.sequence < from) continue;
+      if (shown >= limit) break;
       shown += 1;
-      out(`${JSON.stringify({ offset: record.offset, type: entry.type, ...entry.event })}\n`);
-    });
+      out(`${JSON.stringify({ offset, type: entry.type, ...entry.event })}\n`);
+    }
     if (shown === 0 && from === 0)
       throw new PlatformError('NOT_FOUND', `showing the ledger of ${run}: there is no such run; \`turnstream status\` lists them`);
   });

@@ -3,6 +3,7 @@ import { createLoad, type LoadOptions } from '../../producers/load/load.ts';
 import { writeLoad, type LoadCounts } from '../../producers/load/write-load.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { Logger } from '../../streams/core/ports.ts';
+import { batchesOf, ofRun } from '../../streams/core/read-log.ts';
 import type { Config } from '../config/descriptors.ts';
 import { topicPlanOf } from '../kafka/topics.ts';
 import { pause } from '../lifecycle/backoff.ts';
@@ -43,12 +44,8 @@ export const runLoad = ({ config, logger, load, rate, signal, onProgress }: Load
 async function assertNoLedger({ kafka }: LogConnection, run: string): Promise<void> {
   const start = await kafka.runs.startOf(run);
   if (start === undefined) return;
-  const id = Buffer.from(run);
-  await kafka.reader().readToEnd('training', {
-    from: new Map([[0, start.training]]),
-    onBatch: ({ records }) => {
-      if (!records.some(({ headers }) => headers['run-id']?.equals(id) === true)) return;
-      throw new PlatformError('RUN_CONFLICT', `writing load as run ${run}: a trainer has a ledger of that name; choose another --run`);
-    },
-  });
+  for await (const { records } of batchesOf(kafka.reader(), 'training', { from: new Map([[0, start.training]]) })) {
+    if (!records.some(ofRun(run))) continue;
+    throw new PlatformError('RUN_CONFLICT', `writing load as run ${run}: a trainer has a ledger of that name; choose another --run`);
+  }
 }

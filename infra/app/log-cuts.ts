@@ -40,7 +40,7 @@ export interface LogKnown {
   readonly bytes: number;
 }
 
-export interface Cut {
+interface Cut {
   readonly topic: PartitionRange['topic'];
   readonly partition: number;
   /** The first record that stays. */

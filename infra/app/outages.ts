@@ -1,9 +1,10 @@
 // Waiting out an outage with everything that a role has: the work is begun anew, with growing pauses, until it is not an
 // outage that ends it. For work that takes all it needs from the log whenever it begins.
-import { isPlatformError, messageOf, type ErrorCode } from '../../streams/core/errors.ts';
+import { errorCodes, isPlatformError, messageOf } from '../../streams/core/errors.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import type { ReportStatus } from '../../streams/core/telemetry.ts';
-import { createBackoff, pause } from '../lifecycle/backoff.ts';
+import { createBackoff } from '../../streams/core/waiting.ts';
+import { pause } from '../lifecycle/backoff.ts';
 
 export interface OutageOptions {
   readonly report: ReportStatus;
@@ -12,15 +13,7 @@ export interface OutageOptions {
   readonly backoff?: { readonly firstMs: number; readonly maxMs: number };
 }
 
-const OUTAGES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'KAFKA_UNAVAILABLE',
-  'LOG_CUT',
-  'REGISTRY_UNAVAILABLE',
-  'STORE_UNAVAILABLE',
-  'STORE_FULL',
-]);
-
-const isOutage = (error: unknown): boolean => isPlatformError(error) && OUTAGES.has(error.code);
+const isOutage = (error: unknown): boolean => isPlatformError(error) && errorCodes[error.code].outage === true;
 
 /** Asked anew after each wait, which the compiler cannot know. */
 const isOver = (signal: AbortSignal): boolean => signal.aborted;

@@ -26,14 +26,14 @@ function file(name: string, text: string): string {
 }
 
 /** The block of a language in a guide. */
-function shown(guide: string, language: string): string {
+function shown(guide: string, language: string, block = 0): string {
   const text = readFileSync(join(process.cwd(), 'infra', 'docs', 'guides', guide), 'utf8');
-  return blocksOf(text, language)[0] ?? '';
+  return blocksOf(text, language)[block] ?? '';
 }
 
-async function answerWith(policyModule: string, toolsModule: string) {
+async function answerWith(policyModule: string, toolsModule: string, source = 'module') {
   const turns: TurnOutcome[] = [];
-  const { tools } = await toolsOf(loadConfig({ TURNSTREAM_TOOLS: 'module', TURNSTREAM_TOOLS_MODULE: toolsModule }));
+  const { tools } = await toolsOf(loadConfig({ TURNSTREAM_TOOLS: source, TURNSTREAM_TOOLS_MODULE: toolsModule }));
   const result = await runAgent({
     policy: (await ownDeciding(policyModule)).policy,
     tools,
@@ -58,6 +58,22 @@ describe('the guides', () => {
     expect(turns.map(({ tool, status }) => `${tool} ${status}`)).toEqual(['search ok', 'access ok', 'answer ok']);
     expect(result).toMatchObject({ status: 'answered', f1: 1, reward: 1 });
   });
+  it('show a tool that is added to the others', async () => {
+    const convert = file('convert.mjs', shown('bring-your-own-tool.md', 'js', 1));
+    const agent = file(
+      'converting-agent.mjs',
+      `const turn = (action) => ({ action, text: '', spans: [], promptTokens: 0, completionTokens: 1, finishReason: 'stop' });
+      export default () => ({
+        name: 'converting',
+        async decide({ history }) {
+          return turn(history.length === 0 ? { tool: 'call', name: 'convert', input: '2 nautical miles' } : { tool: 'answer', answer: history[0].result.text });
+        },
+      });`,
+    );
+    const { result, turns } = await answerWith(agent, convert, 'factbook');
+    expect(turns[0]).toMatchObject({ tool: 'convert', arguments: '{"input":"2 nautical miles"}', status: 'ok', result: '3.704 km' });
+    expect(result).toMatchObject({ status: 'answered', answer: '3.704 km', tool_calls: 1, tool_errors: 0 });
+  });
   it('show lines of questions that can be imported', () => {
     const lines = shown('train-on-your-questions.md', 'jsonl').trim().split('\n');
     expect(lines).toHaveLength(3);
@@ -78,12 +94,42 @@ describe('a module', () => {
     await expect(loading).rejects.toThrow(path);
   });
   it.each(['[]', '[{ name: "search", call() {} }]', '[{ name: "search", call() {} }, { name: "search", call() {} }]', 'undefined'])(
-    'that makes %s has no tools',
+    'that makes %s has not all the tools of an agent',
     async (made) => {
       const path = file(`tools-${made.length}.mjs`, `export default () => (${made});`);
-      await expect(ownTools(path)).rejects.toThrow('a list of two tools');
+      await expect(ownTools(path, 'all')).rejects.toThrow('a list of tools with search and access among them');
     },
   );
+  it.each([
+    ['[]', 'nothing'],
+    ['{ name: "convert", call() {} }', 'a tool without usage'],
+    ['{ name: "answer", usage: "x", call() {} }', 'a tool with a name that means something else'],
+    ['{ name: "<a>", usage: "x", call() {} }', 'a tool whose name is no tag'],
+    ['{ name: "convert", usage: "x" }', 'a tool that cannot be called'],
+    ['[{ name: "a", usage: "x", call() {} }, { name: "a", usage: "y", call() {} }]', 'two tools of one name'],
+  ])('that makes %s adds none: %s', async (made) => {
+    const path = file(`added-${made.length}.mjs`, `export default () => (${made});`);
+    await expect(ownTools(path, 'added')).rejects.toThrow('is not a tool or a list of tools');
+  });
+  it('adds its tools to those that are configured, and replaces one of the same name', async () => {
+    const named = async (made: string) => {
+      const path = file(
+        `adds-${made.length}.mjs`,
+        `const call = async () => ({ status: 'ok', text: 'own' });\nexport default () => (${made});`,
+      );
+      const { tools } = await toolsOf(loadConfig({ TURNSTREAM_TOOLS_MODULE: path }));
+      return Promise.all(tools.map(async (tool) => [tool.name, (await tool.call('factbook://austria', signal)).text === 'own']));
+    };
+    expect(await named('{ name: "convert", usage: "x", call }')).toEqual([
+      ['search', false],
+      ['access', false],
+      ['convert', true],
+    ]);
+    expect(await named('[{ name: "access", call }]')).toEqual([
+      ['search', false],
+      ['access', true],
+    ]);
+  });
   it('whose tools throw or answer nonsense gives results with a status', async () => {
     const path = file(
       'faulty.mjs',
@@ -92,7 +138,7 @@ describe('a module', () => {
         { name: 'access', call() { throw new Error('at once'); } },
       ];`,
     );
-    const [search, access] = await ownTools(path);
+    const [search, access] = await ownTools(path, 'all');
     expect(await search!.call('x', signal)).toMatchObject({
       status: 'error',
       errorType: 'tool_failed',

@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { noResult } from '../../producers/rollouts/agent/call-tool.ts';
 import type { Policy, Tool, ToolResult } from '../../streams/core/agents.ts';
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
+import { baseTools, isBaseTool, isToolName } from '../../streams/core/tools.ts';
 import type { Deciding } from './deciding.ts';
 
 const statuses: ReadonlySet<unknown> = new Set<ToolResult['status']>(['ok', 'error', 'timeout', 'refused']);
@@ -30,11 +31,21 @@ const has = <K extends string>(value: unknown, name: K): value is Record<K, unkn
 const isPolicy = (made: unknown): made is Policy =>
   has(made, 'name') && typeof made.name === 'string' && has(made, 'decide') && typeof made.decide === 'function';
 
+/** Search and access are known to every policy; of another tool its usage tells. */
 const isTool = (made: unknown): made is Tool =>
-  has(made, 'name') && (made.name === 'search' || made.name === 'access') && has(made, 'call') && typeof made.call === 'function';
+  has(made, 'name') &&
+  isToolName(made.name) &&
+  (isBaseTool(made.name) || (has(made, 'usage') && typeof made.usage === 'string' && made.usage !== '')) &&
+  has(made, 'call') &&
+  typeof made.call === 'function';
 
-const isToolPair = (made: unknown): made is readonly Tool[] =>
-  Array.isArray(made) && made.length === 2 && made.every(isTool) && made[0]?.name !== made[1]?.name;
+const areTools = (made: unknown): made is readonly Tool[] =>
+  Array.isArray(made) && made.length > 0 && made.every(isTool) && new Set(made.map(({ name }) => name)).size === made.length;
+
+const areAllTools = (made: unknown): made is readonly Tool[] =>
+  areTools(made) && baseTools.every(({ name }) => made.some((tool) => tool.name === name));
+
+const areAddedTools = (made: unknown): made is Tool | readonly Tool[] => isTool(made) || areTools(made);
 
 /** Nothing is known of its versions: its turns say which they come from. */
 export async function ownDeciding(path: string): Promise<Deciding> {
@@ -53,6 +64,7 @@ const isResult = (made: unknown): made is Partial<ToolResult> & Pick<ToolResult,
 /** What it throws is a result with the status error; what it leaves out of a result has its default. */
 const guarded = (tool: Tool): Tool => ({
   name: tool.name,
+  ...(tool.usage === undefined ? {} : { usage: tool.usage }),
   async call(argument, signal) {
     try {
       const made: unknown = await tool.call(argument, signal);
@@ -64,8 +76,16 @@ const guarded = (tool: Tool): Tool => ({
   },
 });
 
-/** Both tools of a module. They do not throw past their port, whatever it does. */
-export async function ownTools(path: string): Promise<readonly Tool[]> {
-  const wanted = 'a list of two tools: search and access, each { name, call(argument, signal) }';
-  return (await make({ path, variable: 'TURNSTREAM_TOOLS_MODULE' }, isToolPair, wanted)).map(guarded);
+/**
+ * The tools of a module: all that an agent has, or some that it has beside others. They do not throw past their port, whatever
+ * the module does.
+ */
+export async function ownTools(path: string, as: 'all' | 'added'): Promise<readonly Tool[]> {
+  const place = { path, variable: 'TURNSTREAM_TOOLS_MODULE' };
+  const each = '{ name, usage, call(input, signal) }, where search and access need no usage';
+  const made =
+    as === 'all'
+      ? await make(place, areAllTools, `a list of tools with search and access among them, each ${each}`)
+      : await make(place, areAddedTools, `a tool or a list of tools, each ${each}`);
+  return [made].flat().map(guarded);
 }

@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { importQuestions, type ImportReport } from '../../producers/questions/import-questions.ts';
 import type { Logger } from '../../streams/core/ports.ts';
+import { eventsOf } from '../../streams/core/read-log.ts';
 import { createQuestionSet, type QuestionSet } from '../../streams/questions/question-set.ts';
 import type { Config } from '../config/descriptors.ts';
 import { topicPlanOf } from '../kafka/topics.ts';
@@ -51,18 +52,13 @@ export interface SetLine {
 export const listSets = (config: Config, logger: Logger): Promise<readonly SetLine[]> =>
   withLog({ config, logger, purpose: 'questions list' }, async ({ kafka, events }) => {
     const sets = new Map<string, QuestionSet<string>>();
-    await kafka.reader().readToEnd('questions', {
-      onBatch: async ({ records }) => {
-        for (const record of records) {
-          const read = await events.read(record);
-          if (!read.ok || (read.value.type !== 'QuestionAccepted' && read.value.type !== 'QuestionRejected')) continue;
-          const { dataset } = read.value.event;
-          const set = sets.get(dataset) ?? createQuestionSet(dataset, ({ split }) => split);
-          set.fold(read.value);
-          sets.set(dataset, set);
-        }
-      },
-    });
+    for await (const read of eventsOf({ log: kafka.reader(), events }, 'questions')) {
+      if (!read.ok || (read.value.type !== 'QuestionAccepted' && read.value.type !== 'QuestionRejected')) continue;
+      const { dataset } = read.value.event;
+      const set = sets.get(dataset) ?? createQuestionSet(dataset, ({ split }) => split);
+      set.fold(read.value);
+      sets.set(dataset, set);
+    }
     return [...sets].flatMap(([dataset, set]) => linesOf(dataset, set)).sort((a, b) => (lineKey(a) < lineKey(b) ? -1 : 1));
   });
 

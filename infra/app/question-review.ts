@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import type { QuestionAccepted, QuestionRejected } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { EventReader, EventWriter, LogReader } from '../../streams/core/ports.ts';
+import { eventsOf } from '../../streams/core/read-log.ts';
 import { isDrawn, REVIEW_GATE, reviewEventId, reviewWordOf, type ReviewWord } from '../../streams/questions/reviews.ts';
 
 export interface ReviewedQuestion {
@@ -41,18 +42,13 @@ function note(reviews: Reviews, type: 'QuestionAccepted' | 'QuestionRejected', e
 export async function readReviews({ log, events }: ReviewSource, dataset: string): Promise<readonly ReviewedQuestion[]> {
   const reviews: Reviews = new Map();
   const seen = new Set<string>();
-  await log.readToEnd('questions', {
-    onBatch: async ({ records }) => {
-      for (const record of records) {
-        const read = await events.read(record);
-        if (!read.ok || (read.value.type !== 'QuestionAccepted' && read.value.type !== 'QuestionRejected')) continue;
-        const { type, event } = read.value;
-        if (event.dataset !== dataset || seen.has(event.event_id)) continue;
-        seen.add(event.event_id);
-        note(reviews, type, event);
-      }
-    },
-  });
+  for await (const read of eventsOf({ log, events }, 'questions')) {
+    if (!read.ok || (read.value.type !== 'QuestionAccepted' && read.value.type !== 'QuestionRejected')) continue;
+    const { type, event } = read.value;
+    if (event.dataset !== dataset || seen.has(event.event_id)) continue;
+    seen.add(event.event_id);
+    note(reviews, type, event);
+  }
   return [...reviews.values()];
 }
 

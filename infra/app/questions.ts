@@ -1,6 +1,7 @@
 // Question sets on the log: reading one, and making sure that a built-in one is there.
 import type { QuestionAccepted } from '../../schemas/generated/events.ts';
 import type { EventReader, EventWriter, LogReader, OutgoingEvent } from '../../streams/core/ports.ts';
+import { eventsOf } from '../../streams/core/read-log.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { createQuestionSet, type QuestionSet } from '../../streams/questions/question-set.ts';
 
@@ -17,14 +18,9 @@ async function readSet<T>(
   keep: (question: QuestionAccepted) => T,
 ): Promise<QuestionSet<T>> {
   const set = createQuestionSet(dataset, keep);
-  await log.readToEnd('questions', {
-    onBatch: async ({ records }) => {
-      for (const record of records) {
-        const read = await events.read(record);
-        if (read.ok && (read.value.type === 'QuestionAccepted' || read.value.type === 'QuestionRejected')) set.fold(read.value);
-      }
-    },
-  });
+  for await (const read of eventsOf({ log, events }, 'questions')) {
+    if (read.ok && (read.value.type === 'QuestionAccepted' || read.value.type === 'QuestionRejected')) set.fold(read.value);
+  }
   return set;
 }
 

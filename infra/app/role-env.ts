@@ -11,10 +11,10 @@ export const roleEnv = (role: RoleName, config: Config, parent: Env): Env => ({
   ...settingsFor(role, config),
 });
 
-function inherited(role: RoleName, { policy, tools }: Config, parent: Env): Env {
+function inherited(role: RoleName, { policy, toolsModule }: Config, parent: Env): Env {
   if (role === 'store') return inheritedEnv('alone', parent);
   // A module of people's own reads whatever variables they set for it.
-  const runsOwnModule = role === 'worker' && (policy === 'module' || tools === 'module');
+  const runsOwnModule = role === 'worker' && (policy === 'module' || toolsModule !== '');
   if (!runsOwnModule) return inheritedEnv('connected', parent);
   return Object.fromEntries(Object.entries(parent).filter(([name]) => !OURS.test(name)));
 }

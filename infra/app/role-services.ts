@@ -1,6 +1,6 @@
 // Roles as services of the supervisor: what they are called with, and what their end means.
 import { writeSync } from 'node:fs';
-import { errorCodes, isPlatformError, PlatformError, type ErrorCode } from '../../streams/core/errors.ts';
+import { errorCodes, isErrorCode, isPlatformError, PlatformError } from '../../streams/core/errors.ts';
 import type { RoleStatus } from '../../streams/core/telemetry.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { FailedMessage, FromRole, HealthMessage, MetricsMessage } from './messages.ts';
@@ -33,24 +33,6 @@ export interface RoleService extends Service {
   failure(): PlatformError | undefined;
   start(): Promise<Running>;
 }
-
-/** Failures that come back with every new process: a person has to act. Outages are not among them. */
-const FINAL: ReadonlySet<string> = new Set<ErrorCode>([
-  'CONFIG_INVALID',
-  'USAGE_INVALID',
-  'PORT_IN_USE',
-  'DATA_DIR_UNUSABLE',
-  'TOPIC_MISMATCH',
-  'PRODUCER_FENCED',
-  'LEDGER_BROKEN',
-  'WEIGHTS_MISMATCH',
-  'RUN_CONFLICT',
-  'RUN_FINISHED',
-  'BACKEND_UNAVAILABLE',
-  'SCHEMA_INCOMPATIBLE',
-  'MIGRATION_MISMATCH',
-  'NOT_FOUND',
-]);
 
 /** A role that runs as a child process. */
 export function roleService(options: RoleServiceOptions): RoleService {
@@ -112,8 +94,8 @@ export function roleService(options: RoleServiceOptions): RoleService {
 }
 
 function finalFailure(name: string, failed: FailedMessage | undefined): PlatformError | undefined {
-  if (failed === undefined || !FINAL.has(failed.code) || !(failed.code in errorCodes)) return undefined;
-  return new PlatformError(failed.code as ErrorCode, `running the ${name}: ${failed.message}`);
+  if (failed === undefined || !isErrorCode(failed.code) || errorCodes[failed.code].final !== true) return undefined;
+  return new PlatformError(failed.code, `running the ${name}: ${failed.message}`);
 }
 
 interface Judging {

@@ -59,7 +59,7 @@ export interface RoleHost {
 }
 
 /** This process. */
-export function processHost(): RoleHost {
+function processHost(): RoleHost {
   const send = (message: FromRole): Promise<void> =>
     new Promise((resolve) => {
       if (!process.connected) resolve();

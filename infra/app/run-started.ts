@@ -1,37 +1,21 @@
 // How a run was started, out of the first entry of its ledger, and whether a worker fits it.
 import { assertWorkerSettings } from '../../consumers/trainer/settings.ts';
 import type { RunStarted } from '../../schemas/generated/events.ts';
+import { runEvents } from '../../streams/core/read-log.ts';
 import type { Config } from '../config/descriptors.ts';
 import { workerSettingsOf } from '../config/learning.ts';
 import { pause } from '../lifecycle/backoff.ts';
 import type { LogConnection } from './connections.ts';
 
-/** Thrown out of a handler to end a read early. */
-class EnoughRead extends Error {
-  override readonly name = 'EnoughRead';
-}
-
 /** Undefined for a run that has not begun. */
 export async function runStartedOf({ kafka, events }: LogConnection, run: string): Promise<RunStarted | undefined> {
   const start = await kafka.runs.startOf(run);
   if (start === undefined) return undefined;
-  let found: RunStarted | undefined;
-  try {
-    await kafka.reader().readToEnd('training', {
-      from: new Map([[0, start.training]]),
-      onBatch: async ({ records }) => {
-        for (const record of records) {
-          if (record.headers['run-id']?.toString() !== run) continue;
-          const read = await events.read(record);
-          if (read.ok && read.value.type === 'RunStarted') found = read.value.event;
-          throw new EnoughRead();
-        }
-      },
-    });
-  } catch (error) {
-    if (!(error instanceof EnoughRead)) throw error;
+  const source = { log: kafka.reader(), events, runId: run };
+  for await (const read of runEvents(source, 'training', { from: new Map([[0, start.training]]) })) {
+    return read.ok && read.value.type === 'RunStarted' ? read.value.event : undefined;
   }
-  return found;
+  return undefined;
 }
 
 const LOOK_MS = 1_000;

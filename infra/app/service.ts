@@ -1,6 +1,7 @@
 // What the supervisor keeps running, and the lives of one such service, one after the other.
 import { isPlatformError, messageOf } from '../../streams/core/errors.ts';
-import { createBackoff, pause, type Backoff } from '../lifecycle/backoff.ts';
+import { createBackoff, type Backoff } from '../../streams/core/waiting.ts';
+import { pause } from '../lifecycle/backoff.ts';
 import { isDiskFull } from '../lifecycle/disk-full.ts';
 import { within } from '../lifecycle/interrupts.ts';
 

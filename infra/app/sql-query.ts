@@ -4,7 +4,7 @@
 import { assertDescribed, catalogueStatement } from '../../consumers/api/sql/catalogue.ts';
 import { sqlFormats } from '../../consumers/api/sql/formats.ts';
 import { userErrorOf } from '../../consumers/api/sql/limits.ts';
-import { errorCodes, PlatformError, type ErrorCode } from '../../streams/core/errors.ts';
+import { isErrorCode, PlatformError } from '../../streams/core/errors.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import type { Config } from '../config/descriptors.ts';
 import { readServices } from './services-file.ts';
@@ -65,7 +65,7 @@ async function askApi({ config, query, params = {}, format, signal, out }: SqlQu
 
 async function problemOf(response: Response): Promise<PlatformError> {
   const said = (await response.json().catch(() => ({}))) as { readonly code?: string; readonly detail?: string };
-  const code = said.code !== undefined && said.code in errorCodes ? (said.code as ErrorCode) : 'SQL_INVALID';
+  const code = isErrorCode(said.code) ? said.code : 'SQL_INVALID';
   return new PlatformError(code, said.detail ?? `running the query: the API answered ${response.status}`);
 }
 

@@ -2,6 +2,7 @@
 // started again after a wait that doubles from 0.2 s to 5 s and starts small again once it was healthy; services are
 // stopped tier by tier, the highest first, each with a deadline after which it is killed by its pid; after stopAll
 // nothing is started any more. State is kept in this process only: what the services keep is theirs.
+import { deferred } from '../../streams/core/waiting.ts';
 import { ServiceLives, type LivesOptions, type Service } from './service.ts';
 
 export interface Supervised {
@@ -39,15 +40,11 @@ interface Kept {
 export function createSupervisor(options: LivesOptions): Supervisor {
   const kept: Kept[] = [];
   let ended = false;
-  let fail: (error: unknown) => void = () => undefined;
-  const failed = new Promise<never>((_resolve, reject) => {
-    fail = reject;
-  });
-  failed.catch(() => undefined);
+  const failed = deferred<never>();
   return {
-    failed,
+    failed: failed.promise,
     add(service) {
-      const one = superviseOne(service, options, fail);
+      const one = superviseOne(service, options, failed.reject);
       kept.push(one);
       if (ended) one.kill();
       return one.supervised;
@@ -94,15 +91,4 @@ function superviseOne(service: Service, options: LivesOptions, fail: (error: unk
       lives.kill();
     },
   };
-}
-
-function deferred() {
-  let resolve: () => void = () => undefined;
-  let reject: (error: unknown) => void = () => undefined;
-  const promise = new Promise<void>((ok, no) => {
-    resolve = ok;
-    reject = no;
-  });
-  promise.catch(() => undefined);
-  return { promise, resolve, reject };
 }

@@ -17,7 +17,7 @@ import { factbookSeeds, readSeeds } from './synthesis-seeds.ts';
 import { toolsOf } from './tools-of.ts';
 import { withLog } from './with-log.ts';
 
-export type SynthesisSettings = Pick<
+type SynthesisSettings = Pick<
   SynthesisOptions,
   | 'injectRounds'
   | 'fuzzRounds'
@@ -51,7 +51,7 @@ export interface SynthesisJob {
 const actionsOf = (event: QuestionAccepted, action: string): number => event.history.filter((edit) => edit.action === action).length;
 
 /** What a file has of a question: the columns that an import reads, and how it came about. */
-export const questionLine = (event: QuestionAccepted): string =>
+const questionLine = (event: QuestionAccepted): string =>
   `${JSON.stringify({
     id: event.question_id,
     question: event.question,

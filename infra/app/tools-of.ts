@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Tool } from '../../streams/core/agents.ts';
 import type { Config } from '../config/descriptors.ts';
 import { assertDataDir } from '../lifecycle/data-dir.ts';
+import { assembleTools } from '../../producers/rollouts/tools/registry.ts';
 import type { WebOptions } from '../web/options.ts';
 import { ownTools } from './own-module.ts';
 
@@ -15,7 +16,7 @@ const MB = 2 ** 20;
 const HOUR_MS = 3_600_000;
 
 /** How the web is searched and read. */
-export const webOptionsOf = (config: Config): WebOptions => ({
+const webOptionsOf = (config: Config): WebOptions => ({
   serperUrl: config.serperUrl,
   serperApiKey: config.serperApiKey,
   topK: config.searchTopK,
@@ -34,8 +35,16 @@ export const webOptionsOf = (config: Config): WebOptions => ({
   cacheTtlMs: config.webCacheHours * HOUR_MS,
 });
 
-/** Makes the tools; close them. */
+/** Makes the tools; close them. Those of a module of one's own are added, or are all there are. */
 export async function toolsOf(config: Config): Promise<ToolSet> {
+  const { toolsModule: path, tools: source } = config;
+  const own = path === '' ? [] : await ownTools(path, source === 'module' ? 'all' : 'added');
+  const found = await sourceOf(config);
+  return { tools: assembleTools(found.tools, own), close: () => found.close() };
+}
+
+/** Where agents search and read. */
+async function sourceOf(config: Config): Promise<ToolSet> {
   switch (config.tools) {
     case 'factbook': {
       const { createFactbookTools } = await import('../../producers/rollouts/tools/factbook.ts');
@@ -47,7 +56,7 @@ export async function toolsOf(config: Config): Promise<ToolSet> {
       return createWebTools(webOptionsOf(config), { now: Date.now, random: Math.random });
     }
     case 'module':
-      return { tools: await ownTools(config.toolsModule), close: () => Promise.resolve() };
+      return { tools: [], close: () => Promise.resolve() };
     case 'local': {
       const { createRetrievalTools } = await import('../web/retrieval-client.ts');
       const { retrievalUrl: url, searchTopK: topK, accessConcurrency: concurrency, webTimeoutMs: timeoutMs, webRetries: retries } = config;

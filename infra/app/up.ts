@@ -27,7 +27,7 @@ export interface UpHandle {
   killAll(): void;
 }
 
-export const lockPath = (dataDir: string): string => resolve(dataDir, 'up.lock');
+const lockPath = (dataDir: string): string => resolve(dataDir, 'up.lock');
 
 /** Starts everything; `ended` settles when everything has stopped again. */
 export function up(options: UpOptions, signal: AbortSignal): UpHandle {

@@ -7,7 +7,6 @@ import { prepareStore } from './prepare.ts';
 import { throughOutages } from './outages.ts';
 import type { RoleContext, RoleMain } from './role.ts';
 import { untilAborted } from './until-aborted.ts';
-import { pause } from '../lifecycle/backoff.ts';
 import { systemClock } from '../lifecycle/clock.ts';
 
 /** One member of the group of sinks. */
@@ -42,7 +41,7 @@ async function live({ config, logger, metrics, report, reach, onSkipped }: RoleC
   let keeping: Promise<void> | undefined;
   try {
     await warehouse.start(signal);
-    keeping = keepFigures({ store, clock: systemClock, logger, pause, signal: ending.signal });
+    keeping = keepFigures({ store, clock: systemClock, logger, signal: ending.signal });
     await untilAborted(signal, warehouse.finished);
     return 'stopped';
   } finally {

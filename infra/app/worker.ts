@@ -2,7 +2,9 @@
 // only loaded where it does.
 import { hostname } from 'node:os';
 import { randomBytes } from 'node:crypto';
+import type { Tool } from '../../streams/core/agents.ts';
 import { noMetrics } from '../../streams/core/telemetry.ts';
+import { kindsOf } from '../../streams/core/tools.ts';
 import { createWorker } from '../../producers/rollouts/worker/worker.ts';
 import { openJudge, type OpenJudge } from './judge.ts';
 import { connectLog, type LogConnection } from './connections.ts';
@@ -56,10 +58,10 @@ interface Parts {
 }
 
 /** Tensors take most of a worker's memory: one that asks a language model never loads them. */
-async function decidingOf(parts: Parts, onFailure: (error: unknown) => void): Promise<Deciding> {
+async function decidingOf(parts: Parts, tools: readonly Tool[], onFailure: (error: unknown) => void): Promise<Deciding> {
   if (parts.context.config.policy === 'llm') {
     const { llmDeciding } = await import('./deciding-llm.ts');
-    return llmDeciding(parts.context);
+    return llmDeciding(parts.context, kindsOf(tools));
   }
   if (parts.context.config.policy === 'module') return ownDeciding(parts.context.config.policyModule);
   const { rankerDeciding } = await import('./deciding-ranker.ts');
@@ -70,12 +72,12 @@ async function work(parts: Parts, signal: AbortSignal): Promise<'stopped'> {
   const { context, run, log } = parts;
   const { config, name, logger, metrics, report, reach } = context;
   const failure = new AbortController();
-  const deciding = await decidingOf(parts, (error) => {
-    failure.abort(error);
-  });
   // Reading the profiles takes a while, which is the trainer's chance to publish the first policy.
   const toolSet = await toolsOf(config);
   const judging = rewardJudgeOf(context);
+  const deciding = await decidingOf(parts, toolSet.tools, (error) => {
+    failure.abort(error);
+  });
   const { policy, tools, mark } = actingAs(context, deciding.policy, toolSet.tools);
   await deciding.start(signal);
   await fit(parts, failure, signal);

@@ -180,7 +180,10 @@ const score = ({ f1, low, high }: Evaluated): string => `${shown(f1)} (${shown(l
 
 async function run(seed: number): Promise<void> {
   const versions = createVersions();
-  const updater = createUpdater(backend, architecture, hyperOf('grpo', Number(flags.rate), { entropyBonus: Number(flags.entropy) }));
+  const updater = createUpdater({
+    ...{ backend, architecture },
+    hyper: hyperOf('grpo', Number(flags.rate), { entropyBonus: Number(flags.entropy) }),
+  });
   versions.publish(updater.initial(seed).weights);
   const before = await evaluate(versions.policy);
   const lags = createRandom(seed, 7);

@@ -10,7 +10,7 @@ export interface Table {
   readonly rows: readonly (readonly string[])[];
 }
 
-export interface Target {
+interface Target {
   readonly what: string;
   readonly wanted: string;
   readonly found: string;

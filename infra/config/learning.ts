@@ -185,7 +185,7 @@ const withWeb: InUse = ({ tools }) => tools === 'web';
 /** When settings are in use that are not always. */
 const ofOne: Partial<Record<WorkerSetting, InUse>> = {
   policyModule: ({ policy }) => policy === 'module',
-  toolsModule: ({ tools }) => tools === 'module',
+  toolsModule: ({ toolsModule }) => toolsModule !== '',
   searchTopK: ({ tools }) => tools === 'web' || tools === 'local',
   rewardJudge: withJudge,
   llmCalls: (config) => withModel(config) && config.llmCalls !== 'tags',

@@ -14,7 +14,7 @@ export const webDescriptors = {
     env: 'TURNSTREAM_TOOLS_MODULE',
     kind: 'text',
     fallback: '',
-    help: 'Path of the module for TURNSTREAM_TOOLS=module; its default export creates the tools.',
+    help: 'Path of a module whose default export creates tools. They are added to those of TURNSTREAM_TOOLS; with TURNSTREAM_TOOLS=module, they are the only ones.',
   },
   retrievalUrl: {
     env: 'TURNSTREAM_RETRIEVAL_URL',

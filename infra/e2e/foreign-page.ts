@@ -43,7 +43,7 @@ export interface Plan {
   readonly json: string;
 }
 
-export interface Report {
+interface Report {
   readonly ways: readonly string[];
   /** Everything that the page could read. */
   readonly read: readonly string[];

@@ -16,14 +16,14 @@ import { startChaosProxy, type ChaosProxy } from './torture/chaos-proxy.ts';
 export const outageRoles = ['trainer', 'worker', 'warehouse'] as const;
 export type OutageRole = (typeof outageRoles)[number];
 
-export interface Said {
+interface Said {
   readonly state: string;
   readonly detail: string;
   readonly figures: Readonly<Record<string, number>>;
 }
 
 /** A role process, asked over its health port. */
-export interface AskedRole {
+interface AskedRole {
   /** True while the process that was started first lives. */
   alive(): boolean;
   ready(): Promise<boolean>;

@@ -15,7 +15,7 @@ export interface CachedAnswer {
 }
 
 /** What a request is to do: use an answer, wait for that of an equal request, or answer and tell the others. */
-export type Entry =
+type Entry =
   | { readonly kind: 'found'; readonly answer: CachedAnswer }
   | { readonly kind: 'wait'; readonly flight: Promise<CachedAnswer | undefined> }
   /** Call `end` with the answer, or with nothing when there is none; only the first call counts. */

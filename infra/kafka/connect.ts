@@ -55,7 +55,7 @@ export interface ConnectOptions {
 }
 
 /** A topic of bytes that are no events, by its short name. */
-export interface RawTopic {
+interface RawTopic {
   append(records: readonly RawRecord[]): Promise<readonly { readonly partition: number; readonly offset: number }[]>;
   /** First and end offset of each partition. */
   bounds(): ReturnType<LogReader['bounds']>;

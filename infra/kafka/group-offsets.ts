@@ -19,7 +19,7 @@ export interface OffsetsOptions {
 }
 
 /** Records between the committed offset and the end of a partition; from its first record when nothing was committed. */
-export interface PartitionLag {
+interface PartitionLag {
   readonly partition: number;
   readonly committed: number;
   readonly end: number;

@@ -2,8 +2,10 @@ import fc from 'fast-check';
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { decodeRecordBatches, UNREADABLE_HEADER } from './record-batches.ts';
+import { decodeRecordBatches } from './record-batches.ts';
 import { encodeRecord } from './record-encoder.ts';
+
+const UNREADABLE_HEADER = 'turnstream-unreadable-batch';
 
 /** Batches made by org.apache.kafka.common.record.MemoryRecords of Kafka 4.3.0. */
 const vectors = JSON.parse(readFileSync(new URL('record-batches.vectors.json', import.meta.url), 'utf8')) as Record<string, string>;

@@ -21,7 +21,7 @@ const TRANSACTIONAL = 0x10;
 const CONTROL = 0x20;
 
 /** Header of a record that stands for a batch that cannot be read; its value is the reason. */
-export const UNREADABLE_HEADER = 'turnstream-unreadable-batch';
+const UNREADABLE_HEADER = 'turnstream-unreadable-batch';
 const UNREADABLE_VALUE_BYTES = 65_536;
 
 interface BatchContext {

@@ -9,6 +9,7 @@
 // - Nothing depends on it but time: when the topic is deleted the next start looks through `training` once more, and a bound
 //   behind the end of `training`, which was made anew since, is passed over (consumers/trainer/find-ledger.ts).
 import type { LogReader, LogRecord, RunIndex, RunStart } from '../../streams/core/ports.ts';
+import { batchesOf, runOf } from '../../streams/core/read-log.ts';
 import type { RawRecord } from './message.ts';
 
 /** No slug of a run. */
@@ -45,14 +46,12 @@ export function createRunIndex({ topic, log }: RunIndexOptions): WholeRunIndex {
   /** Notes every run whose first record is in `training`. */
   async function complete(): Promise<ReadonlyMap<string, RunStart>> {
     const starts = new Map<string, RunStart>();
-    await log.readToEnd('training', {
-      onBatch: ({ records }) => {
-        for (const { headers, offset } of records) {
-          const run = headers['run-id']?.toString();
-          if (run !== undefined && !starts.has(run)) starts.set(run, { training: offset, policies: 0 });
-        }
-      },
-    });
+    for await (const { records } of batchesOf(log, 'training')) {
+      for (const record of records) {
+        const run = runOf(record);
+        if (run !== '' && !starts.has(run)) starts.set(run, { training: record.offset, policies: 0 });
+      }
+    }
     const records = [...starts].map(([run, start]) => recordOf(run, start));
     await topic.append([...records, COMPLETE_RECORD]);
     return starts;

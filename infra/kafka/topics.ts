@@ -19,7 +19,7 @@ export const RUNS_TOPIC = 'runs';
 /** Topic of the long texts that turns share (text-writer.ts), compacted; it carries no events. */
 export const TEXTS_TOPIC = 'texts';
 
-export interface TopicSpec {
+interface TopicSpec {
   /** Without the namespace. */
   readonly topic: EventTopic | typeof SCHEMAS_TOPIC | typeof RUNS_TOPIC | typeof TEXTS_TOPIC;
   readonly partitions: number;

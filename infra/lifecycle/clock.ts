@@ -1,4 +1,5 @@
-// The clocks of this process.
+// The clock of this process.
 import type { Clock } from '../../streams/core/ports.ts';
+import { pause } from './backoff.ts';
 
-export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
+export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now(), sleep: pause };

@@ -4,7 +4,7 @@ import type { Dirent } from 'node:fs';
 import { lstat, readdir, statfs } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
-export interface DiskPart {
+interface DiskPart {
   /** log.<topic>, log.other, kafka (the program), tables or other. */
   readonly part: string;
   readonly bytes: number;

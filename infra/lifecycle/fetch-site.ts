@@ -29,10 +29,6 @@ export function foreignHeader(headers: RequestHeaders, names: 'loopback' | 'any'
   return undefined;
 }
 
-/** True when a page of another origin sent the request. */
-export const isForeign = (headers: RequestHeaders, names: 'loopback' | 'any' = 'loopback'): boolean =>
-  foreignHeader(headers, names) !== undefined;
-
 /** A header that came twice is none of the values that are taken. */
 const one = (value: string | readonly string[]): string => (typeof value === 'string' ? value : value.join(', '));
 

@@ -5,25 +5,14 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createBackoff, pause } from './backoff.ts';
+import { pause } from './backoff.ts';
 import { listenForInterrupts, within } from './interrupts.ts';
 import { takeLock } from './lock-file.ts';
 import { endpointOf, portAnswers, portIsFree } from './net.ts';
 import { processAlive, sameProcessAlive, startMarkOf } from './process-alive.ts';
-import { startAll } from './resources.ts';
 
-describe('backoff', () => {
-  it('doubles up to its maximum and starts again after a reset', () => {
-    const backoff = createBackoff({ firstMs: 200, maxMs: 5_000 });
-    const waits = Array.from({ length: 7 }, () => backoff.next());
-    expect(waits).toEqual([200, 400, 800, 1_600, 3_200, 5_000, 5_000]);
-    backoff.reset();
-    expect(backoff.next()).toBe(200);
-    for (let count = 0; count < 2_000; count += 1) backoff.next();
-    expect(backoff.next()).toBe(5_000);
-  });
-
-  it('ends a pause at an abort', async () => {
+describe('a pause', () => {
+  it('ends at an abort', async () => {
     const controller = new AbortController();
     const waiting = pause(60_000, controller.signal);
     controller.abort();
@@ -128,34 +117,5 @@ describe('interrupts', () => {
     expect(await within(Promise.resolve(), 1_000)).toBe(true);
     expect(await within(new Promise(() => undefined), 1)).toBe(false);
     await expect(within(Promise.reject(new Error('broken')), 1_000)).rejects.toThrow('broken');
-  });
-});
-
-describe('resources', () => {
-  const resource = (name: string, log: string[], fails: { start?: boolean; stop?: boolean } = {}) => ({
-    name,
-    async start() {
-      if (fails.start === true) throw new Error(`${name} cannot start`);
-      log.push(`+${name}`);
-    },
-    async stop() {
-      log.push(`-${name}`);
-      if (fails.stop === true) throw new Error(`${name} cannot stop`);
-    },
-  });
-  const signal = new AbortController().signal;
-
-  it('starts in order and stops in reverse, all of them whatever fails', async () => {
-    const log: string[] = [];
-    const stopAll = await startAll([resource('a', log), resource('b', log, { stop: true }), resource('c', log)], signal);
-    await expect(stopAll()).rejects.toThrow('some resources did not stop cleanly');
-    expect(log).toEqual(['+a', '+b', '+c', '-c', '-b', '-a']);
-  });
-
-  it('stops what did start when one cannot', async () => {
-    const log: string[] = [];
-    await expect(startAll([resource('a', log), resource('b', log, { start: true })], signal)).rejects.toThrow('starting b');
-    expect(log).toEqual(['+a', '-a']);
-    await expect(startAll([resource('a', log)], AbortSignal.abort())).rejects.toThrow('starting a');
   });
 });

@@ -4,6 +4,7 @@ import { publishedSchemas } from '../../schemas/generated/events.ts';
 import { subjectOf } from '../../schemas/subjects.ts';
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
 import type { Logger, RegisteredSchema, SchemaRegistry } from '../../streams/core/ports.ts';
+import { pause } from '../lifecycle/backoff.ts';
 
 export interface ConfluentRegistryOptions {
   /** May carry a user and a password. */
@@ -148,7 +149,7 @@ function createRestClient(options: ConfluentRegistryOptions): RestClient {
         return await once(method, path, body);
       } catch (error) {
         if (!(error instanceof PlatformError) || !error.retriable) throw error;
-        await new Promise((resolve) => setTimeout(resolve, waitMs));
+        await pause(waitMs);
       }
     }
     return once(method, path, body);

@@ -12,6 +12,7 @@ import type {
   Position,
   TransactionalWriter,
 } from '../../streams/core/ports.ts';
+import { batchesOf } from '../../streams/core/read-log.ts';
 import type { RawRecord } from '../kafka/message.ts';
 import { createCodec } from '../../schemas/codec.ts';
 
@@ -154,6 +155,27 @@ export function logContract(backend: string, make: () => Promise<LogUnderTest>):
       const read = log.reader().readToEnd('rollouts', { signal: ending.signal, onBatch: () => undefined });
       ending.abort(new Error('enough of it'));
       await expect(read).rejects.toThrow('enough of it');
+    });
+
+    it('reads in a loop that may be left, or fail, at any record', async () => {
+      const log = await open();
+      const from = await ends(log, 'rollouts');
+      const ids = Array.from({ length: 12 }, () => unique('l'));
+      await (await log.writer()).append(ids.map((id) => heartbeat(id)));
+      const loop = async (end: (read: number) => boolean): Promise<string[]> => {
+        const batches: LogBatch[] = [];
+        for await (const batch of batchesOf(log.reader(), 'rollouts', { from })) {
+          batches.push(batch);
+          if (end(idsOf(batches).length)) break;
+        }
+        return idsOf(batches);
+      };
+      expect(new Set(await loop(() => false))).toEqual(new Set(ids));
+      expect((await loop((read) => read > 0)).length).toBeGreaterThan(0);
+      const failing = loop(() => {
+        throw new Error('the reader gave up');
+      });
+      await expect(failing).rejects.toThrow('the reader gave up');
     });
 
     it('keeps the order of a key', async () => {

@@ -115,7 +115,7 @@ function learnerSuite(name: BackendName): void {
   });
 
   it('refuses checkpoints that are not its own and stays as it was', async () => {
-    const updater = createUpdater(await loadBackend(name), architecture, hyperOf('grpo', 0.01));
+    const updater = createUpdater({ backend: await loadBackend(name), architecture, hyper: hyperOf('grpo', 0.01) });
     const start = updater.initial(1);
     expect(() => {
       updater.restore({ weights: start.weights.subarray(4), optimizer: Buffer.alloc(0) });
@@ -166,7 +166,7 @@ function learnerSuite(name: BackendName): void {
 
   it('keeps no tensors between updates', async () => {
     const backend = await loadBackend(name);
-    const updater = createUpdater(backend, architecture, hyperOf('grpo', 0.01, { minibatches: 2 }));
+    const updater = createUpdater({ backend, architecture, hyper: hyperOf('grpo', 0.01, { minibatches: 2 }) });
     updater.initial(1);
     const advantages = (trajectory: TrainingTrajectory): number[] => trajectory.turns.map(() => trajectory.advantage);
     const before = tf.memory().numTensors;
@@ -183,7 +183,7 @@ async function playBandit(
   { algorithm, learningRate }: { readonly algorithm: 'grpo' | 'reinforce'; readonly learningRate: number },
 ): Promise<{ readonly first: number; readonly last: number }> {
   const backend = await loadBackend(name);
-  const updater = createUpdater(backend, architecture, hyperOf(algorithm, learningRate));
+  const updater = createUpdater({ backend, architecture, hyper: hyperOf(algorithm, learningRate) });
   const factory = createScorerFactory(backend);
   const random = seeded(11);
   let checkpoint = updater.initial(5);
@@ -276,7 +276,11 @@ const wildBatch = fc.record({
 function finiteSuite(name: BackendName): void {
   it.each(['grpo', 'reinforce'] as const)('gives finite figures and weights for any batch (%s)', async (algorithm) => {
     const backend = await loadBackend(name);
-    const updater = createUpdater(backend, architecture, hyperOf(algorithm, 0.1, { entropyBonus: 0.01, minibatches: 2, replaySample: 8 }));
+    const updater = createUpdater({
+      backend,
+      architecture,
+      hyper: hyperOf(algorithm, 0.1, { entropyBonus: 0.01, minibatches: 2, replaySample: 8 }),
+    });
     fc.assert(
       fc.property(wildBatch, (batch) => {
         updater.initial(1);
@@ -298,7 +302,7 @@ function finiteSuite(name: BackendName): void {
 function scorerSuite(name: BackendName): void {
   const load = async (seed = 3): Promise<{ backend: Backend; scorer: Scorer }> => {
     const backend = await loadBackend(name);
-    const checkpoint = createUpdater(backend, architecture, hyperOf('grpo', 0.01)).initial(seed);
+    const checkpoint = createUpdater({ backend, architecture, hyper: hyperOf('grpo', 0.01) }).initial(seed);
     return { backend, scorer: createScorerFactory(backend).load(weightsOf(checkpoint)) };
   };
   const features = (seed: number, candidates: number): Float32Array => {
@@ -345,7 +349,7 @@ function scorerSuite(name: BackendName): void {
 }
 
 /** Largest difference between two arrays of the same length. */
-export function largestGap(a: Float32Array, b: Float32Array): number {
+function largestGap(a: Float32Array, b: Float32Array): number {
   return a.reduce((gap, value, i) => Math.max(gap, Math.abs(value - b[i]!)), 0);
 }
 

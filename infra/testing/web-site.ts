@@ -17,7 +17,7 @@ export interface WebSite {
   close(): Promise<void>;
 }
 
-export const SITE_PAGES = 200;
+const SITE_PAGES = 200;
 
 const wrap = (title: string, body: string): string =>
   `<!doctype html><html><head><title>${title}</title><style>p{color:red}</style></head><body><nav><a href="/">menu</a></nav><main>${body}</main><footer>imprint</footer></body></html>`;

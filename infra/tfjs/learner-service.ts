@@ -8,7 +8,7 @@ import type { Logger } from '../../streams/core/ports.ts';
 import { reachFor } from '../lifecycle/crash-at.ts';
 import { loadBackend, type Backend } from './backend.ts';
 import type { Answers, LearnerSettings, Reply, Request, WireCheckpoint } from './learner-protocol.ts';
-import { createUpdaterWith, type Updater } from './updater.ts';
+import { createUpdater, type Updater } from './updater.ts';
 
 const codeOf = (error: unknown): ErrorCode => (isPlatformError(error) ? error.code : 'INTERNAL');
 
@@ -25,7 +25,7 @@ export async function serveLearner(port: MessagePort, settings: LearnerSettings)
   try {
     const reach = reachFor(settings.crashAt ?? '');
     const backend = reaching(await loadBackend(settings.backend, forwardLog(reply)), reach);
-    const updater = createUpdaterWith({ backend, architecture: settings.architecture, hyper: settings.hyper }, settings.replay);
+    const updater = createUpdater({ backend, architecture: settings.architecture, hyper: settings.hyper }, settings.replay);
     port.on('message', ({ id, request }: { readonly id: number; readonly request: Request }) => {
       try {
         if (request.kind === 'train') reach('learner.update.before');

@@ -2,9 +2,8 @@
 // happens as a whole or not at all; the same state, batch and backend give the same bytes. GRPO has no other state than
 // the checkpoint; REINFORCE has its replay buffer as well, which starts empty with initial() and restore().
 import { PlatformError } from '../../streams/core/errors.ts';
-import type { Architecture, Checkpoint, UpdateMetrics } from '../../streams/core/learning.ts';
+import type { Checkpoint, UpdateMetrics } from '../../streams/core/learning.ts';
 import { adamToBytes, freshAdam, parseAdam } from './adam.ts';
-import type { Backend } from './backend.ts';
 import type { Packed } from './decisions.ts';
 import type { Engine, State } from './descend.ts';
 import { updateProximal } from './grpo.ts';
@@ -27,12 +26,8 @@ export interface ReplayPlace {
   readonly memoryBytes: number;
 }
 
-/** An updater on `backend`, in this thread, with its replay buffer in memory. */
-export const createUpdater = (backend: Backend, architecture: Architecture, hyper: Hyper): Updater =>
-  createUpdaterWith({ backend, architecture, hyper });
-
 /** An updater in this thread; without a place the replay buffer is in memory alone. */
-export function createUpdaterWith(first: Engine, place?: ReplayPlace): Updater {
+export function createUpdater(first: Engine, place?: ReplayPlace): Updater {
   const { architecture } = first;
   let engine = first;
   const count = weightCount(architecture);

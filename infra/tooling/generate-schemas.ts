@@ -77,6 +77,10 @@ function readEntries(): Entry[] {
     );
 }
 
+/** Names of the events of a topic, each once, as the elements of an array literal. */
+const typesOf = (entries: readonly Entry[], topic: string): string =>
+  [...new Set(entries.filter((entry) => entry.topic === topic).map(({ name }) => `'${name}'`))].join(', ');
+
 function generate(): string {
   const entries = readEntries();
   const interfaces = new Map<string, string>();
@@ -100,8 +104,15 @@ ${names.map((name) => `  readonly ${name}: ${name};`).join('\n')}
 
 export type EventType = keyof EventByType;
 
-/** Topics that carry events, without the namespace. */
-export type EventTopic = ${topics.map((topic) => `'${topic}'`).join(' | ')};
+/** The types of event that each topic holds; topics are named without the namespace. */
+export const eventTypes = {
+${topics.map((topic) => `  '${topic}': [${typesOf(entries, topic)}],`).join('\n')}
+} as const satisfies Readonly<Record<string, readonly EventType[]>>;
+
+export type EventTopic = keyof typeof eventTypes;
+
+/** The types of event of one topic. */
+export type EventTypeOf<T extends EventTopic> = (typeof eventTypes)[T][number];
 
 export interface PublishedSchema {
   readonly topic: EventTopic;

@@ -9,7 +9,7 @@ import { isPrivateAddress } from './private-addresses.ts';
 
 /** Asks the system for all addresses of a name. */
 export type Resolve = (hostname: string, options: LookupOptions & { readonly all: true }, done: Resolved) => void;
-export type Resolved = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void;
+type Resolved = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void;
 
 export interface GuardOptions {
   /** `host:port` that may be connected to although they are private, as they stand in the URL. */

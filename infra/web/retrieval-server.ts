@@ -12,7 +12,7 @@ export interface RetrievalSource {
   access(url: string): Promise<RetrievedDocument | undefined>;
 }
 
-export interface RetrievedDocument {
+interface RetrievedDocument {
   readonly contents: string;
   readonly url: string;
   /** With return_scores. */

@@ -6,6 +6,7 @@
 import type { EvaluationCompleted } from '../../schemas/generated/events.ts';
 import { isPlatformError, messageOf } from '../../streams/core/errors.ts';
 import type { Clock, EventReader, EventWriter, Following, LogReader, Logger, OutgoingEvent } from '../../streams/core/ports.ts';
+import { createWake, type Wake } from '../../streams/core/waiting.ts';
 import {
   isComplete,
   newEvaluation,
@@ -113,7 +114,7 @@ class Evaluation {
   readonly #outbox: Outbox;
   readonly #judging: Judging;
   readonly #over = new AbortController();
-  #wake: () => void = () => undefined;
+  readonly #wake: Wake;
   #failure: { readonly error: unknown } | undefined;
 
   constructor({ options, subject, log, state }: Parts) {
@@ -121,8 +122,9 @@ class Evaluation {
     this.#subject = subject;
     this.#log = log;
     this.#state = state;
-    const { writer, logger, retryMs } = options;
-    this.#outbox = createOutbox({ writer, logger, ...(retryMs === undefined ? {} : { retryMs }) });
+    const { writer, logger, clock, retryMs } = options;
+    this.#wake = createWake(clock);
+    this.#outbox = createOutbox({ writer, logger, clock, ...(retryMs === undefined ? {} : { retryMs }) });
     this.#judging = createJudging({
       judge: options.judge,
       judgedOf: (step) => {
@@ -131,7 +133,7 @@ class Evaluation {
       },
       signal: this.#over.signal,
       onVerdict: () => {
-        this.#wake();
+        this.#wake.now();
       },
       onFailure: (error) => {
         this.#fail(error);
@@ -171,7 +173,7 @@ class Evaluation {
       otherwise: 'first',
       onBatch: async (batch) => {
         await foldBatch(this.#log, this.#state, { batch, nowMs: now() });
-        this.#wake();
+        this.#wake.now();
       },
       onError: (error) => {
         if (isPlatformError(error) && error.retriable) logger.warn({ error: messageOf(error) }, 'rollouts cannot be followed; waiting');
@@ -228,19 +230,13 @@ class Evaluation {
 
   /** The next batch or failure, but a look at the clock often enough to notice silence. */
   #nextChange(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, Math.max(10, Math.min(1_000, this.#options.silenceMs / 4)));
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    return this.#wake.wait(Math.max(10, Math.min(1_000, this.#options.silenceMs / 4)));
   }
 
   #fail(error: unknown): void {
     this.#failure ??= { error };
     this.#outbox.abandon(error);
-    this.#wake();
+    this.#wake.now();
   }
 
   #throwIfFailed(): void {

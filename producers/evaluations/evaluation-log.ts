@@ -3,6 +3,7 @@ import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { DecodedEvent } from '../../schemas/codec.ts';
 import type { EvaluationCompleted } from '../../schemas/generated/events.ts';
 import type { EventReader, LogBatch, LogReader, LogRecord, Position } from '../../streams/core/ports.ts';
+import { batchesOf, eventsOf, runOf } from '../../streams/core/read-log.ts';
 import { foldRollout, noteRequested, noteScored, type EvaluationState } from '../../streams/evaluation/evaluation.ts';
 
 export interface EvaluationLog {
@@ -33,23 +34,18 @@ const ownGroups =
   (record: LogRecord): boolean =>
     keyOf(record).startsWith(`${evaluationId}-q`);
 
-const isHeartbeat = ({ runId }: EvaluationLog, { headers }: LogRecord): boolean =>
-  headers['ce_type']?.toString().endsWith(HEARTBEAT) === true && headers['run-id']?.toString() === runId;
+const isHeartbeat = ({ runId }: EvaluationLog, record: LogRecord): boolean =>
+  record.headers['ce_type']?.toString().endsWith(HEARTBEAT) === true && runOf(record) === runId;
 
 /** Of an evaluation that may have been asked for before, how often it was asked anew; -1 when the log has none of it. */
 export async function newestRepeat(reader: LogReader, evaluationId: string): Promise<number> {
   let newest = -1;
-  await reader.readToEnd('evaluations', {
-    onBatch: ({ records }) => {
-      for (const record of records) {
-        const key = keyOf(record);
-        if (!key.startsWith(evaluationId)) continue;
-        const repeat = key === evaluationId ? 0 : Number(/^-again(\d+)$/.exec(key.slice(evaluationId.length))?.[1] ?? -1);
-        newest = Math.max(newest, repeat);
-      }
-      return Promise.resolve();
-    },
-  });
+  for await (const { records } of batchesOf(reader, 'evaluations')) {
+    for (const key of records.map(keyOf).filter((one) => one.startsWith(evaluationId))) {
+      const repeat = key === evaluationId ? 0 : Number(/^-again(\d+)$/.exec(key.slice(evaluationId.length))?.[1] ?? -1);
+      newest = Math.max(newest, repeat);
+    }
+  }
   return newest;
 }
 
@@ -63,38 +59,31 @@ export interface RecordedSoFar {
 export async function readScores(log: EvaluationLog, state: EvaluationState): Promise<RecordedSoFar> {
   let begunAtMs: number | undefined;
   let completed: EvaluationCompleted | undefined;
-  await log.reader.readToEnd('evaluations', {
-    onBatch: async (batch) => {
-      for (const { type, event } of await readWanted(batch, log.events, (record) => keyOf(record) === log.evaluationId)) {
-        if (type === 'EvaluationStarted') begunAtMs ??= event.occurred_at / 1_000;
-        if (type === 'AnswerScored') noteScored(state, event);
-        if (type === 'EvaluationCompleted') completed ??= event;
-      }
-    },
-  });
+  const wants = (record: LogRecord): boolean => keyOf(record) === log.evaluationId;
+  for await (const read of eventsOf({ log: log.reader, events: log.events }, 'evaluations', { wants })) {
+    if (!read.ok) continue;
+    const { type, event } = read.value;
+    if (type === 'EvaluationStarted') begunAtMs ??= event.occurred_at / 1_000;
+    if (type === 'AnswerScored') noteScored(state, event);
+    if (type === 'EvaluationCompleted') completed ??= event;
+  }
   return { begunAtMs, completed };
 }
 
 /** Folds the requests of the evaluation. */
 export async function readRequests(log: EvaluationLog, state: EvaluationState, nowMs: () => number): Promise<void> {
-  await log.reader.readToEnd('tasks', {
-    onBatch: async (batch) => {
-      for (const { type, event } of await readWanted(batch, log.events, ownGroups(log))) {
-        if (type === 'TrajectoryRequested') noteRequested(state, event, nowMs());
-      }
-    },
-  });
+  for await (const read of eventsOf({ log: log.reader, events: log.events }, 'tasks', { wants: ownGroups(log) })) {
+    if (read.ok && read.value.type === 'TrajectoryRequested') noteRequested(state, read.value.event, nowMs());
+  }
 }
 
 /** Folds what happened to the evaluation so far, old heartbeats left out; gives the positions to go on from. */
 export async function readRollouts(log: EvaluationLog, state: EvaluationState, nowMs: () => number): Promise<readonly Position[]> {
   const positions = new Map((await log.reader.bounds('rollouts')).map(({ partition, first }) => [partition, first]));
-  await log.reader.readToEnd('rollouts', {
-    onBatch: async (batch) => {
-      for (const event of await readWanted(batch, log.events, ownGroups(log))) foldRollout(state, event, nowMs());
-      positions.set(batch.partition, batch.nextOffset);
-    },
-  });
+  for await (const batch of batchesOf(log.reader, 'rollouts')) {
+    for (const event of await readWanted(batch, log.events, ownGroups(log))) foldRollout(state, event, nowMs());
+    positions.set(batch.partition, batch.nextOffset);
+  }
   return positionsOf('rollouts', positions);
 }
 

@@ -64,7 +64,7 @@ export function lengthOf(
  * How an attempt goes: to its end; cancelled or failed by its worker; lost with its worker, so that its last records
  * are missing; or torn, with a record missing in the middle.
  */
-export type Fate = 'whole' | 'cancelled' | 'failed' | 'lost' | 'torn';
+type Fate = 'whole' | 'cancelled' | 'failed' | 'lost' | 'torn';
 
 export interface AttemptPlan {
   /** Turns that the agent takes unless its tokens run out. */

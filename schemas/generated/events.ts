@@ -910,8 +910,21 @@ export interface EventByType {
 
 export type EventType = keyof EventByType;
 
-/** Topics that carry events, without the namespace. */
-export type EventTopic = 'dead-letters' | 'evaluations' | 'policies' | 'questions' | 'rollouts' | 'tasks' | 'training';
+/** The types of event that each topic holds; topics are named without the namespace. */
+export const eventTypes = {
+  'dead-letters': ['DeadLetterRetried', 'DeadLettered'],
+  'evaluations': ['AnswerScored', 'EvaluationCompleted', 'EvaluationStarted'],
+  'policies': ['PolicyPublished'],
+  'questions': ['QuestionAccepted', 'QuestionRejected'],
+  'rollouts': ['TrajectoryFinished', 'TrajectoryStarted', 'TurnRecorded', 'WorkerHeartbeat'],
+  'tasks': ['TrajectoryRequested'],
+  'training': ['BatchCollected', 'GroupsAdmitted', 'RunContinued', 'RunFinished', 'RunStarted', 'StepCompleted', 'TrajectoryDiscarded', 'TrajectoryExpired'],
+} as const satisfies Readonly<Record<string, readonly EventType[]>>;
+
+export type EventTopic = keyof typeof eventTypes;
+
+/** The types of event of one topic. */
+export type EventTypeOf<T extends EventTopic> = (typeof eventTypes)[T][number];
 
 export interface PublishedSchema {
   readonly topic: EventTopic;

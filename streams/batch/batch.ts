@@ -18,8 +18,7 @@ export interface BatchRules {
   readonly stalePolicy: string;
 }
 
-export type Verdict =
-  { readonly kind: 'running' } | { readonly kind: 'ready' } | { readonly kind: 'discard'; readonly reason: DiscardReason };
+type Verdict = { readonly kind: 'running' } | { readonly kind: 'ready' } | { readonly kind: 'discard'; readonly reason: DiscardReason };
 
 /** GRPO compares trajectories of a group, so at least two have to have finished. */
 const SMALLEST_GROUP = 2;

@@ -30,17 +30,27 @@ export interface ToolResult {
   readonly timing?: CallTiming;
 }
 
-/** One of the two tools of the agent. `argument` is the query of a search or the URL of an access. */
+/** One tool of the agent. `argument` is the query of a search, the URL of an access, and what a further tool says it is. */
 export interface Tool {
-  readonly name: 'search' | 'access';
+  readonly name: string;
+  /** How a prompt tells of it; those of search and access are known. */
+  readonly usage?: string;
   call(argument: string, signal: AbortSignal): Promise<ToolResult>;
 }
 
-/** A tool call that the policy asked for. */
-export type Action =
-  | { readonly tool: 'search'; readonly query: string }
-  | { readonly tool: 'access'; readonly url: string }
-  | { readonly tool: 'answer'; readonly answer: string };
+/** A call of one of the two tools that every agent has. */
+export type BaseCall = { readonly tool: 'search'; readonly query: string } | { readonly tool: 'access'; readonly url: string };
+
+/** A call of any tool; one beside search and access goes by its name. */
+export type ToolCall = BaseCall | { readonly tool: 'call'; readonly name: string; readonly input: string };
+
+export interface FinalAnswer {
+  readonly tool: 'answer';
+  readonly answer: string;
+}
+
+/** What the policy decided to do. */
+export type Action = ToolCall | FinalAnswer;
 
 /** A call of a function, as the server of a model tells of it. The arguments are the text that the model wrote, JSON or not. */
 export interface FunctionCall {

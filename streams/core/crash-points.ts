@@ -21,7 +21,7 @@ export const crashSteps = {
   'sink.commit': 'committing the offsets behind the ranges',
 } as const;
 
-export const crashMoments = {
+const crashMoments = {
   'trainer.step.trained': 'the update is done and not committed',
   'learner.update.mid': 'some passes of an update are done, others are not',
   'worker.trajectory.mid': 'a turn is written and the trajectory goes on',
@@ -29,7 +29,7 @@ export const crashMoments = {
 } as const;
 
 export type CrashStep = keyof typeof crashSteps;
-export type CrashMoment = keyof typeof crashMoments;
+type CrashMoment = keyof typeof crashMoments;
 export type CrashPoint = `${CrashStep}.before` | `${CrashStep}.after` | CrashMoment;
 
 /** Every point. */

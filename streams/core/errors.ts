@@ -4,64 +4,88 @@
 interface ErrorKind {
   readonly retriable: boolean;
   readonly httpStatus: number;
+  /** A role waits until it is over and starts its work again. */
+  readonly outage?: true;
+  /** Every new process of the role fails the same way, so the supervisor does not restart it. */
+  readonly final?: true;
+  /** The exit code of a command that fails with it, by name; `failed` when it is left out. */
+  readonly exit?: 'usage' | 'fenced';
   /** What it means and what to do next, for the reference page. */
   readonly help: string;
 }
 
-export const errorCodes = {
+const table = {
   CONFIG_INVALID: {
     retriable: false,
     httpStatus: 500,
+    final: true,
+    exit: 'usage',
     help: 'The configuration is invalid. The message lists every problem; correct them and start again.',
   },
   USAGE_INVALID: {
     retriable: false,
     httpStatus: 400,
+    final: true,
+    exit: 'usage',
     help: 'The options of a command are missing, wrong, or do not go together. See its --help.',
   },
   TOOLCHAIN_MISSING: {
     retriable: false,
     httpStatus: 500,
+    exit: 'usage',
     help: 'The local Kafka needs Java 17 and Maven. Install them, set KAFKA_BROKERS, or use infra/docker.',
   },
   PORT_IN_USE: {
     retriable: false,
     httpStatus: 500,
+    final: true,
+    exit: 'usage',
     help: 'Another program uses the configured port. Stop it, or configure another port.',
   },
   DATA_DIR_IN_USE: {
     retriable: false,
     httpStatus: 409,
+    exit: 'usage',
     help: 'Another turnstream process uses this data directory. Use that one, stop it, or set TURNSTREAM_DATA_DIR to another directory.',
   },
   DATA_DIR_UNUSABLE: {
     retriable: false,
     httpStatus: 500,
+    final: true,
+    exit: 'usage',
     help: 'TURNSTREAM_DATA_DIR is not a directory, is not writable for this user, or cannot be created. The message says which. Set it to a writable directory, or change its permissions.',
   },
   KAFKA_UNAVAILABLE: {
     retriable: true,
     httpStatus: 503,
+    outage: true,
+    exit: 'usage',
     help: 'No broker answered. Roles retry with backoff; check KAFKA_BROKERS and the logs of the brokers.',
   },
   LOG_CUT: {
     retriable: true,
     httpStatus: 503,
+    outage: true,
     help: 'A partition lost its newest records although they were acknowledged, for example after a power loss or an unclean leader election. The trainer rebuilds its state from the log and requests missing work again. You do not need to do anything, but check the replication and the disks of the brokers.',
   },
   DISK_FULL: {
     retriable: true,
     httpStatus: 503,
+    exit: 'usage',
     help: 'The disk of TURNSTREAM_DATA_DIR is full. No acknowledged data is lost. Free some space, and everything continues automatically.',
   },
   TOPIC_MISMATCH: {
     retriable: false,
     httpStatus: 409,
+    final: true,
+    exit: 'usage',
     help: 'A topic has more partitions than allowed, and turnstream never shrinks a topic. For tasks and rollouts, configure at least as many as there are. The other topics must have exactly one; use another namespace.',
   },
   PRODUCER_FENCED: {
     retriable: false,
     httpStatus: 409,
+    final: true,
+    exit: 'fenced',
     help: 'Another trainer took over the run. A run has one trainer, so this one exits.',
   },
   GROUP_FENCED: {
@@ -82,39 +106,57 @@ export const errorCodes = {
   LEDGER_BROKEN: {
     retriable: false,
     httpStatus: 500,
+    final: true,
     help: 'The ledger failed verification at the entry in the message. Restore the topic from a replica, or start a new run.',
   },
   WEIGHTS_MISMATCH: {
     retriable: false,
     httpStatus: 500,
+    final: true,
     help: 'The hash of the weights differs from the one that their step recorded. The weights are not used.',
   },
   RUN_CONFLICT: {
     retriable: false,
     httpStatus: 409,
+    final: true,
+    exit: 'usage',
     help: 'The run was started with different settings, which the message lists. Use the same settings, or another --run.',
   },
   RUN_FINISHED: {
     retriable: false,
     httpStatus: 409,
+    final: true,
+    exit: 'usage',
     help: 'The run has finished. `turnstream serve` opens it without training. `turnstream up --run <run> --steps <n>` extends it to step n. Another --run starts a new run.',
   },
   BACKEND_UNAVAILABLE: {
     retriable: false,
     httpStatus: 500,
+    final: true,
+    exit: 'usage',
     help: 'The configured tensor backend cannot be loaded. Leave it unset to use the best one that is installed.',
   },
   SCHEMA_INCOMPATIBLE: {
     retriable: false,
     httpStatus: 409,
+    final: true,
+    exit: 'usage',
     help: 'A schema is not compatible with every version of its subject (FULL_TRANSITIVE). Add only fields with defaults.',
   },
   SCHEMA_INVALID: { retriable: false, httpStatus: 422, help: 'The text is not an Avro schema.' },
   SCHEMA_NOT_FOUND: { retriable: false, httpStatus: 404, help: 'The registry does not have this subject, version, or id.' },
-  REGISTRY_UNAVAILABLE: { retriable: true, httpStatus: 503, help: 'The schema registry did not answer. Check SCHEMA_REGISTRY_URL.' },
+  REGISTRY_UNAVAILABLE: {
+    retriable: true,
+    httpStatus: 503,
+    outage: true,
+    exit: 'usage',
+    help: 'The schema registry did not answer. Check SCHEMA_REGISTRY_URL.',
+  },
   STORE_UNAVAILABLE: {
     retriable: true,
     httpStatus: 503,
+    outage: true,
+    exit: 'usage',
     help: 'ClickHouse did not answer. Roles retry with backoff; check CLICKHOUSE_URL or the store role.',
   },
   STORE_LOCKED: {
@@ -126,21 +168,26 @@ export const errorCodes = {
   STORE_FULL: {
     retriable: true,
     httpStatus: 503,
+    outage: true,
     help: 'ClickHouse cannot write because the disk or memory is full. No offset is committed. Free some space, and it continues.',
   },
   MIGRATION_MISMATCH: {
     retriable: false,
     httpStatus: 500,
+    final: true,
+    exit: 'usage',
     help: 'A migration that was applied differs from the one in this version. Use the version that applied it, or a new database.',
   },
   QUESTIONS_INVALID: {
     retriable: false,
     httpStatus: 422,
+    exit: 'usage',
     help: 'A question file has lines that cannot be read. The message lists them by number; nothing was imported.',
   },
   EVALUATIONS_UNRELATED: {
     retriable: false,
     httpStatus: 422,
+    exit: 'usage',
     help: 'The two evaluations have no question in common. Questions are paired by text and gold answers, and in evaluations of earlier versions by id. Run both on the same file or question set.',
   },
   AUDIT_FAILED: { retriable: false, httpStatus: 500, help: 'The log and the tables differ. The output lists the partitions and rows.' },
@@ -155,7 +202,13 @@ export const errorCodes = {
     httpStatus: 409,
     help: 'The cursor belongs to another list or to other filters. Repeat the filters of its page, or start without a cursor.',
   },
-  NOT_FOUND: { retriable: false, httpStatus: 404, help: 'The resource does not exist.' },
+  NOT_FOUND: {
+    retriable: false,
+    httpStatus: 404,
+    final: true,
+    exit: 'usage',
+    help: 'The resource does not exist.',
+  },
   METHOD_NOT_ALLOWED: { retriable: false, httpStatus: 405, help: 'The route does not support this method.' },
   UNAUTHENTICATED: { retriable: false, httpStatus: 401, help: 'An API key is required: Authorization: Bearer <key>.' },
   FORBIDDEN: { retriable: false, httpStatus: 403, help: 'The API key lacks the scope of this route.' },
@@ -200,7 +253,9 @@ export const errorCodes = {
   INTERNAL: { retriable: false, httpStatus: 500, help: 'A bug in turnstream. The log has the details under the request id.' },
 } as const satisfies Record<string, ErrorKind>;
 
-export type ErrorCode = keyof typeof errorCodes;
+export type ErrorCode = keyof typeof table;
+
+export const errorCodes: Readonly<Record<ErrorCode, ErrorKind>> = table;
 
 /** One class, many codes: callers branch on `code`, humans read `message`. */
 export class PlatformError extends Error {
@@ -217,12 +272,10 @@ export class PlatformError extends Error {
   }
 }
 
+export const isErrorCode = (value: unknown): value is ErrorCode => typeof value === 'string' && Object.hasOwn(errorCodes, value);
+
 export const isPlatformError = (value: unknown, code?: ErrorCode): value is PlatformError =>
-  value instanceof Error &&
-  'code' in value &&
-  typeof value.code === 'string' &&
-  value.code in errorCodes &&
-  (code === undefined || value.code === code);
+  value instanceof Error && 'code' in value && isErrorCode(value.code) && (code === undefined || value.code === code);
 
 /** The message of anything that was thrown. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -8,6 +8,8 @@ export interface Clock {
   now(): number;
   /** Milliseconds since some moment of this process, for durations and deadlines. It never goes back. */
   monotonic(): number;
+  /** Resolves after `ms`, or at once when the signal aborts. Never rejects. */
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
 /** Structured logging; one line an operational event, never one a record. */

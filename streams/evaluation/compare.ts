@@ -7,11 +7,11 @@ import { createRandom } from '../core/random.ts';
 import { bestScore, byContent, byQuestion, mean, meanScore, quantile } from './figures.ts';
 
 /** What is compared: a mean or a best score of a question, or what its answers cost. */
-export const comparedNames = [
+const comparedNames = [
   ...(['avg_f1', 'avg_em', 'avg_cem', 'avg_judge', 'pass_f1', 'pass_em', 'pass_cem', 'pass_judge'] as const),
   ...(['turns', 'tool_calls', 'prompt_tokens', 'generated_tokens', 'tokens'] as const),
 ] as const;
-export type ComparedName = (typeof comparedNames)[number];
+type ComparedName = (typeof comparedNames)[number];
 
 export interface Compared {
   readonly name: ComparedName;

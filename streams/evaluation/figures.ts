@@ -3,8 +3,7 @@
 import type { AnswerScored } from '../../schemas/generated/events.ts';
 
 /** What an answer can be scored by. `judge` is 1 where the judge said correct. */
-export const scoreNames = ['f1', 'em', 'cem', 'judge'] as const;
-export type ScoreName = (typeof scoreNames)[number];
+export type ScoreName = 'f1' | 'em' | 'cem' | 'judge';
 
 /** An answer that took more turns than this is a long-horizon one. */
 export const LONG_TURNS = 30;

@@ -1,27 +1,11 @@
 // The ledger is the `training` topic of one run. Every entry carries its position and the hash of the one before it.
 import { createHash } from 'node:crypto';
-import type { EventByType, EventType } from '../../schemas/generated/events.ts';
+import { eventTypes, type EventByType, type EventType, type EventTypeOf } from '../../schemas/generated/events.ts';
 
-export type LedgerType =
-  | 'RunStarted'
-  | 'GroupsAdmitted'
-  | 'StepCompleted'
-  | 'BatchCollected'
-  | 'TrajectoryDiscarded'
-  | 'TrajectoryExpired'
-  | 'RunFinished'
-  | 'RunContinued';
+/** Whatever the topic holds is an entry of the ledger. */
+export type LedgerType = EventTypeOf<'training'>;
 
-const ledgerTypes: ReadonlySet<string> = new Set<LedgerType>([
-  'RunStarted',
-  'GroupsAdmitted',
-  'StepCompleted',
-  'BatchCollected',
-  'TrajectoryDiscarded',
-  'TrajectoryExpired',
-  'RunFinished',
-  'RunContinued',
-]);
+const ledgerTypes: ReadonlySet<EventType> = new Set(eventTypes.training);
 
 export const isLedgerType = (type: EventType): type is LedgerType => ledgerTypes.has(type);
 

@@ -10,7 +10,7 @@ import {
   type StepValue,
 } from './outline.ts';
 
-export interface Pair {
+interface Pair {
   readonly a: string;
   readonly b: string;
 }
@@ -25,7 +25,7 @@ interface Count {
   readonly onlyB: number;
 }
 
-export interface Divergence extends Pair {
+interface Divergence extends Pair {
   readonly kind: 'settings' | 'questions' | 'step' | 'discards';
   /** Step of the first divergence; for others the version at which they happened, -1 before the first. */
   readonly at: number;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createCodec } from '../../schemas/codec.ts';
 import { bodyOf } from '../../schemas/framing.ts';
-import type { EventByType } from '../../schemas/generated/events.ts';
+import { publishedSchemas, type EventByType } from '../../schemas/generated/events.ts';
 import { randomEvent, seeded } from '../../infra/testing/events.ts';
 import { advance, emptyChain, entryHash, GENESIS, isLedgerType, type ChainHead, type LedgerEntry, type LedgerType } from './chain.ts';
 import { createLedgerVerifier, type LedgerReport } from './verify.ts';
@@ -79,6 +79,10 @@ describe('the ledger', () => {
     );
     expect(isLedgerType('StepCompleted')).toBe(true);
     expect(isLedgerType('TurnRecorded')).toBe(false);
+    const ofTraining = publishedSchemas.filter(({ topic }) => topic === 'training').map(({ name }) => name);
+    const others = publishedSchemas.filter(({ topic }) => topic !== 'training').map(({ name }) => name);
+    expect(ofTraining.every(isLedgerType)).toBe(true);
+    expect(others.some(isLedgerType)).toBe(false);
   });
 
   it('verifies when whole', () => {

@@ -17,8 +17,8 @@ export interface Outcomes {
   discarded(event: Discarded): readonly string[];
   /** Trajectories by their outcome, and what is wrong with the whole. */
   report(): Totals & { readonly problems: readonly string[] };
-  /** Groups so far. */
-  groups(): GroupTotals;
+  /** Groups of which nothing was trained, collected or discarded so far. */
+  openGroups(): number;
 }
 
 /** Trajectories. */
@@ -32,18 +32,13 @@ interface Totals {
   readonly open: number;
 }
 
-interface GroupTotals {
-  readonly admitted: number;
-  readonly open: number;
-}
-
 interface GroupOutcome {
   readonly samples: number;
   /** Trajectories that were trained or discarded. */
   closed: number;
 }
 
-export type Kept = 'trained' | 'collected';
+type Kept = 'trained' | 'collected';
 
 interface Outcome {
   decided: Kept | 'discarded' | undefined;
@@ -84,7 +79,7 @@ export function createOutcomes(): Outcomes {
 
   return {
     admitted: (admitted) => groups.admit(admitted),
-    groups: () => groups.totals(),
+    openGroups: () => groups.open(),
     kept(how, id, attempt) {
       const outcome = outcomeOf(id);
       const problems = decide(id, outcome, how);
@@ -130,7 +125,7 @@ function createGroups() {
       if (group === undefined) strangers.add(id);
       else if ((group.closed += 1) === 1) open -= 1;
     },
-    totals: () => ({ admitted: groups.size, open }),
+    open: () => open,
     report() {
       const all = [...groups];
       const partly = all.filter(([, { closed, samples }]) => closed > 0 && closed !== samples);

@@ -5,7 +5,7 @@ import type { EventByType } from '../../schemas/generated/events.ts';
 import { createOutcomes, type Outcomes } from './outcomes.ts';
 import { advance, emptyChain, type ChainHead, type LedgerEntry } from './chain.ts';
 
-export interface LedgerProblem {
+interface LedgerProblem {
   /** Offset in the training topic, -1 when the problem is not at one entry. */
   readonly offset: number;
   readonly problem: string;
@@ -142,7 +142,7 @@ function stepProblems(event: EventByType['StepCompleted'], last: number, outcome
   const { step, version_before: before, version_after: after } = event;
   const trained = event.trajectories.flatMap(({ trajectory_id: id, attempt }) => outcomes.kept('trained', id, attempt));
   const { open_groups: held } = event.resume;
-  const { open } = outcomes.groups();
+  const open = outcomes.openGroups();
   return [
     ...(step === last + 1 ? [] : [`step ${step} follows step ${last}`]),
     ...(after === before + 1 && after === step ? [] : [`step ${step} makes version ${after} out of ${before}`]),
@@ -157,7 +157,7 @@ function stepProblems(event: EventByType['StepCompleted'], last: number, outcome
 function batchProblems(event: EventByType['BatchCollected'], last: number, outcomes: Outcomes): readonly string[] {
   const { batch, resume } = event;
   const collected = event.trajectories.flatMap(({ trajectory_id: id, attempt }) => outcomes.kept('collected', id, attempt));
-  const { open } = outcomes.groups();
+  const open = outcomes.openGroups();
   return [
     ...(batch === last + 1 ? [] : [`batch ${batch} follows batch ${last}`]),
     ...collected.map((problem) => `${problem} in batch ${batch}`),

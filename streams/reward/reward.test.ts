@@ -79,12 +79,12 @@ describe('scores', () => {
   });
   it('weigh augmented answers with 0.3 and the format with 0 or 1', () => {
     const gold = { answers: ['Paris'], augAnswers: ['Paris city'], reward: 'f1' } as const;
-    const of = (answer: string, ok = true) => trajectoryReward({ answer, formatOk: ok }, gold, 'train');
+    const of = (answer: string, ok = true) => trajectoryReward({ answer, formatOk: ok }, gold);
     expect(of('Paris').reward).toBeCloseTo(1);
     expect(of('Paris city').reward).toBeCloseTo((2 / 3) * 0.7 + 0.3);
     expect(of('city')).toMatchObject({ f1: 0, reward: (2 / 3) * 0.3 });
     expect(of('Paris', false)).toEqual({ f1: 1, em: 1, cem: 1, reward: 0, formatOk: false });
-    expect(trajectoryReward({ answer: 'Paris', formatOk: true }, { ...gold, augAnswers: [], reward: 'em' }, 'eval').reward).toBe(1);
+    expect(trajectoryReward({ answer: 'Paris', formatOk: true }, { ...gold, augAnswers: [], reward: 'em' }).reward).toBe(1);
   });
 });
 

@@ -79,17 +79,16 @@ export interface TrajectoryReward extends Scores {
   readonly formatOk: boolean;
 }
 
-/** Reward of a whole attempt: f1, em and cem are those of the plain gold answers, before format and augmentation. */
+/** Reward of a whole attempt, scored as in training: f1, em and cem are those of the plain gold answers, before format and augmentation. */
 export function trajectoryReward(
   outcome: { readonly answer: string | undefined; readonly formatOk: boolean; readonly askedAs?: AskedAs },
   gold: GoldAnswers,
-  variant: RewardVariant,
 ): TrajectoryReward {
-  const scores = scoreAnswer(outcome.answer, gold.answers, variant);
+  const scores = scoreAnswer(outcome.answer, gold.answers, 'train');
   const plain = scores[gold.reward];
   let score = plain;
   if (gold.augAnswers.length > 0) {
-    const augmented = scoreAnswer(outcome.answer, gold.augAnswers, variant)[gold.reward];
+    const augmented = scoreAnswer(outcome.answer, gold.augAnswers, 'train')[gold.reward];
     score = plain * 0.7 + Math.max(augmented, plain) * 0.3;
   }
   const { answer, formatOk, askedAs } = outcome;

@@ -5,7 +5,7 @@ import { askedAs, callsInvalid } from './validity.ts';
 
 const gold = { answers: ['Vienna'], augAnswers: [], reward: 'f1' } as const;
 const rewardOf = (answer: string | undefined, asked: 'valid' | 'open' | undefined, formatOk = true): number =>
-  trajectoryReward({ answer, formatOk, ...(asked === undefined ? {} : { askedAs: asked }) }, gold, 'train').reward;
+  trajectoryReward({ answer, formatOk, ...(asked === undefined ? {} : { askedAs: asked }) }, gold).reward;
 
 describe('an answer that calls the question invalid', () => {
   it.each([

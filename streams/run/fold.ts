@@ -19,6 +19,7 @@ import {
   type Trajectory,
 } from '../group/group.ts';
 import { groupIdOf } from '../core/ids.ts';
+import { assertNever } from '../core/outcome.ts';
 import type { LogBatch } from '../core/ports.ts';
 import { advance, type LedgerEntry } from '../ledger/chain.ts';
 import { foldFinished, foldStarted, foldTurn, type Attempt } from '../trajectory/attempt.ts';
@@ -65,6 +66,8 @@ export function foldLedger(state: RunState, entry: LedgerEntry, at: { readonly b
       state.recent.length = 0;
       state.idleSteps = 0;
       break;
+    default:
+      assertNever(entry);
   }
 }
 

@@ -9,7 +9,7 @@ import type { Group, TaskPlace } from '../group/group.ts';
 import { emptyChain, type ChainHead } from '../ledger/chain.ts';
 import type { GroupFate } from './waste.ts';
 
-export interface SettledGroup {
+interface SettledGroup {
   /** Offset of the ledger entry that settled it, or a lower bound of it. */
   readonly ledgerOffset: number;
   readonly tasks: TaskPlace[];
@@ -27,7 +27,7 @@ export interface AdmittedGroup {
   readonly attempts: Map<string, number>;
 }
 
-export interface Counters {
+interface Counters {
   admittedGroups: number;
   trainedGroups: number;
   discardedGroups: number;

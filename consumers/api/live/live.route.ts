@@ -5,6 +5,7 @@ import { Type } from 'typebox';
 import { publishedSchemas, type EventTopic } from '../../../schemas/generated/events.ts';
 import { isPlatformError, PlatformError } from '../../../streams/core/errors.ts';
 import type { EventReader, Logger, LogReader, Position, Store } from '../../../streams/core/ports.ts';
+import { batchesOf, type ReadRange } from '../../../streams/core/read-log.ts';
 import type { Metrics } from '../../../streams/core/telemetry.ts';
 import { answers } from '../columns.ts';
 import { queryOf } from '../list.ts';
@@ -151,16 +152,17 @@ async function readMissed(deps: LiveDeps, client: LiveClient, topic: EventTopic)
     next.set(partition, first);
   }
   if (bounds.every(({ partition, end }) => (next.get(partition) ?? 0) >= end)) return;
-  await deps.log.readToEnd(topic, {
+  const range: ReadRange = {
     from: next,
     // deleted between the bounds and the read: the client's gap is told by its next position
     onSkipped: ({ partition, to: offset }) => {
       client.skip({ topic, partition, offset });
     },
-    onBatch: async (batch) => {
-      if (client.open()) await client.catchUp(await decodeBatch(deps.events, batch));
-    },
-  });
+  };
+  for await (const batch of batchesOf(deps.log, topic, range)) {
+    if (!client.open()) return;
+    await client.catchUp(await decodeBatch(deps.events, batch));
+  }
 }
 
 /** Where the client was, as far as it says; elsewhere the end. */

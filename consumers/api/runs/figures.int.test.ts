@@ -5,6 +5,7 @@ import { migrate } from '../../../infra/clickhouse/migrate.ts';
 import type { HttpServer } from '../../../infra/http/server.ts';
 import { testApi } from '../../../infra/testing/api.ts';
 import { storeLog } from '../../../infra/testing/api-story.ts';
+import { clockOf } from '../../../infra/testing/clock.ts';
 import { outgoing, randomEvent, seeded } from '../../../infra/testing/events.ts';
 import { MemoryLog } from '../../../infra/testing/memory-log.ts';
 import { startTestStore, type TestStore } from '../../../infra/testing/store.ts';
@@ -22,7 +23,7 @@ let store: ClickHouseStore;
 let server: HttpServer;
 let now = 0;
 
-const clock = { now: () => 0, monotonic: () => now };
+const clock = { ...clockOf(() => now), now: () => 0 };
 const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
 
 function turnsOf(trajectory: string, step: number, turns: number): OutgoingEvent[] {

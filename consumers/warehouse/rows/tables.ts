@@ -25,6 +25,9 @@ export const tableTopics = {
 
 export type TableName = keyof typeof tableTopics;
 
+/** The tables that are filled from one topic. */
+export type TableOf<T extends EventTopic> = { [N in TableName]: (typeof tableTopics)[N] extends T ? N : never }[TableName];
+
 export const tableNames = Object.keys(tableTopics) as readonly TableName[];
 
 export const warehouseTopics: readonly EventTopic[] = [...new Set(Object.values(tableTopics))];

@@ -4,7 +4,7 @@ import type { Engine } from './engine.ts';
 import type { Offenders } from './offenders.ts';
 import { createRule } from './rule.ts';
 
-export interface Judged {
+interface Judged {
   readonly sql: string;
   readonly parameters: ReadonlyMap<string, string>;
   readonly settings: ReadonlyMap<string, string>;

@@ -16,7 +16,7 @@ export interface BrokersOptions {
 }
 
 /** A broker that is to be struck, and why that one. */
-export interface StruckBroker {
+interface StruckBroker {
   readonly id: number;
   readonly pid: number;
   readonly proxy: ChaosProxy;

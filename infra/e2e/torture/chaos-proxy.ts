@@ -35,7 +35,7 @@ interface Rule {
 }
 
 /** The name that a client gives with its first bytes; '' when there is none in them. */
-export const nameIn = (first: Buffer): string => NAME.exec(first.toString('latin1', 0, NAME_WITHIN))?.[1] ?? '';
+const nameIn = (first: Buffer): string => NAME.exec(first.toString('latin1', 0, NAME_WITHIN))?.[1] ?? '';
 
 export async function startChaosProxy(options: { readonly port: number; readonly target: number }): Promise<ChaosProxy> {
   const pairs = new Set<Pair>();

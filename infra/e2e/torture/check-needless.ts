@@ -41,7 +41,7 @@ export interface Needless {
  * silenced its worker, or took what it needs. outage: the log could not be reached.
  */
 export const expiryCauses = ['died', 'broken', 'struck', 'outage', 'overdue', 'needless'] as const;
-export type ExpiryCause = (typeof expiryCauses)[number];
+type ExpiryCause = (typeof expiryCauses)[number];
 
 export function countNeedless(of: Case, witness: Witness | undefined): Needless {
   const attempts = [...of.histories.values()].flatMap(({ attempts: own, winner }) =>

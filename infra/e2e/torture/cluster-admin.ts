@@ -1,9 +1,9 @@
 // What the operator of a cluster, or the cluster itself, does behind the back of its clients.
 import { kafkajs } from '../../kafka/kafkajs.ts';
+import { pause } from '../../lifecycle/backoff.ts';
 
 type Admin = ReturnType<InstanceType<typeof kafkajs.Kafka>['admin']>;
 
-const pause = (ms: number): Promise<void> => new Promise((wake) => setTimeout(wake, ms));
 const FORGET_TIMEOUT_MS = 60_000;
 const LOOK_MS = 200;
 const GONE = 'GROUP_ID_NOT_FOUND';

@@ -50,7 +50,7 @@ export interface RolloutFact {
 }
 
 /** A worker tells what it is running. */
-export interface HeartbeatFact {
+interface HeartbeatFact {
   readonly partition: number;
   readonly offset: number;
   readonly worker: string;
@@ -59,7 +59,7 @@ export interface HeartbeatFact {
 }
 
 /** What the log held once, and when it lost it: the ledger ended at `ledgerEnd` then. */
-export interface GoneFacts {
+interface GoneFacts {
   readonly how: 'cut' | 'deleted';
   readonly topic: EventTopic;
   readonly ledgerEnd: number;
@@ -213,7 +213,7 @@ const FRAME = 5;
 const bodyHash = (value: Buffer): string => createHash('sha256').update(value.subarray(FRAME)).digest('hex');
 
 /** Undefined for heartbeats and for what is not for training. */
-export function rolloutFact(
+function rolloutFact(
   place: { readonly partition: number; readonly offset: number; readonly sha256: string },
   read: DecodedEvent,
 ): RolloutFact | undefined {

@@ -5,6 +5,7 @@ import type { Logger } from '../../../streams/core/ports.ts';
 import { connectKafka, type KafkaConnection } from '../../kafka/connect.ts';
 import { groupsOf } from '../../app/connections.ts';
 import type { Target } from './schedule.ts';
+import { pause } from '../../lifecycle/backoff.ts';
 
 /** How far the log is; every figure only grows. */
 export interface Mark {
@@ -23,12 +24,12 @@ export interface Signs {
   close(): Promise<void>;
 }
 
-export interface Until {
+interface Until {
   readonly timeoutMs: number;
   readonly ended: () => boolean;
 }
 
-export interface Back {
+interface Back {
   readonly backMs: number | undefined;
   readonly nextStepMs: number | undefined;
 }
@@ -54,8 +55,6 @@ export interface SignsOptions {
 const LOOK_MS = 150;
 const ASK_MS = 10_000;
 const API_MS = 3_000;
-const pause = (ms: number): Promise<void> => new Promise((wake) => setTimeout(wake, ms));
-
 export function createSigns(options: SignsOptions): Signs {
   const { namespace, run, logger } = options;
   let connection: KafkaConnection | undefined;

@@ -13,6 +13,7 @@ import { drained } from '../../app/drain.ts';
 import { prepareLog, prepareStore } from '../../app/prepare.ts';
 import type { Config } from '../../config/descriptors.ts';
 import { loadConfig } from '../../config/load.ts';
+import { pause } from '../../lifecycle/backoff.ts';
 
 export const sinkPoints: readonly CrashPoint[] = crashPoints.filter((point) => point.startsWith('sink.'));
 
@@ -45,7 +46,6 @@ const EVENTS = 120;
 const FORGET = 0.15;
 const LIMIT_MS = 120_000;
 const LOOK_MS = 100;
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Tries every crash point in turn, each the first or the second time that it is reached. */
 export async function tortureSink(options: LaneOptions): Promise<LaneFindings> {

@@ -3,8 +3,7 @@ import type { FaultOf } from './schedule.ts';
 import type { Done } from './done.ts';
 import { processesOf } from './strike-process.ts';
 import type { World } from './world.ts';
-
-const pause = (ms: number): Promise<void> => new Promise((wake) => setTimeout(wake, ms));
+import { pause } from '../../lifecycle/backoff.ts';
 
 /** Nested so deeply that the engine exhausts its stack, and answers nothing from then on. */
 const BOMB = `select length(JSONMergePatch(concat(repeat('{"a":',200000),'1',repeat('}',200000)),'{}'))`;

@@ -3,8 +3,7 @@ import type { ChaosProxy } from './chaos-proxy.ts';
 import type { Fault, FaultOf, Target } from './schedule.ts';
 import type { Done } from './done.ts';
 import type { World } from './world.ts';
-
-const pause = (ms: number): Promise<void> => new Promise((wake) => setTimeout(wake, ms));
+import { pause } from '../../lifecycle/backoff.ts';
 
 export async function hit(world: World, fault: FaultOf<'kill' | 'freeze'>): Promise<Done> {
   const victim = await victimOf(world, fault);

@@ -3,13 +3,13 @@
 import type { EventTopic } from '../../../schemas/generated/events.ts';
 
 /** A partition had grown, or had been cut, when it was looked at: later than `sinceMs`, by `atMs`. */
-export interface Growth {
+interface Growth {
   readonly sinceMs: number;
   readonly atMs: number;
   readonly end: number;
 }
 
-export interface Place {
+interface Place {
   readonly topic: EventTopic;
   readonly partition: number;
   readonly offset: number;

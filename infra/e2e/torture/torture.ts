@@ -24,12 +24,11 @@ import { judgeTables, type TablesVerdict } from './tables.ts';
 import type { Timeline } from './timeline.ts';
 import { watchEnds } from './watch-ends.ts';
 import { startWorld, type World } from './world.ts';
+import { pause } from '../../lifecycle/backoff.ts';
 
 const logger: Logger = silentLogger;
 const NAMESPACE = 'turnstream';
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
-const pause = (ms: number): Promise<void> => new Promise((wake) => setTimeout(wake, ms));
-
 /** Quick deadlines, so that a fault costs seconds and a torture of minutes holds many. */
 const [heartbeatMs, silenceMs] = [1_000, 6_000];
 const env = { TURNSTREAM_HEARTBEAT_MS: String(heartbeatMs), TURNSTREAM_SILENCE_MS: String(silenceMs), TURNSTREAM_LOG_LEVEL: 'info' };

@@ -3,13 +3,12 @@ import { createCodec } from '../../../schemas/codec.ts';
 import { connectKafka } from '../../kafka/connect.ts';
 import { silentLogger } from '../../testing/logger.ts';
 import { createTimeline, type Timeline } from './timeline.ts';
+import { pause } from '../../lifecycle/backoff.ts';
 
 const LOOK_MS = 200;
 /** What is told from a frozen broker: the answer to a question that was asked before. */
 const ASK_MS = 5_000;
 const watched = ['rollouts', 'training'] as const;
-const pause = (ms: number): Promise<void> => new Promise((wake) => setTimeout(wake, ms));
-
 export interface EndsWatch {
   readonly timeline: Timeline;
   close(): Promise<void>;

@@ -31,7 +31,7 @@ export interface WorldOptions {
 }
 
 /** Where ClickHouse is, and who may ask it. */
-export interface Door {
+interface Door {
   readonly url: string;
   readonly user: string;
   readonly password: string;

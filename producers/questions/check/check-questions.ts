@@ -30,7 +30,7 @@ type FaultKind =
   | 'wrong_hops'
   | 'duplicate';
 
-export interface Fault {
+interface Fault {
   readonly id: string;
   readonly kind: FaultKind;
   readonly detail: string;

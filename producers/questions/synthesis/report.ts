@@ -1,7 +1,7 @@
 // The account of a synthesis: what was made, what each gate let pass, how hard the accepted questions are.
 import type { Gate } from '../../../schemas/generated/events.ts';
 
-export interface GateCount {
+interface GateCount {
   readonly gate: string;
   readonly asked: number;
   readonly passed: number;

@@ -1,5 +1,6 @@
 // One tool call with a time limit. Whatever the tool does, there is a result with a status; only a bug in a tool throws.
-import type { Action, Tool, ToolResult } from '../../../streams/core/agents.ts';
+import type { Tool, ToolCall, ToolResult } from '../../../streams/core/agents.ts';
+import { argumentOf, nameOf } from '../../../streams/core/tools.ts';
 
 /** A call that gave nothing. */
 export const noResult = (status: ToolResult['status'], errorType: string, text: string): ToolResult => ({
@@ -10,8 +11,6 @@ export const noResult = (status: ToolResult['status'], errorType: string, text: 
   cacheHit: false,
 });
 
-export type ToolAction = Exclude<Action, { tool: 'answer' }>;
-
 export interface CallOptions {
   readonly timeoutMs: number;
   /** Ends the call at once, as a timeout with the error type `aborted`. */
@@ -19,9 +18,9 @@ export interface CallOptions {
 }
 
 /** Calls the tool of an action; a tool that is not there refuses, one that is too slow times out. */
-export async function callTool(tools: readonly Tool[], action: ToolAction, { timeoutMs, signal }: CallOptions): Promise<ToolResult> {
-  const tool = tools.find(({ name }) => name === action.tool);
-  if (tool === undefined) return noResult('refused', 'unknown_tool', `There is no tool ${action.tool}.`);
+export async function callTool(tools: readonly Tool[], action: ToolCall, { timeoutMs, signal }: CallOptions): Promise<ToolResult> {
+  const tool = tools.find(({ name }) => name === nameOf(action));
+  if (tool === undefined) return noResult('refused', 'unknown_tool', `There is no tool ${nameOf(action)}.`);
   const controller = new AbortController();
   let stop = (_result: ToolResult): void => undefined;
   const stopped = new Promise<ToolResult>((resolve) => (stop = resolve));
@@ -33,12 +32,12 @@ export async function callTool(tools: readonly Tool[], action: ToolAction, { tim
     end('aborted', 'The call was stopped.');
   };
   const timer = setTimeout(() => {
-    end('timeout', `The tool ${action.tool} did not answer in ${timeoutMs} ms.`);
+    end('timeout', `The tool ${nameOf(action)} did not answer in ${timeoutMs} ms.`);
   }, timeoutMs);
   signal.addEventListener('abort', onAbort, { once: true });
   try {
     if (signal.aborted) onAbort();
-    const called = tool.call(action.tool === 'search' ? action.query : action.url, controller.signal).catch((error: unknown) => {
+    const called = tool.call(argumentOf(action), controller.signal).catch((error: unknown) => {
       if (controller.signal.aborted) return stopped;
       throw error;
     });

@@ -8,7 +8,7 @@ import type { Clock } from '../../../streams/core/ports.ts';
 import { REFUSED } from '../../../streams/trajectory/attempt.ts';
 import { formatOk } from '../../../streams/reward/format.ts';
 import { trajectoryReward } from '../../../streams/reward/score.ts';
-import type { RewardVariant } from '../../../streams/reward/score.ts';
+import { kindsOf, type ToolKind } from '../../../streams/core/tools.ts';
 import { callsInvalid, type AskedAs } from '../../../streams/reward/validity.ts';
 import { callTool } from './call-tool.ts';
 import { endsEpisode, plainEpisode, stepReward } from './episode.ts';
@@ -39,7 +39,6 @@ export interface AgentOptions {
   /** Ends the attempt as cancelled, at once: nothing of it can be used any more. */
   readonly useless?: AbortSignal;
   readonly toolTimeoutMs: number;
-  readonly variant?: RewardVariant;
   /** What the prompt says of the question, which decides what calling it invalid is worth; nothing unless it is given. */
   readonly askedAs?: AskedAs;
   readonly memory?: Memory;
@@ -141,10 +140,10 @@ function noteAnswer(progress: Progress, action: Action | undefined): void {
   progress.answersInRow = given === undefined ? 0 : progress.answersInRow + 1;
 }
 
-function remember(progress: Progress, decided: PolicyTurn, { result, memory = appendOnly }: Remembering): void {
+function remember(progress: Progress, decided: PolicyTurn, { result, tools, memory = appendOnly }: Remembering): void {
   const { outcomes } = progress;
   const { action, text, withoutCall, calls, completionTokens: tokens } = decided;
-  outcomes.formatOk &&= decided.formatOk ?? formatOk(decided.text);
+  outcomes.formatOk &&= decided.formatOk ?? formatOk(decided.text, tools);
   outcomes.promptTokens += decided.promptTokens;
   outcomes.completionTokens += decided.completionTokens;
   if (result !== undefined) {
@@ -162,18 +161,19 @@ function remember(progress: Progress, decided: PolicyTurn, { result, memory = ap
 }
 
 interface Remembering {
+  readonly tools: readonly ToolKind[];
   readonly result: ToolResult | undefined;
   readonly memory: Memory | undefined;
 }
 
 async function oneTurn(options: AgentOptions, progress: Progress, deadline: AbortSignal): Promise<Ending | undefined> {
-  const { task, clock, memory, episode = plainEpisode } = options;
+  const { task, clock, tools, memory, episode = plainEpisode } = options;
   const turn = progress.turns;
   const began = clock.monotonic();
   const decided = await decideInTime(options, observe(options, progress), deadline);
   const [called, calledAt] = [clock.monotonic(), clock.now()];
   const result = await answerTool(decided.action, options, deadline);
-  remember(progress, decided, { result, memory });
+  remember(progress, decided, { result, memory, tools: kindsOf(tools) });
   const times = { generationMs: called - began, startedAt: calledAt * 1_000, latencyMs: clock.monotonic() - called };
   await options.onTurn(turnOutcome({ turn, decided, result, ...times, reward: stepReward(episode, result) }));
   if (endsEpisode(episode, progress.answersInRow)) return { status: 'answered' };
@@ -216,7 +216,7 @@ type ScoreFields = 'answer' | 'reward' | 'f1' | 'em' | 'cem' | 'format_ok' | 'as
 
 /** The answer, what it is worth, and whether it calls the question invalid. */
 function scoresOf(answer: string | undefined, options: AgentOptions, formatOfAll: boolean): Pick<AgentResult, ScoreFields> {
-  const { task, variant = 'train', askedAs } = options;
+  const { task, askedAs } = options;
   const {
     reward,
     f1,
@@ -226,7 +226,6 @@ function scoresOf(answer: string | undefined, options: AgentOptions, formatOfAll
   } = trajectoryReward(
     { answer, formatOk: formatOfAll, ...(askedAs === undefined ? {} : { askedAs }) },
     { answers: task.answers, augAnswers: task.aug_answers, reward: task.reward === 'em' ? 'em' : 'f1' },
-    variant,
   );
   const called_invalid = askedAs !== undefined && answer !== undefined && callsInvalid(answer);
   return { ...{ answer: answer ?? '', reward, f1, em, cem, format_ok }, asked_as: askedAs ?? '', called_invalid };

@@ -1,6 +1,7 @@
 // What happened in one turn, with the fields of TurnRecorded that do not say whose turn it is.
 import { createHash } from 'node:crypto';
 import type { TurnRecorded } from '../../../schemas/generated/events.ts';
+import { nameOf, textOf } from '../../../streams/core/tools.ts';
 import type { Action, CallTiming, PolicyTurn, RankerDecision, ToolResult } from '../../../streams/core/agents.ts';
 
 type Identity =
@@ -45,8 +46,8 @@ function digestOf(result: ToolResult): string {
 
 function argumentsOf(action: Action | undefined): string {
   if (action === undefined) return '{}';
-  const { tool: _tool, ...given } = action;
-  return JSON.stringify(given);
+  const { tool, ...given } = action;
+  return JSON.stringify(tool === 'call' ? { input: textOf(action) } : given);
 }
 
 function decisionOf(decision: RankerDecision | undefined): TurnRecorded['decision'] {
@@ -99,7 +100,7 @@ export function turnOutcome(finished: FinishedTurn): TurnOutcome {
     text: decided.text,
     token_ids: decided.tokenIds ?? [],
     logprobs: decided.logprobs ?? [],
-    tool: decided.action?.tool ?? '',
+    tool: decided.action === undefined ? '' : nameOf(decided.action),
     call_id: decided.action === undefined ? '' : `call-${turn}`,
     arguments: argumentsOf(decided.action),
     ...callOf(finished),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createTestClock } from '../../../infra/testing/clock.ts';
 import { policyOf, policyTurn, toolResult, toolsOf } from '../../../infra/testing/scripted-agents.ts';
 import { createRandom } from '../../../streams/core/random.ts';
 import { logNormalOfMeanOne, slowPolicy, slowTool, type Wait } from './latency-model.ts';
@@ -61,13 +62,16 @@ describe('the latency model', () => {
     expect(new Set(waits).size).toBe(4);
   });
 
-  it('waits in real time, and no longer than it is let', async () => {
+  it('waits by the clock, and no longer than it is let', async () => {
     const [tool] = toolsOf(() => toolResult());
-    const stop = new AbortController();
-    const call = slowTool(tool!, { ...model, toolMs: 1e9 }).call('x', stop.signal);
+    const [clock, stop] = [createTestClock(), new AbortController()];
+    const slow = slowTool(tool!, { ...model, toolMs: 1e9 }, clock.sleep);
+    const [stopped, whole] = [slow.call('x', stop.signal), slow.call('x', signal)];
     stop.abort();
-    expect((await call).status).toBe('ok');
-    await expect(slowTool(tool!, { ...model, toolMs: 1e9 }).call('x', stop.signal)).resolves.toMatchObject({ status: 'ok' });
-    await expect(slowTool(tool!, { ...model, toolMs: 1 }).call('x', signal)).resolves.toMatchObject({ status: 'ok' });
+    expect((await stopped).status).toBe('ok');
+    expect(clock.sleepers()).toBe(1);
+    await clock.advance(1e12);
+    expect((await whole).status).toBe('ok');
+    await expect(slow.call('x', stop.signal)).resolves.toMatchObject({ status: 'ok' });
   });
 });

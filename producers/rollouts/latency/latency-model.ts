@@ -28,7 +28,7 @@ export function logNormalOfMeanOne(random: () => number, sigma: number): number 
 }
 
 /** The policy, each of whose turns takes as long as the model says before it is decided. */
-export function slowPolicy(policy: Policy, { generationMs, sigma }: LatencyModel, wait: Wait = waitFor): Policy {
+export function slowPolicy(policy: Policy, { generationMs, sigma }: LatencyModel, wait: Wait): Policy {
   /** By the random numbers of an attempt, which are one function for all of its turns. */
   const factors = new WeakMap<() => number, number>();
   return {
@@ -43,25 +43,13 @@ export function slowPolicy(policy: Policy, { generationMs, sigma }: LatencyModel
 }
 
 /** The tool, each of whose calls takes as long as the model says; the answer itself is the tool's. */
-export function slowTool(tool: Tool, { toolMs, sigma }: LatencyModel, wait: Wait = waitFor): Tool {
+export function slowTool(tool: Tool, { toolMs, sigma }: LatencyModel, wait: Wait): Tool {
   const random = createRandom(deriveSeed(tool.name, 0));
   return {
-    name: tool.name,
+    ...tool,
     async call(argument, signal) {
       await wait(toolMs * logNormalOfMeanOne(random, sigma), signal);
       return tool.call(argument, signal);
     },
   };
 }
-
-const waitFor: Wait = (ms, signal) =>
-  new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
-    function done(): void {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    }
-    signal.addEventListener('abort', done, { once: true });
-    if (signal.aborted) done();
-  });

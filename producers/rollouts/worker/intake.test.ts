@@ -8,6 +8,7 @@ import { requested } from '../../../infra/testing/rollout-events.ts';
 import { codecReader } from '../../../infra/testing/codec-reader.ts';
 import { request } from '../../../infra/testing/worker-harness.ts';
 import { createIntake } from './intake.ts';
+import { systemClock } from '../../../infra/lifecycle/clock.ts';
 
 const away = () => new PlatformError('KAFKA_UNAVAILABLE', 'committing: no broker answered');
 const fenced = () => new PlatformError('GROUP_FENCED', 'committing: the group has gone on');
@@ -49,6 +50,7 @@ async function setUp(free: number) {
   const flow: string[] = [];
   const room = { free };
   const intake = createIntake({
+    clock: systemClock,
     runId: 'run-a',
     tasks: {
       start: async () => undefined,

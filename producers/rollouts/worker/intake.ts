@@ -11,7 +11,18 @@
 import type { TrajectoryRequested } from '../../../schemas/generated/events.ts';
 import { inStep, type ReachPoint } from '../../../streams/core/crash-points.ts';
 import { isPlatformError, messageOf } from '../../../streams/core/errors.ts';
-import type { EventReader, GroupConsumer, GroupSession, LogBatch, LogRecord, Logger, Position } from '../../../streams/core/ports.ts';
+import type {
+  Clock,
+  EventReader,
+  GroupConsumer,
+  GroupSession,
+  LogBatch,
+  LogRecord,
+  Logger,
+  Position,
+} from '../../../streams/core/ports.ts';
+import { runOf } from '../../../streams/core/read-log.ts';
+import { createBackoff } from '../../../streams/core/waiting.ts';
 import type { Claim } from './attempt.ts';
 
 export interface IntakeOptions {
@@ -21,6 +32,7 @@ export interface IntakeOptions {
   /** How many more tasks may run now. */
   readonly free: () => number;
   readonly logger: Logger;
+  readonly clock: Pick<Clock, 'sleep'>;
   /** Tasks that may wait unclaimed before the topic is paused. */
   readonly maxQueued: number;
   /** First and longest wait between two tries of a commit, ms. */
@@ -118,7 +130,7 @@ class TaskIntake {
 
   async #read(record: LogRecord): Promise<TrajectoryRequested | undefined> {
     const { runId, reader, logger } = this.#options;
-    if (record.headers['run-id']?.toString() !== runId) return undefined;
+    if (runOf(record) !== runId) return undefined;
     const read = await reader.read(record);
     if (!read.ok) {
       const { partition, offset } = record;
@@ -201,8 +213,9 @@ class TaskIntake {
   async #claim(entries: readonly Entry[]): Promise<boolean> {
     const session = entries[0]?.session;
     if (session === undefined) return false;
-    const [firstMs, longestMs] = this.#options.retryMs;
-    for (let waitMs = firstMs; !this.#stopping.signal.aborted; waitMs = Math.min(waitMs * 2, longestMs)) {
+    const [firstMs, maxMs] = this.#options.retryMs;
+    const backoff = createBackoff({ firstMs, maxMs });
+    while (!this.#stopping.signal.aborted) {
       try {
         await inStep(this.#options.reach, 'worker.claim', () => session.commit(positionsOf(entries)));
         this.#noteSuccess();
@@ -214,7 +227,7 @@ class TaskIntake {
         }
         this.#noteTrouble(error);
       }
-      await pause(waitMs, this.#stopping.signal);
+      await this.#options.clock.sleep(backoff.next(), this.#stopping.signal);
     }
     return false;
   }
@@ -248,17 +261,4 @@ function positionsOf(entries: readonly Entry[]): readonly Position[] {
   const next = new Map<number, number>();
   for (const { partition, offset } of entries) next.set(partition, offset + 1);
   return [...next].map(([partition, offset]) => ({ topic: 'tasks', partition, offset }));
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done);
-    if (signal.aborted) done();
-  });
 }

@@ -5,6 +5,7 @@ import { PlatformError } from '../../../streams/core/errors.ts';
 import { outgoing, randomEvent, seeded } from '../../../infra/testing/events.ts';
 import { createRecordingLogger, silentLogger } from '../../../infra/testing/logger.ts';
 import { createOutbox } from './outbox.ts';
+import { systemClock } from '../../../infra/lifecycle/clock.ts';
 
 const event = (group: string, sequence: number): OutgoingEvent =>
   outgoing('TurnRecorded', randomEvent('TurnRecorded', seeded(1), { group_id: group, sequence }));
@@ -38,7 +39,7 @@ function scripted(onAppend: (events: readonly OutgoingEvent[], call: number) => 
 describe('outbox', () => {
   it('gathers events of one moment into one append, in order', async () => {
     const { writer, appended, sizes } = scripted(() => undefined);
-    const outbox = createOutbox({ writer, logger: silentLogger, lingerMs: 1 });
+    const outbox = createOutbox({ writer, logger: silentLogger, clock: systemClock, lingerMs: 1 });
     const puts = await Promise.all(Array.from({ length: 50 }, (_, sequence) => outbox.put(event('g', sequence), 100)));
     expect(outbox.pending()).toBe(50);
     await Promise.all(puts.map(({ acked }) => acked));
@@ -63,6 +64,7 @@ describe('outbox', () => {
           const outbox = createOutbox({
             writer,
             logger: silentLogger,
+            clock: systemClock,
             lingerMs: 0,
             maxPendingEvents,
             maxAppendBytes: 300,
@@ -98,7 +100,7 @@ describe('outbox', () => {
     let open: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => (open = resolve));
     const { writer, appended } = scripted(() => gate);
-    const outbox = createOutbox({ writer, logger: silentLogger, lingerMs: 0, maxPendingBytes: 100 });
+    const outbox = createOutbox({ writer, logger: silentLogger, clock: systemClock, lingerMs: 0, maxPendingBytes: 100 });
     await outbox.put(event('g', 0), 5_000);
     let admitted = false;
     const second = outbox.put(event('g', 1), 10).then(async ({ acked }) => {
@@ -119,7 +121,7 @@ describe('outbox', () => {
       if (call === 3) troubled = outbox.trouble();
       if (call <= 3) throw away();
     });
-    const outbox = createOutbox({ writer, logger, lingerMs: 0, retryMs: [0, 1] });
+    const outbox = createOutbox({ writer, logger, clock: systemClock, lingerMs: 0, retryMs: [0, 1] });
     await (
       await outbox.put(event('g', 0), 10)
     ).acked;
@@ -132,7 +134,7 @@ describe('outbox', () => {
     let open: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => (open = resolve));
     const { writer } = scripted(() => gate);
-    const outbox = createOutbox({ writer, logger: silentLogger, lingerMs: 0, slowMs: 1 });
+    const outbox = createOutbox({ writer, logger: silentLogger, clock: systemClock, lingerMs: 0, slowMs: 1 });
     const { acked } = await outbox.put(event('g', 0), 10);
     while (outbox.trouble() === undefined) await new Promise((resolve) => setImmediate(resolve));
     open();
@@ -145,7 +147,7 @@ describe('outbox', () => {
     const { writer } = scripted(() => {
       throw bug;
     });
-    const outbox = createOutbox({ writer, logger: silentLogger, lingerMs: 0, maxPendingEvents: 1 });
+    const outbox = createOutbox({ writer, logger: silentLogger, clock: systemClock, lingerMs: 0, maxPendingEvents: 1 });
     const { acked } = await outbox.put(event('g', 0), 10);
     const waiting = outbox.put(event('g', 1), 10);
     await expect(acked).rejects.toBe(bug);
@@ -157,7 +159,7 @@ describe('outbox', () => {
     const { writer, sizes } = scripted(() => {
       throw away();
     });
-    const outbox = createOutbox({ writer, logger: silentLogger, lingerMs: 0, retryMs: [60_000, 60_000] });
+    const outbox = createOutbox({ writer, logger: silentLogger, clock: systemClock, lingerMs: 0, retryMs: [60_000, 60_000] });
     const { acked } = await outbox.put(event('g', 0), 10);
     const tried = async (): Promise<void> => {
       while (sizes.length === 0 || outbox.trouble() === undefined) await new Promise((resolve) => setImmediate(resolve));

@@ -5,7 +5,8 @@
 // Outage: an append that fails with a retriable code is repeated until it succeeds. Nothing is dropped.
 // Any other failure is a bug or a fence: every waiting `put` and acknowledgement rejects with it, and so does all that follows.
 import { isPlatformError } from '../../../streams/core/errors.ts';
-import type { EventWriter, Logger, OutgoingEvent } from '../../../streams/core/ports.ts';
+import type { Clock, EventWriter, Logger, OutgoingEvent } from '../../../streams/core/ports.ts';
+import { createBackoff, deferred, type Deferred } from '../../../streams/core/waiting.ts';
 
 export interface Outbox {
   /**
@@ -24,6 +25,7 @@ export interface Outbox {
 export interface OutboxOptions {
   readonly writer: EventWriter;
   readonly logger: Logger;
+  readonly clock: Pick<Clock, 'sleep'>;
   /** How long an event waits for others to share an append with, ms. */
   readonly lingerMs?: number;
   readonly maxPendingEvents?: number;
@@ -39,25 +41,8 @@ export interface OutboxOptions {
 interface Entry {
   readonly event: OutgoingEvent;
   readonly bytes: number;
-  readonly admitted: PromiseWithResolvers;
-  readonly acked: PromiseWithResolvers;
-}
-interface PromiseWithResolvers {
-  readonly promise: Promise<void>;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
-}
-
-function withResolvers(): PromiseWithResolvers {
-  let resolve: () => void = () => undefined;
-  let reject: (error: unknown) => void = () => undefined;
-  const promise = new Promise<void>((yes, no) => {
-    resolve = yes;
-    reject = no;
-  });
-  // Whoever does not wait for an acknowledgement must not crash the process when it fails; the next `put` tells.
-  promise.catch(() => undefined);
-  return { promise, resolve, reject };
+  readonly admitted: Deferred<void>;
+  readonly acked: Deferred<void>;
 }
 
 const defaults = {
@@ -87,7 +72,7 @@ class EventOutbox {
   #bytes = 0;
   #sending = false;
   #failure: { readonly error: unknown } | undefined;
-  #endPause: () => void = () => undefined;
+  readonly #over = new AbortController();
   trouble: string | undefined;
 
   constructor(options: Required<OutboxOptions>) {
@@ -100,7 +85,7 @@ class EventOutbox {
 
   async put(event: OutgoingEvent, bytes: number): Promise<{ readonly acked: Promise<void> }> {
     if (this.#failure !== undefined) throw this.#failure.error;
-    const entry: Entry = { event, bytes, admitted: withResolvers(), acked: withResolvers() };
+    const entry: Entry = { event, bytes, admitted: deferred(), acked: deferred() };
     if (this.#waiting.length === 0 && this.#hasRoom(bytes)) this.#take(entry);
     else this.#waiting.push(entry);
     await entry.admitted.promise;
@@ -126,7 +111,7 @@ class EventOutbox {
     entry.admitted.resolve();
     if (this.#sending) return;
     this.#sending = true;
-    setTimeout(() => void this.#send(), this.#options.lingerMs);
+    void this.#options.clock.sleep(this.#options.lingerMs).then(() => this.#send());
   }
 
   #admit(): void {
@@ -161,11 +146,13 @@ class EventOutbox {
 
   /** Repeats until the log has the batch; false when the outbox has failed or was abandoned. */
   async #append(batch: readonly Entry[]): Promise<boolean> {
-    const [firstMs, longestMs] = this.#options.retryMs;
-    for (let waitMs = firstMs; this.#failure === undefined; waitMs = Math.min(waitMs * 2, longestMs)) {
-      const slow = setTimeout(() => {
-        this.#startTrouble('the log has not acknowledged an append for seconds');
-      }, this.#options.slowMs);
+    const [firstMs, maxMs] = this.#options.retryMs;
+    const backoff = createBackoff({ firstMs, maxMs });
+    while (this.#failure === undefined) {
+      const answered = new AbortController();
+      void this.#options.clock.sleep(this.#options.slowMs, answered.signal).then(() => {
+        if (!answered.signal.aborted) this.#startTrouble('the log has not acknowledged an append for seconds');
+      });
       try {
         await this.#options.writer.append(batch.map((entry) => entry.event));
         this.#noteSuccess(batch.length);
@@ -173,9 +160,9 @@ class EventOutbox {
       } catch (error) {
         if (!this.#noteError(error)) return false;
       } finally {
-        clearTimeout(slow);
+        answered.abort();
       }
-      await this.#pause(waitMs);
+      await this.#options.clock.sleep(backoff.next(), this.#over.signal);
     }
     return false;
   }
@@ -205,22 +192,12 @@ class EventOutbox {
     this.trouble = reason;
   }
 
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#endPause = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
   #fail(error: unknown): void {
     this.#failure ??= { error };
     for (const entry of [...this.#queue.splice(0), ...this.#waiting.splice(0)]) {
       entry.admitted.reject(error);
       entry.acked.reject(error);
     }
-    this.#endPause();
+    this.#over.abort();
   }
 }

@@ -2,6 +2,7 @@
 // history. Records of other runs are skipped by their header.
 import type { PolicyPublished } from '../../../schemas/generated/events.ts';
 import type { EventReader, LogBatch, LogReader, RunIndex } from '../../../streams/core/ports.ts';
+import { batchesOf, ofRun } from '../../../streams/core/read-log.ts';
 
 export interface PolicyTailOptions {
   readonly runId: string;
@@ -23,8 +24,7 @@ export async function policiesOf(
   { runId, reader }: Pick<PolicyTailOptions, 'runId' | 'reader'>,
 ): Promise<PolicyPublished[]> {
   const found: PolicyPublished[] = [];
-  for (const record of batch.records) {
-    if (record.headers['run-id']?.toString() !== runId) continue;
+  for (const record of batch.records.filter(ofRun(runId))) {
     const read = await reader.read(record);
     if (read.ok && read.value.type === 'PolicyPublished' && read.value.event.run_id === runId) found.push(read.value.event);
   }
@@ -56,26 +56,8 @@ export async function readTail(
   }
 }
 
-/** Thrown out of a handler to end a read early. */
-class EnoughRead extends Error {
-  override readonly name = 'EnoughRead';
-}
-
 async function readBetween(options: PolicyTailOptions, from: Ends, upTo: Ends): Promise<readonly PolicyPublished[]> {
   const found: PolicyPublished[] = [];
-  const open = new Set([...upTo].filter(([partition, end]) => (from.get(partition) ?? 0) < end).map(([partition]) => partition));
-  if (open.size === 0) return found;
-  const onBatch = async (batch: LogBatch): Promise<void> => {
-    const end = upTo.get(batch.partition) ?? 0;
-    const records = batch.records.filter((record) => record.offset < end);
-    found.push(...(await policiesOf({ ...batch, records }, options)));
-    if (batch.nextOffset >= end) open.delete(batch.partition);
-    if (open.size === 0) throw new EnoughRead();
-  };
-  try {
-    await options.log.readToEnd('policies', { from, onBatch });
-  } catch (error) {
-    if (!(error instanceof EnoughRead)) throw error;
-  }
+  for await (const batch of batchesOf(options.log, 'policies', { from, to: upTo })) found.push(...(await policiesOf(batch, options)));
   return found;
 }

@@ -4,6 +4,7 @@ import { requested } from '../../../infra/testing/rollout-events.ts';
 import { overMemory, request, rolloutsOf, testWorker, type TestWorker } from '../../../infra/testing/worker-harness.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import { startOfTasks, type TaskStartOptions } from './task-start.ts';
+import { systemClock } from '../../../infra/lifecycle/clock.ts';
 
 const GROUP = 'memory.workers.run-a';
 const made: TestWorker[] = [];
@@ -101,7 +102,7 @@ describe('a run that was continued after its end', () => {
 describe('the wait for a start', () => {
   const log = new MemoryLog({ partitions: { tasks: 1 } });
   const options = (fetch: TaskStartOptions['offsets']['fetch'], told: unknown[] = []): TaskStartOptions => ({
-    ...{ runId: 'run-a', group: GROUP, log: log.reader(), lookMs: 1, offsets: { fetch } },
+    ...{ runId: 'run-a', group: GROUP, log: log.reader(), clock: systemClock, lookMs: 1, offsets: { fetch } },
     onWaiting: (detail) => told.push(detail),
   });
   const session = { commit: async () => undefined, heartbeat: async () => undefined, isOver: () => false };

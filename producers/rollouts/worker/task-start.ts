@@ -6,7 +6,8 @@
 // until then the worker waits. A run that is finished has no trainer any more and no task that is still wanted, but
 // evaluations may come: there the worker begins at the end.
 import { isPlatformError, messageOf } from '../../../streams/core/errors.ts';
-import type { GroupOffsets, GroupSession, LogReader, Position, RunIndex } from '../../../streams/core/ports.ts';
+import type { Clock, GroupOffsets, GroupSession, LogReader, Position, RunIndex } from '../../../streams/core/ports.ts';
+import { batchesOf, ofRun } from '../../../streams/core/read-log.ts';
 
 /** The ledger of the run is read to see whether it is finished, so that is asked less often. */
 const LOOKS_A_READ = 50;
@@ -16,6 +17,7 @@ export interface TaskStartOptions {
   readonly group: string;
   readonly offsets: GroupOffsets;
   readonly log: LogReader;
+  readonly clock: Pick<Clock, 'sleep'>;
   /** Where runs begin; the whole of `training` is looked through unless given. */
   readonly index?: RunIndex | undefined;
   /** How long to wait between two looks, ms. */
@@ -44,7 +46,7 @@ export async function startOfTasks(
       if (!isPlatformError(error) || !error.retriable) throw error;
       options.onWaiting(messageOf(error));
     }
-    await new Promise((resolve) => setTimeout(resolve, options.lookMs));
+    await options.clock.sleep(options.lookMs);
   }
 }
 
@@ -68,17 +70,14 @@ async function isFinished({ runId, log, index }: TaskStartOptions): Promise<bool
   const start = index === undefined ? { training: 0 } : await index.startOf(runId);
   if (start === undefined) return false;
   let finished = false;
-  await log.readToEnd('training', {
-    from: new Map([[0, start.training]]),
-    onBatch: ({ records }) => {
-      for (const { headers } of records) {
-        if (headers['run-id']?.toString() !== runId) continue;
-        const type = headers['ce_type']?.toString() ?? '';
-        if (type.endsWith('.RunFinished')) finished = true;
-        // trained further: its trainer says where its tasks go on
-        if (type.endsWith('.RunContinued')) finished = false;
-      }
-    },
-  });
+  const isOwn = ofRun(runId);
+  for await (const { records } of batchesOf(log, 'training', { from: new Map([[0, start.training]]) })) {
+    for (const { headers } of records.filter(isOwn)) {
+      const type = headers['ce_type']?.toString() ?? '';
+      if (type.endsWith('.RunFinished')) finished = true;
+      // trained further: its trainer says where its tasks go on
+      if (type.endsWith('.RunContinued')) finished = false;
+    }
+  }
   return finished;
 }

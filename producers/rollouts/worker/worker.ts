@@ -21,6 +21,7 @@ import type {
   RunIndex,
 } from '../../../streams/core/ports.ts';
 import type { Metrics, ReportStatus, RoleState } from '../../../streams/core/telemetry.ts';
+import { deferred } from '../../../streams/core/waiting.ts';
 import type { Episode } from '../agent/episode.ts';
 import type { Memory } from '../agent/run-agent.ts';
 import { runAttempt, type AttemptDeps, type Claim } from './attempt.ts';
@@ -134,23 +135,19 @@ class WorkerRole {
   #unplaced: string | undefined;
   #reporting: NodeJS.Timeout | undefined;
   #stopping: Promise<void> | undefined;
-  #resolve: () => void = () => undefined;
-  #reject: (error: unknown) => void = () => undefined;
+  readonly #end = deferred();
 
   constructor(deps: WorkerDeps) {
     this.#deps = deps;
     this.#options = { ...defaults, ...deps.options };
     // every running trajectory listens to both: many listeners are no leak here
     setMaxListeners(0, this.#soft.signal, this.#hard.signal);
-    const { writer, logger, runId, reader, tasks } = deps;
+    const { writer, logger, clock, runId, reader, tasks } = deps;
     const { concurrency, retryMs } = this.#options;
-    this.finished = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
-    this.finished.catch(() => undefined);
-    this.#outbox = createOutbox({ writer, logger, retryMs, maxPendingEvents: Math.max(1_000, concurrency * 8) });
+    this.finished = this.#end.promise;
+    this.#outbox = createOutbox({ writer, logger, clock, retryMs, maxPendingEvents: Math.max(1_000, concurrency * 8) });
     this.#intake = createIntake({
+      clock,
       runId,
       tasks,
       reader,
@@ -188,7 +185,7 @@ class WorkerRole {
       this.#report();
     }, this.#options.reportMs);
     this.#heartbeat.start();
-    const { namespace, runId, offsets, log, index } = this.#deps;
+    const { namespace, runId, offsets, log, index, clock } = this.#deps;
     const group = workerGroupOf(namespace, runId);
     const onWaiting = (detail: string | undefined): void => {
       this.#unplaced = detail;
@@ -198,7 +195,7 @@ class WorkerRole {
       topics: ['tasks'],
       onAssigned: async (assigned, session) => {
         const partitions = assigned.flatMap((one) => one.partitions);
-        return startOfTasks({ runId, group, offsets, log, index, lookMs: LOOK_MS, onWaiting }, partitions, session);
+        return startOfTasks({ runId, group, offsets, log, index, clock, lookMs: LOOK_MS, onWaiting }, partitions, session);
       },
       onBatch: (batch, session) => this.#intake.onBatch(batch, session),
       onError: (error) => {
@@ -269,7 +266,7 @@ class WorkerRole {
     this.#report(messageOf(error));
     this.#outbox.abandon(error);
     const reject = (): void => {
-      this.#reject(error);
+      this.#end.reject(error);
     };
     void this.stop().then(reject, reject);
   }
@@ -299,7 +296,7 @@ class WorkerRole {
       clearTimeout(drain);
       clearInterval(this.#reporting);
     }
-    if (this.#state !== 'failed') this.#resolve();
+    if (this.#state !== 'failed') this.#end.resolve();
     this.#report();
   }
 

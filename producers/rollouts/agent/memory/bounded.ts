@@ -1,7 +1,8 @@
 // The bounded history of large reasoning models: every call is a fresh prompt with the question, the date and the last
 // 25,000 characters of short notes. Invariants: the notes in a prompt never exceed the bound; an answer counts only after
 // enough documents or enough acts, or when the limits leave no other turn.
-import type { Observation, PastTurn } from '../../../../streams/core/agents.ts';
+import type { FunctionSpec, Observation, PastTurn } from '../../../../streams/core/agents.ts';
+import { baseTools, type ToolKind } from '../../../../streams/core/tools.ts';
 import { functionPrompts } from './function-prompts.ts';
 import { answerOnly, contentOf, everyFunction, lookUps } from './functions.ts';
 import type { AgentMemory, Ask, CallForm } from './memory.ts';
@@ -23,16 +24,23 @@ export interface BoundedOptions {
   readonly prompts?: Prompts;
   /** Tags unless given. */
   readonly calls?: CallForm;
+  /** Search and access unless given. */
+  readonly tools?: readonly ToolKind[];
 }
 
 const defaults = { historyChars: 25_000, pieceChars: 10_000, enoughDocuments: 20, enoughActs: 32 } as const;
 const STOPS = ['<|im_end|>', '<|endoftext|>'] as const;
 
+interface Noting {
+  readonly kept: (read: NonNullable<ReadTurn['read']>) => string;
+  readonly tools: readonly ToolKind[];
+}
+
 /** What stays of a turn. An answer that came too early does not stay, the thought before it does. */
-function noteOf({ turn, page, read }: ReadTurn, kept: (read: NonNullable<ReadTurn['read']>) => string): string {
+function noteOf({ turn, page, read }: ReadTurn, { kept, tools }: Noting): string {
   const lines: string[] = [];
   if (read !== undefined) lines.push(information(pieceText(read.piece, kept(read))));
-  const wrote = thoughtOf(contentOf(turn));
+  const wrote = thoughtOf(contentOf(turn), tools);
   if (wrote !== '') lines.push(thought(wrote));
   if (turn.action !== undefined) lines.push(renderAction(turn.action));
   if (page?.pieces === 0) lines.push(information(NOTHING_ON_PAGE));
@@ -41,33 +49,41 @@ function noteOf({ turn, page, read }: ReadTurn, kept: (read: NonNullable<ReadTur
 }
 
 /** Notes on every turn, oldest first. */
-function notesOf(turns: readonly ReadTurn[]): readonly string[] {
+function notesOf(turns: readonly ReadTurn[], tools: readonly ToolKind[]): readonly string[] {
   const pages = new Map(turns.flatMap(({ turn, page }) => (page === undefined ? [] : [[turn, page.kept] as const])));
-  return turns.map((turn) => noteOf(turn, ({ opened, piece }) => pages.get(opened)?.[piece] ?? ''));
+  const kept: Noting['kept'] = ({ opened, piece }) => pages.get(opened)?.[piece] ?? '';
+  return turns.map((turn) => noteOf(turn, { kept, tools }));
 }
 
 /** Documents found by searches, and pages that were opened. */
 const documentsIn = (turns: readonly ReadTurn[]): number =>
   turns.reduce((sum, { turn: { action, result } }) => {
     if (result?.status !== 'ok') return sum;
-    return sum + (action?.tool === 'search' ? result.items.length : 1);
+    if (action?.tool === 'search') return sum + result.items.length;
+    return action?.tool === 'access' ? sum + 1 : sum;
   }, 0);
 
 /** The bounded memory. Its tokens are those that the model wrote. */
 export function createBoundedMemory(options: BoundedOptions = {}): AgentMemory {
   const { historyChars, pieceChars, enoughDocuments, enoughActs } = { ...defaults, ...options };
-  const { calls = 'tags' } = options;
-  const { prompts = calls === 'tags' ? builtInPrompts : functionPrompts } = options;
+  const { calls = 'tags', tools = baseTools } = options;
+  const { prompts = calls === 'tags' ? builtInPrompts(tools) : functionPrompts(tools) } = options;
   const system = prompts.system === '' ? [] : [{ from: 'system' as const, text: prompts.system }];
   const rules: PageRules = { ...pageRules, pieceChars };
+  const [every, looking] = [everyFunction(tools), lookUps(tools)];
+
+  function offered(mode: Ask['mode'], mayAnswer: boolean): readonly FunctionSpec[] {
+    if (mode === 'answer') return answerOnly;
+    return mayAnswer ? every : looking;
+  }
 
   function ask({ question, history, askedAt, final = false }: Observation): Ask {
     const { turns, next } = readingOf(history, rules);
-    const situation: Situation = { question, askedAt, history: tailOf(notesOf(turns).join(''), historyChars) };
+    const situation: Situation = { question, askedAt, history: tailOf(notesOf(turns, tools).join(''), historyChars) };
     const asking = (mode: Ask['mode'], text: string, mayAnswer: boolean): Ask => ({
       ...{ mode, stop: STOPS, mayAnswer, calls: 'after_reasoning' as const },
       prompt: [...system, { from: 'user', text }],
-      ...(calls === 'tags' || mode === 'read' ? {} : { functions: { offered: offeredIn(mode, mayAnswer), choice: 'auto' as const } }),
+      ...(calls === 'tags' || mode === 'read' ? {} : { functions: { offered: offered(mode, mayAnswer), choice: 'auto' as const } }),
     });
     if (final) return asking('answer', prompts.answer(situation), true);
     if (next !== undefined) return asking('read', prompts.read(situation, pieceText(next.piece, next.text)), false);
@@ -78,7 +94,7 @@ export function createBoundedMemory(options: BoundedOptions = {}): AgentMemory {
   /** Texts that lie wholly before the bound. What is counted stays. */
   function forgetBefore(history: readonly PastTurn[]): readonly PastTurn[] {
     const { turns, next } = readingOf(history, rules);
-    const notes = notesOf(turns);
+    const notes = notesOf(turns, tools);
     const open = next === undefined ? undefined : turns.findLast(({ page }) => page !== undefined)?.turn;
     const gone = new Set<PastTurn>();
     let after = 0;
@@ -95,11 +111,6 @@ export function createBoundedMemory(options: BoundedOptions = {}): AgentMemory {
     forget: (history) => forgetBefore(forgetPages(history, rules)),
     spent: (history, { completionTokens }) => history.reduce((sum, { tokens = 0 }) => sum + tokens, completionTokens),
   };
-}
-
-function offeredIn(mode: Ask['mode'], mayAnswer: boolean): typeof everyFunction {
-  if (mode === 'answer') return answerOnly;
-  return mayAnswer ? everyFunction : lookUps;
 }
 
 function withoutTexts(turn: PastTurn): PastTurn {

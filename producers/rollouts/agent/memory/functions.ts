@@ -2,6 +2,7 @@
 // Rules: one call a turn. Of several the first counts and the others are answered with a refusal; they break the format, as
 // several tags do. No arguments make it throw: a call that cannot be made is a turn with a status.
 import type { Action, FunctionCall, FunctionSpec, PastTurn } from '../../../../streams/core/agents.ts';
+import { argumentOf, callOf, type ToolKind } from '../../../../streams/core/tools.ts';
 import { formatOk } from '../../../../streams/reward/format.ts';
 import { strip } from '../../../../streams/reward/normalise.ts';
 import type { Ask } from './memory.ts';
@@ -22,8 +23,24 @@ const answer = text('answer', 'Ends the work with the answer.', [
   'The bare answer, without a sentence around it; several answers are parted with commas.',
 ]);
 
-export const lookUps: readonly FunctionSpec[] = [search, access];
-export const everyFunction: readonly FunctionSpec[] = [...lookUps, answer];
+/** A further tool: its line for the prompt, split into the call that it shows and what it says of it. */
+function further({ name, usage }: ToolKind): FunctionSpec {
+  const [opening, closing] = [`<${name}>`, `</${name}>`];
+  const at = usage.indexOf(closing);
+  const shown = usage.startsWith(opening) && at >= 0;
+  const description = shown ? usage.slice(at + closing.length).trim() : usage;
+  const example = shown ? usage.slice(opening.length, at).trim() : '';
+  return text(name, description === '' ? `Calls ${name}.` : description, [
+    'input',
+    example === '' ? 'Input.' : `Input, such as: ${example}`,
+  ]);
+}
+
+const functionOf = (tool: ToolKind): FunctionSpec => (tool.name === 'search' ? search : tool.name === 'access' ? access : further(tool));
+
+/** The functions that call these tools. */
+export const lookUps = (tools: readonly ToolKind[]): readonly FunctionSpec[] => tools.map(functionOf);
+export const everyFunction = (tools: readonly ToolKind[]): readonly FunctionSpec[] => [...lookUps(tools), answer];
 export const answerOnly: readonly FunctionSpec[] = [answer];
 
 /** The server's field as it came, behind what the model wrote; nothing without calls. */
@@ -48,30 +65,24 @@ function parsed(json: string): Readonly<Record<string, unknown>> | undefined {
   }
 }
 
+/** The parameter of each function; that of a further tool is `input`. */
+const parameters: ReadonlyMap<string, string> = new Map([
+  ['search', 'query'],
+  ['access', 'url'],
+  ['answer', 'answer'],
+]);
+
 /** The action of a call, or why there is none. */
-function actionOf({ name, arguments: given }: FunctionCall): Action | 'unknown_tool' | 'bad_arguments' {
-  const fields = parsed(given);
-  const argument = (parameter: string): string | undefined => {
-    const value = fields?.[parameter];
-    return typeof value === 'string' ? strip(value) : undefined;
-  };
-  const made = <T>(value: string | undefined, action: (value: string) => T): T | 'bad_arguments' =>
-    value === undefined ? 'bad_arguments' : action(value);
-  switch (name) {
-    case 'search':
-      return made(argument('query'), (query) => ({ tool: 'search', query }));
-    case 'access':
-      return made(argument('url'), (url) => ({ tool: 'access', url }));
-    case 'answer':
-      return made(argument('answer'), (said) => ({ tool: 'answer', answer: said }));
-    default:
-      return 'unknown_tool';
-  }
+function actionOf({ name, arguments: given }: FunctionCall, tools: readonly ToolKind[]): Action | 'unknown_tool' | 'bad_arguments' {
+  if (name !== 'answer' && !tools.some((tool) => tool.name === name)) return 'unknown_tool';
+  const value = parsed(given)?.[parameters.get(name) ?? 'input'];
+  if (typeof value !== 'string') return 'bad_arguments';
+  return name === 'answer' ? { tool: 'answer', answer: strip(value) } : callOf(name, strip(value));
 }
 
 /** The format reward of one generation: that of its text, one call at most, and no call that cannot be read. */
-export const callsFormatOk = (content: string, calls: readonly FunctionCall[]): boolean =>
-  formatOk(content) && calls.length <= 1 && calls.every((call) => typeof actionOf(call) !== 'string');
+export const callsFormatOk = (content: string, calls: readonly FunctionCall[], tools: readonly ToolKind[]): boolean =>
+  formatOk(content, tools) && calls.length <= 1 && calls.every((call) => typeof actionOf(call, tools) !== 'string');
 
 /** What was written to an ask that offered functions. */
 export interface Called {
@@ -82,23 +93,29 @@ export interface Called {
 }
 
 /** Reads calls as a turn. */
-export function readCalls({ calls, content, finishReason }: Called, ask: Ask): Output {
+export function readCalls({ calls, content, finishReason }: Called, ask: Ask, tools: readonly ToolKind[]): Output {
+  const asText = (): Output => readOutput(content, ask, { finishReason, tools });
   switch (ask.mode) {
     case 'read':
-      return readOutput(content, ask, finishReason);
+      return asText();
     case 'answer': {
-      const given = calls.map(actionOf).find((action) => typeof action !== 'string' && action.tool === 'answer');
-      return given !== undefined && typeof given !== 'string' ? { action: given } : readOutput(content, ask, finishReason);
+      const given = calls.map((call) => actionOf(call, tools)).find((action) => typeof action !== 'string' && action.tool === 'answer');
+      return given !== undefined && typeof given !== 'string' ? { action: given } : asText();
     }
     case 'act':
-      return readAct(calls[0], ask, finishReason === 'length');
+      return readAct({ call: calls[0], cutOff: finishReason === 'length' }, ask, tools);
   }
 }
 
-function readAct(call: FunctionCall | undefined, ask: Ask, cutOff: boolean): Output {
+interface FirstCall {
+  readonly call: FunctionCall | undefined;
+  readonly cutOff: boolean;
+}
+
+function readAct({ call, cutOff }: FirstCall, ask: Ask, tools: readonly ToolKind[]): Output {
   if (call === undefined) return failed(cutOff ? 'cut_off' : 'no_action');
-  const action = actionOf(call);
+  const action = actionOf(call, tools);
   if (typeof action === 'string') return failed(cutOff ? 'cut_off' : action);
   if (action.tool === 'answer') return ask.mayAnswer ? { action } : failed('answer_too_early', 'refused');
-  return (action.tool === 'search' ? action.query : action.url) === '' ? failed('empty_argument') : { action };
+  return argumentOf(action) === '' ? failed('empty_argument') : { action };
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Action, Observation, PastTurn, ToolResult } from '../../../../streams/core/agents.ts';
+import { callOf, kindsOf } from '../../../../streams/core/tools.ts';
 import { renderAction } from '../../../../streams/reward/format.ts';
 import { createBoundedMemory } from './bounded.ts';
 import type { AgentMemory } from './memory.ts';
@@ -224,6 +225,31 @@ describe("prompts of people's own", () => {
       expect(own.ask(asked)).toEqual(plain.ask(asked));
     const transcript = createTranscriptMemory({ takes: 'chat', prompts: promptsFrom({}) });
     expect(transcript.ask(observation([]))).toEqual(createTranscriptMemory({ takes: 'chat' }).ask(observation([])));
+  });
+});
+
+describe('a further tool', () => {
+  const tools = kindsOf([
+    { name: 'convert', usage: '<convert> 3 miles </convert> converts.', call: () => Promise.reject(new Error('unused')) },
+  ]);
+  const converted = turn(callOf('convert', '3 miles'), result('4.8 km'));
+  const line = '- <convert> 3 miles </convert> converts.\n';
+
+  it('is told of in the prompts, ends a generation, and is named where no call was made', () => {
+    const transcript = createTranscriptMemory({ takes: 'text', tools });
+    expect(transcript.ask(observation([])).stop).toEqual(['</search>', '</access>', '</convert>', '</answer>']);
+    expect(text(transcript, observation([]))).toContain(line);
+    expect(text(transcript, observation([wrote('hm', 'error', 'no_action')]))).toContain(
+      'one of <search>, <access>, <convert> and <answer>',
+    );
+    expect(text(createBoundedMemory({ tools }), observation([]))).toContain(line);
+    expect(text(createTranscriptMemory({ takes: 'text' }), observation([]))).not.toContain('convert');
+  });
+  it('leaves its call and its result in the notes, and is no document', () => {
+    const bounded = createBoundedMemory({ tools, enoughDocuments: 1 });
+    expect(text(bounded, observation([converted]))).toContain('<convert> 3 miles </convert>\n<information>\n4.8 km\n</information>');
+    expect(bounded.ask(observation([converted])).mayAnswer).toBe(false);
+    expect(bounded.ask(observation([open('page'), wrote('read')])).mayAnswer).toBe(true);
   });
 });
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { baseTools as tools } from '../../../../streams/core/tools.ts';
 import type { Ask } from './memory.ts';
 import { afterReasoning, readOutput, thoughtOf, withStop } from './output.ts';
 
@@ -40,11 +41,11 @@ describe('a call in an output', () => {
     ['a call after the thought', '<search>a</search></think><access>u</access>', reasoned, access('u')],
     ['a call in the thought of a base model', '<search>a</search></think>', ask(), search('a')],
   ] as const)('%s', (...[, text, asked, wanted]) => {
-    expect(readOutput(text, asked, 'stop')).toEqual(wanted);
+    expect(readOutput(text, asked, { finishReason: 'stop', tools })).toEqual(wanted);
   });
   it('says when it was cut off', () => {
-    expect(readOutput('<search>a', ask(), 'length')).toEqual(none('cut_off'));
-    expect(readOutput('<search>a</search> and', ask(), 'length')).toEqual(search('a'));
+    expect(readOutput('<search>a', ask(), { finishReason: 'length', tools })).toEqual(none('cut_off'));
+    expect(readOutput('<search>a</search> and', ask(), { finishReason: 'length', tools })).toEqual(search('a'));
   });
 });
 
@@ -57,14 +58,14 @@ describe('a forced answer', () => {
     ['nothing that is one', 'I give up.', none('no_answer')],
     ['nothing', '', none('no_answer')],
   ] as const)('%s', (_name, text, wanted) => {
-    expect(readOutput(text, forced, 'stop')).toEqual(wanted);
+    expect(readOutput(text, forced, { finishReason: 'stop', tools })).toEqual(wanted);
   });
 });
 
 it('a thought about a page is ok whatever it says', () => {
   const read = ask({ mode: 'read' });
   for (const text of ['', 'so', '<search>a</search>', '<answer>42']) {
-    expect(readOutput(text, read, 'length')).toEqual(none('', 'ok'));
+    expect(readOutput(text, read, { finishReason: 'length', tools })).toEqual(none('', 'ok'));
   }
 });
 
@@ -78,7 +79,7 @@ describe('a thought', () => {
     ['only a call', '<answer>42</answer>', ''],
     ['an open call', 'a <search>q', 'a'],
   ])('%s', (_name, text, wanted) => {
-    expect(thoughtOf(text)).toBe(wanted);
+    expect(thoughtOf(text, tools)).toBe(wanted);
   });
 });
 
@@ -126,7 +127,7 @@ describe('whatever the text', () => {
   it('there is a call or a status, and nothing is thrown', () => {
     fc.assert(
       fc.property(anyText, anyAsk, fc.constantFrom('stop', 'length', 'odd'), (text, asked, finishReason) => {
-        const { action, withoutCall } = readOutput(text, ask(asked), finishReason);
+        const { action, withoutCall } = readOutput(text, ask(asked), { finishReason, tools });
         expect(action === undefined).toBe(withoutCall !== undefined);
         if (action?.tool === 'answer' && asked.mode === 'act') expect(asked.mayAnswer).toBe(true);
         if (asked.mode === 'read') expect(action).toBeUndefined();
@@ -137,7 +138,7 @@ describe('whatever the text', () => {
   it('a thought has no call in it, and is a part of what follows the reasoning', () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        const found = thoughtOf(text);
+        const found = thoughtOf(text, tools);
         for (const tag of ['<search>', '<access>', '<answer>'])
           expect(found.includes(tag) && found.includes(tag.replace('<', '</'))).toBe(false);
         expect(found.length).toBeLessThanOrEqual(afterReasoning(text).length);

@@ -1,6 +1,7 @@
 // What a model wrote, read as a turn. No text makes it throw: output of no use is a turn with a status.
-// Rules: of each kind of call the last counts; a search goes before an access, an access before an answer.
+// Rules: of each kind of call the last counts; the tools go in their order, search and access first, and the answer last.
 import type { Action, WithoutCall } from '../../../../streams/core/agents.ts';
+import { argumentOf, type ToolKind } from '../../../../streams/core/tools.ts';
 import { extractAnswer, parseAction } from '../../../../streams/reward/format.ts';
 import type { Ask } from './memory.ts';
 
@@ -15,7 +16,7 @@ export const failed = (errorType: string, status: WithoutCall['status'] = 'error
   withoutCall: { status, errorType },
 });
 
-const tools = ['search', 'access', 'answer'] as const;
+const ANSWER = { name: 'answer' } as const;
 
 /** What follows the last thought of a reasoning model. */
 export function afterReasoning(text: string): string {
@@ -23,10 +24,10 @@ export function afterReasoning(text: string): string {
   return end < 0 ? text : text.slice(end + '</think>'.length);
 }
 
-const withoutCalls = (text: string): string =>
-  tools.reduce((rest, tool) => {
-    const pieces = rest.split(`<${tool}>`);
-    return pieces.map((piece, at) => (at === 0 ? piece : afterFirst(piece, `</${tool}>`))).join('');
+const withoutCalls = (text: string, tools: readonly ToolKind[]): string =>
+  [...tools, ANSWER].reduce((rest, { name }) => {
+    const pieces = rest.split(`<${name}>`);
+    return pieces.map((piece, at) => (at === 0 ? piece : afterFirst(piece, `</${name}>`))).join('');
   }, text);
 
 function afterFirst(text: string, part: string): string {
@@ -35,12 +36,12 @@ function afterFirst(text: string, part: string): string {
 }
 
 /** The thought of an output: what its last thought tags enclose, else all that is no call; reasoning before it is left out. */
-export function thoughtOf(text: string): string {
+export function thoughtOf(text: string, tools: readonly ToolKind[]): string {
   const wrote = afterReasoning(text);
   const open = wrote.lastIndexOf('<thought>');
   const plain = open < 0 ? wrote : wrote.slice(open + '<thought>'.length);
   const close = plain.indexOf('</thought>');
-  return withoutCalls(open >= 0 && close >= 0 ? plain.slice(0, close) : plain).trim();
+  return withoutCalls(open >= 0 && close >= 0 ? plain.slice(0, close) : plain, tools).trim();
 }
 
 /** For an answer without tags: the last line that speaks of an answer. */
@@ -57,21 +58,26 @@ function readAnswer(text: string): Output {
   return answer === undefined ? failed('no_answer') : { action: { tool: 'answer', answer } };
 }
 
-function whyNone(text: string, finishReason: string): string {
+function whyNone(text: string, { finishReason, tools }: OutputOptions): string {
   if (finishReason === 'length') return 'cut_off';
-  return tools.some((tool) => text.includes(`<${tool}>`)) ? 'unclosed_tag' : 'no_action';
+  return [...tools, ANSWER].some(({ name }) => text.includes(`<${name}>`)) ? 'unclosed_tag' : 'no_action';
 }
 
-function readCall(text: string, ask: Ask, finishReason: string): Output {
-  const action = parseAction(text);
-  if (action === undefined) return failed(whyNone(text, finishReason));
+function readCall(text: string, ask: Ask, options: OutputOptions): Output {
+  const action = parseAction(text, options.tools);
+  if (action === undefined) return failed(whyNone(text, options));
   if (action.tool === 'answer') return ask.mayAnswer ? { action } : failed('answer_too_early', 'refused');
-  const argument = action.tool === 'search' ? action.query : action.url;
-  return argument === '' ? failed('empty_argument') : { action };
+  return argumentOf(action) === '' ? failed('empty_argument') : { action };
+}
+
+export interface OutputOptions {
+  readonly finishReason: string;
+  /** Those whose calls count. */
+  readonly tools: readonly ToolKind[];
 }
 
 /** Reads what was written to an ask. */
-export function readOutput(text: string, ask: Ask, finishReason: string): Output {
+export function readOutput(text: string, ask: Ask, options: OutputOptions): Output {
   const counts = ask.calls === 'anywhere' ? text : afterReasoning(text);
   switch (ask.mode) {
     case 'read':
@@ -79,7 +85,7 @@ export function readOutput(text: string, ask: Ask, finishReason: string): Output
     case 'answer':
       return readAnswer(counts);
     case 'act':
-      return readCall(counts, ask, finishReason);
+      return readCall(counts, ask, options);
   }
 }
 

@@ -1,18 +1,19 @@
 // Every word that a language model is told. The date is an argument: a prompt can be made again from the log.
+import { baseTools, type ToolKind } from '../../../../streams/core/tools.ts';
 
 /** UTC date, e.g. 2026-03-09. */
 const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
-const CALLS = `- <search> words to look for </search> finds pages and shows a snippet and the URL of each.
-- <access> URL </access> opens a page and shows it piece by piece.`;
+/** How each tool is called, a line each. */
+const callsOf = (tools: readonly ToolKind[]): string => tools.map(({ usage }) => `- ${usage}`).join('\n');
 
 const ANSWER = `- <answer> the answer </answer> ends the work. Give the bare answer, without a sentence around it; part several answers with commas.`;
 
 /** The beginning of a transcript: the task and the format, told once. */
-const transcriptPrompt = (question: string): string => `You answer a question by looking things up.
+const transcriptPrompt = (tools: readonly ToolKind[], question: string): string => `You answer a question by looking things up.
 
 Think first, between <think> and </think>. Then make exactly one call, which has to stand after </think>:
-${CALLS}
+${callsOf(tools)}
 ${ANSWER}
 
 What a call finds comes back between <information> and </information>. When that is a piece of a page, write only a thought
@@ -37,8 +38,8 @@ export const pieceText = (piece: number, text: string): string => `${pieceTitle(
 export const NOTHING_ON_PAGE = 'No More Information is Found for this URL.';
 
 /** What the model reads after output that calls nothing. */
-const noCallNotice = (errorType: string): string =>
-  `No call was made (${errorType}). Write one of <search>, <access> and <answer>, with its closing tag.`;
+const noCallNotice = (tools: readonly ToolKind[], errorType: string): string =>
+  `No call was made (${errorType}). Write one of ${tools.map(({ name }) => `<${name}>`).join(', ')} and <answer>, with its closing tag.`;
 
 /** What a prompt of the bounded history is made of. */
 export interface Situation {
@@ -61,13 +62,13 @@ export const THOUGHT =
   'First write what you make of the notes between <thought> and </thought>: what is known, what is missing, what is doubtful.';
 
 /** Asks for a call; with `mayAnswer` the answer is one of them. */
-const actPrompt = (situation: Situation, mayAnswer: boolean): string => `You are researching a question step by step.
+const actPrompt = (calls: string, situation: Situation, mayAnswer: boolean): string => `You are researching a question step by step.
 
 ${situationText(situation)}
 
 ${THOUGHT}
 Then make exactly one call:
-${mayAnswer ? `${CALLS}\n${ANSWER}\nAnswer when the notes prove it, else go on looking.` : `${CALLS}\nIt is too early for an answer.`}`;
+${mayAnswer ? `${calls}\n${ANSWER}\nAnswer when the notes prove it, else go on looking.` : `${calls}\nIt is too early for an answer.`}`;
 
 /** Asks for a thought about a piece of a page. */
 const readPrompt = (situation: Situation, content: string): string => `You are researching a question step by step and have opened a page.
@@ -110,14 +111,15 @@ export interface Prompts {
   readonly noCall: (errorType: string) => string;
 }
 
-export const builtInPrompts: Prompts = {
+/** The prompts of an agent with these tools. */
+export const builtInPrompts = (tools: readonly ToolKind[] = baseTools): Prompts => ({
   system: '',
-  transcript: transcriptPrompt,
-  act: actPrompt,
+  transcript: (question) => transcriptPrompt(tools, question),
+  act: (situation, mayAnswer) => actPrompt(callsOf(tools), situation, mayAnswer),
   read: readPrompt,
   answer: answerPrompt,
-  noCall: noCallNotice,
-};
+  noCall: (errorType) => noCallNotice(tools, errorType),
+});
 
 /** Texts of people's own, by what they are for; those that are not given are the built-in ones. */
 export const promptNames = ['system', 'transcript', 'act', 'act-or-answer', 'read', 'answer'] as const;
@@ -137,7 +139,7 @@ const valuesOf = ({ question, history, askedAt }: Situation, content = ''): Valu
 });
 
 /** Prompts out of texts with {question}, {history}, {date} and, for a page, {content}; those of `base` stand in. */
-export function promptsFrom(texts: Readonly<Partial<Record<PromptName, string>>>, base = builtInPrompts): Prompts {
+export function promptsFrom(texts: Readonly<Partial<Record<PromptName, string>>>, base = builtInPrompts()): Prompts {
   const { system, transcript, act, read, answer } = texts;
   const late = texts['act-or-answer'];
   return {

@@ -2,6 +2,7 @@
 // pages shrink: a piece is shown in full while it is read, and afterwards its first 100 characters stay.
 import type { PastTurn } from '../../../../streams/core/agents.ts';
 import type { PromptPart } from '../../../../streams/core/models.ts';
+import { baseTools, type ToolKind } from '../../../../streams/core/tools.ts';
 import { functionPrompts, ONE_CALL, PAGE_FOLLOWS, TAKEN } from './function-prompts.ts';
 import { contentOf, everyFunction } from './functions.ts';
 import type { AgentMemory, Ask, CallForm } from './memory.ts';
@@ -17,9 +18,10 @@ export interface TranscriptOptions {
   readonly prompts?: Prompts;
   /** Tags unless given; functions are called in a conversation only. */
   readonly calls?: CallForm;
+  /** Search and access unless given. */
+  readonly tools?: readonly ToolKind[];
 }
 
-const CALL_STOPS = ['</search>', '</access>', '</answer>'] as const;
 const READ_STOPS = ['</think>'] as const;
 
 /** What the model reads after a turn; undefined when nothing came back that it has not read. */
@@ -83,14 +85,17 @@ function asChat(passages: readonly Passage[]): readonly PromptPart[] {
 
 /** The append-only memory. Its tokens are those of the transcript: the prompt, and what was written to it last. */
 export function createTranscriptMemory({ takes, pieceChars = 25_000, calls = 'tags', ...options }: TranscriptOptions): AgentMemory {
-  const { prompts = calls === 'tags' ? builtInPrompts : functionPrompts } = options;
+  const { tools = baseTools } = options;
+  const { prompts = calls === 'tags' ? builtInPrompts(tools) : functionPrompts(tools) } = options;
+  const callStops = [...tools.map(({ name }) => `</${name}>`), '</answer>'];
+  const offered = everyFunction(tools);
   const rules: PageRules = { ...pageRules, pieceChars };
   const shape = takes === 'chat' ? asChat : asText;
   const system: readonly Passage[] = prompts.system === '' ? [] : [{ from: 'system', texts: [prompts.system] }];
   const asking = (mode: 'act' | 'read', prompt: Ask['prompt']): Ask => {
     const ask = { mode, prompt, mayAnswer: mode === 'act', calls: 'anywhere' } as const;
-    if (calls === 'tags') return { ...ask, stop: mode === 'act' ? CALL_STOPS : READ_STOPS };
-    return { ...ask, stop: [], functions: { offered: everyFunction, choice: mode === 'act' ? 'auto' : 'none' } };
+    if (calls === 'tags') return { ...ask, stop: mode === 'act' ? callStops : READ_STOPS };
+    return { ...ask, stop: [], functions: { offered, choice: mode === 'act' ? 'auto' : 'none' } };
   };
   return {
     name: 'transcript',

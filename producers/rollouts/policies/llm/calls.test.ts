@@ -8,6 +8,7 @@ import { silentLogger } from '../../../../infra/testing/logger.ts';
 import { toolResult } from '../../../../infra/testing/scripted-agents.ts';
 import type { Tool } from '../../../../streams/core/agents.ts';
 import { noMetrics } from '../../../../streams/core/telemetry.ts';
+import { baseTools } from '../../../../streams/core/tools.ts';
 import { createBoundedMemory } from '../../agent/memory/bounded.ts';
 import { callsFormatOk, contentOf, readCalls, renderCalls } from '../../agent/memory/functions.ts';
 import type { CallForm } from '../../agent/memory/memory.ts';
@@ -261,7 +262,7 @@ describe('calls of functions', () => {
   it('never throw, whatever a server says, and are taken out of the text as they were put in', () => {
     const call = fc.record({
       id: fc.string(),
-      name: fc.oneof(fc.constantFrom('search', 'access', 'answer', '__proto__'), fc.string()),
+      name: fc.oneof(fc.constantFrom('search', 'access', 'answer', 'convert', '__proto__'), fc.string()),
       arguments: fc.oneof(
         fc.json(),
         fc.string({ unit: 'binary' }),
@@ -269,11 +270,12 @@ describe('calls of functions', () => {
       ),
     });
     const ask = { prompt: [], stop: [], mayAnswer: true, calls: 'anywhere' } as const;
+    const kinds = [...baseTools, { name: 'convert', usage: '' }];
     fc.assert(
       fc.property(fc.array(call, { maxLength: 3 }), fc.string(), fc.constantFrom('act', 'read', 'answer'), (calls, content, mode) => {
-        const { action, withoutCall } = readCalls({ calls, content, finishReason: 'tool_calls' }, { ...ask, mode });
+        const { action, withoutCall } = readCalls({ calls, content, finishReason: 'tool_calls' }, { ...ask, mode }, kinds);
         expect(action === undefined).toBe(withoutCall !== undefined);
-        expect(typeof callsFormatOk(content, calls)).toBe('boolean');
+        expect(typeof callsFormatOk(content, calls, kinds)).toBe('boolean');
         expect(contentOf({ text: content + renderCalls(calls), calls })).toBe(content);
       }),
     );

@@ -3,6 +3,7 @@
 // or refuses for good, ends the attempt.
 import type { DecideOptions, Observation, Policy, PolicyTurn, WithoutCall } from '../../../../streams/core/agents.ts';
 import { PlatformError } from '../../../../streams/core/errors.ts';
+import { baseTools, type ToolKind } from '../../../../streams/core/tools.ts';
 import { CONTEXT_FULL, type Generation, type GenerationFailure, type LanguageModel } from '../../../../streams/core/models.ts';
 import { callsFormatOk, readCalls, renderCalls } from '../../agent/memory/functions.ts';
 import { gaveNothing, type AgentMemory, type Ask } from '../../agent/memory/memory.ts';
@@ -12,6 +13,8 @@ import { questionText } from '../../agent/memory/prompts.ts';
 export interface LlmPolicyOptions {
   readonly model: LanguageModel;
   readonly memory: AgentMemory;
+  /** Those whose calls count; search and access unless given. */
+  readonly tools?: readonly ToolKind[];
   /** Tokens that one turn may write. */
   readonly maxTokensPerTurn: number;
   /** Turns in a row in which the model gives nothing, with which the attempt ends. */
@@ -45,7 +48,7 @@ function nothing(failure: GenerationFailure, outOfRoom: boolean): PolicyTurn {
 
 /** A policy that asks a language model. */
 export function createLlmPolicy(options: LlmPolicyOptions): Policy {
-  const { model, memory, maxTokensPerTurn, maxFailures = 3 } = options;
+  const { model, memory, maxTokensPerTurn, maxFailures = 3, tools = baseTools } = options;
 
   function onFailure(failure: GenerationFailure, observation: Observation): PolicyTurn {
     if (failure.errorType === CONTEXT_FULL) return nothing(failure, true);
@@ -62,8 +65,8 @@ export function createLlmPolicy(options: LlmPolicyOptions): Policy {
     const { calls = [] } = generation;
     const byFunctions = ask.functions !== undefined;
     return {
-      ...(byFunctions ? readCalls({ calls, content, finishReason }, ask) : readOutput(content, ask, finishReason)),
-      ...(byFunctions ? { calls, formatOk: callsFormatOk(content, calls) } : {}),
+      ...(byFunctions ? readCalls({ calls, content, finishReason }, ask, tools) : readOutput(content, ask, { finishReason, tools })),
+      ...(byFunctions ? { calls, formatOk: callsFormatOk(content, calls, tools) } : {}),
       ...{
         text: content + renderCalls(calls),
         spans,

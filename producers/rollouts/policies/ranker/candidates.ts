@@ -1,5 +1,5 @@
 // The actions that the ranker chooses from, with their features. At most MAX_CANDIDATES, in a fixed order.
-import type { Action } from '../../../../streams/core/agents.ts';
+import type { BaseCall, FinalAnswer } from '../../../../streams/core/agents.ts';
 import { rowOf, writeRow } from './features.ts';
 import type { FeatureName, FeatureValues } from './features.ts';
 import type { Question, Told } from './question.ts';
@@ -9,7 +9,7 @@ import type { LinkView } from './view.ts';
 import { coverage, wordSet, wordsOf } from './words.ts';
 
 export interface Candidate {
-  readonly action: Action;
+  readonly action: BaseCall | FinalAnswer;
   readonly row: Float32Array;
 }
 

@@ -1,7 +1,7 @@
 // The built-in policy: it lists what could be done next, has a small network score it, and samples. It looks only at the
 // question and at what the tools answered. Invariant: the policy version of a turn is pinned before its candidates are
 // scored. It keeps no state between turns except what it has read of texts; a crash loses nothing.
-import type { Action, DecideOptions, Observation, Policy, PolicyTurn } from '../../../../streams/core/agents.ts';
+import type { BaseCall, DecideOptions, FinalAnswer, Observation, Policy, PolicyTurn } from '../../../../streams/core/agents.ts';
 import type { Scorer } from '../../../../streams/core/learning.ts';
 import { renderAction } from '../../../../streams/reward/format.ts';
 import { candidatesOf } from './candidates.ts';
@@ -45,7 +45,7 @@ function createReadings(): (text: string) => Reading {
   };
 }
 
-function thoughtOf(action: Action, standing: Standing): string {
+function thoughtOf(action: BaseCall | FinalAnswer, standing: Standing): string {
   const read = standing.read.length;
   const so = `${read} ${read === 1 ? 'page' : 'pages'} read`;
   switch (action.tool) {

@@ -1,0 +1,90 @@
+// What waiting is made of. Time comes from the clock, so that a test decides when it passes.
+import type { Clock } from './ports.ts';
+
+export interface Deferred<T> {
+  readonly promise: Promise<T>;
+  readonly resolve: (value: T) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** A promise that is settled from outside. A rejection that nobody waits for does not end the process. */
+export function deferred<T = void>(): Deferred<T> {
+  let resolve: (value: T) => void = () => undefined;
+  let reject: (error: unknown) => void = () => undefined;
+  const promise = new Promise<T>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  promise.catch(() => undefined);
+  return { promise, resolve, reject };
+}
+
+export interface Backoff {
+  /** Milliseconds to wait before the next try. */
+  next(): number;
+  reset(): void;
+}
+
+/** Doubles from `firstMs` up to `maxMs`, and starts small again after a reset. */
+export function createBackoff({ firstMs, maxMs }: { readonly firstMs: number; readonly maxMs: number }): Backoff {
+  let failures = 0;
+  return {
+    next() {
+      const wait = Math.min(maxMs, firstMs * 2 ** Math.min(failures, 30));
+      failures += 1;
+      return wait;
+    },
+    reset() {
+      failures = 0;
+    },
+  };
+}
+
+/** Wakes a loop that waits for something to do. */
+export interface Wake {
+  readonly now: () => void;
+  /** Makes every wait from now on reject. */
+  readonly fail: (error: unknown) => void;
+  /** Resolves at the next wake-up, at once when one came since the last wait, or after `ms`; rejects when something failed. */
+  wait(ms: number): Promise<void>;
+  /** Resolves after `ms`, or at the first wake-up when `alive` is no longer true. */
+  sleep(ms: number, alive: () => boolean): Promise<void>;
+}
+
+/** A timer cannot wait longer than 24 days, and a loop that looks once a minute costs nothing. */
+const LONGEST_MS = 60_000;
+
+export function createWake(clock: Pick<Clock, 'monotonic' | 'sleep'>): Wake {
+  let pending = false;
+  let failure: { readonly error: unknown } | undefined;
+  const sleepers = new Set<AbortController>();
+
+  async function next(ms: number): Promise<void> {
+    const sleeper = new AbortController();
+    sleepers.add(sleeper);
+    await clock.sleep(Math.min(ms, LONGEST_MS), sleeper.signal);
+    sleepers.delete(sleeper);
+  }
+
+  function now(): void {
+    pending = true;
+    for (const sleeper of [...sleepers]) sleeper.abort();
+  }
+
+  return {
+    now,
+    fail(error) {
+      failure ??= { error };
+      now();
+    },
+    async wait(ms) {
+      if (!pending && failure === undefined) await next(ms);
+      pending = false;
+      if (failure !== undefined) throw failure.error;
+    },
+    async sleep(ms, alive) {
+      const endMs = clock.monotonic() + ms;
+      for (let leftMs = ms; leftMs > 0 && alive(); leftMs = endMs - clock.monotonic()) await next(leftMs);
+    },
+  };
+}
