@@ -47,8 +47,7 @@ export const rollouts: Comments = {
   judge_served: 'Name of the judge in the reply of its server; empty if the server gives none',
   judge_version: 'Version of the weights of the judge, as reported by its server; -1 if unknown',
   judge_prompt_sha256: 'SHA-256 of the prompt of the judge, hexadecimal; empty if there was no judge',
-  asked_as:
-    'valid: the prompt asks for the most likely answer. open: the prompt lets the model call the question invalid. Empty: the prompt says neither',
+  asked_as: 'valid: the prompt asks for the most likely answer. open: it lets the model call the question invalid. Empty: neither',
   called_invalid: 'Whether the answer calls the question invalid; false if asked_as is empty',
   trajectory_reward: 'Reward of the trajectory',
   trained_at: 'Time of the step that trained on the trajectory, UTC, microseconds',
