@@ -7,7 +7,7 @@ import { foldTask } from '../../streams/run/fold.ts';
 import { rolloutView } from '../../streams/run/rollout-view.ts';
 import { newRunState } from '../../streams/run/run-state.ts';
 import { connectKafka } from '../kafka/connect.ts';
-import { partitionOf } from '../kafka/partitioner.ts';
+import { partitionOf } from '../kafka/writing/partitioner.ts';
 import { createEventReader } from '../registry/event-reader.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { createMetrics } from '../telemetry/metrics.ts';

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { factbookProfiles } from '../../producers/rollouts/tools/factbook-profiles.ts';
 import type { TrajectoryFinished, TrajectoryRequested } from '../../schemas/generated/events.ts';
-import { startRoleChild } from '../app/role-child.ts';
+import { startRoleChild } from '../app/fleet/role-child.ts';
 import type { KafkaConnection } from '../kafka/connect.ts';
 import { researcher } from '../testing/llm-researcher.ts';
 import { startLlmServer } from '../testing/llm-server.ts';

@@ -7,8 +7,8 @@ import type { Logger } from '../../streams/core/ports.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/descriptors.ts';
 import { connectKafka, type KafkaConnection } from '../kafka/connect.ts';
-import { startLocalKafka, type LocalKafka } from '../kafka/local.ts';
-import { topicPlanOf } from '../kafka/topics.ts';
+import { startLocalKafka, type LocalKafka } from '../kafka/broker/local.ts';
+import { topicPlanOf } from '../kafka/topics/topics.ts';
 import { createLogger } from '../telemetry/logger.ts';
 
 export interface BenchSite {

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { waitUntilDrained } from '../app/drain.ts';
+import { waitUntilDrained } from '../app/open/drain.ts';
 import { outageRoles, startOutageWorld, until, type OutageRole, type OutageWorld } from '../e2e/outage-world.ts';
 import { pause } from '../lifecycle/backoff.ts';
 import { createLogger } from '../telemetry/logger.ts';

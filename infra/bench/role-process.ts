@@ -2,7 +2,7 @@
 import { openSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { RoleStatus } from '../../streams/core/telemetry.ts';
-import { startRoleChild } from '../app/role-child.ts';
+import { startRoleChild } from '../app/fleet/role-child.ts';
 
 interface RoleProcessOptions {
   /** The program of turnstream when left out. */

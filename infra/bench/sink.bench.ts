@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Store } from '../../streams/core/ports.ts';
-import { freePort } from '../app/local-ports.ts';
+import { freePort } from '../app/open/local-ports.ts';
 import { connectStore } from '../clickhouse/client.ts';
 import { readStorePassword } from '../clickhouse/store/password.ts';
 import { migrate } from '../clickhouse/migrate.ts';

@@ -4,7 +4,7 @@ import { openSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Store } from '../../streams/core/ports.ts';
-import { freePort } from '../app/local-ports.ts';
+import { freePort } from '../app/open/local-ports.ts';
 import { connectStore } from '../clickhouse/client.ts';
 import { readStorePassword } from '../clickhouse/store/password.ts';
 import { migrate } from '../clickhouse/migrate.ts';

@@ -2,7 +2,7 @@
 import { openSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { RoleStatus } from '../../streams/core/telemetry.ts';
-import { startRoleChild, type RoleChild } from '../app/role-child.ts';
+import { startRoleChild, type RoleChild } from '../app/fleet/role-child.ts';
 
 export interface TrainerOptions {
   readonly brokers: readonly string[];

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { writeServices } from '../app/services-file.ts';
+import { writeServices } from '../app/open/services-file.ts';
 import { command } from '../testing/up.ts';
 import { buildProgram } from './main.ts';
-import { newRunId } from './run-up.ts';
+import { newRunId } from './up/run-up.ts';
 
 const context = { env: {}, program: '', out: () => undefined, err: () => undefined, bytes: async () => undefined, exit: () => undefined };
 

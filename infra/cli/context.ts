@@ -1,4 +1,4 @@
-import type { RoleHost } from '../app/role.ts';
+import type { RoleHost } from '../app/roles/role.ts';
 import type { Env } from '../config/load.ts';
 
 /** What a command may use of its process. */

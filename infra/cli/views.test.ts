@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AuditResult } from '../../consumers/warehouse/audit.ts';
-import type { RunSummary } from '../app/run-summary.ts';
-import type { StatusReport } from '../app/status-report.ts';
-import { createAuditLines, renderAudit } from './audit-view.ts';
-import { renderStatus } from './status-view.ts';
-import { renderRuns, renderSummary } from './summary-view.ts';
+import type { RunSummary } from './status/run-summary.ts';
+import type { StatusReport } from './status/status-report.ts';
+import { createAuditLines, renderAudit } from './audit/audit-view.ts';
+import { renderStatus } from './status/status-view.ts';
+import { renderRuns, renderSummary } from './status/summary-view.ts';
 
 const interval = { avg_f1_low: 0.07, avg_f1_high: 0.13 };
 const scores = { policy_version: 0, questions: 120, samples: 4, avg_f1: 0.1, avg_em: 0.05, reward_mean: 0.1, ...interval };

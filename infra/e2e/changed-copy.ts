@@ -1,11 +1,11 @@
 // A copy of a run's log in the namespace `changed`, at the same offsets, with one reward of a trained trajectory changed.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { LogRecord } from '../../streams/core/ports.ts';
-import { connectLog, type LogConnection } from '../app/connections.ts';
-import { withServices } from '../app/services.ts';
+import { connectLog, type LogConnection } from '../app/open/connections.ts';
+import { withServices } from '../app/open/services.ts';
 import type { Config } from '../config/descriptors.ts';
-import type { RawRecord } from '../kafka/message.ts';
-import { topicPlanOf } from '../kafka/topics.ts';
+import type { RawRecord } from '../kafka/writing/message.ts';
+import { topicPlanOf } from '../kafka/topics/topics.ts';
 import { silentLogger } from '../testing/logger.ts';
 
 export interface Victim {

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { DecodedEvent } from '../../schemas/codec.ts';
 import { createCodec } from '../../schemas/codec.ts';
 import type { EventTopic } from '../../schemas/generated/events.ts';
-import { connectLog, type LogConnection } from '../app/connections.ts';
+import { connectLog, type LogConnection } from '../app/open/connections.ts';
 import { silentLogger } from '../testing/logger.ts';
 import type { RoleProcess } from '../testing/role-process.ts';
 import { openRolesWorld, type RolesWorld } from '../testing/roles-world.ts';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLoad } from '../../producers/load/load.ts';
 import { defaultShape } from '../../producers/load/shape.ts';
 import type { OutgoingEvent, Row } from '../../streams/core/ports.ts';
-import { listRuns, summaryOf } from '../app/run-summary.ts';
+import { listRuns, summaryOf } from '../cli/status/run-summary.ts';
 import { storyEvents, storyRun } from '../testing/api-story.ts';
 import { outgoing } from '../testing/events.ts';
 import { finished, requested, started, turn } from '../testing/rollout-events.ts';

@@ -3,9 +3,9 @@
 import { spawnSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../config/load.ts';
-import { connectLog } from '../app/connections.ts';
-import { withServices } from '../app/services.ts';
-import { withStore } from '../app/with-store.ts';
+import { connectLog } from '../app/open/connections.ts';
+import { withServices } from '../app/open/services.ts';
+import { withStore } from '../app/open/with-store.ts';
 import { silentLogger } from '../testing/logger.ts';
 import { cleanEnv, command, program, runProgram, startUp, testHome, type TestHome, type UpProcess } from '../testing/up.ts';
 import { copyChanged } from './changed-copy.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { waitUntilDrained } from '../app/drain.ts';
+import { waitUntilDrained } from '../app/open/drain.ts';
 import { sharedLibsDir } from '../testing/kafka.ts';
 import { silentLogger } from '../testing/logger.ts';
 import { cleanEnv, command, program } from '../testing/up.ts';

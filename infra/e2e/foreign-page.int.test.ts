@@ -2,8 +2,8 @@
 // and of `turnstream retrieval`: a real Chromium, in every way that a page has to send one.
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { withKnownAddresses } from '../app/addresses.ts';
-import { connectWarehouse } from '../app/connections.ts';
+import { withKnownAddresses } from '../app/open/addresses.ts';
+import { connectWarehouse } from '../app/open/connections.ts';
 import { loadConfig } from '../config/load.ts';
 import type { RoleStatus } from '../../streams/core/telemetry.ts';
 import { startHealthServer, type HealthServer } from '../http/health-server.ts';

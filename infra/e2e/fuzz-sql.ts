@@ -5,10 +5,10 @@
 // the secret. `--sweep` takes every name of the engine through every position instead, `--costs` every function of the
 // list through large inputs, both with an engine of their own.
 import { parseArgs } from 'node:util';
-import { connectWarehouse } from '../app/connections.ts';
+import { connectWarehouse } from '../app/open/connections.ts';
 import type { ClickHouseStore } from '../clickhouse/client.ts';
 import { loadConfig } from '../config/load.ts';
-import { readServices, type Addresses } from '../app/services-file.ts';
+import { readServices, type Addresses } from '../app/open/services-file.ts';
 import { generateHostile, hostileParams, type Generated } from '../testing/hostile-sql.ts';
 import { seeded } from '../testing/events.ts';
 import { flagsOr } from './flags.ts';

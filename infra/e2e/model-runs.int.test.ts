@@ -2,7 +2,7 @@
 // names none, and one that refuses. Each run ends by itself, with counts that agree and a sentence that says what happened.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeFactbookQuestions } from '../../producers/questions/write-questions.ts';
-import type { RunSummary } from '../app/run-summary.ts';
+import type { RunSummary } from '../cli/status/run-summary.ts';
 import { exitCodes } from '../app/exit-codes.ts';
 import { startLlmServer, type LlmServer, type Script } from '../testing/llm-server.ts';
 import { sharedHome } from '../testing/shared-home.ts';

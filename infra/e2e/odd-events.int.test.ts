@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createCodec } from '../../schemas/codec.ts';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
-import { connectLog, connectWarehouse, type LogConnection } from '../app/connections.ts';
+import { connectLog, connectWarehouse, type LogConnection } from '../app/open/connections.ts';
 import type { ClickHouseStore } from '../clickhouse/client.ts';
 import { silentLogger } from '../testing/logger.ts';
 import { finished, started, turn } from '../testing/rollout-events.ts';

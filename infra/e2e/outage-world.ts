@@ -5,12 +5,12 @@ import { mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../streams/core/ports.ts';
-import { freePort, pings } from '../app/local-ports.ts';
-import { prepareLog, prepareStore } from '../app/prepare.ts';
+import { freePort, pings } from '../app/open/local-ports.ts';
+import { prepareLog, prepareStore } from '../app/open/prepare.ts';
 import type { Config } from '../config/descriptors.ts';
 import { readStorePassword } from '../clickhouse/store/password.ts';
 import { loadConfig } from '../config/load.ts';
-import { startLocalKafka } from '../kafka/local.ts';
+import { startLocalKafka } from '../kafka/broker/local.ts';
 import { startChaosProxy, type ChaosProxy } from './torture/chaos-proxy.ts';
 
 export const outageRoles = ['trainer', 'worker', 'warehouse'] as const;

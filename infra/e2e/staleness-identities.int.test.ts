@@ -8,7 +8,7 @@ import type { OutgoingEvent } from '../../streams/core/ports.ts';
 import { newGroup, foldRequest } from '../../streams/group/group.ts';
 import { stalenessOf, type TokenAges, type VersionSpan } from '../../streams/staleness/staleness.ts';
 import { newAttempt, spansOf, type Attempt, type Ending } from '../../streams/trajectory/attempt.ts';
-import { summaryOf } from '../app/run-summary.ts';
+import { summaryOf } from '../cli/status/run-summary.ts';
 import { connectStore, type ClickHouseStore } from '../clickhouse/client.ts';
 import { migrate } from '../clickhouse/migrate.ts';
 import { readMigrations } from '../clickhouse/migration-files.ts';

@@ -1,9 +1,9 @@
 // Two processes that want the same: trainers of one run, warehouses of one group; and a group that Kafka has forgotten.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createCodec } from '../../schemas/codec.ts';
-import { connectLog, groupsOf, type LogConnection } from '../app/connections.ts';
-import { waitUntilDrained } from '../app/drain.ts';
-import { kafkajs } from '../kafka/kafkajs.ts';
+import { connectLog, groupsOf, type LogConnection } from '../app/open/connections.ts';
+import { waitUntilDrained } from '../app/open/drain.ts';
+import { kafkajs } from '../kafka/patches/kafkajs.ts';
 import { randomEvents, seeded } from '../testing/events.ts';
 import { silentLogger } from '../testing/logger.ts';
 import type { RoleProcess } from '../testing/role-process.ts';

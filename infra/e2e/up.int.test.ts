@@ -1,6 +1,6 @@
 // `turnstream up` inside this process, so that coverage sees the supervisor at work; its children are real.
 import { afterEach, describe, expect, it } from 'vitest';
-import { readServices } from '../app/services-file.ts';
+import { readServices } from '../app/open/services-file.ts';
 import { command, runProgram, testHome, type TestHome } from '../testing/up.ts';
 
 const quick = { TURNSTREAM_GROUP_SIZE: '4', TURNSTREAM_BATCH_GROUPS: '2', TURNSTREAM_LOG_LEVEL: 'error' };

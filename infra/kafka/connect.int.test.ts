@@ -3,7 +3,7 @@ import { logContract } from '../testing/log.contract.ts';
 import { useKafka } from '../testing/kafka.ts';
 import { silentLogger } from '../testing/logger.ts';
 import { connectKafka } from './connect.ts';
-import { topicPlanOf } from './topics.ts';
+import { topicPlanOf } from './topics/topics.ts';
 
 logContract('kafka', async () => {
   const { brokers, namespace } = await useKafka();

@@ -6,30 +6,30 @@ import type { EventTopic } from '../../schemas/generated/events.ts';
 import { messageOf } from '../../streams/core/errors.ts';
 import type { ReachPoint } from '../../streams/core/crash-points.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
-import { createSharedAdmin } from './admin.ts';
-import type { Compression } from './compression.ts';
+import { createSharedAdmin } from './topics/admin.ts';
+import type { Compression } from './records/compression.ts';
 import {
   createEventWriter,
   createMixedTransactionalWriter,
   createTransactionalEventWriter,
   outgoingRaw,
   type MixedTransactionalWriter,
-} from './event-writer.ts';
-import { createGroupConsumer } from './group-consumer.ts';
-import { createGroupOffsets, type KafkaGroupOffsets } from './group-offsets.ts';
-import { createLogReader, type RawLogReader } from './log-reader.ts';
-import type { RawRecord } from './message.ts';
+} from './writing/event-writer.ts';
+import { createGroupConsumer } from './reading/group-consumer.ts';
+import { createGroupOffsets, type KafkaGroupOffsets } from './reading/group-offsets.ts';
+import { createLogReader, type RawLogReader } from './reading/log-reader.ts';
+import type { RawRecord } from './writing/message.ts';
 import { createNames } from './names.ts';
 import { createAdminClient, createClient, type KafkaSecurity } from './options.ts';
-import type { Placed } from './producer.ts';
-import { RecordWriter } from './record-writer.ts';
-import { COMPLETE_RECORD, createRunIndex, type WholeRunIndex } from './run-index.ts';
+import type { Placed } from './writing/producer.ts';
+import { RecordWriter } from './writing/record-writer.ts';
+import { COMPLETE_RECORD, createRunIndex, type WholeRunIndex } from './writing/run-index.ts';
 import { protocolType } from './kafka-error.ts';
-import { createSkippedTeller, type OnSkipped } from './skipped.ts';
-import { TextReader } from './text-reader.ts';
-import { TextWriter } from './text-writer.ts';
-import { createTopics, RUNS_TOPIC, TEXTS_TOPIC, type Topics } from './topics.ts';
-import { openTransactionalWriter } from './transactional-writer.ts';
+import { createSkippedTeller, type OnSkipped } from './reading/skipped.ts';
+import { TextReader } from './texts/text-reader.ts';
+import { TextWriter } from './texts/text-writer.ts';
+import { createTopics, RUNS_TOPIC, TEXTS_TOPIC, type Topics } from './topics/topics.ts';
+import { openTransactionalWriter } from './writing/transactional-writer.ts';
 
 export interface ConnectOptions {
   readonly brokers: readonly string[];

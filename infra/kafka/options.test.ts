@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { loadConfig } from '../config/load.ts';
 import { createRecordingLogger, silentLogger } from '../testing/logger.ts';
 import { createAdminClient, createClient, kafkaOptionsOf } from './options.ts';
-import { topicPlanOf } from './topics.ts';
+import { topicPlanOf } from './topics/topics.ts';
 
 describe('options out of the configuration', () => {
   it('are plain by default, with the brokers of the local Kafka', () => {

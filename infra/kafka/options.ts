@@ -4,9 +4,9 @@ import type { Kafka, KafkaConfig, LogEntry, RetryOptions } from 'kafkajs';
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import type { Config } from '../config/descriptors.ts';
-import type { Compression } from './compression.ts';
-import { plainSocket } from './connection.ts';
-import { kafkajs } from './kafkajs.ts';
+import type { Compression } from './records/compression.ts';
+import { plainSocket } from './patches/connection.ts';
+import { kafkajs } from './patches/kafkajs.ts';
 
 export interface KafkaSecurity {
   readonly tls: boolean;

@@ -9,7 +9,7 @@ import { ownKafka } from '../testing/kafka.ts';
 import { expired, heartbeat } from '../testing/log.contract.ts';
 import { silentLogger } from '../testing/logger.ts';
 import { connectKafka } from './connect.ts';
-import { topicPlanOf } from './topics.ts';
+import { topicPlanOf } from './topics/topics.ts';
 
 const settings = { replication: 1, partitionsRollouts: 2, partitionsTasks: 2, retentionHours: -1 };
 

@@ -10,12 +10,12 @@ import { sharedLibsDir, useKafka } from '../testing/kafka.ts';
 import { heartbeat } from '../testing/log.contract.ts';
 import { silentLogger } from '../testing/logger.ts';
 import { connectKafka, type KafkaConnection } from './connect.ts';
-import { localPaths, log4jText, propertiesText } from './local-files.ts';
-import { choosePorts } from './local-ports.ts';
-import { describeProcess, endProcess, spawnDetached, type Identity } from './local-process.ts';
+import { localPaths, log4jText, propertiesText } from './broker/local-files.ts';
+import { choosePorts } from './broker/local-ports.ts';
+import { describeProcess, endProcess, spawnDetached, type Identity } from './broker/local-process.ts';
 import type { KafkaSecurity } from './options.ts';
-import { waitUntilReady } from './ready.ts';
-import { topicPlanOf } from './topics.ts';
+import { waitUntilReady } from './broker/ready.ts';
+import { topicPlanOf } from './topics/topics.ts';
 
 const run = promisify(execFile);
 const PASSWORD = 'changeit';

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createCodec } from '../../schemas/codec.ts';
 import { publishedSchemas } from '../../schemas/generated/events.ts';
 import { connectKafka } from '../kafka/connect.ts';
-import { SCHEMAS_TOPIC, topicPlanOf } from '../kafka/topics.ts';
+import { SCHEMAS_TOPIC, topicPlanOf } from '../kafka/topics/topics.ts';
 import { useKafka } from '../testing/kafka.ts';
 import { silentLogger } from '../testing/logger.ts';
 import { createTopicRegistry } from './topic-registry.ts';

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { stopLocalKafka } from '../kafka/local.ts';
+import { stopLocalKafka } from '../kafka/broker/local.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inject, onTestFinished } from 'vitest';
-import { startLocalKafka, type LocalKafka } from '../kafka/local.ts';
+import { startLocalKafka, type LocalKafka } from '../kafka/broker/local.ts';
 import { silentLogger } from './logger.ts';
 
 /** Jars are shared by all tests and with `turnstream up` of this clone. */

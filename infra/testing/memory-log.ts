@@ -17,8 +17,8 @@ import type {
   Position,
   TransactionalWriter,
 } from '../../streams/core/ports.ts';
-import { messageOf, type HeaderValues, type RawRecord } from '../kafka/message.ts';
-import { partitionOf } from '../kafka/partitioner.ts';
+import { messageOf, type HeaderValues, type RawRecord } from '../kafka/writing/message.ts';
+import { partitionOf } from '../kafka/writing/partitioner.ts';
 import { MemoryGroup } from './memory-group.ts';
 
 export type FaultPoint =

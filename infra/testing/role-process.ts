@@ -3,8 +3,8 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RoleStatus } from '../../streams/core/telemetry.ts';
-import { startRoleChild } from '../app/role-child.ts';
-import type { Exit } from '../app/service.ts';
+import { startRoleChild } from '../app/fleet/role-child.ts';
+import type { Exit } from '../app/fleet/service.ts';
 import { cleanEnv, program } from './up.ts';
 
 export interface RoleProcess {

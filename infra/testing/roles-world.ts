@@ -1,5 +1,5 @@
 // A log and a store that roles in processes of their own work on, as `turnstream <role>` starts them.
-import { prepareLog, prepareStore } from '../app/prepare.ts';
+import { prepareLog, prepareStore } from '../app/open/prepare.ts';
 import type { Config } from '../config/descriptors.ts';
 import { loadConfig } from '../config/load.ts';
 import { silentLogger } from './logger.ts';

@@ -4,12 +4,12 @@ import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readServices, type ServicesFile } from '../app/services-file.ts';
+import { readServices, type ServicesFile } from '../app/open/services-file.ts';
 import { buildProgram } from '../cli/main.ts';
 import { describeError, exitCodeForCommand } from '../cli/report-error.ts';
-import { stopLocalKafka } from '../kafka/local.ts';
-import { localPaths } from '../kafka/local-files.ts';
-import { ensureJars, systemToolchain } from '../kafka/local-toolchain.ts';
+import { stopLocalKafka } from '../kafka/broker/local.ts';
+import { localPaths } from '../kafka/broker/local-files.ts';
+import { ensureJars, systemToolchain } from '../kafka/broker/local-toolchain.ts';
 import { sharedLibsDir } from './kafka.ts';
 import { silentLogger } from './logger.ts';
 

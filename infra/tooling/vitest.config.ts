@@ -5,8 +5,9 @@ const root = process.cwd();
 const torture = [
   'infra/e2e/torture/**/*.int.test.ts',
   'infra/e2e/{clocks,crash-points,flow-control,two-of-the-same}.int.test.ts',
-  'infra/kafka/{outage,local-cluster}.int.test.ts',
-  'infra/app/role-outages.int.test.ts',
+  'infra/kafka/outage.int.test.ts',
+  'infra/testing/local-cluster.int.test.ts',
+  'infra/app/roles/role-outages.int.test.ts',
 ];
 /** A condition is waited for, not timed: a machine may be busy with other things. */
 const expect = { poll: { timeout: 20_000 } };

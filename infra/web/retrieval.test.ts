@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { factbookSource } from '../app/retrieval.ts';
+import { factbookSource } from '../cli/retrieval/retrieval.ts';
 import { rawRequest } from '../testing/raw-request.ts';
 import { createRetrievalTools } from './retrieval-client.ts';
 import { startRetrievalServer, type RetrievalServer } from './retrieval-server.ts';

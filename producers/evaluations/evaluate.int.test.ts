@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createCodec } from '../../schemas/codec.ts';
 import type { DecodedEvent } from '../../schemas/codec.ts';
 import { connectKafka } from '../../infra/kafka/connect.ts';
-import { topicPlanOf } from '../../infra/kafka/topics.ts';
+import { topicPlanOf } from '../../infra/kafka/topics/topics.ts';
 import { createEventReader } from '../../infra/registry/event-reader.ts';
 import { useKafka } from '../../infra/testing/kafka.ts';
 import { silentLogger } from '../../infra/testing/logger.ts';

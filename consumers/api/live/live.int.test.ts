@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { connectKafka, type KafkaConnection } from '../../../infra/kafka/connect.ts';
-import { topicPlanOf } from '../../../infra/kafka/topics.ts';
+import { topicPlanOf } from '../../../infra/kafka/topics/topics.ts';
 import type { HttpServer } from '../../../infra/http/server.ts';
 import { testApi } from '../../../infra/testing/api.ts';
 import { EventStream, type ServerSentEvent } from '../../../infra/testing/event-stream.ts';

@@ -1,9 +1,9 @@
 // The brokers of a torture, each behind a proxy of its own, and started again when they die.
 import { join } from 'node:path';
 import type { Logger } from '../../../streams/core/ports.ts';
-import { freePort } from '../../app/local-ports.ts';
-import { leadersOf, openLocalCluster } from '../../kafka/local-cluster.ts';
-import { startLocalKafka, type LocalKafka } from '../../kafka/local.ts';
+import { freePort } from '../../app/open/local-ports.ts';
+import { leadersOf, openLocalCluster } from '../../testing/local-cluster.ts';
+import { startLocalKafka, type LocalKafka } from '../../kafka/broker/local.ts';
 import { startChaosProxy, type ChaosProxy } from './chaos-proxy.ts';
 
 export interface BrokersOptions {

@@ -1,5 +1,5 @@
 // What the operator of a cluster, or the cluster itself, does behind the back of its clients.
-import { kafkajs } from '../../kafka/kafkajs.ts';
+import { kafkajs } from '../../kafka/patches/kafkajs.ts';
 import { pause } from '../../lifecycle/backoff.ts';
 
 type Admin = ReturnType<InstanceType<typeof kafkajs.Kafka>['admin']>;

@@ -3,7 +3,7 @@
 import { createCodec } from '../../../schemas/codec.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
 import { connectKafka, type KafkaConnection } from '../../kafka/connect.ts';
-import { groupsOf } from '../../app/connections.ts';
+import { groupsOf } from '../../app/open/connections.ts';
 import type { Target } from './schedule.ts';
 import { pause } from '../../lifecycle/backoff.ts';
 

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { startLocalKafka } from '../../kafka/local.ts';
+import { startLocalKafka } from '../../kafka/broker/local.ts';
 import { silentLogger } from '../../testing/logger.ts';
 import { startTestStore } from '../../testing/store.ts';
 import { flagsOr } from '../flags.ts';

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { isStillThere } from '../../../consumers/trainer/cut-log.ts';
 import { createCodec } from '../../../schemas/codec.ts';
 import type { Mark } from '../../../streams/run/run-state.ts';
-import { groupsOf } from '../../app/connections.ts';
+import { groupsOf } from '../../app/open/connections.ts';
 import { connectKafka, type KafkaConnection } from '../../kafka/connect.ts';
 import { sharedLibsDir } from '../../testing/kafka.ts';
 import { silentLogger } from '../../testing/logger.ts';

@@ -2,7 +2,7 @@
 // every replica, although they were acknowledged. The files are cut while no broker runs; Kafka rebuilds its indexes.
 import { readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { decodeRecordBatches, type FetchedRecord } from '../../kafka/record-batches.ts';
+import { decodeRecordBatches, type FetchedRecord } from '../../kafka/records/record-batches.ts';
 
 export interface CutTail {
   /** The partition ends here now. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { onTestFinished, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createCodec } from '../../../schemas/codec.ts';
 import { connectKafka, type KafkaConnection } from '../../../infra/kafka/connect.ts';
-import { topicPlanOf } from '../../../infra/kafka/topics.ts';
+import { topicPlanOf } from '../../../infra/kafka/topics/topics.ts';
 import { createEventReader } from '../../../infra/registry/event-reader.ts';
 import { ownKafka, randomNamespace, useKafka } from '../../../infra/testing/kafka.ts';
 import { silentLogger } from '../../../infra/testing/logger.ts';

@@ -1,0 +1,51 @@
+// The API as a service of the supervisor. Where it listens is looked at anew at each start of its process: in place of a
+// default port that another program has, the port that it had in this data directory, or a free one. Two that start at
+// the same moment may both find a port free; the one that does not get it takes another.
+import { isPlatformError } from '../../../streams/core/errors.ts';
+import type { Config } from '../../config/descriptors.ts';
+import { portIsFree } from '../../lifecycle/net.ts';
+import { rememberedPort } from '../open/local-ports.ts';
+import type { RoleService } from './role-services.ts';
+
+export interface ApiServiceOptions {
+  readonly config: Pick<Config, 'dataDir' | 'apiHost' | 'apiPort'>;
+  /** Reads the port from its environment when it is started. */
+  readonly role: RoleService;
+  /** Only the configured port will do. */
+  readonly fixed: boolean;
+  /** Called with the port before the process is started, when it is another one than before, and with the default that was taken. */
+  readonly onPort: (port: number, taken: number | undefined) => void;
+}
+
+export function apiService({ config, role, fixed, onPort }: ApiServiceOptions): RoleService {
+  const isFixed = fixed && config.apiPort !== 0;
+  let port = 0;
+  async function choose(): Promise<void> {
+    const wanted = port === 0 ? config.apiPort : port;
+    const chosen =
+      isFixed || (wanted !== 0 && (await portIsFree(config.apiHost, wanted))) ? wanted : await rememberedPort(config.dataDir, 'api');
+    if (chosen === port) return;
+    port = chosen;
+    onPort(port, config.apiPort !== 0 && port !== config.apiPort ? config.apiPort : undefined);
+  }
+  return {
+    ...role,
+    async launch(signal) {
+      await choose();
+      return role.launch(signal);
+    },
+    judge: (exit) => (!isFixed && isPlatformError(role.failure(), 'PORT_IN_USE') ? 'restart' : role.judge(exit)),
+  };
+}
+
+/** The configured port of an API that runs alone while it is free; else the one it had in this data directory, or any. */
+export async function freeApiPort({ dataDir, apiHost, apiPort }: ApiServiceOptions['config']): Promise<number> {
+  if (apiPort === 0 || (await portIsFree(apiHost, apiPort))) return apiPort;
+  return rememberedPort(dataDir, 'api');
+}
+
+/** The address for clients on this machine. */
+export function apiUrlOf(apiHost: string, port: number): string {
+  const host = ['0.0.0.0', '::'].includes(apiHost) ? '127.0.0.1' : apiHost;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

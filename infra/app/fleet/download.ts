@@ -1,0 +1,23 @@
+// The download of Kafka as the first start shows it: in the terminal as the phase, elsewhere as a line now and then.
+import type { OnDownload } from '../../kafka/broker/maven-download.ts';
+import type { CrewOptions } from './crew.ts';
+
+const LINE_MS = 2_000;
+
+type Told = Pick<CrewOptions, 'progress' | 'onChange'>;
+
+export function tellDownload({ progress, onChange }: Told, nowMs = (): number => performance.now()): OnDownload {
+  let toldMs = -Infinity;
+  return (downloaded) => {
+    if (downloaded === undefined) {
+      progress.phase('starting Kafka');
+      return;
+    }
+    const { files, bytes } = downloaded;
+    const megabytes = Math.round(bytes / 1e5) / 10;
+    progress.phase(`downloading Apache Kafka, which is done once: ${files} files, ${megabytes.toFixed(1)} MB`);
+    if (nowMs() - toldMs < LINE_MS) return;
+    toldMs = nowMs();
+    onChange('downloading', { what: 'Apache Kafka', files, megabytes });
+  };
+}

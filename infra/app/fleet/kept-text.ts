@@ -1,0 +1,15 @@
+// What of the log is kept, for people.
+import type { Config } from '../../config/descriptors.ts';
+
+/** One line, as the configuration has it. */
+export function keptText({ kafkaBrokers, keepLogHours, keepLogGb, keepRuns, retentionHours }: Config): string {
+  if (kafkaBrokers.length > 0) return retentionHours < 0 ? 'everything' : `rollouts and tasks for ${retentionHours} h, the rest for ever`;
+  const bounds = [...(keepLogHours < 0 ? [] : [`for ${hoursText(keepLogHours)}`]), ...(keepLogGb < 0 ? [] : [`within ${keepLogGb} GB`])];
+  if (bounds.length === 0 && retentionHours < 0) return 'everything';
+  const named = keepRuns.length === 0 ? '' : `, always those of ${keepRuns.join(', ')}`;
+  const all = retentionHours < 0 ? '' : `; all of them for ${hoursText(retentionHours)} at most`;
+  const finished = bounds.length === 0 ? 'for ever' : bounds.join(' and ');
+  return `rollouts of unfinished runs, of finished ones ${finished}${named}${all}; ledgers, policies and tables for ever`;
+}
+
+const hoursText = (hours: number): string => (hours % 24 === 0 ? `${hours / 24} days` : `${hours} h`);

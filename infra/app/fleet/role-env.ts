@@ -1,0 +1,20 @@
+// The environment of a role under `up`: its settings, its secrets, and what it needs of the user's environment.
+import type { Config } from '../../config/descriptors.ts';
+import { settingsFor, type RoleName } from '../../config/secrets.ts';
+import { inheritedEnv, type Env } from '../../lifecycle/inherited-env.ts';
+
+const OURS = /^(TURNSTREAM_|KAFKA_BROKERS$|CLICKHOUSE_URL$|SCHEMA_REGISTRY_URL$)/;
+
+/** `parent` is the environment of `up`. */
+export const roleEnv = (role: RoleName, config: Config, parent: Env): Env => ({
+  ...inherited(role, config, parent),
+  ...settingsFor(role, config),
+});
+
+function inherited(role: RoleName, { policy, toolsModule }: Config, parent: Env): Env {
+  if (role === 'store') return inheritedEnv('alone', parent);
+  // A module of people's own reads whatever variables they set for it.
+  const runsOwnModule = role === 'worker' && (policy === 'module' || toolsModule !== '');
+  if (!runsOwnModule) return inheritedEnv('connected', parent);
+  return Object.fromEntries(Object.entries(parent).filter(([name]) => !OURS.test(name)));
+}

@@ -1,0 +1,114 @@
+// Roles as services of the supervisor: what they are called with, and what their end means.
+import { writeSync } from 'node:fs';
+import { errorCodes, isErrorCode, isPlatformError, PlatformError } from '../../../streams/core/errors.ts';
+import type { RoleStatus } from '../../../streams/core/telemetry.ts';
+import { exitCodes } from '../exit-codes.ts';
+import type { FailedMessage, FromRole, HealthMessage, MetricsMessage } from '../messages.ts';
+import { startRoleChild, type RoleChild } from './role-child.ts';
+import type { Exit, Running, Service, Verdict } from './service.ts';
+
+export interface RoleServiceOptions {
+  readonly name: string;
+  readonly tier: number;
+  readonly program: string;
+  readonly args: readonly string[];
+  /** Read at each start: addresses may have changed. */
+  readonly env: () => Readonly<Record<string, string | undefined>>;
+  readonly log: number;
+  /** What an exit with code 0 means. */
+  readonly onSuccess: 'restart' | 'done';
+  readonly onStatus: (status: RoleStatus) => void;
+  readonly onMetrics: (message: MetricsMessage) => void;
+  /** A process that says nothing for so many ticks hangs, and is killed; those during which the supervisor slept do not count. */
+  readonly silence?: { readonly tickMs: number; readonly ticks: number };
+}
+
+/** 90 s: a role says something every few seconds. */
+const SILENCE = { tickMs: 5_000, ticks: 18 };
+
+export interface RoleService extends Service {
+  /** Sends what other roles said to its process. */
+  pass(message: MetricsMessage | HealthMessage): void;
+  /** Why its last process said that it failed, once that is known to be final. */
+  failure(): PlatformError | undefined;
+  start(): Promise<Running>;
+}
+
+/** A role that runs as a child process. */
+export function roleService(options: RoleServiceOptions): RoleService {
+  let child: RoleChild | undefined;
+  let failed: FailedMessage | undefined;
+  let [starts, silentTicks] = [0, 0];
+  function onMessage(message: FromRole): void {
+    silentTicks = 0;
+    if (message.type === 'status') options.onStatus(message.status);
+    else if (message.type === 'metrics') options.onMetrics(message);
+    else failed = message;
+  }
+  async function start(): Promise<Running> {
+    failed = undefined;
+    starts += 1;
+    const { program, args, log } = options;
+    const started = await startRoleChild({ program, args, log, env: options.env(), onMessage });
+    child = started;
+    watchSilence(started);
+    return started;
+  }
+  function watchSilence(watched: RoleChild): void {
+    const { tickMs, ticks } = options.silence ?? SILENCE;
+    silentTicks = 0;
+    const timer = setInterval(() => {
+      silentTicks += 1;
+      if (silentTicks < ticks) return;
+      clearInterval(timer);
+      const told = {
+        level: 50,
+        time: Date.now(),
+        role: options.name,
+        pid: watched.pid,
+        msg: `silent for ${(ticks * tickMs) / 1_000} s: killed`,
+      };
+      try {
+        writeSync(options.log, `${JSON.stringify(told)}\n`);
+      } catch {
+        // a full disk must not keep it from being killed
+      }
+      watched.kill();
+    }, tickMs).unref();
+    void watched.exited.finally(() => {
+      clearInterval(timer);
+    });
+  }
+  const failure = (): PlatformError | undefined => finalFailure(options.name, failed);
+  return {
+    name: options.name,
+    tier: options.tier,
+    launch: start,
+    start,
+    failure,
+    judge: (exit) => judge(exit, { onSuccess: options.onSuccess, failure: failure(), again: starts > 1 }),
+    pass(message) {
+      child?.pass(message);
+    },
+  };
+}
+
+function finalFailure(name: string, failed: FailedMessage | undefined): PlatformError | undefined {
+  if (failed === undefined || !isErrorCode(failed.code) || errorCodes[failed.code].final !== true) return undefined;
+  return new PlatformError(failed.code, `running the ${name}: ${failed.message}`);
+}
+
+interface Judging {
+  readonly onSuccess: Verdict & string;
+  readonly failure: PlatformError | undefined;
+  /** It had been started before. */
+  readonly again: boolean;
+}
+
+function judge(exit: Exit, { onSuccess, failure, again }: Judging): Verdict {
+  if (exit.code === exitCodes.ok) return onSuccess;
+  // The process before finished the run and was killed before it could say so.
+  if (again && isPlatformError(failure, 'RUN_FINISHED')) return onSuccess;
+  if (failure !== undefined) return { fatal: failure };
+  return 'restart';
+}

@@ -1,0 +1,139 @@
+// Keeps the local log within its bounds (log-cuts.ts), now and then while an `up` runs. A Kafka of the user's is left alone.
+import type { Logger, Store } from '../../../streams/core/ports.ts';
+import { messageOf } from '../../../streams/core/errors.ts';
+import type { Config } from '../../config/descriptors.ts';
+import { settledWithin } from '../../kafka/backoff.ts';
+import { measureDisk } from '../../lifecycle/disk-use.ts';
+import { connectLog, connectWarehouse, groupsOf, type LogConnection } from '../open/connections.ts';
+import { planCuts, type CutPlan, type KeepRules, type KnownRun, type PartitionRange } from './log-cuts.ts';
+
+const FIRST_MS = 60_000;
+const EVERY_MS = 600_000;
+const STOP_MS = 2_000;
+
+export interface TidyOptions {
+  /** With the addresses of what runs. */
+  readonly config: () => Config;
+  /** The run that goes on, which is kept. */
+  readonly run: string;
+  readonly logger: Logger;
+  readonly onCut: (plan: CutPlan) => void;
+}
+
+/** Looks a minute from now and every ten minutes, until it is stopped. What fails is tried again. */
+export function startTidying(options: TidyOptions): () => Promise<void> {
+  let stopped = false;
+  let going: Promise<void> = Promise.resolve();
+  let timer: NodeJS.Timeout | undefined;
+  const next = (afterMs: number): void => {
+    timer = setTimeout(() => {
+      going = tidyOnce(options)
+        .catch((error: unknown) => {
+          options.logger.debug({ error: messageOf(error) }, 'looking at the size of the log failed');
+        })
+        .then(() => {
+          if (!stopped) next(EVERY_MS);
+        });
+    }, afterMs).unref();
+  };
+  next(FIRST_MS);
+  return async () => {
+    stopped = true;
+    clearTimeout(timer);
+    await settledWithin(STOP_MS, going);
+  };
+}
+
+async function tidyOnce({ config: configNow, run, logger, onCut }: TidyOptions): Promise<void> {
+  const config = configNow();
+  const log = await connectLog({ config, clientId: 'tidy', logger, wholeTurns: false });
+  const store = connectWarehouse(config, 'tidy');
+  try {
+    const plan = await tidyLog({ config, log, store }, run);
+    if (plan.cuts.length === 0) return;
+    logger.info({ ...plan }, 'the log let go of finished runs; the tables still have them');
+    onCut(plan);
+  } finally {
+    await store.close();
+    await log.close();
+  }
+}
+
+export interface TidyWork {
+  readonly config: Config;
+  readonly log: Pick<LogConnection, 'kafka'>;
+  readonly store: Pick<Store, 'query'>;
+  readonly nowMs?: number;
+}
+
+/** Cuts what the rules of the configuration let go, and answers what that was. */
+export async function tidyLog({ config, log, store, nowMs = Date.now() }: TidyWork, run: string): Promise<CutPlan> {
+  const { kafka } = log;
+  const rules = { ...rulesOf(config, nowMs), keepRuns: new Set([...config.keepRuns, run]) };
+  // What is stored first, then who began: a run that begins later writes behind what was stored by then.
+  const partitions = await rangesOf(kafka, groupsOf(config.namespace).warehouse);
+  const starts = await kafka.runs.starts();
+  const runs = await runsOf(store, rules);
+  const use = await measureDisk(config.dataDir, config.namespace);
+  const bytes = (use?.parts ?? []).reduce((sum, one) => sum + (BOUNDED.has(one.part) ? one.bytes : 0), 0);
+  const plan = planCuts({ runs, starts, partitions, bytes }, rules);
+  for (const topic of TOPICS) {
+    const cuts = plan.cuts.filter((cut) => cut.topic === topic);
+    if (cuts.length > 0) await kafka.topics.cut(topic, cuts);
+  }
+  return plan;
+}
+
+const TOPICS = ['rollouts', 'tasks'] as const;
+const BOUNDED: ReadonlySet<string> = new Set(TOPICS.map((topic) => `log.${topic}`));
+
+const rulesOf = ({ keepLogHours, keepLogGb }: Config, nowMs: number): Omit<KeepRules, 'keepRuns'> => ({
+  nowMs,
+  keepMs: keepLogHours < 0 ? Number.POSITIVE_INFINITY : keepLogHours * 3_600_000,
+  keepBytes: keepLogGb < 0 ? Number.POSITIVE_INFINITY : keepLogGb * 1e9,
+});
+
+async function rangesOf(kafka: LogConnection['kafka'], group: string): Promise<readonly PartitionRange[]> {
+  const ranges = await Promise.all(
+    TOPICS.map(async (topic) => {
+      const [committed, bounds] = await Promise.all([kafka.offsets.fetch(group, topic), kafka.reader().bounds(topic)]);
+      const stored = new Map(committed.map(({ partition, offset }) => [partition, offset]));
+      return bounds.map(({ partition, first, end }) => ({
+        topic,
+        partition,
+        first,
+        end,
+        stored: Math.min(end, stored.get(partition) ?? 0),
+      }));
+    }),
+  );
+  return ranges.flat();
+}
+
+/** The newest entry of each run, its end, and the newest of anything that carries its name, ms. */
+const RUNS = `
+select run_id, toFloat64(maxIf(ms, kind = 'end')) as ended, toFloat64(maxIf(ms, kind = 'entry')) as entry, toFloat64(max(ms)) as last
+from (
+  select run_id, if(event = 'finished', 'end', 'entry') as kind, toUnixTimestamp64Milli(toDateTime64(at, 3)) as ms from run_events
+  union all
+  select run_id, 'entry' as kind, toUnixTimestamp64Milli(toDateTime64(at, 3)) as ms from steps
+  union all
+  select run_id, 'other' as kind, toUnixTimestamp64Milli(toDateTime64(max(_timestamp), 3)) as ms from trajectories group by run_id
+)
+group by run_id`;
+
+interface RunRow {
+  readonly run_id: string;
+  readonly ended: number;
+  readonly entry: number;
+  readonly last: number;
+}
+
+async function runsOf(store: TidyWork['store'], rules: Pick<KeepRules, 'nowMs' | 'keepMs'>): Promise<readonly KnownRun[]> {
+  const rows = await store.query<RunRow>(RUNS);
+  return rows.map(({ run_id: runId, ended, entry, last }) => {
+    // What has no ledger here, such as trajectories of others, has no end; it goes by its age alone.
+    const isOver = entry > 0 ? ended >= entry : rules.nowMs - last > rules.keepMs;
+    return { runId, finishedAtMs: isOver ? last : undefined };
+  });
+}

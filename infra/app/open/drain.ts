@@ -1,0 +1,33 @@
+// Waiting until everything that is in the log is in the tables.
+import type { Logger } from '../../../streams/core/ports.ts';
+import { warehouseTopics } from '../../../consumers/warehouse/rows/tables.ts';
+import type { Config } from '../../config/descriptors.ts';
+import { pause } from '../../lifecycle/backoff.ts';
+import { connectLog, groupsOf, type LogConnection } from './connections.ts';
+
+const LOOK_MS = 100;
+
+/** Resolves with true when the warehouse has committed up to where each partition ends now; with false when the signal aborts before. */
+export async function waitUntilDrained(config: Config, logger: Logger, signal: AbortSignal): Promise<boolean> {
+  const log = await connectLog({ config, clientId: 'drain', logger });
+  try {
+    return await drained(log, groupsOf(config.namespace).warehouse, signal);
+  } finally {
+    await log.close();
+  }
+}
+
+/** The same over a connection that there is. */
+export async function drained({ kafka }: LogConnection, group: string, signal: AbortSignal): Promise<boolean> {
+  const reader = kafka.reader();
+  const ends = await Promise.all(warehouseTopics.map(async (topic) => ({ topic, bounds: await reader.bounds(topic) })));
+  for (const { topic, bounds } of ends) {
+    for (;;) {
+      const committed = new Map((await kafka.offsets.fetch(group, topic)).map(({ partition, offset }) => [partition, offset]));
+      if (bounds.every(({ partition, first, end }) => end === first || (committed.get(partition) ?? -1) >= end)) break;
+      await pause(LOOK_MS, signal);
+      if (signal.aborted) return false;
+    }
+  }
+  return true;
+}

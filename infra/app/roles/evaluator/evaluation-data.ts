@@ -1,0 +1,105 @@
+// What is evaluated: files of benchmarks, or the questions of a set on the log.
+import { createReadStream } from 'node:fs';
+import { access, constants } from 'node:fs/promises';
+import { resolve, sep } from 'node:path';
+import type { EvaluationQuestion } from '../../../../producers/evaluations/evaluation-events.ts';
+import { datasetColumns } from '../../../../producers/evaluations/dataset-row.ts';
+import { readDataset, type Dataset, type DatasetFormat } from '../../../../producers/evaluations/read-dataset.ts';
+import { messageOf, PlatformError } from '../../../../streams/core/errors.ts';
+import { createRandom, shuffled } from '../../../../streams/core/random.ts';
+import { parquetLines } from '../../../clickhouse/parquet-lines.ts';
+import { readQuestions, type QuestionSource } from '../../open/questions.ts';
+
+/** The questions of one evaluation. */
+export interface EvaluationData {
+  readonly dataset: string;
+  readonly split: string;
+  readonly questions: readonly EvaluationQuestion[];
+  /** Rows of the file that are not among them. */
+  readonly leftOut?: number;
+  /** What a person should know of it, a sentence each. */
+  readonly notes?: readonly string[];
+}
+
+/** Names that say what part of a benchmark a file is. */
+const SPLITS = new Set(['test', 'dev', 'train', 'validation', 'val']);
+/** Names that say nothing. */
+const EMPTY = new Set(['metadata', 'data', 'questions', 'all', 'default', '']);
+const ENDING = /\.(jsonl?|ndjson|csv|tsv|parquet)$/i;
+const FOLDERS = 3;
+
+const slug = (text: string): string =>
+  text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 40);
+
+/** `GAIA/test.jsonl` and `GAIA/2023/test/metadata.parquet` are the split test of gaia; `frames.csv` is all of frames. */
+export function nameOfFile(file: string): { readonly dataset: string; readonly split: string } {
+  const [name = '', ...folders] = resolve(file).split(sep).reverse();
+  // Hugging Face numbers the pieces of a split
+  const own = slug(name.replace(ENDING, '').replace(/-\d{5}-of-\d{5}(-[0-9a-f]{16})?$/, ''));
+  const names = [own, ...folders.slice(0, FOLDERS).map(slug)];
+  const at = names.findIndex((one, index) => !SPLITS.has(one) && !EMPTY.has(one) && (index === 0 || !/^\d+$/.test(one)));
+  const parts = at < 0 ? names : names.slice(0, at);
+  const split = parts.find((one) => SPLITS.has(one)) ?? (own === '' || at === 0 ? 'all' : own);
+  return { dataset: names[at] ?? 'data', split };
+}
+
+export interface FileOptions {
+  readonly skipBadRows: boolean;
+  /** Asks the questions of rows with an attachment without it; such rows are left out unless given. */
+  readonly withAttachments?: boolean;
+  /** Questions at most, the same ones every time; all unless given. */
+  readonly questions?: number;
+}
+
+/** Reads a benchmark file; USAGE_INVALID when it cannot be read, QUESTIONS_INVALID when it is none. */
+export async function dataOfFile(file: string, { skipBadRows, withAttachments = false, questions }: FileOptions): Promise<EvaluationData> {
+  try {
+    await access(file, constants.R_OK);
+  } catch (cause) {
+    throw new PlatformError('USAGE_INVALID', `reading the questions of an evaluation: ${messageOf(cause)}`, { cause });
+  }
+  const names = nameOfFile(file);
+  const read = await readDataset({ file, ...openingOf(file), skipBadRows, withAttachments });
+  return {
+    ...names,
+    questions: questions === undefined ? read.questions : chosen(read.questions, questions),
+    leftOut: read.bad + (withAttachments ? 0 : read.attached),
+    notes: notesOf(names.dataset, read, withAttachments),
+  };
+}
+
+function openingOf(file: string): { readonly open: () => AsyncIterable<Uint8Array>; readonly format: DatasetFormat } {
+  const ending = ENDING.exec(file)?.[1]?.toLowerCase();
+  if (ending === 'parquet') return { open: () => parquetLines(file, datasetColumns), format: 'lines' };
+  return { open: () => createReadStream(file), format: ending === 'csv' || ending === 'tsv' ? ending : 'json' };
+}
+
+function notesOf(dataset: string, { bad, attached, questions }: Dataset, asked: boolean): readonly string[] {
+  const rows = asked
+    ? `${attached} of its questions come with a file that the agent does not see; they are asked without it`
+    : `${attached} rows come with a file that the agent does not see and are not asked, ${questions.length} questions are left; --with-attachments asks them without it`;
+  return [...(attached === 0 ? [] : [`${dataset}: ${rows}`]), ...(bad === 0 ? [] : [`${dataset}: ${bad} bad rows are left out`])];
+}
+
+/** The questions of one split of a set on the log, so many at most. */
+export async function dataOfSet(
+  source: QuestionSource,
+  { dataset, split, questions }: { readonly dataset: string; readonly split: string; readonly questions: number },
+): Promise<EvaluationData> {
+  const all = (await readQuestions(source, dataset)).filter((question) => question.split === split);
+  if (all.length > 0) return { dataset, split, questions: chosen(all, questions) };
+  throw new PlatformError(
+    'NOT_FOUND',
+    `evaluating: set ${dataset} has no ${split} questions; import some with \`turnstream questions import --dataset ${dataset} --split ${split} <file>\`, or start with --no-eval`,
+  );
+}
+
+/** The same questions every time: drawn from all of them by a fixed order. */
+function chosen<T extends { readonly question_id: string }>(all: readonly T[], count: number): readonly T[] {
+  const byId = [...all].sort((a, b) => (a.question_id < b.question_id ? -1 : 1));
+  return shuffled(byId, createRandom(1)).slice(0, count);
+}

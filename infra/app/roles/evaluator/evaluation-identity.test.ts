@@ -1,0 +1,69 @@
+// What a recorded evaluation is taken for.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Config } from '../../../config/descriptors.ts';
+import { loadConfig } from '../../../config/load.ts';
+import { createMetrics } from '../../../telemetry/metrics.ts';
+import { startLlmServer, type LlmServer } from '../../../testing/llm-server.ts';
+import { silentLogger } from '../../../testing/logger.ts';
+import { answeringOf } from './evaluation-identity.ts';
+
+const dir = mkdtempSync(join(tmpdir(), 'turnstream-identity-'));
+let server: LlmServer;
+beforeAll(async () => (server = await startLlmServer()));
+afterAll(async () => {
+  await server.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const file = (name: string, text: string): string => {
+  writeFileSync(join(dir, name), text);
+  return join(dir, name);
+};
+
+/** The log is of no use to a worker of one's own. */
+async function subject(settings: Partial<Config>, more: { judged?: boolean; weights?: string } = {}): Promise<string> {
+  const context = { config: loadConfig({}, settings), logger: silentLogger, metrics: createMetrics('test') };
+  const { judged = false, weights } = more;
+  const options = { context, log: undefined as never, run: 'r', byWorkersOfRun: false, weightsSha256: weights, judged };
+  return JSON.stringify((await answeringOf(options, new AbortController().signal)).answering);
+}
+
+it('changes with whatever answers, and holds no secret', async () => {
+  server.setScript(() => ({ kind: 'says', text: 'yes', naming: 'chunks' }));
+  const llm = { policy: 'llm', llmUrl: server.url, llmModel: 'm', llmApiKey: 'hidden' } as const;
+  const web = { tools: 'web', serperApiKey: 'hidden' } as const;
+  const module = { policy: 'module', policyModule: file('agent.mjs', 'export default 1;') } as const;
+  const subjects = [
+    await subject({}),
+    await subject({}, { weights: 'aa' }),
+    await subject({}, { weights: 'bb' }),
+    await subject(web),
+    await subject({ ...web, serperUrl: 'http://other.example' }),
+    await subject({ tools: 'local', retrievalUrl: 'http://127.0.0.1:8000' }),
+    await subject({ tools: 'local', retrievalUrl: 'http://127.0.0.1:8001' }),
+    await subject({ tools: 'module', toolsModule: file('tools.mjs', '') }),
+    await subject(module),
+    await subject(llm),
+    await subject({ ...llm, llmTemperature: 0.5 }),
+    await subject(llm, { judged: true }).catch(() => 'a judge that is not configured'),
+    await subject({ ...llm, judgeUrl: server.url, judgeModel: 'j' }, { judged: true }),
+  ];
+  file('agent.mjs', 'export default 2;');
+  subjects.push(await subject(module));
+  server.setVersion(8);
+  subjects.push(await subject(llm));
+  server.setModels([{ id: 'm', root: '/weights/2' }]);
+  subjects.push(await subject(llm));
+  expect(new Set(subjects).size).toBe(subjects.length);
+  for (const text of subjects) expect(text).not.toContain('hidden');
+  expect(await subject(llm)).toBe(subjects.at(-1));
+  expect(await subject({ ...llm, llmConcurrency: 3 })).toBe(subjects.at(-1));
+});
+
+it('is of the settings of the workers, also of those that have a recipe', async () => {
+  const subjects = [await subject({}), await subject({ answersToEnd: 3 }), await subject({ recipe: 'compact' })];
+  expect(new Set(subjects).size).toBe(3);
+});

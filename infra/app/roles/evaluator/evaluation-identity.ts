@@ -1,0 +1,89 @@
+// What answers the questions of an evaluation, beyond its name: the settings that decide its answers, the code of modules,
+// the addresses in use, the weights, and what a server says of itself. All of it is part of the identity of an evaluation,
+// so that recorded figures are never given for something else. Nothing secret is in it: it is recorded.
+import { recordedWorkerSettings } from '../../../../consumers/trainer/settings.ts';
+import type { Config } from '../../../config/descriptors.ts';
+import { workerSettingsOf } from '../../../config/learning.ts';
+import { modelCard, safeUrl } from '../../../llm/model-card.ts';
+import { codeHash } from './code-hash.ts';
+import type { LogConnection } from '../../open/connections.ts';
+import type { RoleContext } from '../role.ts';
+import { runStartedOf } from '../run-started.ts';
+import { version as program } from '../../version.ts';
+
+export interface Answering {
+  /** As JSON it is the same for the same. */
+  readonly answering: Readonly<Record<string, unknown>>;
+  /** Version that the server of a language model names, -1 = none. */
+  readonly servedVersion: number;
+}
+
+export interface AnsweringOptions {
+  readonly context: Pick<RoleContext, 'config' | 'logger' | 'metrics'>;
+  readonly log: LogConnection;
+  readonly run: string;
+  /** The workers of the run answer, not one of this process. */
+  readonly byWorkersOfRun: boolean;
+  /** SHA-256 of the weights that answer; undefined where no run publishes them. */
+  readonly weightsSha256: string | undefined;
+  readonly judged: boolean;
+}
+
+/** Asks the servers. MODEL_UNAVAILABLE and MODEL_REFUSED when one of them cannot answer. */
+export async function answeringOf(options: AnsweringOptions, signal: AbortSignal): Promise<Answering> {
+  const { context, weightsSha256, judged } = options;
+  const { config } = context;
+  const settings = await settingsOf(options);
+  const model = settings['policy'] === 'llm' ? await servedModel(context, signal) : undefined;
+  return {
+    answering: {
+      ...{ program, settings },
+      code: await codeOf(settings, config),
+      addresses: addressesOf(settings, config),
+      ...(weightsSha256 === undefined ? {} : { weights_sha256: weightsSha256 }),
+      ...(model === undefined ? {} : { model }),
+      ...(judged ? { judge: await judgeOf(config, signal) } : {}),
+    },
+    servedVersion: model?.version ?? -1,
+  };
+}
+
+type Settings = Readonly<Record<string, unknown>>;
+
+/** Workers of a run have the settings that the run was started with, whatever this process has. */
+async function settingsOf({ context, log, run, byWorkersOfRun }: AnsweringOptions): Promise<Settings> {
+  const started = byWorkersOfRun ? await runStartedOf(log, run) : undefined;
+  return (started === undefined ? undefined : recordedWorkerSettings(started)) ?? workerSettingsOf(context.config);
+}
+
+async function codeOf({ policy, toolsModule }: Settings, config: Config): Promise<Readonly<Record<string, string>>> {
+  return {
+    ...(policy === 'module' ? { policy_sha256: await codeHash(config.policyModule) } : {}),
+    ...(toolsModule === undefined ? {} : { tools_sha256: await codeHash(config.toolsModule) }),
+  };
+}
+
+function addressesOf({ policy, tools, webReader }: Settings, config: Config): Readonly<Record<string, string>> {
+  const { llmUrl, retrievalUrl, serperUrl, jinaUrl } = config;
+  return {
+    ...(policy === 'llm' ? { model: safeUrl(llmUrl) } : {}),
+    ...(tools === 'local' ? { retrieval: safeUrl(retrievalUrl) } : {}),
+    ...(tools === 'web' ? { search: safeUrl(serperUrl) } : {}),
+    ...(tools === 'web' && webReader === 'jina' ? { reader: safeUrl(jinaUrl) } : {}),
+  };
+}
+
+async function servedModel({ config, logger, metrics }: AnsweringOptions['context'], signal: AbortSignal) {
+  const [{ llmOptionsOf }, { servedVersion }] = await Promise.all([
+    import('../worker/deciding-llm.ts'),
+    import('../../../llm/served-version.ts'),
+  ]);
+  const { llmUrl: url, llmModel: model, llmApiKey: apiKey } = config;
+  const card = await modelCard({ url, model, apiKey }, signal);
+  return { card, version: await servedVersion(llmOptionsOf(config), { logger, metrics, signal }) };
+}
+
+async function judgeOf(config: Config, signal: AbortSignal): Promise<unknown> {
+  const { judgeUrl: url, judgeModel: model, judgeApiKey: apiKey, judgeMaxTokens: maxTokens, judgeTries: tries } = config;
+  return { address: safeUrl(url), card: await modelCard({ url, model, apiKey }, signal), maxTokens, tries };
+}

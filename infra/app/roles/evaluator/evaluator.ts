@@ -1,0 +1,215 @@
+// Answers questions with one policy version and records the scores: held-out questions of a set by the workers of a run,
+// or files of benchmarks by a worker of its own. Everything is in the log; the same evaluation again goes on with it, or
+// gives the recorded result.
+import { hostname } from 'node:os';
+import type { EvaluationCompleted } from '../../../../schemas/generated/events.ts';
+import { PlatformError } from '../../../../streams/core/errors.ts';
+import { runEvents } from '../../../../streams/core/read-log.ts';
+import { evaluate, type TakenOver } from '../../../../producers/evaluations/evaluate.ts';
+import type { Config } from '../../../config/descriptors.ts';
+import { topicPlanOf } from '../../../kafka/topics/topics.ts';
+import { startBeside } from './beside.ts';
+import { connectLog, groupsOf, type LogConnection } from '../../open/connections.ts';
+import { waitUntilDrained } from '../../open/drain.ts';
+import { dataOfSet, type EvaluationData } from './evaluation-data.ts';
+import { answeringOf, type Answering } from './evaluation-identity.ts';
+import { openJudge } from '../judge.ts';
+import type { RoleContext, RoleMain } from '../role.ts';
+import { warehouseRole } from '../warehouse.ts';
+import { runStartedOf } from '../run-started.ts';
+import { workerRole } from '../worker/worker.ts';
+import { systemClock } from '../../../lifecycle/clock.ts';
+
+export interface EvaluatorArguments {
+  readonly run: string;
+  /** A version, or -1 for the newest that is published. */
+  readonly policy: number;
+  /** The question set; that of the run unless given. */
+  readonly dataset?: string;
+  readonly split: 'heldout' | 'train';
+  /** Questions at most, the same ones for every version. */
+  readonly questions: number;
+  /** Samples a question; 1 is decoded greedily. */
+  readonly samples: number;
+  /** Questions of files, one evaluation each; those of the set unless given. */
+  readonly data?: readonly EvaluationData[];
+  /** Asks the configured judge about every answer. */
+  readonly judge?: boolean;
+  /** Trajectories at once of a worker of its own; without it the workers of the run have to answer. */
+  readonly concurrency?: number;
+  /** True when nobody else puts the log into the tables: this process does, until all of it is there. */
+  readonly stores?: boolean;
+  /** Asks anew what is recorded. */
+  readonly again?: boolean;
+  /** Called for each evaluation, before anything is asked, when the log has a part of it or all. */
+  readonly onTakenOver?: (taken: TakenOver) => void;
+  /** Called with what a person should know of an evaluation, in one sentence. */
+  readonly onNote?: (note: string) => void;
+  /** Called for each evaluation. */
+  readonly onCompleted: (completed: EvaluationCompleted) => void;
+}
+
+const MAX_ATTEMPTS = 3;
+
+/** One evaluation for each set of questions, one after the other. */
+export function evaluatorRole(options: EvaluatorArguments): RoleMain {
+  return async (context, signal) => {
+    const { config, name, logger, metrics, report, onSkipped } = context;
+    report({ state: 'starting', detail: 'reading the questions', figures: {} });
+    const log = await connectLog({ config, clientId: name, logger, metrics, onSkipped });
+    const judge = options.judge === true ? openJudge(config, { logger, metrics }) : undefined;
+    try {
+      await evaluateAll({ log, context, options, judge: judge?.judge }, signal);
+      return 'finished';
+    } catch (error) {
+      if (signal.aborted) return 'stopped';
+      throw error;
+    } finally {
+      judge?.close();
+      await log.close();
+    }
+  };
+}
+
+interface All {
+  readonly log: LogConnection;
+  readonly context: RoleContext;
+  readonly options: EvaluatorArguments;
+  readonly judge: ReturnType<typeof openJudge>['judge'] | undefined;
+}
+
+async function evaluateAll(all: All, signal: AbortSignal): Promise<void> {
+  const { log, context, options } = all;
+  const { config, logger } = context;
+  const published = await publishedOf(log, config, options);
+  const answering = (): Promise<Answering> =>
+    answeringOf({ ...subjectOf(options), context, log, weightsSha256: published?.sha256 }, signal);
+  const data = options.data ?? [await dataOfSet(sourceOf(log), { ...options, dataset: await datasetOf(log, config, options) })];
+  const beside = await helpers(log, context, options);
+  try {
+    for (const each of data) {
+      const before = await answering();
+      const policyVersion = published?.version ?? before.servedVersion;
+      const one = { ...all, policyVersion, data: each, answering: before.answering };
+      const { completed, isAsked } = await beside.unlessFailed(evaluateOne(one, beside.signal(signal)));
+      if (before.answering['model'] !== undefined && isAsked) noteChange(options, before, await answering());
+      options.onCompleted(completed);
+    }
+    if (options.stores === true) await beside.unlessFailed(waitUntilDrained(config, logger, signal));
+  } finally {
+    await beside.stop();
+  }
+}
+
+const subjectOf = ({ run, concurrency = 0, judge = false }: EvaluatorArguments) => ({
+  run,
+  byWorkersOfRun: concurrency === 0,
+  judged: judge,
+});
+
+/** A server that got other weights in between has answered with both. */
+function noteChange({ onNote }: EvaluatorArguments, before: Answering, after: Answering): void {
+  if (JSON.stringify(before.answering['model']) === JSON.stringify(after.answering['model'])) return;
+  const versions = before.servedVersion === after.servedVersion ? '' : `, from version ${before.servedVersion} to ${after.servedVersion}`;
+  onNote?.(`the server of the model changed its weights while it was evaluated${versions}: the figures are of both`);
+}
+
+const sourceOf = ({ kafka, events }: LogConnection) => ({ log: kafka.reader(), events });
+
+interface One extends All {
+  readonly policyVersion: number;
+  readonly answering: Answering['answering'];
+  readonly data: EvaluationData;
+}
+
+/** With whether anything was asked for it. */
+async function evaluateOne(one: One, signal: AbortSignal): Promise<{ readonly completed: EvaluationCompleted; readonly isAsked: boolean }> {
+  const { log, options, policyVersion, answering, data, judge } = one;
+  const { config, logger, report } = one.context;
+  let isAsked = true;
+  const completed = await evaluate({
+    ...{ runId: options.run, policyVersion, answering, ...data },
+    again: options.again ?? false,
+    onTakenOver: (taken) => {
+      isAsked = !taken.isComplete;
+      options.onTakenOver?.(taken);
+    },
+    samples: options.samples,
+    decoding: options.samples > 1 ? 'sample' : 'greedy',
+    reward: config.reward,
+    seed: 1,
+    ...{ maxTurns: config.evalMaxTurns > 0 ? config.evalMaxTurns : config.maxTurns },
+    ...{ maxTokens: config.maxTokens, maxWallMs: config.maxWallMs, silenceMs: config.silenceMs },
+    maxAttempts: MAX_ATTEMPTS,
+    ...(judge === undefined ? {} : { judge }),
+    writer: await log.kafka.writer(),
+    reader: log.kafka.reader(),
+    events: log.events,
+    clock: systemClock,
+    logger,
+    producer: `evaluator-${hostname()}-${process.pid}`,
+    signal,
+    onProgress: ({ scored, total }) => {
+      report({ state: 'live', detail: '', figures: { scored, total } });
+    },
+  });
+  return { completed, isAsked };
+}
+
+/** A worker and a sink of this process, as far as they are wanted. */
+async function helpers(log: LogConnection, context: RoleContext, { run, concurrency = 0, stores = false }: EvaluatorArguments) {
+  if (concurrency === 0) return startBeside([]);
+  await log.kafka.topics.apply(topicPlanOf(context.config));
+  await log.registry.ensurePublished();
+  await beginGroup(log, groupsOf(context.config.namespace).workers(run));
+  const own = { ...context, report: () => undefined, config: { ...context.config, workerConcurrency: concurrency } };
+  const worker = (signal: AbortSignal) => workerRole({ run, anySettings: true })(own, signal);
+  return startBeside(stores ? [worker, (signal) => warehouseRole(own, signal)] : [worker]);
+}
+
+/** Where no trainer says where the tasks of a run begin, they begin now: nothing older is wanted. */
+async function beginGroup({ kafka }: LogConnection, group: string): Promise<void> {
+  const committed = new Map((await kafka.offsets.fetch(group, 'tasks')).map(({ partition, offset }) => [partition, offset]));
+  const missing = (await kafka.reader().bounds('tasks')).filter(({ partition }) => (committed.get(partition) ?? -1) < 0);
+  if (missing.length === 0 || (await kafka.offsets.members(group)) > 0) return;
+  await kafka.setOffsets(
+    group,
+    missing.map(({ partition, end }) => ({ topic: 'tasks', partition, offset: end })),
+  );
+}
+
+/** Versions that a run has published, with the hashes of their weights. */
+async function publishedBy({ kafka, events }: LogConnection, run: string): Promise<ReadonlyMap<number, string>> {
+  const published = new Map<number, string>();
+  const start = await kafka.runs.startOf(run);
+  const source = { log: kafka.reader(), events, runId: run };
+  for await (const read of runEvents(source, 'policies', { from: new Map([[0, start?.policies ?? 0]]) })) {
+    if (read.ok && read.value.type === 'PolicyPublished') published.set(read.value.event.version, read.value.event.sha256);
+  }
+  return published;
+}
+
+/** The set that was asked for, or that the run learns from; without such a run that of the configuration. */
+async function datasetOf(log: LogConnection, config: Config, { dataset, run }: EvaluatorArguments): Promise<string> {
+  if (dataset !== undefined) return dataset;
+  return (await runStartedOf(log, run))?.dataset ?? config.dataset;
+}
+
+interface PublishedVersion {
+  readonly version: number;
+  readonly sha256: string;
+}
+
+/** The version that answers; only the ranker has those of a run, for any other policy it is undefined. */
+async function publishedOf(log: LogConnection, config: Config, { run, policy }: EvaluatorArguments): Promise<PublishedVersion | undefined> {
+  if (config.policy !== 'ranker') return undefined;
+  const published = await publishedBy(log, run);
+  if (published.size === 0) {
+    throw new PlatformError('NOT_FOUND', `evaluating run ${run}: it has published no policy; start it with \`turnstream up --run ${run}\``);
+  }
+  const newest = Math.max(...published.keys());
+  const version = policy < 0 ? newest : policy;
+  const sha256 = published.get(version);
+  if (sha256 !== undefined) return { version, sha256 };
+  throw new PlatformError('NOT_FOUND', `evaluating run ${run}: it has published no version ${policy}; its newest is ${newest}`);
+}

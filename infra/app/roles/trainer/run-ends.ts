@@ -1,0 +1,42 @@
+// Which runs of this data directory are over: `<dataDir>/finished/<namespace>.<run>.json`, so that asking for one of them is
+// answered before Kafka is started. A note is of one log, told by the id of its cluster: with another one it says nothing.
+import { readFileSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { EndNotes } from '../../../../consumers/trainer/deps.ts';
+import type { Config } from '../../../config/descriptors.ts';
+import { localPaths } from '../../../kafka/broker/local-files.ts';
+import { replaceFile } from '../../../lifecycle/replace-file.ts';
+
+type Place = Pick<Config, 'dataDir' | 'namespace'>;
+
+const pathOf = ({ dataDir, namespace }: Place, run: string): string =>
+  resolve(dataDir, 'finished', `${encodeURIComponent(`${namespace}.${run}`)}.json`);
+
+/** Notes of one run of the log that has the id `clusterId`. */
+export function fileEndNotes(place: Place, run: string, clusterId: () => Promise<string>): EndNotes {
+  const path = pathOf(place, run);
+  return {
+    async write(steps) {
+      await mkdir(dirname(path), { recursive: true });
+      await replaceFile(path, `${JSON.stringify({ run, steps, cluster: await clusterId() })}\n`);
+    },
+    remove: () => rm(path, { force: true }),
+  };
+}
+
+/** Steps that a finished run of the local Kafka has made; undefined when it goes on, or nobody knows. */
+export function finishedSteps(config: Pick<Config, 'dataDir' | 'namespace' | 'kafkaBrokers'>, run: string): number | undefined {
+  if (config.kafkaBrokers.length > 0) return undefined;
+  try {
+    const { steps, cluster } = JSON.parse(readFileSync(pathOf(config, run), 'utf8')) as { steps?: unknown; cluster?: unknown };
+    return typeof steps === 'number' && cluster === localClusterId(config.dataDir) ? steps : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function localClusterId(dataDir: string): string | undefined {
+  const text = readFileSync(join(localPaths(resolve(dataDir)).data, 'meta.properties'), 'utf8');
+  return /^cluster\.id=(\S+)$/m.exec(text)?.[1];
+}

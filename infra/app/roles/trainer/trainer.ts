@@ -1,0 +1,131 @@
+// The trainer of one run: the learner of the tensor backend in its own thread, one transactional writer.
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Architecture, Learner } from '../../../../streams/core/learning.ts';
+import { isPlatformError } from '../../../../streams/core/errors.ts';
+import { rolloutView } from '../../../../streams/run/rollout-view.ts';
+import { newOwner } from '../../../../consumers/trainer/ownership.ts';
+import type { RunSettings } from '../../../../consumers/trainer/settings.ts';
+import { runTrainer } from '../../../../consumers/trainer/trainer.ts';
+import { RANKER_WIDTH } from '../../../../producers/rollouts/policies/ranker/features.ts';
+import type { Config } from '../../../config/descriptors.ts';
+import { trainsPolicy, workerSettingsOf } from '../../../config/learning.ts';
+import { systemClock } from '../../../lifecycle/clock.ts';
+import { assertDataDir } from '../../../lifecycle/data-dir.ts';
+import { createLearner } from '../../../tfjs/learner.ts';
+import { connectLog, groupsOf } from '../../open/connections.ts';
+import { hearQuestions } from './hear-questions.ts';
+import { learningAs } from '../latency.ts';
+import { learningOf } from './learning-of.ts';
+import { throughOutages } from '../outages.ts';
+import type { RoleContext, RoleMain } from '../role.ts';
+import { fileEndNotes } from './run-ends.ts';
+import { fileSnapshots } from './snapshots.ts';
+import { fileWeights } from '../weights.ts';
+
+export interface TrainerArguments {
+  readonly run: string;
+  readonly seed: number;
+  readonly steps: number;
+}
+
+/** The network that scores the candidates of the built-in policy. */
+const architecture: Architecture = { format: 'mlp-f32-v1', inputs: RANKER_WIDTH, hidden: [32] };
+
+/** In sync mode a batch, oversampled or not, is all that is asked for until it was trained on. */
+const flowOf = ({ mode, maxStaleness, maxConcurrent, batchGroups, oversample }: Config) =>
+  mode === 'sync'
+    ? { maxStaleness: 0, maxConcurrent: Math.ceil(batchGroups * oversample), oversample }
+    : { maxStaleness, maxConcurrent, oversample: 1 };
+
+/** What a new run is started with. */
+const settingsOf = (config: Config, { seed, steps }: TrainerArguments): RunSettings => ({
+  ...{ seed, steps },
+  algorithm: config.algorithm,
+  dataset: config.dataset,
+  groupSize: config.groupSize,
+  batchGroups: config.batchGroups,
+  ...flowOf(config),
+  maxAttempts: config.maxAttempts,
+  stalePolicy: config.stalePolicy,
+  reward: config.reward,
+  maxTurns: config.maxTurns,
+  maxTokens: config.maxTokens,
+  maxWallMs: config.maxWallMs,
+  silenceMs: config.silenceMs,
+  maxDiscarded: config.maxDiscarded,
+});
+
+/** Loaded in a thread of its own while the ledger is read; undefined for a policy that the trainer does not make. */
+function openLearner({ config, logger }: Pick<RoleContext, 'config' | 'logger'>, run: string): Promise<Learner> | undefined {
+  if (!trainsPolicy(config)) {
+    const { policy } = config;
+    logger.warn({ run, policy }, 'the trainer does not make this policy: it collects, filters and stores, and makes no steps');
+    return undefined;
+  }
+  const made = createLearner({ architecture, ...learningOf(config), logger, crashAt: config.crashAt });
+  const learner = made.then((own) => learningAs({ config, logger }, own));
+  learner.catch(() => undefined);
+  return learner;
+}
+
+/** The trainer of a run; finished when its steps are done. */
+export function trainerRole(options: TrainerArguments): RoleMain {
+  return async ({ config, logger, metrics, report, reach, onSkipped }, signal) => {
+    const { run } = options;
+    // weights that do not fit into a record go there in mid-run
+    assertDataDir(config.dataDir);
+    if (trainsPolicy(config)) report({ state: 'starting', detail: 'loading the tensor backend', figures: {} });
+    const log = await connectLog({ config, clientId: 'trainer', logger, metrics, onSkipped, wholeTurns: false });
+    const learner = openLearner({ config, logger }, run);
+    const reader = log.kafka.reader();
+    const groups = groupsOf(config.namespace);
+    const producer = `trainer-${hostname()}-${process.pid}`;
+    const hearing = hearQuestions({ log: reader, events: log.events }, logger);
+    try {
+      const deps = {
+        ...{ runId: run, architecture, learner, logger, metrics, reach },
+        producer,
+        settings: settingsOf(config, options),
+        log: reader,
+        events: log.events,
+        rollouts: log.eventsThrough({ view: rolloutView }),
+        codec: log.codec,
+        owner: newOwner(`${producer}-${randomUUID()}`),
+        openWriter: () => log.kafka.transactional(groups.trainer(run), reach),
+        offsets: log.kafka.offsets,
+        index: log.kafka.runs,
+        workerSettings: workerSettingsOf(config),
+        groups: { trainer: groups.trainer(run), workers: groups.workers(run) },
+        weights: fileWeights(config.dataDir),
+        snapshots: fileSnapshots(config.dataDir, run),
+        ends: fileEndNotes(config, run, () => log.kafka.clusterId()),
+        questions: hearing.load,
+        clock: systemClock,
+      };
+      // A trainer takes all that it is from the log: after an outage it begins as another one would.
+      let began = false;
+      let afterCut = false;
+      const end = await throughOutages({ report, logger, signal }, async (during) => {
+        await log.kafka.ping();
+        try {
+          return await runTrainer({ ...deps, afterCut, report: during }, signal);
+        } catch (error) {
+          // The outage hid that the commit before it had finished the run.
+          if (began && isPlatformError(error, 'RUN_FINISHED')) return { kind: 'finished' } as const;
+          began = true;
+          afterCut ||= isPlatformError(error, 'LOG_CUT');
+          throw error;
+        }
+      });
+      return end?.kind ?? 'stopped';
+    } finally {
+      await hearing.close();
+      await learner?.then(
+        (loaded) => loaded.close(),
+        () => undefined,
+      );
+      await log.close();
+    }
+  };
+}

@@ -1,0 +1,91 @@
+// Policies and tools of people's own: modules whose default export makes one.
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { noResult } from '../../../../producers/rollouts/agent/call-tool.ts';
+import type { Policy, Tool, ToolResult } from '../../../../streams/core/agents.ts';
+import { messageOf, PlatformError } from '../../../../streams/core/errors.ts';
+import { baseTools, isBaseTool, isToolName } from '../../../../streams/core/tools.ts';
+import type { Deciding } from './deciding.ts';
+
+const statuses: ReadonlySet<unknown> = new Set<ToolResult['status']>(['ok', 'error', 'timeout', 'refused']);
+
+type Place = { readonly path: string; readonly variable: string };
+
+/** Calls the default export of a module. CONFIG_INVALID, naming the variable, when that does not make what `is` wants. */
+async function make<T>({ path, variable }: Place, is: (made: unknown) => made is T, wanted: string): Promise<T> {
+  const from = `${variable} ${path}`;
+  const loaded = (await import(pathToFileURL(resolve(path)).href).catch((cause: unknown) => {
+    throw new PlatformError('CONFIG_INVALID', `loading ${from}: ${messageOf(cause)}`, { cause });
+  })) as { readonly default?: unknown };
+  if (typeof loaded.default !== 'function') {
+    throw new PlatformError('CONFIG_INVALID', `loading ${from}: its default export must be a function that makes ${wanted}`);
+  }
+  const made: unknown = await (loaded.default as () => unknown)();
+  if (is(made)) return made;
+  throw new PlatformError('CONFIG_INVALID', `loading ${from}: what its default export makes is not ${wanted}`);
+}
+
+const has = <K extends string>(value: unknown, name: K): value is Record<K, unknown> =>
+  typeof value === 'object' && value !== null && name in value;
+
+const isPolicy = (made: unknown): made is Policy =>
+  has(made, 'name') && typeof made.name === 'string' && has(made, 'decide') && typeof made.decide === 'function';
+
+/** Search and access are known to every policy; of another tool its usage tells. */
+const isTool = (made: unknown): made is Tool =>
+  has(made, 'name') &&
+  isToolName(made.name) &&
+  (isBaseTool(made.name) || (has(made, 'usage') && typeof made.usage === 'string' && made.usage !== '')) &&
+  has(made, 'call') &&
+  typeof made.call === 'function';
+
+const areTools = (made: unknown): made is readonly Tool[] =>
+  Array.isArray(made) && made.length > 0 && made.every(isTool) && new Set(made.map(({ name }) => name)).size === made.length;
+
+const areAllTools = (made: unknown): made is readonly Tool[] =>
+  areTools(made) && baseTools.every(({ name }) => made.some((tool) => tool.name === name));
+
+const areAddedTools = (made: unknown): made is Tool | readonly Tool[] => isTool(made) || areTools(made);
+
+/** Nothing is known of its versions: its turns say which they come from. */
+export async function ownDeciding(path: string): Promise<Deciding> {
+  const place = { path, variable: 'TURNSTREAM_POLICY_MODULE' };
+  return {
+    policy: await make(place, isPolicy, 'a policy: { name, decide(observation, options) }'),
+    newestVersion: () => -1,
+    start: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+  };
+}
+
+const isResult = (made: unknown): made is Partial<ToolResult> & Pick<ToolResult, 'status' | 'text'> =>
+  has(made, 'text') && typeof made.text === 'string' && has(made, 'status') && statuses.has(made.status);
+
+/** What it throws is a result with the status error; what it leaves out of a result has its default. */
+const guarded = (tool: Tool): Tool => ({
+  name: tool.name,
+  ...(tool.usage === undefined ? {} : { usage: tool.usage }),
+  async call(argument, signal) {
+    try {
+      const made: unknown = await tool.call(argument, signal);
+      if (!isResult(made)) return noResult('error', 'bad_result', `The tool ${tool.name} answered what is no result.`);
+      return { ...{ errorType: made.status === 'ok' ? '' : 'tool_failed', items: [], cacheHit: false }, ...made };
+    } catch (error) {
+      return noResult('error', 'tool_failed', `The tool ${tool.name} failed: ${messageOf(error)}`);
+    }
+  },
+});
+
+/**
+ * The tools of a module: all that an agent has, or some that it has beside others. They do not throw past their port, whatever
+ * the module does.
+ */
+export async function ownTools(path: string, as: 'all' | 'added'): Promise<readonly Tool[]> {
+  const place = { path, variable: 'TURNSTREAM_TOOLS_MODULE' };
+  const each = '{ name, usage, call(input, signal) }, where search and access need no usage';
+  const made =
+    as === 'all'
+      ? await make(place, areAllTools, `a list of tools with search and access among them, each ${each}`)
+      : await make(place, areAddedTools, `a tool or a list of tools, each ${each}`);
+  return [made].flat().map(guarded);
+}

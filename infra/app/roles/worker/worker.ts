@@ -1,0 +1,130 @@
+// A rollout worker: the tools of the configuration, and what decides: the ranker, a language model or a policy of people's own,
+// only loaded where it does.
+import { hostname } from 'node:os';
+import { randomBytes } from 'node:crypto';
+import type { Tool } from '../../../../streams/core/agents.ts';
+import { noMetrics } from '../../../../streams/core/telemetry.ts';
+import { kindsOf } from '../../../../streams/core/tools.ts';
+import { createWorker } from '../../../../producers/rollouts/worker/worker.ts';
+import { openJudge, type OpenJudge } from '../judge.ts';
+import { connectLog, type LogConnection } from '../../open/connections.ts';
+import type { Deciding } from './deciding.ts';
+import { actingAs } from '../latency.ts';
+import { throughOutages } from '../outages.ts';
+import { ownDeciding } from './own-module.ts';
+import type { RoleContext, RoleMain } from '../role.ts';
+import { assertFitting } from '../run-started.ts';
+import { toolsOf } from './tools-of.ts';
+import { untilAborted } from '../until-aborted.ts';
+import { systemClock } from '../../../lifecycle/clock.ts';
+
+export interface WorkerArguments {
+  readonly run: string;
+  /** Whatever the run was started with: for evaluations. */
+  readonly anySettings?: boolean;
+}
+
+/** A worker of one run. What it was running when an outage ended it, is lost to that attempt. */
+export function workerRole({ run, anySettings = false }: WorkerArguments): RoleMain {
+  return async (context, signal) => {
+    const { report, logger } = context;
+    const end = await throughOutages({ report, logger, signal }, (during) =>
+      live({ context: { ...context, report: during }, run, anySettings }, signal),
+    );
+    return end ?? 'stopped';
+  };
+}
+
+async function live(parts: Omit<Parts, 'log'>, signal: AbortSignal): Promise<'stopped'> {
+  const { config, name, logger, metrics, onSkipped } = parts.context;
+  const log = await connectLog({ config, clientId: name, logger, metrics, onSkipped });
+  try {
+    await log.kafka.ping();
+    return await work({ ...parts, log }, signal);
+  } catch (error) {
+    // asked to stop before it had begun
+    if (signal.aborted && error === signal.reason) return 'stopped';
+    throw error;
+  } finally {
+    await log.close();
+  }
+}
+
+interface Parts {
+  readonly context: RoleContext;
+  readonly run: string;
+  readonly anySettings: boolean;
+  readonly log: LogConnection;
+}
+
+/** Tensors take most of a worker's memory: one that asks a language model never loads them. */
+async function decidingOf(parts: Parts, tools: readonly Tool[], onFailure: (error: unknown) => void): Promise<Deciding> {
+  if (parts.context.config.policy === 'llm') {
+    const { llmDeciding } = await import('./deciding-llm.ts');
+    return llmDeciding(parts.context, kindsOf(tools));
+  }
+  if (parts.context.config.policy === 'module') return ownDeciding(parts.context.config.policyModule);
+  const { rankerDeciding } = await import('./deciding-ranker.ts');
+  return rankerDeciding({ ...parts, onFailure });
+}
+
+async function work(parts: Parts, signal: AbortSignal): Promise<'stopped'> {
+  const { context, run, log } = parts;
+  const { config, name, logger, metrics, report, reach } = context;
+  const failure = new AbortController();
+  // Reading the profiles takes a while, which is the trainer's chance to publish the first policy.
+  const toolSet = await toolsOf(config);
+  const judging = rewardJudgeOf(context);
+  const deciding = await decidingOf(parts, toolSet.tools, (error) => {
+    failure.abort(error);
+  });
+  const { policy, tools, mark } = actingAs(context, deciding.policy, toolSet.tools);
+  await deciding.start(signal);
+  await fit(parts, failure, signal);
+  const worker = createWorker({
+    runId: run,
+    workerId: `${name}-${hostname()}-${randomBytes(4).toString('hex')}${mark}`,
+    namespace: config.namespace,
+    tasks: log.kafka.group(),
+    writer: await log.kafka.writer(),
+    reader: log.events,
+    offsets: log.kafka.offsets,
+    log: log.kafka.reader(),
+    index: log.kafka.runs,
+    newestVersion: () => deciding.newestVersion(),
+    onNewest: (listener) => deciding.onNewest?.(listener),
+    policy,
+    ...(deciding.memory === undefined ? {} : { memory: deciding.memory }),
+    tools,
+    ...(judging === undefined ? {} : { rewardJudge: { judge: judging.judge, share: config.rewardJudge } }),
+    ...(config.policy === 'llm' ? { validShare: config.llmValidRatio } : {}),
+    episode: { stepReward: config.stepReward, answersToEnd: config.answersToEnd },
+    clock: systemClock,
+    ...{ logger, metrics, report, reach },
+    options: { concurrency: config.workerConcurrency, heartbeatMs: config.heartbeatMs, graceMs: 3_000, drainMs: 5_000 },
+  });
+  try {
+    await worker.start(signal);
+    await untilAborted(AbortSignal.any([signal, failure.signal]), worker.finished);
+    failure.signal.throwIfAborted();
+  } finally {
+    await worker.stop();
+    judging?.close();
+    await deciding.close();
+    await toolSet.close();
+  }
+  return 'stopped';
+}
+
+/** Its requests are not among the figures of the model that decides. */
+const rewardJudgeOf = ({ config, logger }: RoleContext): OpenJudge | undefined =>
+  config.rewardJudge > 0 ? openJudge(config, { logger, metrics: noMetrics }) : undefined;
+
+/** Rejects, or aborts `failure` once the run has begun, when it was started with other settings of its workers. */
+async function fit({ context, run, log, anySettings }: Parts, failure: AbortController, signal: AbortSignal): Promise<void> {
+  if (anySettings) return;
+  const { begun } = await assertFitting({ log, run, config: context.config, signal });
+  begun.catch((error: unknown) => {
+    if (!signal.aborted) failure.abort(error);
+  });
+}

@@ -1,0 +1,98 @@
+// The audit for the command line. A sink that runs is given time to store what is in the log when the audit begins; it
+// may go on meanwhile. When none runs, what it has not stored yet is reported and is no failure: the next sink stores it.
+import { constants, getPriority, setPriority } from 'node:os';
+import { audit, type AuditProgress, type AuditResult } from '../../../consumers/warehouse/audit.ts';
+import type { AuditState } from '../../../consumers/warehouse/audit-findings.ts';
+import type { Sample } from '../../../consumers/warehouse/audit-slices.ts';
+import { messageOf, PlatformError } from '../../../streams/core/errors.ts';
+import type { Logger, Store } from '../../../streams/core/ports.ts';
+import type { Config } from '../../config/descriptors.ts';
+import { withKnownAddresses } from '../../app/open/addresses.ts';
+import { auditFile, type KeptAudit } from './audit-file.ts';
+import { connectWarehouse, groupsOf, type LogConnection } from '../../app/open/connections.ts';
+import { drained } from '../../app/open/drain.ts';
+import { withLog } from '../../app/open/with-log.ts';
+import { systemClock } from '../../lifecycle/clock.ts';
+
+export interface AuditWork {
+  readonly waitMs: number;
+  readonly differences: number;
+  /** Compares only some of the log. */
+  readonly sample?: Sample;
+  /** Goes on after what the last audit compared before it was cut short. */
+  readonly resume: boolean;
+  readonly signal: AbortSignal;
+  readonly logger: Logger;
+  readonly onProgress: (progress: AuditProgress | 'waiting') => void;
+}
+
+/** Compares everything that the log has with the tables. */
+export function runAudit(config: Config, work: AuditWork): Promise<AuditResult> {
+  const alone = withKnownAddresses(config).clickhouseUrl === '';
+  const options = { config, logger: work.logger, purpose: 'audit', store: true };
+  return withLog(options, async (log, found) => {
+    const store = connectWarehouse(found);
+    const place: Place = { log, config: found, store, group: groupsOf(found.namespace).warehouse };
+    try {
+      return alone ? await compare(place, work) : await giveWay(() => compareBeside(place, work));
+    } finally {
+      await store.close();
+    }
+  });
+}
+
+interface Place {
+  readonly log: LogConnection;
+  readonly config: Config;
+  readonly store: Store;
+  readonly group: string;
+}
+
+async function compareBeside(place: Place, work: AuditWork): Promise<AuditResult> {
+  work.onProgress('waiting');
+  const stored = await drained(place.log, place.group, AbortSignal.any([work.signal, AbortSignal.timeout(work.waitMs)]));
+  const result = await compare(place, work);
+  return { ...result, ok: result.ok && stored };
+}
+
+async function compare({ log, config, store, group }: Place, work: AuditWork): Promise<AuditResult> {
+  const { differences, sample, signal, onProgress } = work;
+  const file = auditFile(config);
+  const kept = work.resume ? await keptOf(file.read()) : undefined;
+  const onSlice = (state: AuditState): Promise<void> =>
+    file.write({ at: new Date(systemClock.now()).toISOString(), state }).catch((error: unknown) => {
+      work.logger.warn({ error: messageOf(error) }, 'how far the audit came cannot be kept: it goes on, and cannot be resumed');
+    });
+  const result = await audit({
+    ...{ events: log.events, store, reader: log.kafka.reader(), offsets: log.kafka.offsets, clock: systemClock, group, signal, onProgress },
+    ...(sample === undefined ? { onSlice } : {}),
+    options: {
+      ...{ differences, allowLag: true },
+      ...(sample === undefined ? {} : { sample }),
+      ...(kept === undefined ? {} : { resume: kept.state }),
+    },
+  });
+  if (result.complete && sample === undefined) await file.remove();
+  return result;
+}
+
+async function keptOf(reading: Promise<KeptAudit | undefined>): Promise<KeptAudit> {
+  const kept = await reading;
+  if (kept !== undefined) return kept;
+  throw new PlatformError('USAGE_INVALID', 'auditing: there is no audit to resume; run `turnstream audit` without --resume');
+}
+
+/** Whoever else needs the processors comes first: the sink, the trainer and the workers. */
+async function giveWay<T>(work: () => Promise<T>): Promise<T> {
+  const before = getPriority();
+  setPriority(Math.max(before, constants.priority.PRIORITY_BELOW_NORMAL));
+  try {
+    return await work();
+  } finally {
+    try {
+      setPriority(before);
+    } catch {
+      // only root may take it back, and this process is about to end
+    }
+  }
+}

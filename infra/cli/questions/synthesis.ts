@@ -1,0 +1,162 @@
+// Question synthesis for the command line: candidates go to the log as they are made, accepted ones to a file as well.
+import { createWriteStream, type WriteStream } from 'node:fs';
+import { once } from 'node:events';
+import { createLlmWriter } from '../../../producers/questions/synthesis/llm/llm-writer.ts';
+import { createFactbookWriter } from '../../../producers/questions/synthesis/factbook-writer.ts';
+import type { QuestionWriter } from '../../../producers/questions/synthesis/port.ts';
+import type { SynthesisReport } from '../../../producers/questions/synthesis/report.ts';
+import { synthesize, type Made, type SynthesisOptions } from '../../../producers/questions/synthesis/synthesize.ts';
+import type { QuestionAccepted } from '../../../schemas/generated/events.ts';
+import { messageOf, PlatformError } from '../../../streams/core/errors.ts';
+import type { EventWriter, Logger } from '../../../streams/core/ports.ts';
+import type { Config } from '../../config/descriptors.ts';
+import { topicPlanOf } from '../../kafka/topics/topics.ts';
+import { appendAll } from '../../app/open/questions.ts';
+import { openWriterModels } from './synthesis-models.ts';
+import { factbookSeeds, readSeeds } from './synthesis-seeds.ts';
+import { toolsOf } from '../../app/roles/worker/tools-of.ts';
+import { withLog } from '../../app/open/with-log.ts';
+
+type SynthesisSettings = Pick<
+  SynthesisOptions,
+  | 'injectRounds'
+  | 'fuzzRounds'
+  | 'tries'
+  | 'directSamples'
+  | 'maxDirectShare'
+  | 'confirmSamples'
+  | 'dataset'
+  | 'seed'
+  | 'count'
+  | 'variants'
+  | 'concurrency'
+  | 'reviewShare'
+  | 'signal'
+> & { readonly onProgress: NonNullable<SynthesisOptions['onProgress']> };
+
+export interface SynthesisJob {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly settings: SynthesisSettings;
+  /** JSON lines of the accepted questions; none without. */
+  readonly output: string | undefined;
+  /** Writes every candidate to the log. */
+  readonly log: boolean;
+  /** JSON lines of the questions to grow; those of the factbook without. */
+  readonly seedPath: string | undefined;
+  /** Of the questions of `seedPath`, where the writer does not decide it. */
+  readonly split: 'train' | 'heldout';
+}
+
+const actionsOf = (event: QuestionAccepted, action: string): number => event.history.filter((edit) => edit.action === action).length;
+
+/** What a file has of a question: the columns that an import reads, and how it came about. */
+const questionLine = (event: QuestionAccepted): string =>
+  `${JSON.stringify({
+    id: event.question_id,
+    question: event.question,
+    answer: event.answers,
+    split: event.split,
+    hops: event.hops,
+    kind: event.kind,
+    injections: actionsOf(event, 'inject'),
+    fuzzes: actionsOf(event, 'fuzz'),
+    closed_book: `${event.closed_book_right}/${event.closed_book_asked}`,
+    evidence: event.evidence,
+    gates: event.gates,
+    history: event.history,
+  })}\n`;
+
+async function opened(path: string): Promise<WriteStream> {
+  const stream = createWriteStream(path);
+  try {
+    await once(stream, 'open');
+    return stream;
+  } catch (cause) {
+    throw new PlatformError('USAGE_INVALID', `writing questions to ${path}: ${messageOf(cause)}`, { cause });
+  }
+}
+
+async function ended(stream: WriteStream | undefined): Promise<void> {
+  if (stream !== undefined) await new Promise<void>((resolve) => stream.end(resolve));
+}
+
+async function writeLines(stream: WriteStream | undefined, events: readonly QuestionAccepted[]): Promise<void> {
+  if (stream === undefined || events.length === 0) return;
+  if (!stream.write(events.map(questionLine).join(''))) await once(stream, 'drain');
+}
+
+const PORTION = 500;
+
+/** Gathers events into requests worth their while. */
+function portions(writer: EventWriter | undefined): { take(made: Made): Promise<void>; flush(): Promise<void> } {
+  let gathered: Parameters<typeof appendAll>[1][number][] = [];
+  const flush = async (): Promise<void> => {
+    const events = gathered;
+    gathered = [];
+    if (writer !== undefined) await appendAll(writer, events);
+  };
+  return {
+    flush,
+    async take({ accepted, rejected }) {
+      for (const event of accepted) gathered.push({ type: 'QuestionAccepted', key: event.question_id, event });
+      for (const event of rejected) gathered.push({ type: 'QuestionRejected', key: event.question_id, event });
+      if (gathered.length >= PORTION) await flush();
+    },
+  };
+}
+
+async function runInto<S>(job: SynthesisJob, questions: QuestionWriter<S>, events: EventWriter | undefined): Promise<SynthesisReport> {
+  const file = job.output === undefined ? undefined : await opened(job.output);
+  const log = portions(events);
+  try {
+    return await synthesize(questions, {
+      ...job.settings,
+      occurredAt: Date.now() * 1_000,
+      producer: `questions synthesize (${questions.name})`,
+      now: () => performance.now(),
+      async take(made) {
+        await log.take(made);
+        await writeLines(file, made.accepted);
+      },
+    });
+  } finally {
+    // also after a failure: what was made before is kept
+    await log.flush().finally(() => ended(file));
+  }
+}
+
+/** Runs a synthesis with a writer, with a log or without. */
+async function synthesizeWith<S>(job: SynthesisJob, questions: QuestionWriter<S>): Promise<SynthesisReport> {
+  const { config, logger } = job;
+  if (!job.log) return runInto(job, questions, undefined);
+  return withLog({ config, logger, purpose: 'questions synthesize' }, async ({ kafka }, found) => {
+    await kafka.topics.apply(topicPlanOf(found));
+    const writer = await kafka.writer();
+    try {
+      return await runInto(job, questions, writer);
+    } finally {
+      await writer.close();
+    }
+  });
+}
+
+/** Questions out of the factbook; no model, no network. */
+export async function synthesizeFromFactbook(job: SynthesisJob): Promise<SynthesisReport> {
+  const seeds = job.seedPath === undefined ? undefined : await readSeeds(job.seedPath, job.split);
+  return synthesizeWith(job, createFactbookWriter(seeds?.map(({ question }) => question)));
+}
+
+/** Questions that language models write and check, with facts that the configured tools find. */
+export async function synthesizeWithModels(job: SynthesisJob): Promise<SynthesisReport> {
+  const { config, logger, seedPath, split, settings } = job;
+  const models = openWriterModels(config, logger);
+  const tools = await toolsOf(config);
+  try {
+    const seeds = seedPath === undefined ? factbookSeeds(settings) : await readSeeds(seedPath, split);
+    return await synthesizeWith(job, createLlmWriter({ ...models.named, seeds, tools: tools.tools, now: Date.now }));
+  } finally {
+    models.close();
+    await tools.close();
+  }
+}

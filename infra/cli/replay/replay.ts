@@ -1,0 +1,65 @@
+// Replays steps of a run for the command line. With `train` the updates are repeated on the backend that made them, for
+// only there are the weights the same bit for bit.
+import type { OpenLearner } from '../../../consumers/trainer/replay-train.ts';
+import { replayRun, type StepReplay } from '../../../consumers/trainer/replay.ts';
+import { isPlatformError, PlatformError } from '../../../streams/core/errors.ts';
+import type { Logger } from '../../../streams/core/ports.ts';
+import { rolloutView } from '../../../streams/run/rollout-view.ts';
+import type { Config } from '../../config/descriptors.ts';
+import { backendNames, type BackendName } from '../../tfjs/backend.ts';
+import { createLearner } from '../../tfjs/learner.ts';
+import { learningOf } from '../../app/roles/trainer/learning-of.ts';
+import { fileWeights } from '../../app/roles/weights.ts';
+import { withLog } from '../../app/open/with-log.ts';
+
+export interface ReplayRequest {
+  readonly run: string;
+  readonly first: number;
+  /** Infinity: up to the last step that there is. */
+  readonly last: number;
+  readonly train: boolean;
+  /** Where to repeat updates; by default where they were made. */
+  readonly backend: BackendName | undefined;
+  readonly fromStart: boolean;
+  readonly logger: Logger;
+  readonly onStep: (step: StepReplay, of: number) => void;
+}
+
+/** Replays, and answers how many steps there were and how many of them differ. */
+export function replaySteps(config: Config, request: ReplayRequest): Promise<{ readonly steps: number; readonly differing: number }> {
+  const { run, logger } = request;
+  return withLog({ config, logger, purpose: 'replay' }, async (log, found) =>
+    replayRun(
+      {
+        runId: run,
+        log: log.kafka.reader(),
+        events: log.events,
+        rollouts: log.eventsThrough({ view: rolloutView }),
+        weights: fileWeights(found.dataDir),
+        ...(request.train ? { openLearner: learnerOpener(config, request) } : {}),
+      },
+      { first: request.first, last: request.last, fromStart: request.fromStart },
+      request.onStep,
+    ),
+  );
+}
+
+const isBackend = (name: string): name is BackendName => (backendNames as readonly string[]).includes(name);
+
+/** What a run did not record, because it is older than the recording, is as configured here. */
+function learnerOpener(config: Config, { run, backend: wanted, logger }: ReplayRequest): OpenLearner {
+  return async ({ architecture, backend: recorded, step }) => {
+    const backend = wanted ?? recorded;
+    const other = '--backend <name> repeats it on another one and tells how far apart the weights come out';
+    const doing = `repeating step ${step} of run ${run}: it was made on ${recorded}`;
+    if (!isBackend(backend)) throw new PlatformError('BACKEND_UNAVAILABLE', `${doing}, which this version does not know; ${other}`);
+    try {
+      return await createLearner({ architecture, ...learningOf(config), backend, logger });
+    } catch (cause) {
+      if (!isPlatformError(cause, 'BACKEND_UNAVAILABLE') || wanted !== undefined) throw cause;
+      throw new PlatformError('BACKEND_UNAVAILABLE', `${doing}, and only there are the weights the same (${cause.message}); ${other}`, {
+        cause,
+      });
+    }
+  };
+}

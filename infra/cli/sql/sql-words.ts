@@ -1,0 +1,27 @@
+// Names for completion at the SQL prompt, from where its queries go.
+import { functionNames } from '../../../consumers/api/sql/functions.ts';
+import type { SqlWords } from './sql-completion.ts';
+
+/** Runs a query and answers its rows as TSV. */
+export type Ask = (query: string) => Promise<string>;
+
+/** Read on the first use and kept for a minute; nothing but functions while the store cannot be asked. */
+export function createSqlWords(ask: Ask, now: () => number): () => Promise<SqlWords> {
+  let kept: { readonly at: number; readonly words: Promise<SqlWords> } | undefined;
+  return () => {
+    if (kept === undefined || now() - kept.at > KEPT_MS) kept = { at: now(), words: readWords(ask).catch(() => NONE) };
+    return kept.words;
+  };
+}
+
+const KEPT_MS = 60_000;
+const NONE: SqlWords = { tables: new Map(), functions: functionNames };
+
+async function readWords(ask: Ask): Promise<SqlWords> {
+  const tables = new Map<string, string[]>();
+  for (const row of (await ask('SHOW COLUMNS')).split('\n')) {
+    const [table = '', column] = row.split('\t');
+    if (column !== undefined) tables.set(table, [...(tables.get(table) ?? []), column]);
+  }
+  return { tables, functions: functionNames };
+}

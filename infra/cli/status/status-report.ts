@@ -1,0 +1,128 @@
+// The answer of `turnstream status`: addresses that are in use now, whether anybody answers there, and the runs that the tables
+// know.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from '../../../streams/core/ports.ts';
+import type { Config } from '../../config/descriptors.ts';
+import { measureDisk, type DiskUse } from '../../lifecycle/disk-use.ts';
+import { listRuns, summaryOf, type RunLine, type RunSummary } from './run-summary.ts';
+import { endpointOf, portAnswers } from '../../lifecycle/net.ts';
+import { processAlive } from '../../lifecycle/process-alive.ts';
+import { clickhousePasswordOf } from '../../app/open/connections.ts';
+import { keptText } from '../../app/fleet/kept-text.ts';
+import { withStore } from '../../app/open/with-store.ts';
+import { readServices, type ServicesFile } from '../../app/open/services-file.ts';
+
+export interface StatusReport {
+  /** Brokers, comma separated; null when there are none in use. */
+  readonly kafka: string | null;
+  readonly registry: string | null;
+  readonly clickhouse: string | null;
+  readonly api: string | null;
+  /** The default port of the API when another program has it; null while it is where guides say. */
+  readonly api_port_taken: number | null;
+  /** Of the four above, those at whose address nobody answers. */
+  readonly unanswered: readonly ServiceName[];
+  /** The run that is being trained; null when none is. */
+  readonly run: string | null;
+  readonly processes: Readonly<Record<string, number>>;
+  /** What the data directory takes of its disk; null where there is none. */
+  readonly disk: DiskUse | null;
+  /** What is kept of the log, in words. */
+  readonly kept: string;
+  readonly runs: readonly RunLine[];
+  /** Why the runs are not known; null when they are. */
+  readonly runs_unknown: string | null;
+}
+
+type ServiceName = 'kafka' | 'registry' | 'clickhouse' | 'api';
+type ServiceAddresses = Readonly<Record<ServiceName, string | null>>;
+
+const known = (address: string | undefined): string | null => (address === undefined || address === '' ? null : address);
+
+/** Configured addresses win over those of a running `up`. */
+function addressesOf(config: Config, running: ServicesFile | undefined): ServiceAddresses {
+  const { kafkaBrokers, clickhouseUrl, schemaRegistryUrl } = config;
+  const own = { kafka: kafkaBrokers.join(','), registry: schemaRegistryUrl, clickhouse: clickhouseUrl };
+  return {
+    kafka: known(own.kafka) ?? known(running?.kafkaBrokers.join(',')),
+    registry: known(own.registry) ?? known(running?.registryUrl),
+    clickhouse: known(own.clickhouse) ?? known(running?.clickhouseUrl),
+    api: known(running?.apiUrl),
+  };
+}
+
+/** Reads it; the embedded store is started for the moment when it does not run. User and password of ClickHouse are shown when asked for. */
+export async function readStatus(config: Config, logger: Logger, showSecrets = false): Promise<StatusReport> {
+  const running = readServices(config.dataDir);
+  const addresses = addressesOf(config, running);
+  const unanswered = await unansweredOf(addresses);
+  const why = whyUnknown({ config, running, unanswered });
+  const isReadable = why === null && !nothingStored(config, running);
+  const runs = isReadable ? await withStore({ config, logger, purpose: 'status' }, (store) => listRuns(store)) : [];
+  const unfinished = (run: RunLine): string => (run.run_id === running?.run ? 'running' : 'unfinished');
+  return {
+    ...addresses,
+    api_port_taken: takenPortOf(running),
+    clickhouse: addresses.clickhouse === null ? null : clickhouseAddress(config, addresses.clickhouse, showSecrets),
+    unanswered,
+    run: running === undefined || running.run === '' ? null : running.run,
+    processes: Object.fromEntries(Object.entries(running?.processes ?? {}).filter(([, pid]) => processAlive(pid))),
+    disk: (await measureDisk(config.dataDir, config.namespace)) ?? null,
+    kept: keptText(config),
+    runs: runs.map((run) => (run.state === 'running' ? { ...run, state: unfinished(run) } : run)),
+    runs_unknown: why,
+  };
+}
+
+const takenPortOf = (running: ServicesFile | undefined): number | null => running?.apiPortTaken ?? null;
+
+const ANSWER_MS = 2_000;
+
+async function unansweredOf(addresses: ServiceAddresses): Promise<readonly ServiceName[]> {
+  const names = (Object.keys(addresses) as ServiceName[]).filter((name) => addresses[name] !== null);
+  const answers = await Promise.all(names.map((name) => anyAnswers((addresses[name] ?? '').split(','))));
+  return names.filter((_, at) => answers[at] === false);
+}
+
+/** One of several brokers is enough. */
+async function anyAnswers(addresses: readonly string[]): Promise<boolean> {
+  const answers = await Promise.all(
+    addresses.map((address) => {
+      const { host, port } = endpointOf(address);
+      return portAnswers(host, port, ANSWER_MS);
+    }),
+  );
+  return answers.includes(true);
+}
+
+interface Look {
+  readonly config: Config;
+  readonly running: ServicesFile | undefined;
+  readonly unanswered: readonly ServiceName[];
+}
+
+function whyUnknown({ config, running, unanswered }: Look): string | null {
+  if (unanswered.includes('clickhouse')) return 'nobody answers at the address of ClickHouse';
+  // one that is starting is not disturbed by a second one
+  return config.clickhouseUrl === '' && running?.clickhouseUrl === '' ? 'ClickHouse is being started' : null;
+}
+
+function clickhouseAddress(config: Config, address: string, showSecrets: boolean): string {
+  const url = new URL(address);
+  if (!showSecrets) [url.username, url.password] = ['', ''];
+  else if (url.password === '') {
+    url.username = encodeURIComponent(config.clickhouseUser);
+    url.password = encodeURIComponent(clickhousePasswordOf(config, address));
+  }
+  return url.href.replace(/\/$/, '');
+}
+
+/** A look at a data directory that has no store does not make one. */
+const nothingStored = (config: Config, running: ServicesFile | undefined): boolean =>
+  config.clickhouseUrl === '' && running === undefined && !existsSync(join(config.dataDir, 'store'));
+
+/** What became of one run. */
+export function readRun(config: Config, run: string, logger: Logger): Promise<RunSummary> {
+  return withStore({ config, logger, purpose: 'status' }, (store) => summaryOf(store, run));
+}

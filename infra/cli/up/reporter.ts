@@ -1,0 +1,63 @@
+// Shows a running `up`: repaints one block in a terminal; elsewhere writes one JSON object a line, when something happened
+// or a step was completed.
+import type { Progress } from '../../app/fleet/progress.ts';
+import { progressFields, renderProgress } from './progress-view.ts';
+
+export interface Reporter {
+  /** Something happened. */
+  changed(kind: string, fields: Readonly<Record<string, unknown>>): void;
+  /** Shows the last state; later output goes below it. */
+  close(): void;
+}
+
+export interface ReporterOptions {
+  readonly progress: Progress;
+  readonly out: (text: string) => void;
+  readonly now: () => Date;
+}
+
+const REPAINT_MS = 250;
+
+/** Repaints in place. */
+export function terminalReporter(options: ReporterOptions & { readonly columns: () => number }): Reporter {
+  let painted = 0;
+  let closed = false;
+  const paint = (): void => {
+    const lines = renderProgress(options.progress.snapshot(), options.columns());
+    const up = painted === 0 ? '' : `\u001b[${painted}A`;
+    options.out(`${up}\u001b[0J${lines.map((line) => `${line}\n`).join('')}`);
+    painted = lines.length;
+  };
+  paint();
+  const timer = setInterval(paint, REPAINT_MS);
+  return {
+    changed: () => undefined,
+    close() {
+      if (closed) return;
+      closed = true;
+      clearInterval(timer);
+      paint();
+    },
+  };
+}
+
+const QUIET: ReadonlySet<string> = new Set(['status']);
+
+/** One line an event, and one a completed step. */
+export function linesReporter(options: ReporterOptions): Reporter {
+  let step = -1;
+  const line = (event: string, fields: Readonly<Record<string, unknown>>): void => {
+    options.out(`${JSON.stringify({ time: options.now().toISOString(), event, ...fields })}\n`);
+  };
+  return {
+    changed(kind, fields) {
+      if (!QUIET.has(kind)) line(kind, fields);
+      const snapshot = options.progress.snapshot();
+      if (snapshot.step > step && Number.isFinite(snapshot.rewardMean)) {
+        step = snapshot.step;
+        line('progress', progressFields(snapshot));
+      }
+    },
+    close: () => undefined,
+  };
+}

@@ -1,0 +1,114 @@
+// `turnstream up` and `turnstream serve` as seen from a terminal: what they show, how they react to Ctrl-C, what they print at the end.
+import { mkdirSync, openSync } from 'node:fs';
+import { devNull } from 'node:os';
+import { join } from 'node:path';
+import { exitCodes } from '../../app/exit-codes.ts';
+import { createProgress } from '../../app/fleet/progress.ts';
+import { runSummary, type RunSummary } from '../status/run-summary.ts';
+import type { Training } from '../../app/fleet/training.ts';
+import { up } from './up.ts';
+import type { Config } from '../../config/descriptors.ts';
+import { isSet } from '../../config/load.ts';
+import { listenForInterrupts } from '../../lifecycle/interrupts.ts';
+import { createLogger } from '../../telemetry/logger.ts';
+import type { CommandContext } from '../context.ts';
+import { linesReporter, terminalReporter, type Reporter } from './reporter.ts';
+import { renderSummary } from '../status/summary-view.ts';
+
+export interface RunUpOptions {
+  readonly config: Config;
+  /** Undefined: what is there is opened, and nothing is trained. */
+  readonly training: Training | undefined;
+}
+
+/** Runs it and answers the exit code. */
+export async function runUp(context: CommandContext, { config, training }: RunUpOptions): Promise<number> {
+  const [run, steps] = [training?.run ?? '', training?.steps ?? 0];
+  const progress = createProgress({ run, steps, nowMs: () => performance.now() });
+  const terminal = process.stdout.isTTY;
+  const logs = childLogs(config.dataDir, terminal);
+  const logger = createLogger({ level: terminal ? 'error' : config.logLevel, role: 'up' });
+  let killAll = (): void => undefined;
+  const interrupts = listenForInterrupts({
+    now: Date.now,
+    onSecond: () => {
+      killAll();
+      process.exit(exitCodes.interrupted);
+    },
+  });
+  const summary: string[] = [];
+  let code: number = exitCodes.ok;
+  const view = { progress, out: context.out, now: () => new Date() };
+  let reporter: Reporter | undefined;
+  const close = (): void => {
+    reporter?.close();
+  };
+  const handle = up(
+    {
+      ...{ config, training, logger, progress },
+      apiPortFixed: isSet(context.env, 'apiPort'),
+      program: context.program,
+      logOf: logs,
+      onStarting: () => {
+        reporter = terminal ? terminalReporter({ ...view, columns: () => process.stdout.columns || 100 }) : linesReporter(view);
+      },
+      onChange: (kind, fields) => {
+        reporter?.changed(kind, fields);
+      },
+      onFinished: async (fleet) => {
+        const { clickhouseUrl } = fleet.addresses();
+        const found = await runSummary({ ...config, clickhouseUrl }, run);
+        if (!isAsPlanned(found)) code = exitCodes.failed;
+        summary.push(
+          terminal
+            ? renderSummary(found) + whatNext(found)
+            : `${JSON.stringify({ time: new Date().toISOString(), event: 'summary', ...found })}\n`,
+        );
+      },
+    },
+    interrupts.signal,
+  );
+  killAll = () => {
+    handle.killAll();
+  };
+  try {
+    const end = await handle.ended;
+    close();
+    context.out(end === 'finished' ? summary.join('') : stoppedNote(terminal, run));
+    return end === 'stopped' && steps > 0 ? exitCodes.interrupted : code;
+  } finally {
+    close();
+    interrupts.close();
+  }
+}
+
+/** A name that sorts by time: run-20261121-093000. */
+export const newRunId = (now: Date): string => `run-${now.toISOString().slice(0, 19).replace(/[-:]/g, '').replace('T', '-')}`;
+
+/** False for a run that ended because it was not worth going on with. */
+const isAsPlanned = ({ reason }: RunSummary): boolean => reason === 'steps_reached' || reason === 'collected';
+
+function whatNext({ run_id: run, steps, collected }: RunSummary): string {
+  const [more, does] = collected === null ? [2 * steps, 'trains it further'] : [2 * collected.batches, 'collects more'];
+  return `\n\`turnstream serve\` opens it again; \`turnstream up --run ${run} --steps ${more}\` ${does}\n`;
+}
+
+function stoppedNote(terminal: boolean, run: string): string {
+  if (!terminal) return `${JSON.stringify({ time: new Date().toISOString(), event: 'stopped', ...(run === '' ? {} : { run }) })}\n`;
+  return run === '' ? 'stopped\n' : `stopped; \`turnstream up --run ${run}\` goes on with it\n`;
+}
+
+/** In a terminal the logs of the children go to files; elsewhere to standard error with ours. */
+function childLogs(dataDir: string, terminal: boolean): (child: string) => number {
+  if (!terminal) return () => 2;
+  const dir = join(dataDir, 'logs');
+  return (child) => {
+    try {
+      mkdirSync(dir, { recursive: true });
+      return openSync(join(dir, `${child}.log`), 'a');
+    } catch {
+      // a full disk: a role without a log is better than none
+      return openSync(devNull, 'a');
+    }
+  };
+}

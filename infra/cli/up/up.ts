@@ -1,0 +1,105 @@
+// `turnstream up`: everything on one machine, as child processes of this one. `turnstream serve` is the same without a run.
+//
+// Order: the log and the store at the same time; the trainer, the workers and the evaluator as soon as the log has its
+// topics; the warehouse and the API when the store has its tables as well. Stops the other way round. Nothing is kept
+// in this process that the log does not have: killing it, or any of its children, at any moment loses nothing.
+import { mkdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { PlatformError } from '../../../streams/core/errors.ts';
+import { isDiskFull } from '../../lifecycle/disk-full.ts';
+import { takeLock } from '../../lifecycle/lock-file.ts';
+import { createFleet, type Fleet, type FleetOptions } from '../../app/fleet/fleet.ts';
+import { preflight } from './preflight.ts';
+import { removeServices } from '../../app/open/services-file.ts';
+import { waitUntilDrained } from '../../app/open/drain.ts';
+
+export interface UpOptions extends FleetOptions {
+  /** Runs when the run is over and everything still answers. */
+  readonly onFinished: (fleet: Fleet) => Promise<void>;
+  /** Runs once everything that can be known before a start was found in order. */
+  readonly onStarting: () => void;
+}
+
+export interface UpHandle {
+  /** 'finished': the run ended by itself. 'stopped': the signal aborted first. */
+  readonly ended: Promise<'finished' | 'stopped'>;
+  /** SIGKILL to every child, at once. */
+  killAll(): void;
+}
+
+const lockPath = (dataDir: string): string => resolve(dataDir, 'up.lock');
+
+/** Starts everything; `ended` settles when everything has stopped again. */
+export function up(options: UpOptions, signal: AbortSignal): UpHandle {
+  let fleet: Fleet | undefined;
+  async function run(): Promise<'finished' | 'stopped'> {
+    await preflight(options);
+    mkdirSync(options.config.dataDir, { recursive: true });
+    const release = lockDataDir(options);
+    options.onStarting();
+    try {
+      fleet = createFleet(options);
+      return await runFleet(fleet, options, signal);
+    } finally {
+      removeServices(options.config.dataDir);
+      release();
+    }
+  }
+  const ended = run().catch((error: unknown) => {
+    throw told(error, options.config.dataDir);
+  });
+  return { ended, killAll: () => fleet?.killAll() };
+}
+
+/** Only the first start ends this way: what has run waits for room. */
+const told = (error: unknown, dataDir: string): unknown =>
+  isDiskFull(error) ? new PlatformError('DISK_FULL', `starting turnstream in ${dataDir}: the disk is full`, { cause: error }) : error;
+
+function lockDataDir({ config, training }: UpOptions): () => void {
+  const lock = takeLock(lockPath(config.dataDir), training === undefined ? 'serve' : `up of ${training.run}`);
+  if (lock.taken) return lock.release;
+  throw new PlatformError(
+    'DATA_DIR_IN_USE',
+    `starting turnstream in ${config.dataDir}: process ${lock.owner.pid} (${lock.owner.purpose}) uses it already; stop that one, or set TURNSTREAM_DATA_DIR`,
+  );
+}
+
+async function runFleet(fleet: Fleet, options: UpOptions, signal: AbortSignal): Promise<'finished' | 'stopped'> {
+  const aborted = new Promise<'stopped'>((resolve) => {
+    if (signal.aborted) resolve('stopped');
+    signal.addEventListener('abort', () => {
+      resolve('stopped');
+    });
+  });
+  const over = new AbortController();
+  try {
+    return await Promise.race([wholeRun(fleet, options, over.signal), aborted, fleet.failed]);
+  } finally {
+    over.abort();
+    options.progress.phase('stopping');
+    options.onChange('stopping', {});
+    await fleet.stopAll();
+  }
+}
+
+/** `over` aborts when the run is not to go on: what settles after it settles because everything is being stopped. */
+async function wholeRun(fleet: Fleet, options: UpOptions, over: AbortSignal): Promise<'finished'> {
+  const { progress, onChange, training } = options;
+  await fleet.startAll();
+  progress.phase('');
+  if (training === undefined) onChange('serving', {});
+  await fleet.trainer.done;
+  over.throwIfAborted();
+  onChange('trained', { run: training?.run });
+  if (training?.evaluate === true && !fleet.endedEarly()) {
+    progress.phase('answering the held-out questions with the trained policy');
+    await fleet.evaluateAfter();
+    over.throwIfAborted();
+  }
+  progress.phase('putting the rest into the tables');
+  const { kafkaBrokers } = fleet.addresses();
+  await waitUntilDrained({ ...options.config, kafkaBrokers }, options.logger, over);
+  over.throwIfAborted();
+  await options.onFinished(fleet);
+  return 'finished';
+}

@@ -1,0 +1,26 @@
+// What `turnstream warehouse mend` says.
+import type { SurveyedPartition } from '../../../consumers/warehouse/mend.ts';
+
+const whatOf = ({ state, mend, first }: SurveyedPartition, done: boolean): string => {
+  if (mend === undefined) return '';
+  const at = mend.goOnAt < 0 ? 'behind what the tables hold' : `at ${mend.goOnAt}`;
+  const goes = done ? 'the sink goes on' : 'the sink would go on';
+  if (state === 'head-cut') {
+    return `${mend.skipped} offsets up to ${first - 1} left the log before they were stored; ${done ? 'skipped' : 'they would be skipped'}, ${goes} ${at}`;
+  }
+  return `the log and the tables part at ${mend.removeFrom}; rows from there on ${done ? 'were' : 'would be'} removed, ${goes} ${at}`;
+};
+
+/** One line a partition that has something to be mended, and what to do next. */
+export function renderMend(partitions: readonly SurveyedPartition[], done: boolean): string {
+  const wrong = partitions.filter(({ mend }) => mend !== undefined);
+  if (wrong.length === 0) return `${partitions.length} partitions, nothing to mend\n`;
+  const lines = wrong.map((one) => {
+    const { topic, partition, committed, first, end, held } = one;
+    return `${topic}/${partition}  committed ${committed}, log ${first} to ${end}, tables up to ${held}: ${whatOf(one, done)}\n`;
+  });
+  const next = done
+    ? 'Start the sink; `turnstream audit` compares the log with the tables.\n'
+    : 'Nothing was changed. `turnstream warehouse mend --yes` does it.\n';
+  return lines.join('') + next;
+}

@@ -1,0 +1,57 @@
+// The tables of the project, removed and made again. Nothing else of the database is touched.
+//
+// A crash in between is loud and can be repeated: what the migrations have recorded goes last, so that nobody makes the
+// tables again, empty, while the sink's offsets still say that they are full. A sink that starts meanwhile fails on a
+// table that is not there and has stored nothing.
+import type { TableName } from '../../../consumers/warehouse/rows/tables.ts';
+import { isPlatformError } from '../../../streams/core/errors.ts';
+import type { Position } from '../../../streams/core/ports.ts';
+import type { ClickHouseStore } from '../../clickhouse/client.ts';
+import { migrate } from '../../clickhouse/migrate.ts';
+import { readMigrations } from '../../clickhouse/migration-files.ts';
+
+const CREATES = /^create\s+(?:or\s+replace\s+)?(?:materialized\s+)?(?:table|view)\s+(?:if\s+not\s+exists\s+)?`?(\w+)`?/i;
+const UNKNOWN_TABLE = 60;
+
+/** Removes every table and view that a migration makes, whatever is in them. */
+export async function dropTables(store: ClickHouseStore): Promise<void> {
+  const made = new Set<string>();
+  for (const { statements } of await readMigrations()) {
+    for (const statement of statements) {
+      const name = CREATES.exec(statement.replace(/^(?:\s|--[^\n]*\n|\/\*.*?\*\/)*/s, ''))?.[1];
+      if (name !== undefined) made.add(name);
+    }
+  }
+  // What was made last may read what was made before.
+  for (const name of [...made].reverse()) {
+    await store.command(`drop table if exists ${name} sync`, { settings: { max_table_size_to_drop: 0 } });
+  }
+}
+
+/** Makes them again, empty, by the migrations of this version. */
+export async function createTables(store: ClickHouseStore): Promise<void> {
+  await store.command('drop table if exists schema_migrations sync');
+  await migrate(store);
+}
+
+/** Rows of a table that come from before these positions: records that the log no longer has. */
+export async function rowsBefore(store: ClickHouseStore, table: TableName, firsts: readonly Position[]): Promise<number> {
+  const kept = firsts.filter(({ offset }) => offset > 0);
+  if (kept.length === 0) return 0;
+  const params = {
+    topic: kept[0]?.topic ?? '',
+    partitions: kept.map(({ partition }) => partition),
+    firsts: kept.map(({ offset }) => offset),
+  };
+  try {
+    const [found] = await store.query<{ total: number }>(
+      `select count() as total from ${table} where _topic = {topic:String}
+       and _offset < transform(_partition, {partitions:Array(Int32)}, {firsts:Array(Int64)}, toInt64(0))`,
+      { params },
+    );
+    return found?.total ?? 0;
+  } catch (error) {
+    if (isPlatformError(error, 'STORE_REFUSED') && Number(error.context['clickhouseCode']) === UNKNOWN_TABLE) return 0;
+    throw error;
+  }
+}

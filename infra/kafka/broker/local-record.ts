@@ -1,0 +1,50 @@
+import { readFile } from 'node:fs/promises';
+import { replaceFile } from '../../lifecycle/replace-file.ts';
+import type { LocalPaths, LocalPorts } from './local-files.ts';
+import { describeProcess, isAlive, type Identity } from './local-process.ts';
+
+/** What is remembered of the broker of a data directory: its ports always, the rest while it runs. */
+export interface BrokerRecord {
+  readonly ports: LocalPorts;
+  readonly broker?: Identity;
+  /** The process that started it or took it over. */
+  readonly owner?: Identity;
+}
+
+export async function readRecord(paths: LocalPaths): Promise<BrokerRecord | undefined> {
+  try {
+    const value = JSON.parse(await readFile(paths.record, 'utf8')) as Partial<BrokerRecord>;
+    const ports: Partial<LocalPorts> | undefined = value.ports;
+    if (typeof ports?.broker !== 'number' || typeof ports.controller !== 'number') return undefined;
+    return {
+      ports: { broker: ports.broker, controller: ports.controller },
+      ...(isIdentity(value.broker) ? { broker: value.broker } : {}),
+      ...(isIdentity(value.owner) ? { owner: value.owner } : {}),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+const isIdentity = (value: Partial<Identity> | undefined): value is Identity =>
+  typeof value?.pid === 'number' && typeof value.startedAt === 'string';
+
+export const writeRecord = (paths: LocalPaths, record: BrokerRecord): Promise<void> =>
+  replaceFile(paths.record, JSON.stringify(record), `${paths.record}.${process.pid}`);
+
+export type Found =
+  | { readonly kind: 'none' }
+  /** Runs and the process that is responsible for it is gone. */
+  | { readonly kind: 'orphan'; readonly broker: Identity; readonly ports: LocalPorts }
+  /** Runs for another living process. */
+  | { readonly kind: 'shared'; readonly broker: Identity; readonly ports: LocalPorts };
+
+/** Looks for a running broker of this data directory. Its command line must name our properties file: a stranger with its id is left alone. */
+export async function findBroker(paths: LocalPaths, record: BrokerRecord | undefined): Promise<Found> {
+  if (record?.broker === undefined) return { kind: 'none' };
+  const running = await describeProcess(record.broker.pid);
+  if (running?.startedAt !== record.broker.startedAt || !running.command.includes(paths.properties)) return { kind: 'none' };
+  const { broker, ports, owner } = record;
+  const owned = owner !== undefined && owner.pid !== process.pid && (await isAlive(owner));
+  return { kind: owned ? 'shared' : 'orphan', broker, ports };
+}

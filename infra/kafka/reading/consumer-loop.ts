@@ -1,0 +1,118 @@
+// Keeps a consumer alive: when an instance ends by a failure, reports it, waits with backoff and starts another one, until
+// it is closed. The waiting time starts over once a batch has been handled.
+import type { EachBatchPayload } from 'kafkajs';
+import { messageOf } from '../../../streams/core/errors.ts';
+import type { Logger } from '../../../streams/core/ports.ts';
+import { backoffMs, pause } from '../backoff.ts';
+import { ConsumerInstance, type Ending, type InstanceOptions } from './consumer-instance.ts';
+import { isWithoutCoordinator } from '../kafka-error.ts';
+
+const SETTLING_TRIES = 6;
+
+export interface LoopOptions extends Omit<InstanceOptions, 'groupId'> {
+  readonly logger: Logger;
+  /** Asked for each instance: one that crashed leaves a member behind which holds its group up until its session ends. */
+  readonly groupId: () => string;
+  /** A failure; the loop goes on by itself. */
+  readonly onEnded: (ending: Ending) => void;
+}
+
+export class ConsumerLoop {
+  readonly #options: LoopOptions;
+  readonly #closing = new AbortController();
+  readonly #paused = new Map<string, Set<number> | 'all'>();
+  #instance: ConsumerInstance | undefined;
+  #running: Promise<void> | undefined;
+  #failures = 0;
+
+  constructor(options: LoopOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the first instance has joined its group, however many tries that took, or when the loop is closed. */
+  start(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#running = this.#run(resolve).finally(resolve);
+    });
+  }
+
+  /** All partitions of a topic, or some. Holds for instances to come. */
+  pause(topic: string, partitions?: readonly number[]): void {
+    this.#paused.set(topic, partitions === undefined ? 'all' : new Set(partitions));
+    this.#applyPauses();
+  }
+
+  resume(topic: string): void {
+    this.#paused.delete(topic);
+    if (this.#instance !== undefined) ignoreNotRunning(() => this.#instance?.consumer.resume([{ topic }]));
+  }
+
+  /** Waits for a handler that runs. Not to be called from within one. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#instance?.fail({ by: 'closing', error: undefined });
+    await this.#running;
+  }
+
+  async #run(joined: () => void): Promise<void> {
+    while (!this.#closing.signal.aborted) {
+      const instance = new ConsumerInstance({
+        ...this.#options,
+        groupId: this.#options.groupId(),
+        onJoined: (event, self) => {
+          this.#applyPauses(self);
+          this.#options.onJoined(event, self);
+        },
+        onBatch: (payload, self) => this.#handle(payload, self),
+      });
+      this.#instance = instance;
+      const ending = await this.#live(instance, joined);
+      await instance.dispose();
+      this.#instance = undefined;
+      if (ending.by === 'closing') return;
+      this.#failures += 1;
+      if (this.#isSettling(ending)) this.#options.logger.debug({ error: messageOf(ending.error) }, 'the group has no coordinator yet');
+      else this.#options.onEnded(ending);
+      await pause(backoffMs(this.#failures - 1), this.#closing.signal);
+    }
+  }
+
+  async #live(instance: ConsumerInstance, joined: () => void): Promise<Ending> {
+    const failed = instance.start().then(
+      () => {
+        if (!instance.isOver()) joined();
+        return instance.ended;
+      },
+      (error: unknown): Ending | Promise<Ending> => (instance.isOver() ? instance.ended : { by: 'kafka', error }),
+    );
+    return Promise.race([failed, instance.ended]);
+  }
+
+  /** For a moment after a start the coordinator of a group cannot be asked: that is worth no report. */
+  #isSettling({ by, error }: Ending): boolean {
+    return by === 'kafka' && this.#failures <= SETTLING_TRIES && isWithoutCoordinator(error);
+  }
+
+  async #handle(payload: EachBatchPayload, instance: ConsumerInstance): Promise<void> {
+    await this.#options.onBatch(payload, instance);
+    this.#failures = 0;
+  }
+
+  #applyPauses(instance = this.#instance): void {
+    if (instance === undefined) return;
+    for (const [topic, partitions] of this.#paused) {
+      ignoreNotRunning(() => {
+        instance.consumer.pause([partitions === 'all' ? { topic } : { topic, partitions: [...partitions] }]);
+      });
+    }
+  }
+}
+
+/** Before an instance runs there is nothing to pause; it takes the pauses over when it joins. */
+function ignoreNotRunning(work: () => void): void {
+  try {
+    work();
+  } catch {
+    // applied when it joins
+  }
+}

@@ -1,0 +1,31 @@
+// What a reader had to pass over is told: logged once a range, counted, and handed to whoever wants to know.
+import type { Logger, SkippedRange } from '../../../streams/core/ports.ts';
+import type { Metrics } from '../../../streams/core/telemetry.ts';
+
+export type OnSkipped = (skipped: SkippedRange) => void;
+
+export interface SkippedOptions {
+  readonly logger: Logger;
+  readonly metrics?: Metrics | undefined;
+  /** Told of every range that the read itself does not ask for. */
+  readonly onSkipped?: OnSkipped | undefined;
+}
+
+/** The range as people read it: `rollouts/2 from offset 10 up to 19`. */
+export const textOfSkipped = ({ topic, partition, from, to }: SkippedRange): string =>
+  `${topic}/${partition} from offset ${from} up to ${to - 1}`;
+
+/** Tells of ranges, each once for a connection, however often it is read. */
+export function createSkippedTeller({ logger, metrics, onSkipped }: SkippedOptions): (skipped: SkippedRange, own?: OnSkipped) => void {
+  const told = new Set<string>();
+  return (skipped, own) => {
+    const text = textOfSkipped(skipped);
+    if (!told.has(text)) {
+      told.add(text);
+      const { topic, partition, from, to } = skipped;
+      logger.warn({ topic, partition, from, to }, `retention had deleted ${text} before it was read`);
+      metrics?.count('kafka_skipped_records_total', { topic }, to - from);
+    }
+    (own ?? onSkipped)?.(skipped);
+  };
+}

@@ -1,0 +1,329 @@
+// Record batches of a fetch, decoded (Kafka's message format 2). It takes the place of the decoder of kafkajs, which spends
+// most of a consumer's time on headers, knows only gzip, and stops for ever at a batch that it cannot unpack.
+//
+// - Buffers of a record are views into the response, or into what was unpacked: nothing is copied. They are made when they
+//   are asked for: a fetch has tens of thousands of records, which live until their turn comes, and most readers look at
+//   a part of each.
+// - A batch that cannot be unpacked becomes one record at its last offset, with its first bytes as value and the reason in
+//   a header, so that it can be put aside and the partition goes on.
+import { Cursor } from '../../../schemas/cursor.ts';
+import type { EventTopic } from '../../../schemas/generated/events.ts';
+import { messageOf } from '../../../streams/core/errors.ts';
+import type { LogRecord } from '../../../streams/core/ports.ts';
+import { decompress } from './compression.ts';
+import { parseTextHeader, TEXT_HEADER, withText, type TextReference } from '../texts/text-reference.ts';
+
+const BATCH_HEADER_BYTES = 61;
+const LENGTH_END = 12;
+const CODEC_MASK = 0x07;
+const LOG_APPEND_TIME = 0x08;
+const TRANSACTIONAL = 0x10;
+const CONTROL = 0x20;
+
+/** Header of a record that stands for a batch that cannot be read; its value is the reason. */
+const UNREADABLE_HEADER = 'turnstream-unreadable-batch';
+const UNREADABLE_VALUE_BYTES = 65_536;
+
+interface BatchContext {
+  readonly producerId: string;
+  readonly inTransaction: boolean;
+  readonly leaderEpoch: number;
+}
+
+/** What the records of a batch share. */
+interface Source {
+  readonly cursor: Cursor;
+  readonly context: BatchContext;
+  readonly isControlRecord: boolean;
+  /** Headers of the record that was asked last. */
+  readonly previous: Header[];
+}
+
+/** Where a record was fetched from. */
+export interface Place {
+  readonly topic: EventTopic;
+  readonly partition: number;
+}
+
+/**
+ * A record, of a repeated header the first, with what kafkajs needs of it to leave out markers and aborted records. Its
+ * place is known once its batch has come through kafkajs.
+ */
+export interface FetchedRecord extends LogRecord {
+  readonly isControlRecord: boolean;
+  readonly batchContext: BatchContext;
+  place: Place;
+  /** The text that the record was written without, until it is given. */
+  readonly lacks: TextReference | undefined;
+  /** Puts the text that it lacks into the value, and takes the reference out of the headers. */
+  give(text: Buffer): void;
+}
+
+const nowhere: Place = { topic: 'rollouts', partition: -1 };
+
+abstract class PlacedRecord {
+  place = nowhere;
+  abstract readonly batchContext: BatchContext;
+
+  get leaderEpoch(): number {
+    return this.batchContext.leaderEpoch;
+  }
+
+  get topic(): EventTopic {
+    return this.place.topic;
+  }
+
+  get partition(): number {
+    return this.place.partition;
+  }
+}
+
+/** A record where it lies. */
+class LyingRecord extends PlacedRecord implements FetchedRecord {
+  readonly offset: number;
+  readonly timestampMs: number;
+  readonly #source: Source;
+  /** Where its key begins. */
+  readonly #at: number;
+  #headers: Readonly<Record<string, Buffer>> | undefined;
+  #lacks: TextReference | undefined;
+  /** The value with the text that was given. */
+  #value: Buffer | undefined;
+  #text: Buffer | undefined;
+
+  constructor(source: Source, offset: number, timestampMs: number) {
+    super();
+    this.offset = offset;
+    this.timestampMs = timestampMs;
+    this.#source = source;
+    this.#at = source.cursor.at;
+  }
+
+  get isControlRecord(): boolean {
+    return this.#source.isControlRecord;
+  }
+
+  get batchContext(): BatchContext {
+    return this.#source.context;
+  }
+
+  get key(): Buffer | null {
+    const { cursor } = this.#source;
+    cursor.at = this.#at;
+    return cursor.block();
+  }
+
+  get value(): Buffer | null {
+    if (this.#text === undefined) return this.#lyingValue();
+    const value = (this.#value ??= withText(this.#lyingValue() ?? empty, this.#lacks?.at ?? -1, this.#text));
+    return value;
+  }
+
+  #lyingValue(): Buffer | null {
+    const { cursor } = this.#source;
+    cursor.at = this.#at;
+    cursor.skip();
+    return cursor.block();
+  }
+
+  get lacks(): TextReference | undefined {
+    return this.#text === undefined ? this.#lacks : undefined;
+  }
+
+  /** To be called once all parts were passed over. */
+  findReference(): void {
+    this.#lacks = parseTextHeader(this.headers[TEXT_HEADER]);
+  }
+
+  give(text: Buffer): void {
+    this.#text = text;
+    const { [TEXT_HEADER]: _reference, ...others } = this.headers;
+    this.#headers = others;
+  }
+
+  get headers(): Readonly<Record<string, Buffer>> {
+    if (this.#headers !== undefined) return this.#headers;
+    const { cursor, previous } = this.#source;
+    cursor.at = this.#at;
+    cursor.skip();
+    cursor.skip();
+    this.#headers = decodeHeaders(cursor, previous);
+    return this.#headers;
+  }
+}
+
+/** Stands for a batch that cannot be unpacked. */
+class UnreadableRecord extends PlacedRecord implements FetchedRecord {
+  readonly offset: number;
+  readonly timestampMs: number;
+  readonly key = null;
+  readonly value: Buffer;
+  readonly headers: LogRecord['headers'];
+  readonly isControlRecord = false;
+  readonly lacks = undefined;
+  readonly batchContext: BatchContext;
+
+  constructor(batch: Batch, reason: string) {
+    super();
+    this.offset = batch.lastOffset;
+    this.timestampMs = batch.baseTimestamp;
+    this.value = batch.body.subarray(0, UNREADABLE_VALUE_BYTES);
+    this.headers = { [UNREADABLE_HEADER]: Buffer.from(reason) };
+    this.batchContext = batch.context;
+  }
+
+  /** It lacks nothing that could be given. */
+  give(): void {
+    return undefined;
+  }
+}
+
+interface Batch {
+  readonly attributes: number;
+  readonly baseOffset: number;
+  readonly baseTimestamp: number;
+  readonly appendTimestamp: number | undefined;
+  readonly lastOffset: number;
+  readonly count: number;
+  readonly context: BatchContext;
+  /** The records, perhaps packed. */
+  readonly body: Buffer;
+}
+
+/** Decodes batches up to the first that is cut off, as the last one of a fetch may be. */
+export async function decodeRecordBatches(bytes: Buffer): Promise<FetchedRecord[]> {
+  const records: FetchedRecord[] = [];
+  let at = 0;
+  while (at + BATCH_HEADER_BYTES <= bytes.length) {
+    const end = at + LENGTH_END + bytes.readInt32BE(at + 8);
+    if (end > bytes.length || end < at + BATCH_HEADER_BYTES) break;
+    const batch = readBatch(bytes.subarray(at, end));
+    const codec = batch.attributes & CODEC_MASK;
+    if (codec === 0) decodeInto(records, batch, batch.body);
+    else await decodePacked(records, batch, codec);
+    at = end;
+  }
+  return records;
+}
+
+async function decodePacked(records: FetchedRecord[], batch: Batch, codec: number): Promise<void> {
+  const before = records.length;
+  try {
+    decodeInto(records, batch, await decompress(codec, batch.body));
+  } catch (error) {
+    records.length = before;
+    records.push(new UnreadableRecord(batch, messageOf(error)));
+  }
+}
+
+function readBatch(bytes: Buffer): Batch {
+  const attributes = bytes.readInt16BE(21);
+  const baseOffset = readInt64(bytes, 0);
+  return {
+    attributes,
+    baseOffset,
+    lastOffset: baseOffset + bytes.readInt32BE(23),
+    baseTimestamp: readInt64(bytes, 27),
+    appendTimestamp: (attributes & LOG_APPEND_TIME) === 0 ? undefined : readInt64(bytes, 35),
+    context: {
+      producerId: bytes.readBigInt64BE(43).toString(),
+      inTransaction: (attributes & TRANSACTIONAL) !== 0,
+      leaderEpoch: bytes.readInt32BE(LENGTH_END),
+    },
+    count: bytes.readInt32BE(57),
+    body: bytes.subarray(BATCH_HEADER_BYTES),
+  };
+}
+
+const readInt64 = (bytes: Buffer, at: number): number => bytes.readInt32BE(at) * 4_294_967_296 + bytes.readUInt32BE(at + 4);
+
+function decodeInto(records: FetchedRecord[], batch: Batch, body: Buffer): void {
+  const cursor = new Cursor(body);
+  const { baseOffset, baseTimestamp, appendTimestamp, context } = batch;
+  const source: Source = { cursor, context, isControlRecord: (batch.attributes & CONTROL) !== 0, previous: [] };
+  for (let index = 0; index < batch.count; index += 1) {
+    const length = cursor.number();
+    const end = cursor.at + length;
+    if (length < 0 || end > body.length) throw new RangeError('a record is cut off');
+    // One byte of attributes, which no version of the format uses.
+    cursor.at += 1;
+    const timestamp = baseTimestamp + cursor.number();
+    const offset = baseOffset + cursor.number();
+    const record = new LyingRecord(source, offset, appendTimestamp ?? timestamp);
+    records.push(record);
+    if (checkParts(cursor, end)) record.findReference();
+    cursor.at = end;
+  }
+}
+
+const textHeaderBytes = Buffer.from(TEXT_HEADER);
+
+/**
+ * That key, value and headers lie within their record, so that nothing fails when they are asked for. Answers whether one
+ * of the headers refers to a text.
+ */
+function checkParts(cursor: Cursor, end: number): boolean {
+  let refers = false;
+  cursor.skip();
+  cursor.skip();
+  for (let count = cursor.number(); count > 0 && cursor.at <= end; count -= 1) {
+    const length = cursor.number();
+    refers ||= length === textHeaderBytes.length && isAt(cursor.bytes, cursor.at, textHeaderBytes);
+    if (length > 0) cursor.at += length;
+    cursor.skip();
+  }
+  if (cursor.at > end) throw new RangeError('a record is cut off');
+  return refers;
+}
+
+const empty = Buffer.alloc(0);
+const noHeaders: Readonly<Record<string, Buffer>> = Object.freeze({});
+
+interface Header {
+  readonly name: string;
+  readonly nameBytes: Buffer;
+  readonly value: Buffer;
+}
+
+/**
+ * Headers of a record. Most of them are those of the record before it: names and values that are equal, byte by byte,
+ * are taken from there, which costs less than making them again. `previous` is kept up to date.
+ */
+function decodeHeaders(cursor: Cursor, previous: Header[]): Readonly<Record<string, Buffer>> {
+  const count = cursor.number();
+  if (count <= 0) return noHeaders;
+  const headers: Record<string, Buffer> = {};
+  for (let index = 0; index < count; index += 1) {
+    const header = decodeHeader(cursor, previous[index]);
+    if (index < MAX_REMEMBERED) previous[index] = header;
+    const { name, value } = header;
+    if (name === '__proto__') Object.defineProperty(headers, name, { value, enumerable: true });
+    else if (!Object.hasOwn(headers, name)) headers[name] = value;
+  }
+  return headers;
+}
+
+const MAX_REMEMBERED = 16;
+
+function decodeHeader(cursor: Cursor, previous: Header | undefined): Header {
+  const { bytes } = cursor;
+  const nameLength = Math.max(0, cursor.number());
+  const nameStart = cursor.at;
+  cursor.at += nameLength;
+  const valueLength = Math.max(0, cursor.number());
+  const valueStart = cursor.at;
+  cursor.at += valueLength;
+  if (previous !== undefined && nameLength === previous.nameBytes.length && isAt(bytes, nameStart, previous.nameBytes)) {
+    if (valueLength === previous.value.length && isAt(bytes, valueStart, previous.value)) return previous;
+    return { name: previous.name, nameBytes: previous.nameBytes, value: bytes.subarray(valueStart, cursor.at) };
+  }
+  const nameBytes = bytes.subarray(nameStart, nameStart + nameLength);
+  const value = valueLength === 0 ? empty : bytes.subarray(valueStart, cursor.at);
+  return { name: nameBytes.toString('utf8'), nameBytes, value };
+}
+
+/** From the end: what differs at all mostly differs there. */
+function isAt(bytes: Buffer, start: number, expected: Buffer): boolean {
+  for (let index = expected.length - 1; index >= 0; index -= 1) if (bytes[start + index] !== expected[index]) return false;
+  return true;
+}

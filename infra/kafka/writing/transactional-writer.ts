@@ -1,0 +1,157 @@
+// The single writer of a run: one Kafka transaction a call.
+//
+// - Exactly once among writers with the same transactional id: opening one fences every writer before it, whose next call
+//   then fails with PRODUCER_FENCED and of whose open transaction nothing becomes visible.
+// - PRODUCER_FENCED does not prove that another writer exists: the broker answers the same when it has aborted a
+//   transaction for its age, as it does when this process was frozen. Only the log tells the two apart.
+// - A call that fails with KAFKA_UNAVAILABLE may or may not have happened. The caller opens another writer and reads the
+//   log to find out.
+// - A writer whose call failed never writes again. It does not open a producer anew by itself: that would fence a writer
+//   that rightly took over.
+// - A crash in the middle leaves an open transaction, which the next writer of the id aborts when it opens.
+import type { Kafka } from 'kafkajs';
+import { inStep, reachNothing, type ReachPoint } from '../../../streams/core/crash-points.ts';
+import { messageOf, PlatformError } from '../../../streams/core/errors.ts';
+import type { Logger, Position, TransactionalWriter } from '../../../streams/core/ports.ts';
+import type { Metrics } from '../../../streams/core/telemetry.ts';
+import type { Compression } from '../records/compression.ts';
+import { backoffMs, pause, settledWithin } from '../backoff.ts';
+import { isFinal, isProducerFence, kafkaError, protocolType } from '../kafka-error.ts';
+import { chunksOf, createRecordProducer, type Outgoing, type Placed, type RecordProducer, type RecordTransaction } from './producer.ts';
+
+/** After this the broker aborts a transaction of a writer that died, if no other writer did before. */
+const TRANSACTION_TIMEOUT_MS = 15_000;
+const OPEN_TIMEOUT_MS = 30_000;
+const OFFSETS_TIMEOUT_MS = 15_000;
+const ABORT_LIMIT_MS = 2_000;
+
+const OFFSETS_AGAIN = new Set([
+  'CONCURRENT_TRANSACTIONS',
+  'GROUP_LOAD_IN_PROGRESS',
+  'GROUP_COORDINATOR_NOT_AVAILABLE',
+  'NOT_COORDINATOR_FOR_GROUP',
+  'UNKNOWN_TOPIC_OR_PARTITION',
+]);
+
+export interface RecordTransactionWriter {
+  commit(
+    records: readonly Outgoing[],
+    offsets?: {
+      readonly group: string;
+      readonly positions: readonly (Omit<Position, 'topic'> & { readonly topic: string; readonly metadata?: string })[];
+    },
+  ): Promise<readonly Placed[]>;
+  close(): ReturnType<TransactionalWriter['close']>;
+}
+
+export interface TransactionalOptions {
+  readonly kafka: Kafka;
+  readonly transactionalId: string;
+  readonly logger: Logger;
+  readonly metrics?: Metrics;
+  readonly reach?: ReachPoint;
+  readonly compression?: Compression;
+}
+
+type Work = Parameters<RecordTransactionWriter['commit']>;
+type State = { readonly kind: 'open'; readonly producer: RecordProducer } | { readonly kind: 'over'; readonly error: PlatformError };
+
+/** Fences the writers before it. Throws KAFKA_UNAVAILABLE when no broker answered within 30 s. */
+export async function openTransactionalWriter(options: TransactionalOptions): Promise<RecordTransactionWriter> {
+  const doing = `committing a transaction of ${options.transactionalId}`;
+  const { reach = reachNothing } = options;
+  let state: State = { kind: 'open', producer: await openProducer(options) };
+  let queue: Promise<unknown> = Promise.resolve();
+
+  async function commit(...work: Work): Promise<readonly Placed[]> {
+    if (state.kind === 'over') throw state.error;
+    const { producer } = state;
+    try {
+      return await runTransaction(producer, work, reach);
+    } catch (cause) {
+      const error = errorOf(doing, cause);
+      state = { kind: 'over', error };
+      options.metrics?.count('kafka_producer_recreated_total', {});
+      await settledWithin(2_000, producer.disconnect());
+      throw error;
+    }
+  }
+
+  return {
+    commit(...work) {
+      const result = queue.then(() => commit(...work));
+      queue = result.catch(() => undefined);
+      return result;
+    },
+    async close() {
+      await queue;
+      if (state.kind === 'open') await settledWithin(5_000, state.producer.disconnect());
+      state = { kind: 'over', error: new PlatformError('KAFKA_UNAVAILABLE', `${doing}: the writer is closed`) };
+    },
+  };
+}
+
+function errorOf(doing: string, cause: unknown): PlatformError {
+  if (isProducerFence(cause)) return new PlatformError('PRODUCER_FENCED', `${doing}: another writer with this id took over`, { cause });
+  if (isFinal(cause)) return kafkaError(doing, cause);
+  return new PlatformError('KAFKA_UNAVAILABLE', `${doing}: ${messageOf(cause)}. Whether it happened is not known: read the log`, { cause });
+}
+
+async function openProducer(options: TransactionalOptions): Promise<RecordProducer> {
+  const deadline = performance.now() + OPEN_TIMEOUT_MS;
+  for (let attempt = 0; ; attempt += 1) {
+    const transaction = { id: options.transactionalId, timeoutMs: TRANSACTION_TIMEOUT_MS };
+    const producer = createRecordProducer(options.kafka, { compression: options.compression, transaction });
+    try {
+      await producer.connect();
+      // kafkajs asks for the producer id, which is what fences, when it begins its first transaction.
+      await (await producer.begin()).abort();
+      return producer;
+    } catch (error) {
+      await settledWithin(2_000, producer.disconnect());
+      if (isFinal(error) || performance.now() >= deadline)
+        throw kafkaError(`opening the transactional writer ${options.transactionalId}`, error);
+      if (attempt === 0) options.logger.warn({ error: messageOf(error) }, 'opening a transactional writer failed, trying again');
+      await pause(backoffMs(attempt));
+    }
+  }
+}
+
+async function runTransaction(producer: RecordProducer, [records, offsets]: Work, reach: ReachPoint): Promise<readonly Placed[]> {
+  const transaction = await inStep(reach, 'trainer.commit.begin', () => producer.begin());
+  const places: Placed[] = [];
+  try {
+    await inStep(reach, 'trainer.commit.produce', async () => {
+      for (const chunk of chunksOf(records)) places.push(...(await transaction.send(chunk)));
+    });
+    if (offsets !== undefined && offsets.positions.length > 0) {
+      await inStep(reach, 'trainer.commit.offsets', () => sendOffsets(transaction, offsets));
+    }
+  } catch (error) {
+    // Readers wait behind an open transaction; left alone it would stay open until it times out.
+    await settledWithin(ABORT_LIMIT_MS, transaction.abort());
+    throw error;
+  }
+  await inStep(reach, 'trainer.commit.end', () => transaction.commit());
+  return places;
+}
+
+/** kafkajs itself does not try again when the coordinator is busy with the transaction before. */
+async function sendOffsets(transaction: RecordTransaction, offsets: NonNullable<Work[1]>): Promise<void> {
+  const topics = [...new Set(offsets.positions.map(({ topic }) => topic))].map((topic) => ({
+    topic,
+    partitions: offsets.positions
+      .filter((position) => position.topic === topic)
+      .map(({ partition, offset, metadata = '' }) => ({ partition, offset: String(offset), metadata })),
+  }));
+  const deadline = performance.now() + OFFSETS_TIMEOUT_MS;
+  for (let waitMs = 3; ; waitMs = Math.min(500, waitMs * 2)) {
+    try {
+      await transaction.sendOffsets({ consumerGroupId: offsets.group, topics });
+      return;
+    } catch (error) {
+      if (!OFFSETS_AGAIN.has(protocolType(error) ?? '') || performance.now() >= deadline) throw error;
+      await pause(waitMs);
+    }
+  }
+}
