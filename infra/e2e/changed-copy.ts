@@ -4,7 +4,7 @@ import type { LogRecord } from '../../streams/core/ports.ts';
 import { connectLog, type LogConnection } from '../app/open/connections.ts';
 import { withServices } from '../app/open/services.ts';
 import type { Config } from '../config/descriptors.ts';
-import type { RawRecord } from '../kafka/writing/message.ts';
+import type { RawRecord } from '../kafka/records/message.ts';
 import { topicPlanOf } from '../kafka/topics/topics.ts';
 import { silentLogger } from '../testing/logger.ts';
 

@@ -18,7 +18,7 @@ import {
 import { createGroupConsumer } from './reading/group-consumer.ts';
 import { createGroupOffsets, type KafkaGroupOffsets } from './reading/group-offsets.ts';
 import { createLogReader, type RawLogReader } from './reading/log-reader.ts';
-import type { RawRecord } from './writing/message.ts';
+import type { RawRecord } from './records/message.ts';
 import { createNames } from './names.ts';
 import { createAdminClient, createClient, type KafkaSecurity } from './options.ts';
 import type { Placed } from './writing/producer.ts';

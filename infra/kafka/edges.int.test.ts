@@ -9,7 +9,7 @@ import { expired, heartbeat } from '../testing/log.contract.ts';
 import { silentLogger } from '../testing/logger.ts';
 import { connectKafka, type KafkaConnection } from './connect.ts';
 import { kafkajs } from './patches/kafkajs.ts';
-import { MAX_RECORD_BYTES } from './writing/message.ts';
+import { MAX_RECORD_BYTES } from './records/message.ts';
 import { topicPlanOf } from './topics/topics.ts';
 
 const settings = { replication: 1, partitionsRollouts: 4, partitionsTasks: 2, retentionHours: -1 };

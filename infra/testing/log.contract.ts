@@ -13,7 +13,7 @@ import type {
   TransactionalWriter,
 } from '../../streams/core/ports.ts';
 import { batchesOf } from '../../streams/core/read-log.ts';
-import type { RawRecord } from '../kafka/writing/message.ts';
+import type { RawRecord } from '../kafka/records/message.ts';
 import { createCodec } from '../../schemas/codec.ts';
 
 export interface LogUnderTest {

@@ -17,7 +17,7 @@ import type {
   Position,
   TransactionalWriter,
 } from '../../streams/core/ports.ts';
-import { messageOf, type HeaderValues, type RawRecord } from '../kafka/writing/message.ts';
+import { messageOf, type HeaderValues, type RawRecord } from '../kafka/records/message.ts';
 import { partitionOf } from '../kafka/writing/partitioner.ts';
 import { MemoryGroup } from './memory-group.ts';
 

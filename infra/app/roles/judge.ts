@@ -4,7 +4,7 @@ import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
 import type { Metrics } from '../../../streams/core/telemetry.ts';
 import type { Config } from '../../config/descriptors.ts';
-import { openChatModel } from './worker/chat-model.ts';
+import { openChatModel } from './chat-model.ts';
 
 /** Only tries after the first sample, so that they differ. */
 const TEMPERATURE = 0.6;

@@ -1,6 +1,6 @@
 // How an audit looks.
 import type { AuditProgress, AuditResult } from '../../../consumers/warehouse/audit.ts';
-import { createRate, renderPace } from '../progress-rate.ts';
+import { createRate, renderPace } from '../views/progress-rate.ts';
 
 /** Turns reports of progress into lines. */
 export function createAuditLines(): (progress: AuditProgress | 'waiting', nowMs: number) => string {

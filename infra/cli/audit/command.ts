@@ -7,7 +7,7 @@ import { listenForInterrupts } from '../../lifecycle/interrupts.ts';
 import type { CommandContext } from '../context.ts';
 import { commandLogger } from '../command-logger.ts';
 import { examples, numberIn, wholeIn } from '../options.ts';
-import { createProgressLine } from '../progress-line.ts';
+import { createProgressLine } from '../views/progress-line.ts';
 
 interface AuditArguments {
   readonly json: boolean;

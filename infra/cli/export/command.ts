@@ -8,7 +8,7 @@ import { listenForInterrupts } from '../../lifecycle/interrupts.ts';
 import { commandLogger } from '../command-logger.ts';
 import type { CommandContext } from '../context.ts';
 import { examples, runSlug, wholeIn } from '../options.ts';
-import { createProgressLine } from '../progress-line.ts';
+import { createProgressLine } from '../views/progress-line.ts';
 
 interface ExportFlags {
   readonly run: string;

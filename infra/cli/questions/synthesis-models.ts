@@ -4,7 +4,7 @@ import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
 import { noMetrics } from '../../../streams/core/telemetry.ts';
 import type { Config } from '../../config/descriptors.ts';
-import { openChatModel, type ChatPlace } from '../../app/roles/worker/chat-model.ts';
+import { openChatModel, type ChatPlace } from '../../app/roles/chat-model.ts';
 
 const TOP_P = 0.95;
 

@@ -6,7 +6,7 @@ import { listenForInterrupts } from '../../lifecycle/interrupts.ts';
 import { commandLogger } from '../command-logger.ts';
 import type { CommandContext } from '../context.ts';
 import { examples, wholeIn } from '../options.ts';
-import { createProgressLine } from '../progress-line.ts';
+import { createProgressLine } from '../views/progress-line.ts';
 import { renderSynthesis } from './synthesis-view.ts';
 import { assertReadable, datasetSlug } from './options.ts';
 

@@ -6,7 +6,7 @@ import { renderAudit } from '../audit/audit-view.ts';
 import { commandLogger } from '../command-logger.ts';
 import type { CommandContext } from '../context.ts';
 import { examples, wholeIn } from '../options.ts';
-import { createProgressLine } from '../progress-line.ts';
+import { createProgressLine } from '../views/progress-line.ts';
 import { createRebuildLines, renderRebuild } from './rebuild-view.ts';
 
 /** `turnstream warehouse`: one member of the sinks, and the tables made again. */

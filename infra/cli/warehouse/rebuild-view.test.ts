@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AuditResult } from '../../../consumers/warehouse/audit.ts';
 import type { RebuildProgress } from './rebuild.ts';
-import { createProgressLine } from '../progress-line.ts';
+import { createProgressLine } from '../views/progress-line.ts';
 import { createRebuildLines, renderRebuild } from './rebuild-view.ts';
 
 const storing = (done: number): RebuildProgress => ({ phase: 'storing', done, of: 1_000, detail: '' });

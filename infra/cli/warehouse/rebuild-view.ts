@@ -1,6 +1,6 @@
 // How a rebuild looks: one line that is repainted in a terminal, a line now and then elsewhere.
 import type { RebuildProgress, RebuildReport } from './rebuild.ts';
-import { createRate, renderPace } from '../progress-rate.ts';
+import { createRate, renderPace } from '../views/progress-rate.ts';
 
 const WORDS: Readonly<Record<RebuildProgress['phase'], string>> = {
   waiting: 'waiting for running sinks to leave',

@@ -1,12 +1,10 @@
 // Everything the local broker reads: where it lies, and the text of its configuration.
 import { join } from 'node:path';
+import { MAX_MESSAGE_BYTES } from '../records/message.ts';
 
 export const KAFKA_VERSION = '4.3.0';
 const SCALA_VERSION = '2.13';
 const LOG4J_VERSION = '2.24.3';
-
-/** Largest record batch the local broker takes, bytes; topics are made with the same limit. */
-export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
 
 export interface LocalPaths {
   readonly root: string;

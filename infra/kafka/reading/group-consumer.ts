@@ -12,7 +12,7 @@ import type { EachBatchPayload, Kafka } from 'kafkajs';
 import type { EventTopic } from '../../../schemas/generated/events.ts';
 import { isPlatformError, PlatformError } from '../../../streams/core/errors.ts';
 import type { GroupConsumer, GroupOffsets, LogBatch, Logger, Position } from '../../../streams/core/ports.ts';
-import { logBatchOf } from './batch.ts';
+import { logBatchOf } from '../records/batch.ts';
 import type { ConsumerInstance, Joined, Passed } from './consumer-instance.ts';
 import { ConsumerLoop } from './consumer-loop.ts';
 import { Session } from './group-session.ts';

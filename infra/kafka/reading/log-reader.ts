@@ -13,7 +13,7 @@ import { isPlatformError, messageOf, PlatformError } from '../../../streams/core
 import type { Following, LogBatch, Logger, LogReader } from '../../../streams/core/ports.ts';
 import type { SharedAdmin } from '../topics/admin.ts';
 import { backoffMs, pause } from '../backoff.ts';
-import { logBatchOf, type FetchedBatch } from './batch.ts';
+import { logBatchOf, type FetchedBatch } from '../records/batch.ts';
 import type { ConsumerInstance, Ending, Joined } from './consumer-instance.ts';
 import { ConsumerLoop } from './consumer-loop.ts';
 import { kafkaError } from '../kafka-error.ts';

@@ -11,7 +11,7 @@ import type { EventTopic } from '../../../schemas/generated/events.ts';
 import { messageOf } from '../../../streams/core/errors.ts';
 import type { LogRecord } from '../../../streams/core/ports.ts';
 import { decompress } from './compression.ts';
-import { parseTextHeader, TEXT_HEADER, withText, type TextReference } from '../texts/text-reference.ts';
+import { parseTextHeader, TEXT_HEADER, withText, type TextReference } from './text-reference.ts';
 
 const BATCH_HEADER_BYTES = 61;
 const LENGTH_END = 12;

@@ -7,9 +7,9 @@
 import { messageOf, PlatformError } from '../../../streams/core/errors.ts';
 import type { Following, LogBatch, Logger } from '../../../streams/core/ports.ts';
 import type { Metrics } from '../../../streams/core/telemetry.ts';
-import type { FetchedBatch } from '../reading/batch.ts';
+import type { FetchedBatch } from '../records/batch.ts';
 import type { FetchedRecord } from '../records/record-batches.ts';
-import { sha256Of } from './text-reference.ts';
+import { sha256Of } from '../records/text-reference.ts';
 import { TEXTS_TOPIC } from '../topics/topics.ts';
 
 /** Following stops waiting for texts after this long, ms. */

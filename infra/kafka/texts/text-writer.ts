@@ -10,8 +10,8 @@ import { layoutOf } from '../../../schemas/layout.ts';
 import { latestSchema } from '../../../schemas/subjects.ts';
 import { messageOf as errorText } from '../../../streams/core/errors.ts';
 import type { Logger, LogReader, OutgoingEvent } from '../../../streams/core/ports.ts';
-import { messageOf, type Message, type RawRecord } from '../writing/message.ts';
-import { sha256Of, TEXT_HEADER, textHeader } from './text-reference.ts';
+import { messageOf, type Message, type RawRecord } from '../records/message.ts';
+import { sha256Of, TEXT_HEADER, textHeader } from '../records/text-reference.ts';
 
 /** A shorter text takes hardly more than its reference, bytes. */
 const MIN_BYTES = 1_024;

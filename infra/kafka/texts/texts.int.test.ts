@@ -7,7 +7,7 @@ import { useKafka, type TestKafka } from '../../testing/kafka.ts';
 import { silentLogger } from '../../testing/logger.ts';
 import { turn } from '../../testing/rollout-events.ts';
 import { connectKafka, type ConnectOptions, type KafkaConnection } from '../connect.ts';
-import { TEXT_HEADER } from './text-reference.ts';
+import { TEXT_HEADER } from '../records/text-reference.ts';
 import { topicPlanOf } from '../topics/topics.ts';
 
 const codec = createCodec();

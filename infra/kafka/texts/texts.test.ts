@@ -6,11 +6,11 @@ import type { LogBatch, OutgoingEvent } from '../../../streams/core/ports.ts';
 import { randomEvent, seeded } from '../../testing/events.ts';
 import { createRecordingLogger, silentLogger } from '../../testing/logger.ts';
 import { turn } from '../../testing/rollout-events.ts';
-import type { FetchedBatch } from '../reading/batch.ts';
-import { messageOf, type Message, type RawRecord } from '../writing/message.ts';
+import type { FetchedBatch } from '../records/batch.ts';
+import { messageOf, type Message, type RawRecord } from '../records/message.ts';
 import { decodeRecordBatches, type FetchedRecord } from '../records/record-batches.ts';
 import { encodeRecord } from '../records/record-encoder.ts';
-import { parseTextHeader, sha256Of, TEXT_HEADER, textHeader, withText } from './text-reference.ts';
+import { parseTextHeader, sha256Of, TEXT_HEADER, textHeader, withText } from '../records/text-reference.ts';
 import { TextReader, type TextReaderOptions } from './text-reader.ts';
 import { TextWriter } from './text-writer.ts';
 

@@ -7,7 +7,7 @@ import type { Config } from '../../config/descriptors.ts';
 import type { SharedAdmin } from './admin.ts';
 import { pause } from '../backoff.ts';
 import { kafkajs } from '../patches/kafkajs.ts';
-import { MAX_MESSAGE_BYTES } from '../broker/local-files.ts';
+import { MAX_MESSAGE_BYTES } from '../records/message.ts';
 import type { Names } from '../names.ts';
 
 /** Topic of the schemas, compacted; it carries no events. */

@@ -5,7 +5,7 @@ import type { EventTopic } from '../../../schemas/generated/events.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Appended, EventWriter, OutgoingEvent, TransactionalWriter } from '../../../streams/core/ports.ts';
 import { settledWithin } from '../backoff.ts';
-import { MAX_RECORD_BYTES, messageOf, recordBytes, type Message, type RawRecord } from './message.ts';
+import { MAX_RECORD_BYTES, messageOf, recordBytes, type Message, type RawRecord } from '../records/message.ts';
 import type { Names } from '../names.ts';
 import type { Outgoing, Placed } from './producer.ts';
 import type { RecordWriter } from './record-writer.ts';

@@ -4,7 +4,7 @@ import type { CompressionTypes, Kafka, Message as KafkaMessage, Producer, Record
 import type { Compression } from '../records/compression.ts';
 import { kafkajs } from '../patches/kafkajs.ts';
 import { transactionRetry, writeRetry } from '../options.ts';
-import type { HeaderValues } from './message.ts';
+import type { HeaderValues } from '../records/message.ts';
 
 /** A record on its way, by the full name of its topic. */
 export interface Outgoing {

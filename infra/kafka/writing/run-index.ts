@@ -10,7 +10,7 @@
 //   behind the end of `training`, which was made anew since, is passed over (consumers/trainer/find-ledger.ts).
 import type { LogReader, LogRecord, RunIndex, RunStart } from '../../../streams/core/ports.ts';
 import { batchesOf, runOf } from '../../../streams/core/read-log.ts';
-import type { RawRecord } from './message.ts';
+import type { RawRecord } from '../records/message.ts';
 
 /** No slug of a run. */
 const COMPLETE_KEY = '*';

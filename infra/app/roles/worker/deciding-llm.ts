@@ -11,7 +11,7 @@ import type { Config } from '../../../config/descriptors.ts';
 import { readPromptFiles } from '../../../config/prompt-files.ts';
 import { createServedModel } from '../../../llm/openai-model.ts';
 import type { LlmOptions } from '../../../llm/options.ts';
-import { patienceOf } from './chat-model.ts';
+import { patienceOf } from '../chat-model.ts';
 import type { Deciding } from './deciding.ts';
 import type { RoleContext } from '../role.ts';
 

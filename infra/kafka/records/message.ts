@@ -5,6 +5,9 @@ import { fullNameOf, topicOf } from '../../../schemas/subjects.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { OutgoingEvent } from '../../../streams/core/ports.ts';
 
+/** Largest record batch of a topic and of the local broker, bytes. */
+export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
+
 /** Largest record that is written, bytes of key, value and headers together; it fits every topic that `topics apply` makes. */
 export const MAX_RECORD_BYTES = 8_000_000;
 

@@ -2,7 +2,7 @@
 import type { Batch } from 'kafkajs';
 import type { EventTopic } from '../../../schemas/generated/events.ts';
 import type { LogBatch } from '../../../streams/core/ports.ts';
-import type { FetchedRecord, Place } from '../records/record-batches.ts';
+import type { FetchedRecord, Place } from './record-batches.ts';
 
 /** A batch whose records may lack texts. */
 export interface FetchedBatch extends LogBatch {

@@ -4,7 +4,7 @@ import { createCodec } from '../../../schemas/codec.ts';
 import type { OutgoingEvent } from '../../../streams/core/ports.ts';
 import { expired, heartbeat } from '../../testing/log.contract.ts';
 import { MAX_RECORD_BYTES, messageOf, recordBytes } from './message.ts';
-import { chunksOf, SEND_BYTES, type Outgoing } from './producer.ts';
+import { chunksOf, SEND_BYTES, type Outgoing } from '../writing/producer.ts';
 
 const context = { codec: createCodec(), namespace: 'ns' };
 const at = (micros: number): string => {

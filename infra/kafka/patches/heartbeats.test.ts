@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { membershipOf } from '../patches/kafkajs.ts';
+import { membershipOf } from './kafkajs.ts';
 
 const HOUR_MS = 3_600_000;
 

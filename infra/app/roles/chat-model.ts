@@ -1,8 +1,8 @@
 // A language model that is asked a question at a time by a command: whole answers, no stop strings of an agent.
-import type { Logger } from '../../../../streams/core/ports.ts';
-import type { Metrics } from '../../../../streams/core/telemetry.ts';
-import type { Config } from '../../../config/descriptors.ts';
-import { createServedModel } from '../../../llm/openai-model.ts';
+import type { Logger } from '../../../streams/core/ports.ts';
+import type { Metrics } from '../../../streams/core/telemetry.ts';
+import type { Config } from '../../config/descriptors.ts';
+import { createServedModel } from '../../llm/openai-model.ts';
 
 const RETRY_MS = [500, 30_000] as const;
 
