@@ -1,12 +1,11 @@
-// The roles of a fleet, as services of its supervisor. What each reports goes to the progress, to the services that share the
-// health of all, and as metrics to the API, which answers for all of them.
+// The roles of a fleet, as services of its supervisor. What each reports goes to the progress; the health of all of them and
+// their metrics go to the API, which answers for them.
 import type { RoleStatus } from '../../../streams/core/telemetry.ts';
 import type { RoleName } from '../../config/secrets.ts';
 import type { Env } from '../../lifecycle/inherited-env.ts';
 import type { MetricsMessage } from '../messages.ts';
 import type { Progress } from './progress.ts';
 import { roleService, type RoleService, type RoleServiceOptions } from './role-services.ts';
-import { createServiceBoard } from './service-board.ts';
 import type { SupervisorEvent } from './service.ts';
 import type { Supervised, Supervisor } from './supervisor.ts';
 
@@ -41,16 +40,14 @@ export interface Crew {
 export function createCrew(options: CrewOptions, supervisor: () => Supervisor): Crew {
   const { progress } = options;
   const roles = new Map<string, { readonly service: RoleService; readonly supervised: Supervised }>();
-  const board = createServiceBoard(Date.now);
 
   /** The API is told when something changed, and whatever there is when it comes back. */
   function shareHealth(): void {
-    roles.get('api')?.service.pass({ type: 'health', services: board.services() });
+    roles.get('api')?.service.pass({ type: 'health', services: progress.health() });
   }
 
   function status(name: string, told: RoleStatus): void {
-    progress.status(name, told);
-    if (board.status(name, told) || name === 'api') shareHealth();
+    if (progress.status(name, told) || name === 'api') shareHealth();
     options.onChange('status', { service: name, ...told });
     if (told.state === 'live' || told.state === 'incomplete') roles.get(name)?.supervised.healthy();
     options.onStatus(name, told);
@@ -82,12 +79,10 @@ export function createCrew(options: CrewOptions, supervisor: () => Supervisor): 
     passMetrics,
     event(event) {
       progress.event(event);
-      board.event(event);
       shareHealth();
     },
     finished(name) {
       progress.finished(name);
-      board.finished(name);
       shareHealth();
     },
     bounce() {

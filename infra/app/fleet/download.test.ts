@@ -34,7 +34,7 @@ describe('the download of Kafka', () => {
   it('is a phase in the terminal, and elsewhere a line now and then', () => {
     let nowMs = 0;
     const lines: unknown[] = [];
-    const progress = createProgress({ run: 'r', steps: 0, nowMs: () => nowMs });
+    const progress = createProgress({ run: 'r', steps: 0, nowMs: () => nowMs, dateMs: () => nowMs });
     const told = tellDownload({ progress, onChange: (kind, fields) => lines.push([kind, fields]) }, () => nowMs);
     for (let files = 1; files <= 50; files += 1) {
       told({ files, bytes: files * 1e6 });

@@ -1,10 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { linesReporter, terminalReporter } from '../../cli/up/reporter.ts';
 import { progressFields, renderProgress, withoutSecrets } from '../../cli/up/progress-view.ts';
-import { createProgress } from './progress.ts';
+import { createProgress, type Progress } from './progress.ts';
+import type { SupervisorEvent } from './service.ts';
 
 function trained() {
-  const progress = createProgress({ run: 'run-1', steps: 150, nowMs: () => 0 });
+  const progress = createProgress({ run: 'run-1', steps: 150, nowMs: () => 0, dateMs: () => 0 });
   progress.event({ kind: 'started', service: 'kafka', pid: 10, detail: '' });
   progress.event({ kind: 'started', service: 'trainer', pid: 11, detail: '' });
   progress.status('trainer', {
@@ -41,7 +42,7 @@ describe('progress', () => {
   });
 
   it('knows nothing at the start and says so', () => {
-    const snapshot = createProgress({ run: 'r', steps: 0, nowMs: () => 0 }).snapshot();
+    const snapshot = createProgress({ run: 'r', steps: 0, nowMs: () => 0, dateMs: () => 0 }).snapshot();
     expect(snapshot).toMatchObject({ phase: 'starting', step: 0, versions: undefined, remainingMs: undefined });
     expect(progressFields(snapshot)).toMatchObject({ reward_mean: null, staleness_mean: null, versions: null, remaining_s: null });
     const text = renderProgress(snapshot, 80).join('\n');
@@ -51,7 +52,7 @@ describe('progress', () => {
 
   it('tells how long it has been at it, and about how long it still takes', () => {
     let nowMs = 1_000;
-    const progress = createProgress({ run: 'r', steps: 150, nowMs: () => nowMs });
+    const progress = createProgress({ run: 'r', steps: 150, nowMs: () => nowMs, dateMs: () => 0 });
     const at = (seconds: number, step: number): void => {
       nowMs = 1_000 + seconds * 1_000;
       progress.status('trainer', { state: 'live', detail: '', figures: { step } });
@@ -72,13 +73,13 @@ describe('progress', () => {
   });
 
   it('takes the plan of a resumed run from its trainer', () => {
-    const progress = createProgress({ run: 'r', steps: 0, nowMs: () => 0 });
+    const progress = createProgress({ run: 'r', steps: 0, nowMs: () => 0, dateMs: () => 0 });
     progress.status('trainer', { state: 'live', detail: '', figures: { step: 7, steps: 20 } });
     expect(progress.snapshot()).toMatchObject({ step: 7, steps: 20 });
   });
 
   it('says that nothing is trained where there is no run', () => {
-    const progress = createProgress({ run: '', steps: 0, nowMs: () => 0 });
+    const progress = createProgress({ run: '', steps: 0, nowMs: () => 0, dateMs: () => 0 });
     progress.phase('');
     progress.status('warehouse', { state: 'live', detail: '', figures: { lag: 7 } });
     expect(renderProgress(progress.snapshot(), 120)).toEqual(['serving what is there, training nothing', '  lag 7', '  warehouse live']);
@@ -103,6 +104,50 @@ describe('progress', () => {
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(40);
     expect(renderProgress(trained().snapshot(), 400).join()).not.toContain('secret');
     expect(withoutSecrets('127.0.0.1:9092')).toBe('127.0.0.1:9092');
+  });
+});
+
+describe('the health of the services', () => {
+  let now = 0;
+  let progress: Progress;
+  beforeEach(() => {
+    now = 0;
+    progress = createProgress({ run: 'r', steps: 0, nowMs: () => 0, dateMs: () => now });
+  });
+  const event = (kind: SupervisorEvent['kind'], service: string, detail = ''): void => {
+    progress.event({ kind, service, pid: 1, detail });
+  };
+
+  it('has the newest state of each and when it entered it', () => {
+    event('started', 'worker-1');
+    now = 5;
+    expect(progress.status('worker-1', { state: 'live', detail: '', figures: {} })).toBe(true);
+    now = 9;
+    expect(progress.status('worker-1', { state: 'live', detail: '', figures: { running: 1 } })).toBe(false);
+    expect(progress.health()).toEqual([{ name: 'worker-1', state: 'live', detail: '', restarts: 0, sinceMs: 5 }]);
+  });
+
+  it('says why a process ended until it is back', () => {
+    event('started', 'trainer');
+    event('exited', 'trainer', 'SIGKILL');
+    event('restarting', 'trainer', 'in 200 ms');
+    expect(progress.health()).toMatchObject([{ state: 'restarting', detail: 'SIGKILL', restarts: 1 }]);
+    event('started', 'trainer');
+    expect(progress.health()).toMatchObject([{ state: 'starting', detail: '', restarts: 1 }]);
+    progress.finished('trainer');
+    expect(progress.health()).toMatchObject([{ state: 'finished' }]);
+  });
+
+  it('takes the log and the store for live once they run', () => {
+    event('started', 'kafka');
+    event('started', 'store');
+    event('stopped', 'store');
+    expect(progress.health().map(({ state }) => state)).toEqual(['live', 'stopped']);
+  });
+
+  it('changes with the first report of a service, which may be that it starts', () => {
+    expect(progress.status('up', { state: 'starting', detail: '', figures: {} })).toBe(true);
+    expect(progress.status('up', { state: 'starting', detail: '', figures: {} })).toBe(false);
   });
 });
 

@@ -1,6 +1,7 @@
-// What a running `up` looks like, gathered from the reports of its services: plain data for the terminal and the JSON lines.
+// The state of a running `up`, folded from the reports of its services and the events of their supervisor: a snapshot for the
+// terminal and the JSON lines, and the health that the API serves.
 import type { RoleStatus } from '../../../streams/core/telemetry.ts';
-import type { ServiceState } from '../../telemetry/health.ts';
+import type { ServiceHealth, ServiceState } from '../../telemetry/health.ts';
 import type { SupervisorEvent } from './service.ts';
 import type { Addresses } from '../open/services-file.ts';
 
@@ -37,13 +38,16 @@ export interface Snapshot {
 }
 
 export interface Progress {
-  status(service: string, status: RoleStatus): void;
+  /** Returns whether anything but figures changed. */
+  status(service: string, status: RoleStatus): boolean;
   event(event: SupervisorEvent): void;
   phase(text: string): void;
   addresses(addresses: Addresses): void;
   /** The service ended because its work is done. */
   finished(service: string): void;
   snapshot(): Snapshot;
+  /** The health of every service, as the API serves it. */
+  health(): readonly ServiceHealth[];
 }
 
 interface Mutable {
@@ -51,10 +55,15 @@ interface Mutable {
   detail: string;
   pid: number | undefined;
   restarts: number;
+  /** When it entered its state, ms since the epoch. */
+  sinceMs: number;
   figures: Readonly<Record<string, number>>;
 }
 
-const stateOfEvent = { started: 'live', exited: 'restarting', restarting: 'restarting', stopped: 'stopped', killed: 'stopped' } as const;
+/** Services that report nothing are live once they have started: their supervisor waits until they answer. */
+const SILENT: ReadonlySet<string> = new Set(['kafka', 'store']);
+
+const stateAfter = { exited: 'restarting', restarting: 'restarting', stopped: 'stopped', killed: 'stopped' } as const;
 
 export interface ProgressOptions {
   readonly run: string;
@@ -62,6 +71,8 @@ export interface ProgressOptions {
   readonly steps: number;
   /** Monotonic. */
   readonly nowMs: () => number;
+  /** Time of day, ms since the epoch. */
+  readonly dateMs: () => number;
 }
 
 /** Starts with nothing known. */
@@ -72,21 +83,35 @@ export function createProgress(options: ProgressOptions): Progress {
   let phase = 'starting';
   let addresses: Addresses | undefined;
   const use = (name: string): Mutable => {
-    const known = services.get(name) ?? { state: 'starting', detail: '', pid: undefined, restarts: 0, figures: {} };
+    const known = services.get(name) ?? {
+      ...{ state: 'starting' as const, detail: '', pid: undefined, restarts: 0, sinceMs: options.dateMs(), figures: {} },
+    };
     services.set(name, known);
     return known;
   };
+  const enter = (name: string, state: ServiceState, detail: string): boolean => {
+    const isNew = !services.has(name);
+    const known = use(name);
+    const changed = isNew || known.state !== state || known.detail !== detail;
+    if (known.state !== state) known.sinceMs = options.dateMs();
+    Object.assign(known, { state, detail });
+    return changed;
+  };
   return {
-    status(name, status) {
-      Object.assign(use(name), { state: status.state, detail: status.detail, figures: status.figures });
-      if (name === 'trainer') pace.at(status.figures['batches'] ?? status.figures['step']);
+    status(name, { state, detail, figures }) {
+      const changed = enter(name, state, detail);
+      use(name).figures = figures;
+      if (name === 'trainer') pace.at(figures['batches'] ?? figures['step']);
+      return changed;
     },
     event({ kind, service, pid, detail }) {
       const known = use(service);
+      known.pid = pid;
       if (kind === 'restarting') known.restarts += 1;
-      const isInfrastructure = service === 'kafka' || service === 'store';
-      const state = kind === 'started' && !isInfrastructure ? 'starting' : stateOfEvent[kind];
-      Object.assign(known, { state, detail, pid });
+      // the reason for the exit says more than the time of the next start
+      const reason = kind === 'restarting' && known.detail !== '' ? known.detail : detail;
+      if (kind === 'started') enter(service, SILENT.has(service) ? 'live' : 'starting', '');
+      else enter(service, stateAfter[kind], reason);
     },
     phase(text) {
       phase = text;
@@ -95,7 +120,8 @@ export function createProgress(options: ProgressOptions): Progress {
       addresses = found;
     },
     finished(name) {
-      Object.assign(use(name), { state: 'finished', detail: '', pid: undefined });
+      enter(name, 'finished', '');
+      use(name).pid = undefined;
     },
     snapshot() {
       const figures = figuresOf(services);
@@ -108,6 +134,7 @@ export function createProgress(options: ProgressOptions): Progress {
         remainingMs: pace.remainingMs(steps),
       };
     },
+    health: () => [...services].map(([name, { state, detail, restarts, sinceMs }]) => ({ name, state, detail, restarts, sinceMs })),
   };
 }
 

@@ -24,7 +24,7 @@ export interface RunUpOptions {
 /** Runs it and answers the exit code. */
 export async function runUp(context: CommandContext, { config, training }: RunUpOptions): Promise<number> {
   const [run, steps] = [training?.run ?? '', training?.steps ?? 0];
-  const progress = createProgress({ run, steps, nowMs: () => performance.now() });
+  const progress = createProgress({ run, steps, nowMs: () => performance.now(), dateMs: Date.now });
   const terminal = process.stdout.isTTY;
   const logs = childLogs(config.dataDir, terminal);
   const logger = createLogger({ level: terminal ? 'error' : config.logLevel, role: 'up' });
