@@ -1,7 +1,6 @@
-// The program: one file a command in commands/. A command answers its exit code or throws; nothing else ends the process.
+// The program: one folder per command. A command returns its exit code or throws; nothing else ends the process.
 import { Command, CommanderError } from 'commander';
 import { isDiskFull } from '../lifecycle/disk-full.ts';
-import { apiCommand } from './roles/api.ts';
 import { auditCommand } from './audit/command.ts';
 import { configCommand } from './config/command.ts';
 import { deadLettersCommand } from './dead-letters/command.ts';
@@ -14,15 +13,13 @@ import { plotCommand } from './plot/command.ts';
 import { questionsCommand } from './questions/command.ts';
 import { replayCommand } from './replay/command.ts';
 import { retrievalCommand } from './retrieval/command.ts';
+import { apiCommand, storeCommand, trainerCommand, workerCommand } from './roles/command.ts';
 import { serveCommand } from './serve/command.ts';
 import { sqlCommand } from './sql/command.ts';
 import { statusCommand } from './status/command.ts';
-import { storeCommand } from './roles/store.ts';
 import { topicsCommand } from './topics/command.ts';
-import { trainerCommand } from './roles/trainer.ts';
 import { upCommand } from './up/command.ts';
 import { warehouseCommand } from './warehouse/command.ts';
-import { workerCommand } from './roles/worker.ts';
 import { version } from '../app/version.ts';
 import type { CommandContext } from './context.ts';
 import { describeError, exitCodeForCommand } from './report-error.ts';

@@ -27,5 +27,11 @@ export function runSlug(raw: string): string {
   return id;
 }
 
+/** Name of a question set. */
+export function datasetSlug(raw: string): string {
+  if (!/^[a-z0-9][a-z0-9_-]{0,62}$/.test(raw)) throw new InvalidArgumentError('It must be a slug: lower-case letters, digits, - and _.');
+  return raw;
+}
+
 /** The examples under a command's help. */
 export const examples = (...lines: readonly string[]): string => `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`;

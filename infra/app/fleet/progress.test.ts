@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { linesReporter, terminalReporter } from '../../cli/up/reporter.ts';
-import { progressFields, renderProgress, withoutSecrets } from '../../cli/up/progress-view.ts';
+import { progressFields, renderProgress } from '../../cli/up/progress-view.ts';
+import { withoutSecrets } from '../../cli/views/addresses.ts';
 import { createProgress, type Progress } from './progress.ts';
 import type { SupervisorEvent } from './service.ts';
 

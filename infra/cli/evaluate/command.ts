@@ -11,8 +11,7 @@ import { commandLogger } from '../command-logger.ts';
 import type { CommandContext } from '../context.ts';
 import { evaluationFormats, renderEvaluations, takenOverText, type EvaluationFormat, type EvaluationLine } from './evaluation-view.ts';
 import { renderComparison } from './comparison-view.ts';
-import { examples, runSlug, wholeIn } from '../options.ts';
-import { datasetSlug } from '../questions/options.ts';
+import { datasetSlug, examples, runSlug, wholeIn } from '../options.ts';
 
 interface EvaluateFlags {
   readonly run?: string;

@@ -54,7 +54,7 @@ function diffCommand(context: CommandContext): Command {
     )
     .action(async (a: string, b: string, options: { readonly json: boolean }) => {
       const config = loadConfig(context.env);
-      const [{ diffRuns }, { renderDiff }] = await Promise.all([import('./ledger-diff.ts'), import('../replay/replay-view.ts')]);
+      const [{ diffRuns }, { renderDiff }] = await Promise.all([import('./ledger-diff.ts'), import('./diff-view.ts')]);
       const result = await diffRuns(config, { a, b }, commandLogger(context));
       context.out(options.json ? `${JSON.stringify(result, null, 2)}\n` : renderDiff(result));
       if (!result.diff.same) context.exit(exitCodes.failed);

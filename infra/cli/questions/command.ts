@@ -3,9 +3,9 @@ import { descriptors, type Config } from '../../config/descriptors.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { CommandContext } from '../context.ts';
 import { commandLogger } from '../command-logger.ts';
-import { examples } from '../options.ts';
+import { datasetSlug, examples } from '../options.ts';
 import { checkCommand } from './check-command.ts';
-import { assertReadable, datasetSlug } from './options.ts';
+import { assertReadable } from './options.ts';
 import { reviewCommand } from './review-command.ts';
 import { synthesizeCommand } from './synthesize-command.ts';
 

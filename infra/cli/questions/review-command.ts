@@ -5,9 +5,8 @@ import type { ReviewWord } from '../../../streams/questions/reviews.ts';
 import { loadConfig } from '../../config/load.ts';
 import { commandLogger } from '../command-logger.ts';
 import type { CommandContext } from '../context.ts';
-import { examples } from '../options.ts';
+import { datasetSlug, examples } from '../options.ts';
 import { renderReview, runReviewPrompt } from './review-prompt.ts';
-import { datasetSlug } from './options.ts';
 
 interface ReviewFlags {
   readonly dataset: string;

@@ -5,10 +5,10 @@ import { loadConfig } from '../../config/load.ts';
 import { listenForInterrupts } from '../../lifecycle/interrupts.ts';
 import { commandLogger } from '../command-logger.ts';
 import type { CommandContext } from '../context.ts';
-import { examples, wholeIn } from '../options.ts';
+import { datasetSlug, examples, wholeIn } from '../options.ts';
 import { createProgressLine } from '../views/progress-line.ts';
 import { renderSynthesis } from './synthesis-view.ts';
-import { assertReadable, datasetSlug } from './options.ts';
+import { assertReadable } from './options.ts';
 
 interface SynthesizeFlags {
   readonly from: 'factbook';

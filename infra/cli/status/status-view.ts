@@ -1,7 +1,7 @@
 // How `turnstream status` looks.
 import type { StatusReport } from './status-report.ts';
 import { diskText } from '../../lifecycle/disk-use.ts';
-import { takenText, withoutSecrets } from '../up/progress-view.ts';
+import { takenText, withoutSecrets } from '../views/addresses.ts';
 import { renderRuns } from './summary-view.ts';
 
 const NAMES = { kafka: 'Kafka', registry: 'registry', clickhouse: 'ClickHouse', api: 'API' } as const;

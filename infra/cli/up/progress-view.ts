@@ -1,5 +1,6 @@
 // How progress looks: a block of lines for a terminal, one JSON object a line for everything else.
 import type { ServiceView, Snapshot } from '../../app/fleet/progress.ts';
+import { takenText, withoutSecrets } from '../views/addresses.ts';
 
 const number = (value: number, digits: number): string => (Number.isFinite(value) ? value.toFixed(digits) : '–');
 
@@ -66,22 +67,6 @@ function addressLines({ kafkaBrokers, clickhouseUrl, apiUrl, apiPortTaken }: Non
     apiUrl === '' ? '' : `API ${apiUrl}${takenText(apiPortTaken)}`,
   ].filter((text) => text !== '');
   return known.length === 0 ? [] : [`  ${known.join('   ')}`];
-}
-
-/** Why the API is not where guides say. */
-export const takenText = (port: number | null | undefined): string =>
-  port === null || port === undefined ? '' : ` (another program has port ${port})`;
-
-/** A URL without user and password. */
-export function withoutSecrets(address: string): string {
-  try {
-    const url = new URL(address);
-    url.username = '';
-    url.password = '';
-    return url.href.replace(/\/$/, '');
-  } catch {
-    return address;
-  }
 }
 
 const cut = (line: string, columns: number): string => (line.length <= columns ? line : `${line.slice(0, Math.max(0, columns - 1))}…`);
