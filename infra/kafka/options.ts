@@ -7,6 +7,7 @@ import type { Config } from '../config/descriptors.ts';
 import type { Compression } from './records/compression.ts';
 import { plainSocket } from './patches/connection.ts';
 import { kafkajs } from './patches/kafkajs.ts';
+import { withTrueEnds } from './patches/true-ends.ts';
 
 export interface KafkaSecurity {
   readonly tls: boolean;
@@ -71,9 +72,6 @@ export const transactionRetry: RetryOptions = { initialRetryTime: 5, multiplier:
 /** Short: what waits for minutes is the loop around a consumer, not the consumer. */
 const readRetry: RetryOptions = { initialRetryTime: 50, multiplier: 2, factor: 0.2, maxRetryTime: 1_000, retries: 6 };
 
-/** Of the protocol. */
-const READ_UNCOMMITTED = 0;
-
 export interface ClientOptions {
   readonly brokers: readonly string[];
   readonly clientId: string;
@@ -110,17 +108,5 @@ function bridge(logger: Logger): (entry: LogEntry) => void {
   };
 }
 
-/**
- * A client whose admin lists the true end of a partition. That of kafkajs lists the end of what is decided, without saying
- * so, and has no option for it: a read that began right after a commit would end before it. The way in is the
- * function that makes its connections, kept under a symbol; connect.int.test.ts notices when it has gone.
- */
-export function createAdminClient(options: ClientOptions): Kafka {
-  const kafka = createClient(options);
-  const key = Object.getOwnPropertySymbols(kafka).find((symbol) => symbol.description === 'private:Kafka:createCluster');
-  const holder = kafka as unknown as Record<symbol, (settings: object) => unknown>;
-  const createCluster = key === undefined ? undefined : holder[key];
-  if (key === undefined || createCluster === undefined) throw new TypeError('this version of kafkajs makes its connections in another way');
-  holder[key] = (settings) => createCluster({ ...settings, isolationLevel: READ_UNCOMMITTED });
-  return kafka;
-}
+/** A client whose admin lists the true end of a partition. */
+export const createAdminClient = (options: ClientOptions): Kafka => withTrueEnds(createClient(options));

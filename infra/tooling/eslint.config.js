@@ -73,7 +73,7 @@ export default defineConfig(
       'infra/telemetry/status.ts',
       'infra/http/{health-server,probes}.ts',
       'infra/llm/try-once.ts',
-      'infra/kafka/patches/kafkajs.ts',
+      'infra/kafka/patches/heartbeats.ts',
       'consumers/warehouse/audit-rows.ts',
     ],
     rules: { 'no-restricted-properties': ['error', env] },

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { membershipOf } from './kafkajs.ts';
+import { membershipOf } from './heartbeats.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,19 +1,24 @@
-// When kafkajs looks again for requests that wait to be sent. With none waiting it counts the time since the year 1970 until
-// the next look, which a timer takes for 1 ms: from its first answer on every connection wakes its process a thousand times a
-// second, for ever.
+// Looks for queued requests only while there are some.
+//
+// Reason: with an empty queue, kafkajs computes a negative delay until the next look, which a timer takes for 1 ms: after its first
+// response, every connection wakes the process a thousand times per second, forever.
+// Upstream: https://github.com/tulios/kafkajs/issues/1704 and https://github.com/tulios/kafkajs/issues/1751.
+import type { Patch } from './patch.ts';
 
-/** The requests of one connection of kafkajs, as far as they are touched here. */
+/** The requests of one connection of kafkajs, as far as this patch needs them. */
 interface RequestQueue {
   readonly pending: readonly unknown[];
   scheduleCheckPendingRequests(): void;
 }
 
-export type RequestQueueClass = new (...options: never[]) => RequestQueue;
+type RequestQueueClass = new (...options: never[]) => RequestQueue;
 
-/** Looks again only when something waits. What comes later asks for a look itself, and so does every answer. */
-export const requestQueueOf = (Original: RequestQueueClass): RequestQueueClass =>
+/** Later requests, and every response, schedule a look themselves. */
+const requestQueueOf = (Original: RequestQueueClass): RequestQueueClass =>
   class extends Original {
     override scheduleCheckPendingRequests(): void {
       if (this.pending.length > 0) super.scheduleCheckPendingRequests();
     }
   };
+
+export const requestQueuePatch: Patch = { module: 'network/requestQueue/index.js', replace: requestQueueOf };

@@ -1,11 +1,14 @@
-// Sends records to the leaders of their partitions. It takes the place of a module of kafkajs, which tries again as soon as
-// one of several brokers failed, while others are still at work: what those had got is then sent to them a second time
-// under other sequence numbers, and is twice in the log, in one transaction even. And it counts answers by broker, so that
-// a partition whose leader moved between two tries is sent twice, or never.
+// Sends records to the leaders of their partitions.
 //
-// - A record is given its partition once. A partition is sent until it has an answer, always as the same batch under the
-//   same sequence numbers, by which a broker knows what it has already.
-// - A try ends when every broker has answered or failed; only then the next one begins.
+// Reason: kafkajs retries as soon as one of several brokers fails, while others are still at work. Those get their records a second
+// time under other sequence numbers and store them twice, even within a transaction. It also counts responses by broker, so
+// that a partition whose leader moved between two attempts is sent twice, or never.
+// Upstream: related to https://github.com/tulios/kafkajs/issues/22 and https://github.com/tulios/kafkajs/issues/598.
+//
+// - A record gets its partition once. A partition is sent until it has a response, always as the same batch under the same
+//   sequence numbers, by which a broker recognizes what it has.
+// - An attempt ends when every broker has responded or failed; only then does the next one begin.
+import type { Patch } from './patch.ts';
 import type { ICustomPartitioner, Message, PartitionMetadata, RecordMetadata, TopicMessages } from 'kafkajs';
 
 type Leaders = Readonly<Record<string, readonly number[]>>;
@@ -198,3 +201,5 @@ async function afterFailure(error: KafkaJSError, bail: (error: unknown) => void,
     bail(error);
   }
 }
+
+export const sendMessagesPatch: Patch = { module: 'producer/sendMessages.js', replace: () => createSendMessages };

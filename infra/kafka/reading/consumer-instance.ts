@@ -9,7 +9,7 @@ import type { Consumer, ConsumerConfig, EachBatchPayload, Kafka } from 'kafkajs'
 import { messageOf } from '../../../streams/core/errors.ts';
 import { settledWithin } from '../backoff.ts';
 import { protocolType } from '../kafka-error.ts';
-import { outOfRangeListeners, type OutOfRange } from '../patches/kafkajs.ts';
+import { outOfRangeListeners, type OutOfRange } from '../patches/out-of-range.ts';
 
 const WATCH_MS = 5_000;
 const SILENCE_MS = 90_000;

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { GroupConsumer, GroupSession } from '../../../streams/core/ports.ts';
 import { silentLogger } from '../../testing/logger.ts';
 import { createGroupConsumer } from './group-consumer.ts';
-import { outOfRangeListeners } from '../patches/kafkajs.ts';
+import { outOfRangeListeners } from '../patches/out-of-range.ts';
 import { createNames } from '../names.ts';
 
 const names = [

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { decodeRecordBatches } from './record-batches.ts';
-import { encodeRecord } from './record-encoder.ts';
+import { encodeRecord } from '../patches/record-encoder.ts';
 
 const UNREADABLE_HEADER = 'turnstream-unreadable-batch';
 

@@ -1,5 +1,5 @@
-// Record batches of a fetch, decoded (Kafka's message format 2). It takes the place of the decoder of kafkajs, which spends
-// most of a consumer's time on headers, knows only gzip, and stops for ever at a batch that it cannot unpack.
+// Decodes the record batches of a fetch (Kafka's message format 2). patches/fetch-decoder.ts puts it in place of the decoder of
+// kafkajs.
 //
 // - Buffers of a record are views into the response, or into what was unpacked: nothing is copied. They are made when they
 //   are asked for: a fetch has tens of thousands of records, which live until their turn comes, and most readers look at

@@ -9,7 +9,7 @@ import { turn } from '../../testing/rollout-events.ts';
 import type { FetchedBatch } from '../records/batch.ts';
 import { messageOf, type Message, type RawRecord } from '../records/message.ts';
 import { decodeRecordBatches, type FetchedRecord } from '../records/record-batches.ts';
-import { encodeRecord } from '../records/record-encoder.ts';
+import { encodeRecord } from '../patches/record-encoder.ts';
 import { parseTextHeader, sha256Of, TEXT_HEADER, textHeader, withText } from '../records/text-reference.ts';
 import { TextReader, type TextReaderOptions } from './text-reader.ts';
 import { TextWriter } from './text-writer.ts';

@@ -1,5 +1,9 @@
-// One record in Kafka's message format 2. It takes the place of the encoder of kafkajs, which takes a zeroed buffer of half
-// a kilobyte for the record and another for each of its headers.
+// Encodes one record in Kafka's message format 2.
+//
+// Reason: kafkajs allocates a zeroed buffer of half a kilobyte for the record and another for each of its headers, which doubles the
+// time of a write.
+// Upstream: https://github.com/tulios/kafkajs/pull/811 introduced these buffers to copy less.
+import type { Patch } from './patch.ts';
 
 type Bytes = string | Buffer | null;
 
@@ -85,3 +89,5 @@ function writeBlock(bytes: Buffer, at: number, block: Bytes): number {
   const start = writeVarInt(bytes, at, block.length);
   return start + block.copy(bytes, start);
 }
+
+export const recordEncoderPatch: Patch = { module: 'protocol/recordBatch/record/v0/index.js', replace: () => encodeRecord };
