@@ -7,6 +7,78 @@ const only = (lib, home) =>
     { pathNot: [home, test] },
     { path: `node_modules/${lib}/` },
   );
+
+/** What each room of a folder may import of its other rooms. */
+const rooms = (folder, allowed, why) =>
+  Object.entries(allowed).map(([room, others]) =>
+    rule(
+      `${folder.replace(/^infra\//, '').replaceAll('/', '-')}-${room}`,
+      `${why[room] ?? room} Of the other rooms it may import: ${others.join(', ') || 'none'}.`,
+      { path: `^${folder}/${room}/` },
+      { path: `^${folder}/[^/]+/`, pathNot: `^${folder}/(${[room, ...others].join('|')})/` },
+    ),
+  );
+
+const kafkaRooms = rooms(
+  'infra/kafka',
+  {
+    records: [],
+    patches: ['records'],
+    topics: ['patches', 'records'],
+    texts: ['records', 'topics'],
+    reading: ['patches', 'records', 'topics', 'texts'],
+    writing: ['patches', 'records', 'texts'],
+    broker: ['patches', 'records'],
+  },
+  {
+    records: 'The record format and messages: ours, without a client.',
+    patches: 'Adapters to the insides of kafkajs.',
+    topics: 'Topics and the admin client.',
+    texts: 'Long texts that turns share.',
+    reading: 'Readers and consumer groups.',
+    writing: 'Writers and producers.',
+    broker: 'The local broker.',
+  },
+);
+
+const appRooms = [
+  ...rooms(
+    'infra/app',
+    { open: [], roles: ['open'], fleet: ['open'] },
+    {
+      open: 'Connections, addresses, and what is prepared behind them.',
+      roles: 'What a role process does; it does not know who supervises it.',
+      fleet: 'What `up` supervises. Roles are child processes: their code is never loaded here.',
+    },
+  ),
+  ...rooms('infra/app/roles', { trainer: [], worker: [], evaluator: ['worker'] }, { evaluator: 'An evaluation has a worker of its own.' }),
+  rule('app-shared', 'What every room uses knows none of them.', { path: '^infra/app/[^/]+\\.ts$' }, { path: '^infra/app/[^/]+/' }),
+  rule(
+    'roles-shared',
+    'What several roles use knows none of them.',
+    { path: '^infra/app/roles/[^/]+\\.ts$' },
+    { path: '^infra/app/roles/[^/]+/' },
+  ),
+  rule('app-below-cli', 'Commands use roles and connections, not the other way around.', { path: '^infra/app/' }, { path: '^infra/cli/' }),
+];
+
+const commandRooms = [
+  rule(
+    'commands-are-islands',
+    'A command imports no other command; what several of them show is in infra/cli/views.',
+    // `serve` is `up` without training, `up` ends with the summary of `status`, `warehouse rebuild` with an audit
+    { path: '^infra/cli/([^/]+)/', pathNot: ['^infra/cli/(serve|up|warehouse)/', test] },
+    { path: '^infra/cli/[^/]+/', pathNot: '^infra/cli/($1|views)/' },
+  ),
+  ...rooms('infra/cli', { serve: ['up'], up: ['status', 'views'], warehouse: ['audit', 'views'] }, {}),
+  rule(
+    'main-knows-commands',
+    'What commands share knows none of them, and main.ts knows a command by its command.ts.',
+    { path: '^infra/cli/[^/]+\\.ts$' },
+    { path: '^infra/cli/[^/]+/', pathNot: '^infra/cli/([^/]+/command\\.ts$|views/)' },
+  ),
+];
+
 module.exports = {
   forbidden: [
     rule('no-cycles', 'A cycle hides a missing third module.', {}, { circular: true }),
@@ -37,6 +109,15 @@ module.exports = {
       'Roots assemble; they are never assembled.',
       { pathNot: ['^infra/(app|cli|bench|e2e)/', test] },
       { path: '^infra/(app|cli|bench|e2e)/' },
+    ),
+    ...kafkaRooms,
+    ...appRooms,
+    ...commandRooms,
+    rule(
+      'kafkajs-is-loaded-patched',
+      'Types aside, kafkajs comes from infra/kafka/patches/kafkajs.ts, which replaces some of its modules first.',
+      { path: '^infra/', pathNot: ['^infra/kafka/patches/kafkajs\\.ts$', '^infra/bench/', test] },
+      { path: 'node_modules/kafkajs/', dependencyTypesNot: ['type-only'] },
     ),
     // a bench measures them bare
     only('kafkajs', '^infra/(kafka|bench)/'),
