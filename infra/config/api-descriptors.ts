@@ -54,6 +54,6 @@ export const apiDescriptors = {
     min: 0,
     max: 60_000,
     fallback: 200,
-    help: 'How old an answer to a GET may be when many ask the same; up to five times as old while a newer one is being read. 0 reads the tables for each.',
+    help: 'How old an answer to a GET may be when many ask the same. One that took long may be ten times as old as it took, 10 s at most; any may be five times as old while a newer one is being read. 0 reads the tables for each.',
   },
 } as const;
