@@ -50,8 +50,9 @@ from (
     -sum(generation_queue_ms) as generation_queue, -sum(generation_retry_ms) as generation_retry, -sum(tool_ms) as tool,
     -sum(tool_queue_ms) as tool_queue, -sum(tool_retry_ms) as tool_retry
   from turns
-  where (run_id, trajectory_id, attempt, turn) in (select run_id, trajectory_id, attempt, turn from repeated_turns)
-    and (run_id, _partition, _offset) in (select run_id, _partition, _offset from repeated_turns)
+  where (run_id, trajectory_id, attempt, turn, _partition, _offset) in (
+    select run_id, trajectory_id, attempt, turn, _partition, _offset from repeated_turns
+  )
   group by run_id, purpose, policy_version_max
 )
 group by run_id, purpose, policy_version_max;
@@ -73,8 +74,9 @@ from (
     -toInt64(sum(trajectories.tool_calls)) as calls, -toInt64(sum(trajectories.prompt_tokens)) as prompts,
     -toInt64(sum(trajectories.completion_tokens)) as completions, -sum(dateDiff('millisecond', started_at, finished_at)) as flight
   from trajectories
-  where (run_id, trajectory_id, attempt) in (select run_id, trajectory_id, attempt from repeated_attempts)
-    and (run_id, _partition, _offset) in (select run_id, _partition, _offset from repeated_attempts)
+  where (run_id, trajectory_id, attempt, _partition, _offset) in (
+    select run_id, trajectory_id, attempt, _partition, _offset from repeated_attempts
+  )
   group by run_id, purpose, status, version_first
 )
 group by run_id, purpose, status, version_first;
@@ -88,8 +90,9 @@ from (
   union all
   select run_id, version, reason, -toInt64(count()) as n
   from discarded_trajectories
-  where (run_id, trajectory_id, attempt, sequence) in (select run_id, trajectory_id, attempt, sequence from repeated_discards)
-    and (run_id, _partition, _offset) in (select run_id, _partition, _offset from repeated_discards)
+  where (run_id, trajectory_id, attempt, _partition, _offset) in (
+    select run_id, trajectory_id, attempt, _partition, _offset from repeated_discards
+  )
   group by run_id, version, reason
 )
 group by run_id, version, reason;
