@@ -4,10 +4,11 @@ import { messageOf } from '../../streams/core/errors.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import { StepFigureKeeper, type KeeperDeps } from './keep-step-figures.ts';
 import { ResultTextKeeper } from './keep-result-texts.ts';
+import { RepeatKeeper, repeatingTables } from './keep-repeats.ts';
 import { ToolFigureKeeper } from './keep-tool-figures.ts';
 
 /** What is kept; all of it may be emptied, and is filled again. */
-export const keptTables = ['step_figures', 'tool_figures', 'result_texts', 'result_text_marks'] as const;
+export const keptTables = ['step_figures', 'tool_figures', 'result_texts', 'result_text_marks', 'repeated_keys', 'repeat_marks'] as const;
 
 const ROUND_MS = 20_000;
 /** Between rounds, as a multiple of what they take: what is kept costs a bounded share of a thread, however large the tables are. */
@@ -27,7 +28,12 @@ export async function keepFigures({ logger, signal, store, clock }: Keeping): Pr
     },
     clock,
   };
-  const keepers = [new StepFigureKeeper(deps), new ToolFigureKeeper(deps), new ResultTextKeeper(deps)];
+  const keepers = [
+    ...repeatingTables.map((table) => new RepeatKeeper(deps, table)),
+    new StepFigureKeeper(deps),
+    new ToolFigureKeeper(deps),
+    new ResultTextKeeper(deps),
+  ];
   while (!signal.aborted) {
     const began = clock.monotonic();
     let isBehind = false;

@@ -54,6 +54,6 @@ export const apiDescriptors = {
     min: 0,
     max: 60_000,
     fallback: 200,
-    help: 'How old a response to a GET may be when it is shared by equal requests; up to five times as old while a newer one is being read. 0 reads the tables every time.',
+    help: 'How old a response to a GET may be when it is shared by equal requests; if it took long, up to ten times as long as it took, but at most 10 s. While a newer one is being read, up to five times as old. 0 reads the tables every time.',
   },
 } as const;

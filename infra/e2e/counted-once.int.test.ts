@@ -2,6 +2,7 @@
 // cancelled or failed are no answers.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RepeatKeeper, repeatingTables } from '../../consumers/warehouse/keep-repeats.ts';
 import { createLoad } from '../../producers/load/load.ts';
 import { defaultShape } from '../../producers/load/shape.ts';
 import type { OutgoingEvent, Row } from '../../streams/core/ports.ts';
@@ -58,6 +59,7 @@ async function viewsOf({ store }: ToldWorld): Promise<Record<string, readonly st
 const perRun = [
   ...['', '/steps', '/steps/2', '/staleness', '/tools', '/tools?since_step=2', '/policies', '/discarded', '/curves', '/selection-bias'],
   ...[
+    '/spreads',
     '/trajectories',
     '/lineage',
     '/tool-calls',
@@ -82,6 +84,10 @@ async function answersOf(world: ToldWorld, runs: readonly string[]): Promise<Rec
 }
 
 const terminalOf = async ({ store }: ToldWorld): Promise<unknown> => plain([await listRuns(store), await summaryOf(store, storyRun)]);
+
+async function keepRepeats({ store }: ToldWorld): Promise<void> {
+  for (const table of repeatingTables) await new RepeatKeeper({ store }, table).round();
+}
 
 const loadRun = 'load-a';
 
@@ -112,7 +118,10 @@ describe('an event that is written twice', () => {
           terminal: await terminalOf(world),
         });
         const before = await look();
-        for (let time = 0; time < times; time += 1) await world.tell(events.filter((_, at) => (at + seed) % every === 0));
+        for (let time = 0; time < times; time += 1) {
+          await world.tell(events.filter((_, at) => (at + seed) % every === 0));
+          if ((time + seed) % 2 === 0) await keepRepeats(world);
+        }
         const after = await look();
         for (const [name, rows] of Object.entries(before.views)) expect({ name, rows: after.views[name] }).toEqual({ name, rows });
         expect(after.answers).toEqual(before.answers);
@@ -121,6 +130,27 @@ describe('an event that is written twice', () => {
       { numRuns: 2, examples: [[1, 1, 1]] },
     );
   }, 600_000);
+
+  it.each([
+    ['staleness', 'staleness_by_step'],
+    ['spreads', 'step_spreads'],
+  ])('is what the view says on every page of /%s', async (list, view) => {
+    const world = await newWorld();
+    await world.tell(storyEvents());
+    const rows = await world.store.query<Json>(`select * from ${view} where run_id = '${storyRun}' order by step`);
+    const walked: Json[] = [];
+    let cursor = '';
+    do {
+      const [page] = await world.get([`/v1/runs/${storyRun}/${list}?limit=1${cursor}`]);
+      walked.push(...(page?.body['items'] as Json[]));
+      const next = page?.body['next_cursor'] as string | null;
+      cursor = next === null ? '' : `&cursor=${next}`;
+    } while (cursor !== '');
+    expect(walked.length).toBeGreaterThan(1);
+    const shown = Object.keys(walked[0] ?? {}).filter((name) => name !== 'at');
+    const figures = (row: Json): unknown => plain(shown.map((name) => [name, row[name]]));
+    expect(walked.map(figures)).toEqual(rows.map(figures));
+  });
 
   it('is a row a record in the tables, and the first of them stays', async () => {
     const world = await newWorld();

@@ -26,6 +26,7 @@ export function shapeAnswers(app: FastifyInstance, options: { readonly freshMs: 
     const answer = entry.kind === 'found' ? entry.answer : await entry.flight;
     if (answer === undefined) return;
     shaped.add(reply);
+    if (entry.kind === 'found') reply.header('age', Math.floor(entry.ageMs / 1_000));
     return send(request, reply, answer);
   });
   app.addHook('onSend', async (request, reply, payload) => {

@@ -24,8 +24,7 @@ FROM (
   FROM (
     SELECT * FROM turns
     WHERE run_id = {run:String} AND tool != '' AND policy_version_max >= 0 AND ({purpose:String} = '' OR purpose = {purpose:String})
-    ORDER BY trajectory_id, attempt, turn
-    LIMIT 1 BY trajectory_id, attempt, turn
+      AND (_partition, _offset) NOT IN (SELECT _partition, _offset FROM repeated_turns WHERE run_id = {run:String})
   )
   GROUP BY tool, error_type, since
 )
@@ -56,8 +55,7 @@ FROM (
   FROM (
     SELECT * FROM trajectories
     WHERE run_id = {run:String} AND if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String}) AND version_first >= 0 AND status IN ('answered', 'max_turns', 'max_tokens', 'timeout')
-    ORDER BY trajectory_id, attempt
-    LIMIT 1 BY trajectory_id, attempt
+      AND (_partition, _offset) NOT IN (SELECT _partition, _offset FROM repeated_attempts WHERE run_id = {run:String})
   )
   GROUP BY turns
   HAVING early + late > 0
@@ -72,23 +70,16 @@ FROM (
     SELECT
       sum(generation_queue_ms) AS model_queue, sum(generation_retry_ms) AS model_retries, sum(generation_ms) - model_queue - model_retries AS generation,
       sum(tool_queue_ms) AS call_queue, sum(tool_retry_ms) AS call_retries, sum(tool_ms) - call_queue - call_retries AS tools
-    FROM (
-      SELECT * FROM turns
-      WHERE run_id = {run:String} AND if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String})
-        AND policy_version_max >= {from_step:Int32} - 1 AND policy_version_max < {to_step:Int32}
-      ORDER BY trajectory_id, attempt, turn
-      LIMIT 1 BY trajectory_id, attempt, turn
-    )
+    FROM turns_by_version
+    WHERE run_id = {run:String} AND if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String})
+      AND policy_version_max >= {from_step:Int32} - 1 AND policy_version_max < {to_step:Int32}
   ) AS busy
   CROSS JOIN (
     SELECT sum(dateDiff('millisecond', started_at, finished_at)) AS flight
-    FROM (
-      SELECT * FROM trajectories
-      WHERE run_id = {run:String} AND if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String})
-        AND version_last >= {from_step:Int32} - 1 AND version_last < {to_step:Int32}
-      ORDER BY trajectory_id, attempt
-      LIMIT 1 BY trajectory_id, attempt
-    )
+    FROM trajectories
+    WHERE run_id = {run:String} AND if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String})
+      AND version_last >= {from_step:Int32} - 1 AND version_last < {to_step:Int32}
+      AND (_partition, _offset) NOT IN (SELECT _partition, _offset FROM repeated_attempts WHERE run_id = {run:String})
   ) AS whole
   ARRAY JOIN [
     ('generation', generation), ('queue of generations', model_queue), ('retries of generations', model_retries),
@@ -127,8 +118,7 @@ export const runQuestionsSql = `SELECT
 FROM (
   SELECT * FROM trajectories
   WHERE run_id = {run:String} AND if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String}) AND status IN ('answered', 'max_turns', 'max_tokens', 'timeout')
-  ORDER BY trajectory_id, attempt
-  LIMIT 1 BY trajectory_id, attempt
+    AND (_partition, _offset) NOT IN (SELECT _partition, _offset FROM repeated_attempts WHERE run_id = {run:String})
 )
 GROUP BY question_id
 ORDER BY flips DESC, question_id`;
@@ -174,8 +164,7 @@ LEFT JOIN (
   FROM (
     SELECT * FROM trajectories
     WHERE run_id = {run:String} AND ({purpose:String} = '' OR purpose = {purpose:String})
-    ORDER BY trajectory_id, attempt
-    LIMIT 1 BY trajectory_id, attempt
+      AND (_partition, _offset) NOT IN (SELECT _partition, _offset FROM repeated_attempts WHERE run_id = {run:String})
   )
   GROUP BY worker_id
 ) AS ends USING (worker_id)
@@ -205,18 +194,14 @@ ORDER BY lost_share DESC, slowness DESC, worker_id`;
 /** What a point of reward costs, by the version that a trajectory began with. Parameters: run, purpose (empty: all but eval). */
 export const costSql = `SELECT
   version_first AS version,
-  count() AS trajectories,
-  sum(reward) AS reward_sum,
+  sum(attempts) AS trajectories,
+  sum(attempts_by_version.reward_sum) AS reward_sum,
   sum(prompt_tokens) / nullIf(reward_sum, 0) AS prompt_tokens_per_reward,
   sum(completion_tokens) / nullIf(reward_sum, 0) AS completion_tokens_per_reward,
   sum(tool_calls) / nullIf(reward_sum, 0) AS tool_calls_per_reward,
-  sum(dateDiff('millisecond', started_at, finished_at)) / 1000 / nullIf(reward_sum, 0) AS seconds_per_reward
-FROM (
-  SELECT * FROM trajectories
-  WHERE run_id = {run:String} AND if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String}) AND status IN ('answered', 'max_turns', 'max_tokens', 'timeout')
-  ORDER BY trajectory_id, attempt
-  LIMIT 1 BY trajectory_id, attempt
-)
+  sum(flight_ms) / 1000 / nullIf(reward_sum, 0) AS seconds_per_reward
+FROM attempts_by_version
+WHERE run_id = {run:String} AND if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String}) AND status IN ('answered', 'max_turns', 'max_tokens', 'timeout')
 GROUP BY version
 ORDER BY version`;
 
@@ -249,13 +234,11 @@ FROM (
   UNION ALL
   SELECT run_id, 'rollouts' AS kind, concat(purpose, ' ', figure.1) AS name, figure.2 AS value
   FROM (
-    SELECT run_id, purpose, count() AS attempts, avg(reward) AS reward_mean, avg(turns) AS turns_mean, avg(completion_tokens) AS tokens_mean
-    FROM (
-      SELECT * FROM trajectories
-      WHERE run_id IN ({run:String}, {other:String}) AND status IN ('answered', 'max_turns', 'max_tokens', 'timeout')
-      ORDER BY run_id, trajectory_id, attempt
-      LIMIT 1 BY run_id, trajectory_id, attempt
-    )
+    SELECT
+      run_id, purpose, sum(attempts_by_version.attempts) AS attempts, sum(reward_sum) / attempts AS reward_mean,
+      sum(turns) / attempts AS turns_mean, sum(completion_tokens) / attempts AS tokens_mean
+    FROM attempts_by_version
+    WHERE run_id IN ({run:String}, {other:String}) AND status IN ('answered', 'max_turns', 'max_tokens', 'timeout')
     GROUP BY run_id, purpose
   )
   ARRAY JOIN [

@@ -97,11 +97,11 @@ const readKept = (store: Store, shown: Shown, names: readonly string[]): Promise
 const readLosses = (store: Store, range: Range): Promise<ByStep> =>
   readPoints(
     store,
-    `select toInt32(version + 1) as step, count() as discarded, countIf(reason = 'stale') as discarded_stale,
-       countIf(reason = 'uniform_group') as discarded_uniform
-     from discarded_trajectories
+    `select toInt32(version + 1) as step, sum(discards_by_version.discarded) as discarded,
+       sumIf(discards_by_version.discarded, reason = 'stale') as discarded_stale,
+       sumIf(discards_by_version.discarded, reason = 'uniform_group') as discarded_uniform
+     from discards_by_version
      where run_id = {run:String} and version >= {from_step:Int32} - 1 and version < {to_step:Int32}
-       and (_partition, _offset) not in (select _partition, _offset from repeated_discards where run_id = {run:String})
      group by step`,
     range,
   );

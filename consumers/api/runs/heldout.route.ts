@@ -1,14 +1,15 @@
 import { Type } from 'typebox';
+import { readPageOfSteps, stepsSql } from '../list-of-steps.ts';
 import { equals, listOf, queryOf, readPage } from '../list.ts';
 import { pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
 import { heldoutColumns, spreadColumns } from './heldout.columns.ts';
+import { spreadSteps, spreadsSql } from './spreads.sql.ts';
 import { stepsBetween } from './runs.reader.ts';
 
 const tags = ['runs'];
 const stepNumber = Type.Integer({ minimum: 0, maximum: 2_147_483_647 });
 const heldout = listOf('HeldoutScore', heldoutColumns);
 const spreads = listOf('StepSpread', spreadColumns);
-
 /** How well the versions of a run do on held-out questions, and what is in the middle of its steps. */
 export const heldoutRoutes: StoreRoutes = async (app, { store }) => {
   app.get(
@@ -53,9 +54,9 @@ export const heldoutRoutes: StoreRoutes = async (app, { store }) => {
       pageOfRun(
         store,
         params.run,
-        readPage(
+        readPageOfSteps(
           store,
-          { from: 'step_spreads', columns: spreadColumns, key: { step: 'Int32' }, direction: 'asc' },
+          { from: spreadsSql, steps: spreadSteps(stepsSql), columns: spreadColumns, params: { run: params.run } },
           { ...query, where: [...equals('run_id', 'String', params.run), ...stepsBetween(query)] },
         ),
       ),

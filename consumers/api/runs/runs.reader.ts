@@ -1,5 +1,6 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import { selectList, type RowOf } from '../columns.ts';
+import { readPageOfSteps, stepsSql } from '../list-of-steps.ts';
 import { compare, equals, readPage, readRows, type Page, type PageRequest } from '../list.ts';
 import type { Purpose } from '../values.ts';
 import { policyColumns, runColumns, stalenessColumns } from './runs.columns.ts';
@@ -41,9 +42,9 @@ export async function listStaleness(
   run: string,
   request: PageRequest & { readonly from_step?: number | undefined; readonly to_step?: number | undefined },
 ): Promise<Page<RowOf<typeof stalenessColumns>>> {
-  return readPage(
+  return readPageOfSteps(
     store,
-    { from: 'staleness_by_step', columns: stalenessColumns, key: { step: 'Int32' }, direction: 'asc' },
+    { from: 'staleness_by_step', steps: stepsSql, columns: stalenessColumns },
     { ...request, where: [...equals('run_id', 'String', run), ...stepsBetween(request)] },
   );
 }

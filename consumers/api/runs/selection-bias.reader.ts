@@ -3,10 +3,11 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import type { DiscardReason } from '../../../streams/batch/batch.ts';
 import type { RowOf } from '../columns.ts';
-import { compare, equals, paramsOf, readPage, readRows, type Clause, type Page, type PageRequest } from '../list.ts';
+import { readStepsOfPage, stepsSql } from '../list-of-steps.ts';
+import { compare, equals, paramsOf, readRows, type Clause, type Page, type PageRequest } from '../list.ts';
 import { createMemo, type Memo } from '../memo.ts';
 import type { biasColumns, biasFigureColumns, biasReasonColumns } from './selection-bias.columns.ts';
-import { bySteps, distanceColumn, distancesSql, measured, metrics, sidesSql, stepsSql } from './selection-bias.sql.ts';
+import { bySteps, distanceColumn, distancesSql, measured, metrics, sidesSql } from './selection-bias.sql.ts';
 
 interface BiasRequest extends PageRequest {
   readonly from_step?: number | undefined;
@@ -46,16 +47,10 @@ export async function readSelectionBias(store: Store, run: string, request: Bias
 
 /** The steps of the page, then the outcomes of these alone. */
 async function readSteps(store: Store, asked: Asked, request: PageRequest): Promise<Page<RowOf<typeof biasColumns>>> {
-  const { items, next_cursor } = await readPage(
-    store,
-    {
-      from: `(select distinct step from ${stepsSql} where ${asked.where})`,
-      columns: { step: 'whole' },
-      key: { step: 'Int32' },
-      direction: 'asc',
-    },
-    { limit: request.limit, cursor: request.cursor, where: [{ sql: '1', params: asked.params }] },
-  );
+  const { items, next_cursor } = await readStepsOfPage(store, stepsSql, {
+    ...request,
+    where: [{ sql: asked.where, params: asked.params }],
+  });
   const [first, last] = [items[0], items.at(-1)];
   if (first === undefined || last === undefined) return { items: [], next_cursor };
   const rows = await readRows<RowOf<typeof biasColumns>>(
@@ -77,7 +72,7 @@ async function readFigures(store: Store, run: string, asked: Asked): Promise<Ran
   const [stamp] = await readRows<{ kept: number; discarded: number }>(
     store,
     `select (select count() from step_trajectories where run_id = {run:String}) as kept,
-       (select count() from discarded_trajectories where run_id = {run:String}) as discarded`,
+       (select sum(n) from (select count() as n from discarded_trajectories where run_id = {run:String} group by run_id, version)) as discarded`,
     { run },
   );
   return memo(JSON.stringify(asked), JSON.stringify(stamp ?? null), () => makeFigures(store, asked));

@@ -6,13 +6,6 @@ export const metrics = ['reward', 'turns', 'tokens'] as const;
 
 export const measured = ['reward', 'turns', 'tokens', 'staleness_total', 'flight_ms'].join(', ');
 
-/** Steps that have an outcome: a table of one column and of those that a condition may name. */
-export const stepsSql = `(
-  select distinct run_id, step, true as is_kept, '' as reason from step_trajectories
-  union all
-  select distinct run_id, toInt32(version + 1) as step, false as is_kept, reason from discarded_trajectories
-)`;
-
 /** Figures of the rows that fulfil `condition`, null where there is none. */
 function figuresIf(condition: string, name: (figure: string) => string): readonly string[] {
   const some = (figure: string): string => `if(countIf(${condition}) = 0, null, ${figure})`;

@@ -24,7 +24,7 @@ export async function readTools(store: Store, part: RunPart, step?: number): Pro
 const calls = (more = ''): string => `from (
     select * from turns
     where run_id = {run:String} and tool != '' and ({purpose:String} = '' or purpose = {purpose:String})${more}
-    order by trajectory_id, attempt, turn limit 1 by trajectory_id, attempt, turn
+      and (_partition, _offset) not in (select _partition, _offset from repeated_turns where run_id = {run:String})
   )`;
 
 /** What the view `tool_health` says. */

@@ -137,6 +137,26 @@ export const rollouts: Comments = {
 };
 
 export const rolloutsOf: Readonly<Record<string, Comments>> = {
+  turns_by_version: {
+    policy_version_max: 'Newest known policy version behind a token of these turns; -1 when none is known',
+    turns: 'Turns, each counted once',
+    generation_ms: 'Sum of generation_ms of these turns, ms',
+    generation_queue_ms: 'Sum of generation_queue_ms of these turns, ms',
+    generation_retry_ms: 'Sum of generation_retry_ms of these turns, ms',
+    tool_ms: 'Sum of tool_ms of these turns, ms',
+    tool_queue_ms: 'Sum of tool_queue_ms of these turns, ms',
+    tool_retry_ms: 'Sum of tool_retry_ms of these turns, ms',
+  },
+  attempts_by_version: {
+    version_first: 'Policy version at the first turn of these attempts; -1 when unknown',
+    attempts: 'Finished attempts, each counted once',
+    reward_sum: 'Sum of their rewards',
+    turns: 'Turns of these attempts',
+    tool_calls: 'Tool calls of these attempts',
+    prompt_tokens: 'Tokens of all prompts of these attempts',
+    completion_tokens: 'Tokens that the policy wrote in these attempts',
+    flight_ms: 'Time from the start of an attempt to its end, summed over these attempts, ms',
+  },
   tasks: {
     reward: 'Score that the reward is based on: f1 or em',
     seed: 'Seed of every random choice of the attempt',

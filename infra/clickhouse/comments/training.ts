@@ -147,6 +147,10 @@ export const trainingOf: Readonly<Record<string, Comments>> = {
     version: 'Policy version when the trajectory was discarded',
     staleness_total: 'Version at the discard minus version_first, versions',
   },
+  discards_by_version: {
+    version: 'Policy version when the trajectories were discarded',
+    discarded: 'Trajectories that were discarded at this version for this reason',
+  },
   expired_attempts: {
     reason: 'Why the attempt was given up: silent, wall_clock, lost_claim, unusable, or refused',
     next_attempt: 'Attempt that was requested instead; -1 if none is left',

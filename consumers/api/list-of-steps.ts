@@ -1,0 +1,60 @@
+// Lists with a row a step that are made of the outcomes of that step. The steps of a page are found first, then the outcomes of these
+// alone are read, so a page costs the same wherever it is in a run of any length.
+import type { Store } from '../../streams/core/ports.ts';
+import type { Columns, RowOf } from './columns.ts';
+import { columnsToRead } from './fields.ts';
+import { paramsOf, readPage, readRows, type Clause, type Page, type PageRequest } from './list.ts';
+
+/** Steps that have an outcome: run, step, and what a condition may name. */
+export const stepsSql = `(
+  select distinct run_id, step, true as is_kept, '' as reason from step_trajectories
+  union all
+  select run_id, toInt32(version + 1) as step, false as is_kept, reason from discarded_trajectories group by run_id, version, reason
+)`;
+
+export interface StepsRequest extends PageRequest {
+  readonly where: readonly Clause[];
+}
+
+/** The steps of a page, in order; `steps` is a table or subquery that has them. */
+export async function readStepsOfPage(store: Store, steps: string, request: StepsRequest): Promise<Page<{ readonly step: number }>> {
+  const { limit, cursor, where } = request;
+  return readPage(
+    store,
+    {
+      from: `(select distinct step from ${steps} where ${where.map(({ sql }) => sql).join(' and ')})`,
+      columns: { step: 'whole' },
+      key: { step: 'Int32' },
+      direction: 'asc',
+    },
+    { limit, cursor, where: [{ sql: '1', params: paramsOf(where) }] },
+  );
+}
+
+interface OfSteps<C extends Columns> {
+  /** A view, or a subquery that may name the first and the last step of the page: `page_first`, `page_last`. */
+  readonly from: string;
+  readonly steps: string;
+  readonly columns: C;
+  /** What the subquery binds besides; the conditions of the request are then its own business. */
+  readonly params?: Readonly<Record<string, unknown>>;
+}
+
+/** One page of what has one row for each of `steps`. */
+export async function readPageOfSteps<C extends Columns>(
+  store: Store,
+  { from, steps, columns, params }: OfSteps<C>,
+  request: StepsRequest,
+): Promise<Page<RowOf<C>>> {
+  const { items, next_cursor } = await readStepsOfPage(store, steps, request);
+  const [first, last] = [items[0], items.at(-1)];
+  if (first === undefined || last === undefined) return { items: [], next_cursor };
+  const conditions = params === undefined ? request.where.map(({ sql }) => sql) : [];
+  const where = [...conditions, 'step >= {page_first:Int32}', 'step <= {page_last:Int32}'].join(' and ');
+  const rows = await readRows<RowOf<C>>(
+    store,
+    `select ${columnsToRead(request.fields, columns).join(', ')} from ${from} where ${where} order by step`,
+    { ...params, ...paramsOf(request.where), page_first: first.step, page_last: last.step },
+  );
+  return { items: rows, next_cursor };
+}

@@ -1,0 +1,58 @@
+// The view `step_spreads` for the steps of a page: written out, since a condition on its steps does not reach the trajectories.
+
+const PAGE = 'run_id = {run:String} and step >= {page_first:Int32} and step <= {page_last:Int32}';
+
+/** Steps that are complete and have an outcome that spreads look at. */
+export const spreadSteps = (steps: string): string => `(
+  select run_id, step from steps
+  where (run_id, step) in (select run_id, step from ${steps} where reason not in ('lost', 'expired', 'invalid', 'superseded'))
+)`;
+
+/** One row a step from `page_first` to `page_last` of `run`. */
+export const spreadsSql = `(
+  select
+    step,
+    any(made_at) as at,
+    countIf(is_kept) as trajectories,
+    count() as finished,
+    avg(one_reward) as reward_all_mean,
+    quantileExactIf(0.25)(one_reward, is_kept) as reward_p25,
+    quantileExactIf(0.5)(one_reward, is_kept) as reward_p50,
+    quantileExactIf(0.75)(one_reward, is_kept) as reward_p75,
+    quantileExactIf(0.25)(one_f1, is_kept) as f1_p25,
+    quantileExactIf(0.5)(one_f1, is_kept) as f1_p50,
+    quantileExactIf(0.75)(one_f1, is_kept) as f1_p75,
+    quantileExactIf(0.25)(one_turns, is_kept) as turns_p25,
+    quantileExactIf(0.5)(one_turns, is_kept) as turns_p50,
+    quantileExactIf(0.75)(one_turns, is_kept) as turns_p75,
+    quantileExactIf(0.25)(one_calls, is_kept) as tool_calls_p25,
+    quantileExactIf(0.5)(one_calls, is_kept) as tool_calls_p50,
+    quantileExactIf(0.75)(one_calls, is_kept) as tool_calls_p75,
+    avgIf(one_prompt, is_kept) as prompt_tokens_mean,
+    quantileExactIf(0.25)(one_prompt, is_kept) as prompt_tokens_p25,
+    quantileExactIf(0.5)(one_prompt, is_kept) as prompt_tokens_p50,
+    quantileExactIf(0.75)(one_prompt, is_kept) as prompt_tokens_p75,
+    quantileExactIf(0.95)(one_prompt, is_kept) as prompt_tokens_p95,
+    avgIf(one_tokens, is_kept) as generated_tokens_mean,
+    quantileExactIf(0.25)(one_tokens, is_kept) as generated_tokens_p25,
+    quantileExactIf(0.5)(one_tokens, is_kept) as generated_tokens_p50,
+    quantileExactIf(0.75)(one_tokens, is_kept) as generated_tokens_p75,
+    quantileExactIf(0.95)(one_tokens, is_kept) as generated_tokens_p95
+  from (
+    select step, trajectory_id, attempt, is_kept, reward as one_reward, tokens as one_tokens, turns as one_turns
+    from outcomes
+    where ${PAGE} and reason not in ('lost', 'expired', 'invalid', 'superseded')
+  ) as decided
+  any left join (
+    select trajectory_id, attempt, f1 as one_f1, tool_calls as one_calls, prompt_tokens as one_prompt
+    from trajectories
+    where run_id = {run:String} and purpose = 'train' and (trajectory_id, attempt) in (select trajectory_id, attempt from outcomes where ${PAGE})
+  ) as ended using (trajectory_id, attempt)
+  inner join (
+    select step, min(at) as made_at
+    from steps
+    where ${PAGE}
+    group by step
+  ) as made using (step)
+  group by step
+)`;

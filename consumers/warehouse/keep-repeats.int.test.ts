@@ -1,0 +1,103 @@
+// The views of repeated rows against the plainest way to find them, wherever the keeper is.
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { connectStore, type ClickHouseStore } from '../../infra/clickhouse/client.ts';
+import { migrate } from '../../infra/clickhouse/migrate.ts';
+import { startTestStore, type TestStore } from '../../infra/testing/store.ts';
+import type { Row } from '../../streams/core/ports.ts';
+import { RepeatKeeper, repeatingTables } from './keep-repeats.ts';
+import { tableTopics } from './rows/tables.ts';
+
+let engine: TestStore;
+let store: ClickHouseStore;
+
+beforeAll(async () => {
+  engine = await startTestStore();
+  store = connectStore({ url: engine.url, database: 'repeats' });
+  await migrate(store);
+});
+
+afterAll(async () => {
+  await store.close();
+  await engine.stop();
+});
+
+async function empty(): Promise<void> {
+  for (const table of [...repeatingTables, 'repeated_keys', 'repeat_marks']) await store.command(`truncate table ${table}`);
+}
+
+type Table = (typeof repeatingTables)[number];
+
+const views = { turns: 'repeated_turns', trajectories: 'repeated_attempts', discarded_trajectories: 'repeated_discards' } as const;
+/** What tells one event of an attempt from another. */
+const kinds = { turns: 'turn', trajectories: '', discarded_trajectories: 'sequence' } as const;
+
+/** All rows of an event but the first by partition and offset. */
+function repeatsOf(table: Table, rows: readonly Row[]): readonly string[] {
+  const first = new Map<string, Row>();
+  const keyOf = (row: Row): string => [row['run_id'], row['trajectory_id'], row['attempt'], row[kinds[table]] ?? ''].join('/');
+  const ordered = [...rows].sort(
+    (a, b) => Number(a['_partition']) - Number(b['_partition']) || Number(a['_offset']) - Number(b['_offset']),
+  );
+  for (const row of ordered) if (!first.has(keyOf(row))) first.set(keyOf(row), row);
+  return ordered.filter((row) => first.get(keyOf(row)) !== row).map(placeOf);
+}
+
+const placeOf = (row: Row): string => `${String(row['_partition'])}:${String(row['_offset'])}`;
+
+async function viewOf(table: Table): Promise<readonly string[]> {
+  return (await store.query(`select _partition, _offset from ${views[table]} order by _partition, _offset`)).map(placeOf);
+}
+
+const row = fc.record({ run: fc.nat(1), trajectory: fc.nat(3), attempt: fc.nat(1), kind: fc.nat(2), partition: fc.nat(2) });
+const action = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ insert: fc.array(row, { minLength: 1, maxLength: 12 }) }) },
+  { weight: 2, arbitrary: fc.constant({ insert: undefined }) },
+);
+
+it('names the repeats of each table at any time, however far the keeper has come', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...repeatingTables),
+      fc.integer({ min: 1, max: 9 }),
+      fc.array(action, { minLength: 2, maxLength: 10 }),
+      async (table, most, actions) => {
+        await empty();
+        const rows: Row[] = [];
+        const ends = [0, 0, 0];
+        for (const { insert } of actions) {
+          if (insert === undefined) await new RepeatKeeper({ store }, table, most).round();
+          const added = (insert ?? []).map(({ run, trajectory, attempt, kind, partition }): Row => {
+            const _offset = ends[partition]!;
+            ends[partition]! += 1;
+            const place = { _topic: tableTopics[table], _partition: partition, _offset, _timestamp: 0 };
+            const which = kinds[table] === '' ? {} : { [kinds[table]]: kind };
+            return { run_id: `r${run}`, trajectory_id: `t${trajectory}`, attempt, ...which, ...place };
+          });
+          if (added.length > 0) await store.insert(table, added, `rows-${rows.length}`);
+          rows.push(...added);
+          expect(await viewOf(table)).toEqual(repeatsOf(table, rows));
+        }
+      },
+    ),
+    { numRuns: 60 },
+  );
+}, 240_000);
+
+it('finds repeats among rows that appear before its mark', async () => {
+  await empty();
+  const at = (_offset: number): Row => ({
+    ...{ run_id: 'r', trajectory_id: 't', attempt: 0, turn: 1 },
+    ...{ _topic: 'rollouts', _partition: 0, _offset, _timestamp: 0 },
+  });
+  const keep = async (): Promise<void> => {
+    const keeper = new RepeatKeeper({ store }, 'turns');
+    while ((await keeper.round()).kept > 0);
+  };
+  await store.insert('turns', [at(7)], 'first');
+  await keep();
+  await store.insert('turns', [at(3)], 'late');
+  await keep();
+  expect(await viewOf('turns')).toEqual(['0:7']);
+  expect(await store.query('select count() as n from repeated_keys')).toEqual([{ n: 1 }]);
+});

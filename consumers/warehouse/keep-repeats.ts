@@ -1,0 +1,107 @@
+// Keeps `repeated_keys` filled: the attempts that a table holds a row of twice. It goes through a table by offsets, behind the sink.
+// The keys go in before the mark that covers them, and both may go in again after a crash. Should rows appear before a mark after all,
+// their number no longer fits the mark, and the partition is looked at again from its start.
+import type { Row } from '../../streams/core/ports.ts';
+import { inSlice, sliceParams } from './audit-compare.ts';
+import { cutSlice, offsetsOf, type Window } from './audit-slices.ts';
+import { keeperSettings as settings, NOTHING_KEPT, type KeeperDeps, type Round } from './keep-step-figures.ts';
+import { tableTopics } from './rows/tables.ts';
+
+/** What makes a row one of a kind within its attempt. */
+const rowsOfOneKind = {
+  turns: 'uniqExact(turn)',
+  trajectories: '1',
+  discarded_trajectories: 'uniqExact(sequence)',
+} as const;
+
+type Repeating = keyof typeof rowsOfOneKind;
+
+export const repeatingTables = Object.keys(rowsOfOneKind) as readonly Repeating[];
+
+/** Offsets of one round: their attempts are a set that the engine holds in memory. */
+const MOST_OFFSETS = 500_000;
+
+interface Mark {
+  readonly partition: number;
+  readonly offset: number;
+  readonly rows: number;
+}
+
+interface Stored extends Window {
+  /** Rows before the mark. */
+  readonly marked: number;
+}
+
+export class RepeatKeeper {
+  readonly #store: KeeperDeps['store'];
+  readonly #table: Repeating;
+  readonly #most: number;
+
+  /** `most`: offsets of one round. */
+  constructor({ store }: Pick<KeeperDeps, 'store'>, table: Repeating, most = MOST_OFFSETS) {
+    this.#store = store;
+    this.#table = table;
+    this.#most = most;
+  }
+
+  /** Looks at some offsets that no mark covers. */
+  async round(): Promise<Round> {
+    const windows = await this.#windows();
+    const { slice } = cutSlice(windows, this.#most);
+    if (slice.length === 0) return NOTHING_KEPT;
+    const rows = await this.#rowsBefore(slice);
+    await this.#add(slice, rows);
+    return { kept: offsetsOf(slice), isBehind: offsetsOf(slice) < offsetsOf(windows) };
+  }
+
+  /** What lies behind the marks that still fit. */
+  async #windows(): Promise<readonly Window[]> {
+    const marks = await this.#store.query<Mark>(
+      'select partition, offset, rows from repeat_marks final where table_name = {table:String} order by partition',
+      { params: { table: this.#table }, settings },
+    );
+    const found = await this.#store.query<Stored>(
+      `select _partition as partition, min(_offset) as first, max(_offset) + 1 as end,
+         countIf(_offset < transform(_partition, {partitions:Array(Int32)}, {offsets:Array(Int64)}, toInt64(0))) as marked
+       from ${this.#table} group by partition order by partition`,
+      { params: { partitions: marks.map(({ partition }) => partition), offsets: marks.map(({ offset }) => offset) }, settings },
+    );
+    const markOf = new Map(marks.map((mark) => [mark.partition, mark]));
+    return found
+      .map(({ partition, first, end, marked }) => {
+        const mark = markOf.get(partition);
+        return { partition, first: mark !== undefined && mark.rows === marked ? Math.max(first, mark.offset) : first, end };
+      })
+      .filter(({ first, end }) => first < end);
+  }
+
+  /** Counted before the keys are looked for, so that a row which appears in between is noticed later. */
+  async #rowsBefore(slice: readonly Window[]): Promise<ReadonlyMap<number, number>> {
+    const counts = await this.#store.query<{ partition: number; rows: number }>(
+      `select _partition as partition, countIf(_offset < transform(_partition, {partitions:Array(Int32)}, {ends:Array(Int64)}, toInt64(0))) as rows
+       from ${this.#table} group by partition`,
+      { params: { partitions: slice.map(({ partition }) => partition), ends: slice.map(({ end }) => end) }, settings },
+    );
+    return new Map(counts.map(({ partition, rows }) => [partition, rows]));
+  }
+
+  async #add(slice: readonly Window[], rows: ReadonlyMap<number, number>): Promise<void> {
+    const table = this.#table;
+    const keys = await this.#store.query(
+      `select run_id, trajectory_id, attempt from ${table}
+       where (run_id, trajectory_id, attempt) in (select run_id, trajectory_id, attempt from ${table} where ${inSlice})
+       group by run_id, trajectory_id, attempt having count() > ${rowsOfOneKind[table]}`,
+      { params: sliceParams(tableTopics[table], slice), settings },
+    );
+    const marks = slice.map(({ partition, end }) => ({ table_name: table, partition, offset: end, rows: rows.get(partition) ?? 0 }));
+    const token = `${table}-${marks.map(({ partition, offset, rows: own }) => `${partition}:${offset}:${own}`).join(',')}`;
+    if (keys.length > 0) {
+      await this.#store.insert(
+        'repeated_keys',
+        keys.map((key): Row => ({ table_name: table, ...key })),
+        `repeats-${token}`,
+      );
+    }
+    await this.#store.insert('repeat_marks', marks, `repeat-marks-${token}`);
+  }
+}
