@@ -3,6 +3,7 @@ import { crashAtPattern } from '../lifecycle/crash-at.ts';
 import { apiDescriptors } from './api-descriptors.ts';
 import { evaluationDescriptors } from './evaluation-descriptors.ts';
 import { judgeDescriptors } from './judge-descriptors.ts';
+import { kafkaDescriptors } from './kafka-descriptors.ts';
 import { llmDescriptors } from './llm-descriptors.ts';
 import { webDescriptors } from './web-descriptors.ts';
 import { modeDescriptors } from './mode-descriptors.ts';
@@ -85,102 +86,7 @@ export const descriptors = {
     help: 'Minimum level of log messages.',
   },
 
-  kafkaTls: { env: 'TURNSTREAM_KAFKA_TLS', kind: 'flag', fallback: false, help: 'Use TLS for connections to the brokers.' },
-  kafkaCaFile: {
-    env: 'TURNSTREAM_KAFKA_CA_FILE',
-    kind: 'text',
-    fallback: '',
-    help: 'PEM file of the certificate authority of the brokers.',
-  },
-  kafkaSaslMechanism: {
-    env: 'TURNSTREAM_KAFKA_SASL_MECHANISM',
-    kind: 'choice',
-    choices: ['none', 'plain', 'scram-sha-256', 'scram-sha-512'],
-    fallback: 'none',
-    help: 'SASL mechanism.',
-  },
-  kafkaSaslUsername: { env: 'TURNSTREAM_KAFKA_SASL_USERNAME', kind: 'text', fallback: '', help: 'SASL user.' },
-  kafkaSaslPassword: { env: 'TURNSTREAM_KAFKA_SASL_PASSWORD', kind: 'text', fallback: '', help: 'SASL password.', secret: true },
-  kafkaSessionMs: {
-    env: 'TURNSTREAM_KAFKA_SESSION_MS',
-    kind: 'whole',
-    min: 1_000,
-    max: 1_800_000,
-    fallback: 6_000,
-    help: 'Consumer session timeout: how long a worker or warehouse may be silent before its partitions move to another one.',
-  },
-  kafkaCompression: {
-    env: 'TURNSTREAM_KAFKA_COMPRESSION',
-    kind: 'choice',
-    choices: ['lz4', 'gzip', 'none'],
-    fallback: 'lz4',
-    help: 'Compression of records written to Kafka. gzip is smaller but takes several times as much CPU. Every compression can be read.',
-  },
-  sharedTextsMb: {
-    env: 'TURNSTREAM_SHARED_TEXTS_MB',
-    kind: 'whole',
-    min: 0,
-    max: 1_024,
-    fallback: 64,
-    help: 'Total size of tool results (1 kB and more) that turns share in the topic texts instead of repeating them, MB. Every reader of turns holds them in memory. 0 writes every turn whole.',
-  },
-  replication: {
-    env: 'TURNSTREAM_REPLICATION',
-    kind: 'whole',
-    min: 1,
-    max: 9,
-    fallback: 1,
-    help: 'Replication factor of new topics.',
-  },
-  partitionsRollouts: {
-    env: 'TURNSTREAM_PARTITIONS_ROLLOUTS',
-    kind: 'whole',
-    min: 1,
-    max: 1024,
-    fallback: 4,
-    help: 'Partitions of the topic rollouts.',
-  },
-  partitionsTasks: {
-    env: 'TURNSTREAM_PARTITIONS_TASKS',
-    kind: 'whole',
-    min: 1,
-    max: 1024,
-    fallback: 8,
-    help: 'Partitions of the topic tasks; use at least as many as workers.',
-  },
-  retentionHours: {
-    env: 'TURNSTREAM_RETENTION_HOURS',
-    kind: 'whole',
-    min: -1,
-    max: 876_000,
-    not: 0,
-    fallback: -1,
-    help: 'Retention of rollouts, tasks, and dead-letters, hours; -1 keeps them forever. Must exceed the age of anything that an unfinished run needs. The other topics are always kept.',
-  },
-  keepLogHours: {
-    env: 'TURNSTREAM_KEEP_LOG_HOURS',
-    kind: 'whole',
-    min: -1,
-    max: 876_000,
-    not: 0,
-    fallback: 168,
-    help: 'How long the local Kafka keeps the rollouts and tasks of a run after it finishes, hours; -1 = forever. Unfinished runs, ledgers, policies, and the tables are always kept.',
-  },
-  keepLogGb: {
-    env: 'TURNSTREAM_KEEP_LOG_GB',
-    kind: 'whole',
-    min: -1,
-    max: 1_000_000,
-    fallback: 20,
-    help: 'When rollouts and tasks in the local Kafka exceed this size, those of finished runs are deleted, oldest run first, GB; -1 = no limit. Unfinished runs may exceed it.',
-  },
-  keepRuns: {
-    env: 'TURNSTREAM_KEEP_RUNS',
-    kind: 'list',
-    fallback: [],
-    help: 'Runs whose rollouts and tasks the local Kafka always keeps, comma separated.',
-  },
-
+  ...kafkaDescriptors,
   clickhouseDatabase: {
     env: 'TURNSTREAM_CLICKHOUSE_DATABASE',
     kind: 'text',
