@@ -32,7 +32,7 @@ it('asks an agent anew when it was edited, and never when it only moved', { time
     const turn = `{ text: answer, action: { tool: 'answer', answer }, spans: [], promptTokens: 90, completionTokens: 3, finishReason: 'stop' }`;
     writeFileSync(
       join(dir, folder, 'agent.mjs'),
-      `import { answer } from '../../app/answer.mjs';\nexport default () => ({ name: 'mine', decide: async () => (${turn}) });\n`,
+      `import { answer } from './answer.mjs';\nexport default () => ({ name: 'mine', decide: async () => (${turn}) });\n`,
     );
     return join(dir, folder, 'agent.mjs');
   };

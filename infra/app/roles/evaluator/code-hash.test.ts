@@ -17,9 +17,9 @@ it('changes with every file that the module imports, and with nothing else', asy
   };
   write(
     'agent.mjs',
-    "import { prompt } from '../../lib/prompt';\nimport fs from 'node:fs';\nexport default () => import(\"./lib/late.mjs\");\n",
+    "import { prompt } from './lib/prompt';\nimport fs from 'node:fs';\nexport default () => import(\"./lib/late.mjs\");\n",
   );
-  write('lib/prompt.js', "export * from '../../../words.json';\nconst self = require('./prompt.js');\nimport './gone.mjs';\n");
+  write('lib/prompt.js', "export * from '../words.json';\nconst self = require('./prompt.js');\nimport './gone.mjs';\n");
   write('lib/late.mjs', 'export default 1;\n');
   write('words.json', '{"from": "./agent.mjs"}');
   write('other.mjs', '');
