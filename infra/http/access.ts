@@ -3,13 +3,16 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { foreignRequest } from '../lifecycle/doors.ts';
-import { createKeyRing, mayUse, presentedKey, type Caller, type KeyRing, type Scope } from './keys.ts';
+import { mayUse, presentedKey, type Caller, type KeyRing, type Scope } from './keys.ts';
 import { createRateLimiter, type RateLimiter } from './rate-limit.ts';
+import { sessionIn } from './sessions.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Scope that a key needs for this route; 'public' needs none. Routes that say nothing need read. */
     scope?: Scope | 'public';
+    /** A page without data: a link on any other page may open it. */
+    document?: boolean;
   }
 }
 
@@ -19,7 +22,7 @@ export interface AccessOptions {
   readonly names: readonly string[];
   /** Origins whose pages may ask. */
   readonly origins: readonly string[];
-  readonly keys: readonly string[];
+  readonly ring: KeyRing;
   /** Requests a second of one caller; 0 = no limit. */
   readonly perSecond: number;
 }
@@ -29,15 +32,22 @@ const UNLIMITED: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics
 
 /** Adds the checks as one hook that runs before a body is read. */
 export function guardAccess(app: FastifyInstance, options: AccessOptions): void {
-  const ring = createKeyRing(options.keys);
+  const { ring } = options;
   const limiter = createRateLimiter({ perSecond: options.perSecond, now: () => performance.now() });
   app.addHook('onRequest', async (request) => {
-    const foreign = foreignRequest(request.headers, options);
+    const foreign = foreignRequest(headersToCheck(request), options);
     if (foreign !== undefined) throw foreign;
     const { caller, refusal } = ring.open ? NOBODY : authorize(ring, request);
     if (!UNLIMITED.has(request.routeOptions.url ?? '')) limit(limiter, caller?.name ?? `address ${request.ip}`);
     if (refusal !== undefined) throw refusal;
   });
+}
+
+/** Somebody who follows a link from another site to a document sees a page without data; its requests are its own. */
+function headersToCheck({ headers, method, routeOptions }: FastifyRequest): FastifyRequest['headers'] {
+  const opened = method === 'GET' && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
+  if (!opened || routeOptions.config.document !== true) return headers;
+  return { ...headers, 'sec-fetch-site': 'none' };
 }
 
 function limit(limiter: RateLimiter, caller: string): void {
@@ -60,12 +70,14 @@ function authorize(ring: KeyRing, request: FastifyRequest): Admission {
   const scope = request.routeOptions.config.scope ?? 'read';
   if (scope === 'public') return NOBODY;
   const key = presentedKey(request.headers);
-  if (key === undefined) {
+  const session = key === undefined ? sessionIn(request.headers.cookie) : undefined;
+  if (key === undefined && session === undefined) {
     return { refusal: new PlatformError('UNAUTHENTICATED', 'reading the API key: send Authorization: Bearer <key> or x-api-key: <key>') };
   }
-  const caller = ring.callerOf(key);
+  const caller = key === undefined ? ring.callerOfSession(session ?? '') : ring.callerOf(key);
   if (caller === undefined) {
-    return { refusal: new PlatformError('UNAUTHENTICATED', 'checking the API key: it is not one of the configured keys') };
+    const why = key === undefined ? 'the session is over: sign in again' : 'it is not one of the configured keys';
+    return { refusal: new PlatformError('UNAUTHENTICATED', `checking the API key: ${why}`) };
   }
   if (mayUse(caller, scope)) return { caller };
   const message = `checking the API key: this route needs the scope ${scope}, which the key does not have`;

@@ -50,9 +50,12 @@ export function shapeAnswers(app: FastifyInstance, options: { readonly freshMs: 
 
 const noone = (): void => undefined;
 
-/** GET and HEAD of the resources, which have the same headers. A live stream never ends and is not among them. */
+/** A stream never ends, and a session is its caller's own. */
+const NEVER_SHARED: ReadonlySet<string | undefined> = new Set(['/v1/live', '/v1/session']);
+
+/** GET and HEAD of the resources, which have the same headers. */
 const isRead = (request: FastifyRequest): boolean =>
-  (request.method === 'GET' || request.method === 'HEAD') && request.url.startsWith('/v1/') && request.routeOptions.url !== '/v1/live';
+  (request.method === 'GET' || request.method === 'HEAD') && request.url.startsWith('/v1/') && !NEVER_SHARED.has(request.routeOptions.url);
 
 async function send(request: FastifyRequest, reply: FastifyReply, answer: CachedAnswer): Promise<FastifyReply> {
   if (describe(request, reply, answer)) return reply.send();

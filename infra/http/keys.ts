@@ -2,6 +2,7 @@
 // request, so that neither the time nor a heap dump tells a key.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { PlatformError } from '../../streams/core/errors.ts';
+import { createSession, keyOfSession } from './sessions.ts';
 
 export type Scope = 'read' | 'write' | 'sql' | 'admin';
 
@@ -17,10 +18,16 @@ export interface KeyRing {
   readonly open: boolean;
   /** The caller behind a presented key, or undefined when no key matches. */
   callerOf(presented: string): Caller | undefined;
+  /** A session of a caller of this ring; see sessions.ts. */
+  sessionOf(caller: Caller): string;
+  /** The caller behind a session that has not ended. */
+  callerOfSession(session: string): Caller | undefined;
 }
 
 interface Entry {
-  readonly digest: Buffer;
+  readonly name: string;
+  /** Digest of the key; also the secret of its sessions. */
+  readonly secret: Buffer;
   readonly caller: Caller;
 }
 
@@ -35,10 +42,15 @@ export function createKeyRing(entries: readonly string[]): KeyRing {
       const digest = digestOf(presented);
       let found: Caller | undefined;
       for (const entry of ring) {
-        if (timingSafeEqual(entry.digest, digest)) found = entry.caller;
+        if (timingSafeEqual(entry.secret, digest)) found = entry.caller;
       }
       return found;
     },
+    sessionOf({ name }) {
+      const entry = ring.find((one) => one.name === name);
+      return entry === undefined ? '' : createSession(entry);
+    },
+    callerOfSession: (session) => keyOfSession(session, ring)?.caller,
   };
 }
 
@@ -50,7 +62,8 @@ function parseEntry(entry: string): Entry {
     throw new PlatformError('CONFIG_INVALID', 'reading TURNSTREAM_API_KEYS: an entry is not <key>:<scope>[+<scope>…]');
   }
   const digest = digestOf(key);
-  return { digest, caller: { name: `key ${digest.toString('hex', 0, 4)}`, scopes: new Set(scopes) } };
+  const name = `key ${digest.toString('hex', 0, 4)}`;
+  return { name, secret: digest, caller: { name, scopes: new Set(scopes) } };
 }
 
 const SCOPES: readonly string[] = ['read', 'write', 'sql', 'admin'] satisfies readonly Scope[];

@@ -10,11 +10,13 @@ import type { Metrics } from '../../streams/core/telemetry.ts';
 import { guardAccess } from './access.ts';
 import { allowOrigins } from './cors.ts';
 import { shapeAnswers } from './answers.ts';
+import { createKeyRing, type KeyRing } from './keys.ts';
 import { watchMethods, type MethodTable } from './methods.ts';
 import { finishDocument, openapiOptions } from './openapi.ts';
 import { parametersOf, watchParameters } from './parameters.ts';
 import { answerOf } from './problem.ts';
 import { addHealthRoutes, type HealthSources } from './probes.ts';
+import { addSessionRoutes } from './session.route.ts';
 
 export interface HttpServerOptions extends HealthSources {
   readonly host: string;
@@ -73,10 +75,12 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   app.setSerializerCompiler(() => (value) => JSON.stringify(value));
   const methods = watchMethods(app);
   watchParameters(app);
-  addCrossCutting(app, options, methods);
+  const ring = createKeyRing(options.keys);
+  addCrossCutting(app, options, { methods, ring });
   await app.register(swagger, openapiOptions(options.version));
   app.get('/openapi.json', { config: { scope: 'public' }, schema: { hide: true } }, () => finishDocument(app.swagger()));
   addHealthRoutes(app, options);
+  addSessionRoutes(app, ring);
   return { app, listen: () => listen(app, options), close: () => closeWithin(app, options.closeTimeoutMs ?? 5_000) };
 }
 
@@ -84,7 +88,12 @@ function requestIdOf(header: string | string[] | undefined): string {
   return typeof header === 'string' && REQUEST_ID.test(header) ? header : randomUUID();
 }
 
-function addCrossCutting(app: FastifyInstance, options: HttpServerOptions, methods: MethodTable): void {
+interface Shared {
+  readonly methods: MethodTable;
+  readonly ring: KeyRing;
+}
+
+function addCrossCutting(app: FastifyInstance, options: HttpServerOptions, { methods, ring }: Shared): void {
   const { logger, metrics } = options;
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(commonHeaders(request));
@@ -93,7 +102,7 @@ function addCrossCutting(app: FastifyInstance, options: HttpServerOptions, metho
   allowOrigins(app, origins, methods);
   guardAccess(app, {
     ...{ host: options.host, names: options.names ?? [], origins },
-    ...{ keys: options.keys, perSecond: options.requestsPerSecond ?? 0 },
+    ...{ ring, perSecond: options.requestsPerSecond ?? 0 },
   });
   app.addHook('onRequest', async (request, reply) => {
     if (request.is404) refuseRoute(request, reply, methods);

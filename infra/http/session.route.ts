@@ -1,0 +1,58 @@
+// Sign-in of browsers. A key is sent once, in a body; it is in no address and in no storage of the page.
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { PlatformError } from '../../streams/core/errors.ts';
+import type { Caller, KeyRing } from './keys.ts';
+import { sessionCookie, sessionIn } from './sessions.ts';
+
+const shown = Type.Object(
+  {
+    needs_key: Type.Boolean({ description: 'False where no keys are configured: then everything is allowed.' }),
+    signed_in: Type.Boolean(),
+    scopes: Type.Array(Type.String()),
+  },
+  { title: 'Session' },
+);
+
+const schemaOf = (operationId: string, summary: string) => ({
+  tags: ['operation'],
+  operationId,
+  summary,
+  response: { 200: Type.Unsafe({ ...shown, 'x-response-description': 'As it is now.' }) },
+});
+
+const body = Type.Object({ key: Type.String({ minLength: 1, maxLength: 1_000 }) }, { additionalProperties: false });
+
+/** Registers /v1/session. */
+export function addSessionRoutes(app: FastifyInstance, ring: KeyRing): void {
+  const config = { scope: 'public' } as const;
+  const state = (caller: Caller | undefined) => ({
+    needs_key: !ring.open,
+    signed_in: ring.open || caller !== undefined,
+    scopes: ring.open ? ['admin'] : [...(caller?.scopes ?? [])].sort(),
+  });
+
+  app.get('/v1/session', { config, schema: schemaOf('getSession', 'Whether this browser is signed in') }, async (request) =>
+    state(ring.callerOfSession(sessionIn(request.headers.cookie) ?? '')),
+  );
+
+  app.post<{ Body: { readonly key: string } }>(
+    '/v1/session',
+    { config, schema: { ...schemaOf('signIn', 'Sign in with a key: the answer sets a cookie for 12 hours'), body } },
+    async (request, reply) => {
+      if (ring.open) return state(undefined);
+      const caller = ring.callerOf(request.body.key);
+      if (caller === undefined) throw new PlatformError('UNAUTHENTICATED', 'signing in: it is not one of the configured keys');
+      reply.header('set-cookie', sessionCookie(ring.sessionOf(caller), isSecure(request)));
+      return state(caller);
+    },
+  );
+
+  app.delete('/v1/session', { config, schema: schemaOf('signOut', 'Sign out: the answer removes the cookie') }, async (request, reply) => {
+    reply.header('set-cookie', sessionCookie('', isSecure(request)));
+    return state(undefined);
+  });
+}
+
+/** Behind a proxy that speaks TLS the cookie never goes over plain HTTP. */
+const isSecure = ({ headers }: FastifyRequest): boolean => headers['x-forwarded-proto'] === 'https';

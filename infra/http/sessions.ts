@@ -1,0 +1,50 @@
+// Sign-in for browsers: a page sends a key once and gets a cookie, since a page cannot put a header on every request that a
+// browser makes for it. The cookie names the key and its end and carries a MAC under the key's digest: no session is kept, any
+// number of API processes understand it, and it ends with its time or when the key is taken out of the configuration.
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+export const SESSION_COOKIE = 'turnstream_session';
+/** How long a sign-in lasts, s. */
+export const SESSION_SECONDS = 12 * 3_600;
+
+/** What a session is made from: a name that tells keys apart, and a secret of the key. */
+export interface SessionKey {
+  readonly name: string;
+  readonly secret: Buffer;
+}
+
+/** `<name>.<end, ms since 1970>.<mac>` */
+export function createSession(key: SessionKey, nowMs = Date.now()): string {
+  const end = nowMs + SESSION_SECONDS * 1_000;
+  return `${hexOf(key.name)}.${end}.${macOf(key, end)}`;
+}
+
+/** The key that a session was made with; undefined when it is over, forged, or of a key that is no longer there. */
+export function keyOfSession<K extends SessionKey>(session: string, keys: readonly K[], nowMs = Date.now()): K | undefined {
+  const match = /^([0-9a-f]+)\.(\d{1,16})\.([\w-]{43})$/.exec(session);
+  if (match === null) return undefined;
+  const [, name = '', end = '', mac = ''] = match;
+  const key = keys.find((one) => hexOf(one.name) === name);
+  if (key === undefined || Number(end) <= nowMs) return undefined;
+  return timingSafeEqual(Buffer.from(macOf(key, Number(end))), Buffer.from(mac)) ? key : undefined;
+}
+
+const hexOf = (name: string): string => Buffer.from(name).toString('hex');
+
+const macOf = ({ name, secret }: SessionKey, end: number): string =>
+  createHmac('sha256', secret).update(`turnstream session\n${name}\n${end}`).digest('base64url');
+
+/** The session of a Cookie header. */
+export function sessionIn(header: string | undefined): string | undefined {
+  for (const part of (header ?? '').split(';')) {
+    const [name, value] = part.trim().split('=', 2);
+    if (name === SESSION_COOKIE) return value;
+  }
+  return undefined;
+}
+
+/** A Set-Cookie header; an empty session ends the one that is there. */
+export function sessionCookie(session: string, secure: boolean): string {
+  const age = session === '' ? 0 : SESSION_SECONDS;
+  return `${SESSION_COOKIE}=${session}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${age}${secure ? '; Secure' : ''}`;
+}
