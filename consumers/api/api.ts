@@ -7,6 +7,7 @@ import { liveRoutes } from './live/live.route.ts';
 import { deadLetterRoutes, evaluationRoutes, questionRoutes, resultRoutes } from './questions/questions.route.ts';
 import { registryRoutes } from './registry.route.ts';
 import { costReportRoutes, rolloutReportRoutes } from './reports/reports.route.ts';
+import { skeletonRoutes } from './rollouts/skeleton.route.ts';
 import { groupRoutes, rolloutRoutes, toolCallRoutes, turnRoutes } from './rollouts/rollouts.route.ts';
 import { curveRoutes } from './runs/curves.route.ts';
 import { heldoutRoutes } from './runs/heldout.route.ts';
@@ -57,6 +58,7 @@ const storeRoutes = [
   costReportRoutes,
   rolloutRoutes,
   turnRoutes,
+  skeletonRoutes,
   toolCallRoutes,
   groupRoutes,
   questionRoutes,

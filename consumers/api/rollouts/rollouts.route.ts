@@ -3,6 +3,7 @@ import { answers, named, schemaOf } from '../columns.ts';
 import { listOf, queryOf } from '../list.ts';
 import { idText, notFound, pageOfRun, runParams, slugText, type StoreRoutes } from '../route-kit.ts';
 import { purposes, toolStatuses, trajectoryStatuses } from '../values.ts';
+import { fateColumns } from './fates.reader.ts';
 import { listLineage } from './lineage.reader.ts';
 import {
   discardColumns,
@@ -26,7 +27,7 @@ const number = Type.Optional(Type.Number());
 const slug = Type.Optional(slugText);
 const ofRun = queryOf({ run: Type.Optional(runParams.properties.run) });
 
-const trajectories = listOf('Trajectory', trajectoryColumns);
+const trajectories = listOf('Trajectory', trajectoryColumns, fateColumns);
 const turns = listOf('Turn', turnColumns, heavyTurnColumns);
 const toolCalls = listOf('ToolCall', toolCallColumns, heavyToolCallColumns);
 const lineage = listOf('LineageTurn', lineageColumns);

@@ -1,6 +1,7 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
 import { compare, contains, equals, paramsOf, readPage, type Clause, type Page, type PageRequest } from '../list.ts';
+import { fateColumns, readFates, type Fate } from './fates.reader.ts';
 import { trajectoryColumns } from './rollouts.columns.ts';
 
 type Trajectory = RowOf<typeof trajectoryColumns>;
@@ -36,12 +37,21 @@ export interface TrajectoryFilter {
   readonly question?: string | undefined;
 }
 
-/** Newest (by the time they finished) first, or oldest first. */
-export async function listTrajectories(
-  store: Store,
-  run: string,
-  request: PageRequest & TrajectoryFilter & { readonly order: 'asc' | 'desc' },
-): Promise<Page<Trajectory>> {
+type Request = PageRequest & TrajectoryFilter & { readonly order: 'asc' | 'desc' };
+
+/** Newest (by the time they finished) first, or oldest first; with their fate when `fields` names it. */
+export async function listTrajectories(store: Store, run: string, request: Request): Promise<Page<Trajectory & Partial<Fate>>> {
+  const named = request.fields?.filter((name) => !Object.hasOwn(fateColumns, name));
+  if (named === undefined || named.length === request.fields?.length) return listAttempts(store, run, request);
+  const page = await listAttempts(store, run, {
+    ...request,
+    fields: named.length === 0 ? undefined : [...named, 'trajectory_id', 'attempt'],
+  });
+  const fateOf = await readFates(store, run, page.items);
+  return { ...page, items: page.items.map((row) => ({ ...row, ...fateOf(row) })) };
+}
+
+async function listAttempts(store: Store, run: string, request: Request): Promise<Page<Trajectory>> {
   const key = { finished_at: 'time', trajectory_id: 'String', attempt: 'Int32' } as const;
   return readPage(
     store,

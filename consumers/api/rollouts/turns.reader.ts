@@ -46,7 +46,7 @@ const runOfCursor = (cursor: string | undefined): string | undefined =>
   cursor === undefined ? undefined : String(keyAt(turnKey, cursor)[0]);
 
 /** The run that wrote about the trajectory first; empty when nobody did. */
-async function runOf(store: Store, trajectory: string): Promise<string> {
+export async function runOf(store: Store, trajectory: string): Promise<string> {
   const parts = ['tasks', 'trajectories', 'turns'].map(
     (table, rank) =>
       `select ${rank} as rank, run_id, _timestamp from ${table} where trajectory_id = {trajectory:String} order by _timestamp limit 1`,

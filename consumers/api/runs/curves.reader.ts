@@ -24,18 +24,18 @@ interface Curves {
   readonly series: Readonly<Record<string, readonly unknown[]>>;
 }
 
-type Point = Readonly<Record<string, unknown>> & { readonly step: number };
+export type Point = Readonly<Record<string, unknown>> & { readonly step: number };
 type ByStep = ReadonlyMap<number, Point>;
 
-interface Range {
+export interface Range {
   readonly run: string;
   readonly from_step: number;
   readonly to_step: number;
 }
 
 const losses = ['discarded', 'discarded_stale', 'discarded_uniform'] as const;
-const isFigure = (name: string): boolean => (figureColumns as readonly string[]).includes(name);
-const isLoss = (name: string): boolean => (losses as readonly string[]).includes(name);
+export const isFigure = (name: string): boolean => (figureColumns as readonly string[]).includes(name);
+export const isLoss = (name: string): boolean => (losses as readonly string[]).includes(name);
 
 export async function readCurves(store: Store, run: string, query: CurvesQuery): Promise<Curves> {
   const wanted = query.series === undefined ? seriesNames : seriesNames.filter((name) => query.series?.includes(name));
@@ -94,7 +94,7 @@ const readKept = (store: Store, shown: Shown, names: readonly string[]): Promise
   readPoints(store, `select ${['step', ...names].join(', ')} from step_figures where ${SHOWN} order by step`, shown);
 
 /** What was discarded at version v belongs to step v + 1. */
-const readLosses = (store: Store, range: Range): Promise<ByStep> =>
+export const readLosses = (store: Store, range: Range): Promise<ByStep> =>
   readPoints(
     store,
     `select toInt32(version + 1) as step, sum(discards_by_version.discarded) as discarded,
@@ -109,7 +109,7 @@ const readLosses = (store: Store, range: Range): Promise<ByStep> =>
 /** Steps that are made at once; further apart, each stretch by itself. */
 const STRETCH = 64;
 
-async function makeOthers(store: Store, { run }: Range, steps: readonly number[]): Promise<ByStep> {
+export async function makeOthers(store: Store, { run }: Range, steps: readonly number[]): Promise<ByStep> {
   const figures = new Map<number, Point>();
   for (const [from_step, to_step] of stretchesOf(steps)) {
     for (const [step, point] of await readPoints(store, stepFiguresSql, { run, from_step, to_step })) figures.set(step, point);

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { answers, named } from '../columns.ts';
 import { queryOf } from '../list.ts';
 import { assertRun, runParams, type StoreRoutes } from '../route-kit.ts';
+import { readBuckets } from './curve-buckets.reader.ts';
 import { MOST_STEPS, readCurves, seriesNames } from './curves.reader.ts';
 
 const stepNumber = Type.Integer({ minimum: 0, maximum: 2_147_483_647 });
@@ -33,6 +34,13 @@ export const curveRoutes: StoreRoutes = async (app, { store }) => {
               description: 'Series to answer with; all when left out.',
             }),
           ),
+          points: Type.Optional(
+            Type.Integer({
+              minimum: 1,
+              maximum: 4_000,
+              description: 'Most buckets of the answer; each has the least, the most and the last value.',
+            }),
+          ),
         }),
         response: answers(
           named('Curves', {
@@ -40,12 +48,18 @@ export const curveRoutes: StoreRoutes = async (app, { store }) => {
             every: Type.Integer(),
             steps: Type.Array(Type.Integer()),
             series: Type.Record(Type.String(), values),
+            first_steps: Type.Optional(Type.Array(Type.Integer(), { description: 'First step of each bucket; `steps` has the last.' })),
+            low: Type.Optional(Type.Record(Type.String(), values)),
+            high: Type.Optional(Type.Record(Type.String(), values)),
           }),
         ),
       },
     },
     async ({ params, query }) => {
-      const curves = await readCurves(store, params.run, query);
+      const { points, ...rest } = query;
+      const curves = await (points === undefined
+        ? readCurves(store, params.run, rest)
+        : readBuckets(store, params.run, { ...rest, points }));
       if (curves.steps.length === 0) await assertRun(store, params.run);
       return curves;
     },

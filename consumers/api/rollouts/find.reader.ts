@@ -1,0 +1,53 @@
+// Which turns of a trajectory hold a text: the store reads the texts of this attempt alone, and a page gets places and heads.
+import type { Store } from '../../../streams/core/ports.ts';
+import { readRows } from '../list.ts';
+import { runOf } from './turns.reader.ts';
+
+/** Texts of a turn in the order that they are read in. */
+const fields = ['text', 'tool_arguments', 'tool_result', 'tool_error_type'] as const;
+
+export interface Match {
+  readonly turn: number;
+  readonly field: string;
+  /** Of the first match in the field, in characters from 0. */
+  readonly offset: number;
+  /** Text around the match. */
+  readonly head: string;
+}
+
+export interface Found {
+  readonly run_id: string;
+  readonly trajectory_id: string;
+  readonly attempt: number;
+  readonly items: readonly Match[];
+  /** Turns that hold the text; `items` has at most `limit`. */
+  readonly turns: number;
+  readonly is_whole: boolean;
+}
+
+const BEFORE = 40;
+const HEAD = 160;
+
+export async function findInTrajectory(
+  store: Store,
+  trajectory: string,
+  asked: { readonly run?: string | undefined; readonly attempt?: number | undefined; readonly q: string; readonly limit: number },
+): Promise<Found> {
+  const run = asked.run ?? (await runOf(store, trajectory));
+  const attempt = asked.attempt ?? 0;
+  const at = fields.map((field) => `positionCaseInsensitiveUTF8(${field}, {q:String})`);
+  const rows = await readRows<{ turn: number; field: string; place: number; head: string }>(
+    store,
+    `select turn, ['${fields.join("', '")}'][which] as field, places[which] as place,
+       substringUTF8([${fields.join(', ')}][which], greatest(1, places[which] - ${BEFORE}), ${HEAD}) as head
+     from (
+       select turn, ${fields.join(', ')}, [${at.join(', ')}] as places, arrayFirstIndex(one -> one > 0, places) as which
+       from turns
+       where run_id = {run:String} and trajectory_id = {trajectory:String} and attempt = {attempt:Int32}
+     )
+     where which > 0 order by turn limit 1 by turn limit {most:UInt32}`,
+    { run, trajectory, attempt, q: asked.q, most: asked.limit + 1 },
+  );
+  const items = rows.slice(0, asked.limit).map(({ turn, field, place, head }) => ({ turn, field, offset: place - 1, head }));
+  return { run_id: run, trajectory_id: trajectory, attempt, items, turns: rows.length, is_whole: rows.length <= asked.limit };
+}

@@ -1,0 +1,84 @@
+// The skeleton of an attempt: every turn of it in one answer, a column a figure, without texts. A list of 30,000 turns, its
+// minimap and its waterfall are drawn from it; texts are asked for by the turn.
+import type { Store } from '../../../streams/core/ports.ts';
+import { readRows } from '../list.ts';
+import { runOf } from './turns.reader.ts';
+
+/** Names of values that repeat: a column has their places in the list. */
+const listed = { tools: 'tool', statuses: 'tool_status', error_types: 'tool_error_type', workers: 'worker_id' } as const;
+
+const ms = (column: string): string => `toUnixTimestamp64Milli(${column})`;
+
+/** Column of the answer → SQL over the turns. */
+const figures = {
+  turn: 'turn',
+  at_ms: `if(generation_ms > 0 and year(tool_started_at) > 1970, ${ms('tool_started_at')} - round(generation_ms), ${ms('occurred_at')} - round(generation_ms))`,
+  generation_ms: 'round(generation_ms, 1)',
+  tool_at_ms: `if(year(tool_started_at) > 1970, ${ms('tool_started_at')}, ${ms('occurred_at')})`,
+  tool_ms: 'round(tool_ms, 1)',
+  prompt_tokens: 'prompt_tokens',
+  completion_tokens: 'completion_tokens',
+  version_min: 'policy_version_min',
+  version_max: 'policy_version_max',
+  result_chars: 'tool_result_chars',
+  reward: 'reward',
+} as const;
+
+export const outlineColumns = [...Object.keys(figures), 'tool', 'status', 'error_type', 'worker'] as const;
+
+export interface Outline {
+  readonly run_id: string;
+  readonly trajectory_id: string;
+  readonly attempt: number;
+  readonly turns: number;
+  /** False when there are more turns than an answer holds. */
+  readonly is_whole: boolean;
+  readonly tools: readonly string[];
+  readonly statuses: readonly string[];
+  readonly error_types: readonly string[];
+  readonly workers: readonly string[];
+  readonly columns: Readonly<Record<string, readonly (number | null)[]>>;
+}
+
+/** Turns of one answer. */
+const MOST_TURNS = 1_000_000;
+
+/** Undefined when the attempt has no turns. */
+export async function readOutline(
+  store: Store,
+  trajectory: string,
+  asked: { readonly run?: string | undefined; readonly attempt?: number | undefined },
+): Promise<Outline | undefined> {
+  const run = asked.run ?? (await runOf(store, trajectory));
+  const where = 'run_id = {run:String} and trajectory_id = {trajectory:String} and attempt = {attempt:Int32}';
+  const columns = [
+    ...Object.entries(figures).map(([name, sql]) => `${sql} as c_${name}`),
+    ...Object.values(listed).map((column) => `toString(${column}) as c_${column}`),
+  ];
+  const gathered = [
+    ...Object.keys(figures).map((name) => `groupArray(c_${name}) as ${name}`),
+    ...Object.entries(listed).flatMap(([list, column]) => [
+      `groupUniqArray(c_${column}) as ${list}`,
+      `arrayMap(one -> indexOf(${list}, one) - 1, groupArray(c_${column})) as ${column}`,
+    ]),
+  ];
+  const attempt = asked.attempt ?? 0;
+  const [row] = await readRows<Readonly<Record<string, readonly never[]>>>(
+    store,
+    `select ${gathered.join(', ')} from (
+       select ${columns.join(', ')} from turns where ${where} order by turn limit 1 by turn limit {most:UInt32}
+     ) having count() > 0`,
+    { run, trajectory, attempt, most: MOST_TURNS },
+  );
+  if (row === undefined) return undefined;
+  const of = (name: string): readonly never[] => row[name] ?? [];
+  const turns = of('turn').length;
+  return {
+    ...{ run_id: run, trajectory_id: trajectory, attempt, turns, is_whole: turns < MOST_TURNS },
+    ...{ tools: of('tools'), statuses: of('statuses'), error_types: of('error_types'), workers: of('workers') },
+    columns: {
+      ...Object.fromEntries(Object.keys(figures).map((name) => [name, of(name)])),
+      ...{ tool: of('tool'), status: of('tool_status'), error_type: of('tool_error_type'), worker: of('worker_id') },
+    },
+  };
+}

@@ -1,0 +1,87 @@
+// What a page needs to open a trajectory of any length: its skeleton, and which of its turns hold a text.
+import { Type } from 'typebox';
+import { answers, named } from '../columns.ts';
+import { queryOf } from '../list.ts';
+import { idText, notFound, runParams, type StoreRoutes } from '../route-kit.ts';
+import { findInTrajectory } from './find.reader.ts';
+import { outlineColumns, readOutline } from './outline.reader.ts';
+import { readTrajectory } from './trajectory.reader.ts';
+
+const params = Type.Object({ trajectory: idText });
+const place = {
+  run: Type.Optional(runParams.properties.run),
+  attempt: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647, description: '0 when left out.' })),
+};
+const where = {
+  run_id: Type.String(),
+  trajectory_id: Type.String(),
+  attempt: Type.Integer(),
+  turns: Type.Integer(),
+  is_whole: Type.Boolean(),
+};
+const texts = Type.Array(Type.String());
+const column = Type.Array(Type.Union([Type.Number(), Type.Null()]));
+
+const outline = named('Outline', {
+  ...where,
+  tools: texts,
+  statuses: texts,
+  error_types: texts,
+  workers: texts,
+  columns: Type.Object(Object.fromEntries(outlineColumns.map((name) => [name, column]))),
+});
+
+const outlineText = [
+  'Every turn of an attempt, one column a figure, without texts. `tool`, `status`, `error_type` and `worker` are places in the lists of',
+  'names. `at_ms` is when the generation began and `tool_at_ms` when the tool was called, in milliseconds since 1970, as the worker told it.',
+].join(' ');
+
+const found = named('FoundTurns', {
+  ...where,
+  items: Type.Array(named('FoundTurn', { turn: Type.Integer(), field: Type.String(), offset: Type.Integer(), head: Type.String() })),
+});
+
+/** Reads of a whole attempt. */
+export const skeletonRoutes: StoreRoutes = async (app, { store }) => {
+  app.get(
+    '/v1/trajectories/:trajectory/outline',
+    {
+      schema: {
+        ...{ tags: ['rollouts'], operationId: 'getOutline', summary: 'All turns of an attempt as columns, without texts' },
+        ...{ description: outlineText, params, querystring: queryOf(place), response: answers(outline) },
+      },
+    },
+    async ({ params: { trajectory }, query }) => {
+      const report = await readOutline(store, trajectory, query);
+      if (report !== undefined) return report;
+      const known = await readTrajectory(store, trajectory, query.run);
+      if (known === undefined) throw notFound('trajectory', trajectory);
+      const none = { turns: 0, is_whole: true, tools: [], statuses: [], error_types: [], workers: [] };
+      const columns = Object.fromEntries(outlineColumns.map((name) => [name, []]));
+      return { run_id: known.run_id, trajectory_id: trajectory, attempt: query.attempt ?? 0, ...none, columns };
+    },
+  );
+
+  app.get(
+    '/v1/trajectories/:trajectory/find',
+    {
+      schema: {
+        ...{ tags: ['rollouts'], operationId: 'findInTrajectory', summary: 'Turns whose text, arguments, result or error hold a text' },
+        params,
+        querystring: queryOf({
+          ...place,
+          q: Type.String({ minLength: 1, maxLength: 500, description: 'What to find, whatever the case.' }),
+          limit: Type.Integer({ minimum: 1, maximum: 10_000, default: 1_000, description: 'Most turns of the answer.' }),
+        }),
+        response: answers(found),
+      },
+    },
+    async ({ params: { trajectory }, query }) => {
+      const answer = await findInTrajectory(store, trajectory, query);
+      if (answer.items.length === 0 && (await readTrajectory(store, trajectory, query.run)) === undefined) {
+        throw notFound('trajectory', trajectory);
+      }
+      return answer;
+    },
+  );
+};
