@@ -1,5 +1,7 @@
 // The API as it runs, for tests: the real server and routes over whatever store and log a test gives it.
 import { createApi } from '../../consumers/api/api.ts';
+import { dashboardRoutes } from '../../consumers/dashboard/dashboard.route.ts';
+import type { Site } from '../../consumers/dashboard/site.ts';
 import type { SqlLimits } from '../../consumers/api/sql/limits.ts';
 import type { EventReader, Logger, LogReader, SchemaRegistry, Store } from '../../streams/core/ports.ts';
 import type { MetricName, Metrics } from '../../streams/core/telemetry.ts';
@@ -52,6 +54,10 @@ export interface TestApiOptions {
   readonly logger?: Logger;
   readonly metrics?: Metrics;
   readonly probes?: readonly Probe[];
+  /** Files of the dashboard; it is not served when left out. */
+  readonly site?: Site;
+  /** A free one when left out. */
+  readonly port?: number;
 }
 
 /** Registered and ready for inject(); call listen() for a real port. */
@@ -60,7 +66,7 @@ export async function testApi(given: TestApiOptions): Promise<HttpServer> {
   const options = { logger: silentLogger, metrics: recordingMetrics(), host: '127.0.0.1', keys: [], probes: [], ...given };
   const server = await createHttpServer({
     ...options,
-    port: 0,
+    port: given.port ?? 0,
     version: '0.0.0-test',
     metricsText: () => '# HELP none nothing\n',
     status: () => ({ state: 'live', detail: '', figures: {} }),
@@ -75,6 +81,7 @@ export async function testApi(given: TestApiOptions): Promise<HttpServer> {
     sql: { ...testLimits, ...given.limits },
     ...(given.live === undefined ? {} : { live: given.live }),
   });
+  if (given.site !== undefined) await server.app.register(dashboardRoutes, { site: given.site });
   await server.app.ready();
   return server;
 }

@@ -1,5 +1,7 @@
-// The HTTP interface: REST, SQL, the live stream, metrics, health and the schema registry.
+// The HTTP interface: the dashboard, REST, SQL, the live stream, metrics, health and the schema registry.
 import { createApi, sqlLimitsOf } from '../../../consumers/api/api.ts';
+import { dashboardRoutes } from '../../../consumers/dashboard/dashboard.route.ts';
+import { readSite } from '../../../consumers/dashboard/site.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 import type { ReportStatus } from '../../../streams/core/telemetry.ts';
 import { createHttpServer } from '../../http/server.ts';
@@ -8,6 +10,7 @@ import { withDependencies } from '../../telemetry/health.ts';
 import { connectLog, connectWarehouse } from '../open/connections.ts';
 import type { RoleMain } from './role.ts';
 import { untilAborted } from './until-aborted.ts';
+import { dashboardFolder } from '../package-folder.ts';
 import { version } from '../version.ts';
 
 /** How often the dependencies are asked for the status of the role, ms. */
@@ -43,6 +46,7 @@ export const apiRole: RoleMain = async (context, signal) => {
       ...{ store, logger, metrics, events: log.events, log: log.kafka.reader(), sql: sqlLimitsOf(config) },
       registry: config.schemaRegistryUrl === '' ? log.registry : undefined,
     });
+    await server.app.register(dashboardRoutes, { site: await readSite(dashboardFolder) });
     const { url, port } = await server.listen();
     logger.info({ url }, 'the API is listening');
     report({ state: 'live', detail: '', figures: { port } });

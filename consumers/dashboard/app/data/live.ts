@@ -1,0 +1,84 @@
+// The live stream: one connection for the page that is open, closed while the tab is hidden. It tells that something happened;
+// what it shows is asked for again, at most once a second.
+import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { refresh } from './answers.ts';
+
+export type LiveState = 'off' | 'connecting' | 'live' | 'away';
+export const liveState = signal<LiveState>('off');
+
+export interface LiveEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly timestamp_ms: number;
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+  readonly event: Readonly<Record<string, unknown>>;
+}
+
+const REFRESH_MS = 1_000;
+
+interface Wanted {
+  readonly run?: string | undefined;
+  readonly types: readonly string[];
+  /** Addresses to load again when an event comes. */
+  readonly refreshes?: readonly string[];
+  readonly onEvent?: (event: LiveEvent) => void;
+  readonly paused?: boolean;
+}
+
+/** Follows events while the component is shown and its tab is seen. */
+export function useLive({ run, types, refreshes = [], onEvent, paused = false }: Wanted): void {
+  const key = JSON.stringify([run, types, refreshes, paused]);
+  useEffect(() => {
+    if (paused) {
+      liveState.value = 'off';
+      return undefined;
+    }
+    let source: EventSource | undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let last = '';
+    const later = (): void => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        refresh(...refreshes);
+      }, REFRESH_MS);
+    };
+    const open = (): void => {
+      const query = new URLSearchParams({ ...(run === undefined ? {} : { run }), ...(last === '' ? {} : { last_event_id: last }) });
+      for (const type of types) query.append('type', type);
+      liveState.value = 'connecting';
+      source = new EventSource(`/v1/live?${query.toString()}`);
+      source.addEventListener('connected', () => (liveState.value = 'live'));
+      source.onerror = () => (liveState.value = 'away');
+      source.onopen = () => (liveState.value = 'live');
+      for (const type of types) {
+        source.addEventListener(type, (message: MessageEvent<string>) => {
+          last = message.lastEventId;
+          onEvent?.({ id: message.lastEventId, ...(JSON.parse(message.data) as Omit<LiveEvent, 'id'>) });
+          if (refreshes.length > 0) later();
+        });
+      }
+    };
+    const close = (): void => {
+      source?.close();
+      source = undefined;
+      liveState.value = 'off';
+    };
+    const onVisible = (): void => {
+      if (document.hidden) close();
+      else if (source === undefined) {
+        open();
+        if (refreshes.length > 0) later();
+      }
+    };
+    if (!document.hidden) open();
+    document.addEventListener('visibilitychange', onVisible);
+    return () => {
+      document.removeEventListener('visibilitychange', onVisible);
+      clearTimeout(timer);
+      close();
+    };
+  }, [key]);
+}

@@ -1,0 +1,49 @@
+// One way to ask the API. An answer is a value or a problem with a code; nothing throws into a page.
+
+export interface Problem {
+  readonly status: number;
+  readonly code: string;
+  readonly detail: string;
+}
+
+export type Answer<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem };
+
+const unreachable: Problem = {
+  status: 0,
+  code: 'UNREACHABLE',
+  detail: 'The API does not answer. The page keeps what it has and asks again.',
+};
+
+interface Asked {
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+export async function ask<T>(url: string, { method = 'GET', body, signal }: Asked = {}): Promise<Answer<T>> {
+  try {
+    const answer = await fetch(url, {
+      method,
+      credentials: 'same-origin',
+      ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    const text = await answer.text();
+    if (answer.ok) return { ok: true, value: JSON.parse(text) as T };
+    return { ok: false, problem: problemOf(answer.status, text) };
+  } catch {
+    return { ok: false, problem: unreachable };
+  }
+}
+
+function problemOf(status: number, text: string): Problem {
+  try {
+    const { code, detail, title } = JSON.parse(text) as { code?: string; detail?: string; title?: string };
+    return { status, code: code ?? `HTTP ${status}`, detail: detail ?? title ?? '' };
+  } catch {
+    return { status, code: `HTTP ${status}`, detail: text.slice(0, 300) };
+  }
+}
+
+/** A problem that may be over in a moment. */
+export const isPassing = ({ status }: Problem): boolean => status === 0 || status === 429 || status >= 500;

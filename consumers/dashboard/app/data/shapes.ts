@@ -1,0 +1,217 @@
+// What the pages read of the API's answers. The whole of them is in /openapi.json.
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly next_cursor: string | null;
+}
+
+type Maybe = number | null;
+
+export interface Run {
+  readonly run_id: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly dataset: string;
+  readonly algorithm: string;
+  readonly backend: string;
+  readonly learner: string;
+  readonly seed: number;
+  readonly group_size: number;
+  readonly batch_groups: number;
+  readonly max_staleness: number;
+  readonly max_concurrent: number;
+  readonly max_attempts: number;
+  readonly stale_policy: string;
+  readonly planned_steps: number;
+  readonly steps: number;
+  readonly version: number;
+  readonly reward_mean: Maybe;
+  readonly reward_mean_first_20: Maybe;
+  readonly reward_mean_last_20: Maybe;
+  readonly trained: number;
+  readonly discarded: number;
+  readonly tokens: number;
+  readonly staleness_max: Maybe;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+  readonly last_at: string | null;
+  readonly is_trained: boolean;
+}
+
+export interface Curves {
+  readonly every: number;
+  readonly steps: readonly number[];
+  readonly first_steps: readonly number[];
+  readonly series: Readonly<Record<string, readonly (number | string | null)[]>>;
+  readonly low: Readonly<Record<string, readonly Maybe[]>>;
+  readonly high: Readonly<Record<string, readonly Maybe[]>>;
+}
+
+export interface Tool {
+  readonly tool: string;
+  readonly calls: number;
+  readonly failure_rate: Maybe;
+  readonly ms_p50: Maybe;
+  readonly ms_p95: Maybe;
+}
+
+export interface Step {
+  readonly step: number;
+  readonly version_before: number;
+  readonly version_after: number;
+  readonly groups: number;
+  readonly trajectories: number;
+  readonly tokens: number;
+  readonly reward_mean: Maybe;
+  readonly f1_mean: Maybe;
+  readonly turns_mean: Maybe;
+  readonly staleness_mean: Maybe;
+  readonly staleness_max: Maybe;
+  readonly loss: Maybe;
+  readonly entropy: Maybe;
+  readonly approx_kl: Maybe;
+  readonly clip_fraction: Maybe;
+  readonly wait_ms: Maybe;
+  readonly train_ms: Maybe;
+  readonly batch_sha256: string;
+  readonly weights_sha256: string;
+  readonly optimizer_sha256: string;
+  readonly previous_sha256: string;
+  readonly at: string | null;
+}
+
+export interface Account {
+  readonly group_id: string;
+  readonly trajectory_id: string;
+  readonly attempt: number;
+  readonly reward: Maybe;
+  readonly advantage?: Maybe;
+  readonly reason?: string;
+  readonly tokens: number;
+  readonly turns: number;
+  readonly version_first: number;
+  readonly version_last: number;
+  readonly staleness_total: number;
+  readonly staleness_in_flight: number;
+  readonly staleness_in_queue: number;
+  readonly queue_ms: number;
+  readonly flight_ms: number;
+}
+
+export interface StepReport {
+  readonly step: Step;
+  readonly trajectories: readonly Account[];
+  readonly discarded: readonly Account[];
+  readonly truncated: boolean;
+}
+
+export interface Trajectory {
+  readonly trajectory_id: string;
+  readonly group_id: string;
+  readonly attempt: number;
+  readonly purpose: string;
+  readonly worker_id: string;
+  readonly question_id: string;
+  readonly question: string;
+  readonly answer: string;
+  readonly status: string;
+  readonly error: string;
+  readonly reward: Maybe;
+  readonly f1: Maybe;
+  readonly turns: number;
+  readonly tool_calls: number;
+  readonly tool_errors: number;
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly version_first: number;
+  readonly version_last: number;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+  readonly fate?: string;
+  readonly fate_step?: number;
+  readonly fate_reason?: string;
+  readonly advantage?: Maybe;
+}
+
+export interface Attempt {
+  readonly attempt: number;
+  readonly status: string;
+  readonly requested_at: string | null;
+  readonly started_at: string | null;
+  readonly worker_id: string;
+  readonly expired_reason: string;
+  readonly result: Trajectory | null;
+}
+
+export interface TrajectoryReport {
+  readonly trajectory_id: string;
+  readonly run_id: string;
+  readonly group_id: string;
+  readonly purpose: string;
+  readonly question: string;
+  readonly attempts: readonly Attempt[];
+  readonly training: readonly {
+    readonly step: number;
+    readonly attempt: number;
+    readonly advantage: Maybe;
+    readonly staleness_total: number;
+    readonly queue_ms: number;
+    readonly at: string | null;
+  }[];
+  readonly discarded: readonly {
+    readonly attempt: number;
+    readonly reason: string;
+    readonly version: number;
+    readonly staleness_total: number;
+    readonly at: string | null;
+  }[];
+}
+
+export interface Outline {
+  readonly attempt: number;
+  readonly turns: number;
+  readonly is_whole: boolean;
+  readonly tools: readonly string[];
+  readonly statuses: readonly string[];
+  readonly error_types: readonly string[];
+  readonly workers: readonly string[];
+  readonly columns: Readonly<Record<string, readonly Maybe[]>>;
+}
+
+export interface Turn {
+  readonly turn: number;
+  readonly worker_id: string;
+  readonly policy_version_min: number;
+  readonly policy_version_max: number;
+  readonly policy_span_versions: readonly number[];
+  readonly policy_span_tokens: readonly number[];
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly generation_ms: Maybe;
+  readonly finish_reason: string;
+  readonly text: string;
+  readonly tool: string;
+  readonly tool_status: string;
+  readonly tool_error_type: string;
+  readonly tool_ms: Maybe;
+  readonly tool_arguments: string;
+  readonly tool_result: string;
+  readonly tool_result_chars: number;
+  readonly truncated: boolean;
+  readonly cache_hit: boolean;
+  readonly reward: Maybe;
+  readonly decision_candidates: number;
+  readonly decision_chosen: number;
+  readonly decision_logprob: Maybe;
+  readonly decision_entropy: Maybe;
+  readonly logprobs?: readonly Maybe[];
+  readonly occurred_at: string | null;
+  readonly _topic: string;
+  readonly _partition: number;
+  readonly _offset: number;
+}
+
+export interface Found {
+  readonly items: readonly { readonly turn: number; readonly field: string; readonly offset: number; readonly head: string }[];
+  readonly is_whole: boolean;
+}

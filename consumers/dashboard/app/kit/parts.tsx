@@ -1,0 +1,106 @@
+// Small parts that every page uses.
+import type { ComponentChildren, JSX } from 'preact';
+import { signal } from '@preact/signals';
+import { place } from '../shell/place.ts';
+import { age, figure } from './format.ts';
+import { visible } from './visible.ts';
+
+/** Moves on every ten seconds, so that ages are right. */
+export const now = signal(Date.now());
+setInterval(() => (now.value = Date.now()), 10_000);
+
+/** An age, with the exact time on hover. */
+export const When = ({ at }: { readonly at: string | null | undefined }): JSX.Element => (
+  <time dateTime={at ?? ''} title={at ?? 'not recorded'}>
+    {age(at, now.value)}
+  </time>
+);
+
+/** A text of the log, as text. */
+export const Text = ({ children, title }: { readonly children: string; readonly title?: boolean }): JSX.Element => (
+  <bdi title={title === true ? visible(children).slice(0, 2_000) : undefined}>{visible(children)}</bdi>
+);
+
+type Tone = 'good' | 'bad' | 'warn' | 'plain' | 'live';
+
+const tones: Readonly<Record<string, Tone>> = {
+  running: 'live',
+  trained: 'good',
+  finished: 'good',
+  answered: 'good',
+  ok: 'good',
+  discarded: 'warn',
+  expired: 'warn',
+  refused: 'warn',
+  cancelled: 'warn',
+  error: 'bad',
+  failed: 'bad',
+  timeout: 'bad',
+};
+const marks: Readonly<Record<Tone, string>> = { good: '✓', bad: '✕', warn: '△', plain: '·', live: '●' };
+
+/** A state by color and by mark. */
+export function Badge({ state, note = '' }: { readonly state: string; readonly note?: string }): JSX.Element {
+  const tone = tones[state] ?? 'plain';
+  return (
+    <span class={`badge ${tone}`}>
+      <span aria-hidden="true">{marks[tone]}</span> <Text>{state === '' ? '–' : state}</Text>
+      {note !== '' && <i> {visible(note)}</i>}
+    </span>
+  );
+}
+
+export const Stat = (props: { readonly name: string; readonly value: unknown; readonly note?: ComponentChildren }): JSX.Element => (
+  <div class="stat">
+    <dt>{props.name}</dt>
+    <dd>
+      {typeof props.value === 'string' ? props.value : figure(props.value)}
+      {props.note !== undefined && <small>{props.note}</small>}
+    </dd>
+  </div>
+);
+
+/** A bar of two parts that add up: what was used, and the rest. */
+export const Share = ({ part, whole, label }: { readonly part: number; readonly whole: number; readonly label: string }): JSX.Element => (
+  <svg class="share" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label={label}>
+    <rect width="100" height="8" class="rest" />
+    <rect width={whole > 0 ? (100 * part) / whole : 0} height="8" class="part" />
+  </svg>
+);
+
+/** A small line, drawn from its least to its most. */
+export function Spark({ values, label }: { readonly values: readonly (number | null)[]; readonly label: string }): JSX.Element {
+  const known = values.filter((value): value is number => value !== null && Number.isFinite(value));
+  const [low, high] = [Math.min(...known), Math.max(...known)];
+  const points = values.flatMap((value, at) =>
+    value === null ? [] : [`${(100 * at) / Math.max(1, values.length - 1)},${18 - (16 * (value - low)) / (high - low || 1)}`],
+  );
+  return (
+    <svg class="spark" viewBox="0 0 100 20" preserveAspectRatio="none" role="img" aria-label={label}>
+      {points.length > 1 && <polyline points={points.join(' ')} vector-effect="non-scaling-stroke" />}
+    </svg>
+  );
+}
+
+/** Pages of one run. */
+export function RunTabs({ run }: { readonly run: string }): JSX.Element {
+  const base = `/runs/${encodeURIComponent(run)}`;
+  const here = place.value.pathname;
+  const tabs: readonly (readonly [string, string])[] = [
+    [base, 'Overview'],
+    [`${base}/curves`, 'Curves'],
+    [`${base}/steps`, 'Steps'],
+    [`${base}/trajectories`, 'Trajectories'],
+  ];
+  const current = (path: string): boolean =>
+    here === path || (path !== base && here.startsWith(`${path}/`)) || (path.endsWith('/trajectories') && here.startsWith(`${base}/t/`));
+  return (
+    <nav class="tabs" aria-label="Pages of the run">
+      {tabs.map(([path, name]) => (
+        <a key={path} href={path} aria-current={current(path) ? 'page' : undefined}>
+          {name}
+        </a>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,45 @@
+// What a part of a page shows when it has nothing to show. Loading, empty, broken, and not recorded are different things, and
+// each says what to do.
+import type { ComponentChildren, JSX } from 'preact';
+import type { Shown } from '../data/answers.ts';
+import type { Problem } from '../data/request.ts';
+import { visible } from './visible.ts';
+
+export const Loading = ({ of }: { readonly of: string }): JSX.Element => (
+  <p class="state loading" role="status">
+    Loading {of}…
+  </p>
+);
+
+export const Empty = ({ children }: { readonly children: ComponentChildren }): JSX.Element => <div class="state empty">{children}</div>;
+
+export const NotRecorded = ({ children }: { readonly children: ComponentChildren }): JSX.Element => (
+  <div class="state missing">
+    <b>Not recorded.</b> {children}
+  </div>
+);
+
+export const Failed = ({ problem }: { readonly problem: Problem }): JSX.Element => (
+  <div class="state failed" role="alert">
+    <b>{problem.code}</b> {visible(problem.detail)}
+  </div>
+);
+
+/** The answer when it is there, with the problem of the last try above it; else why it is not there. */
+export function Waiting<T>({
+  shown,
+  of,
+  children,
+}: {
+  readonly shown: Shown<T>;
+  readonly of: string;
+  readonly children: (value: T) => ComponentChildren;
+}): JSX.Element {
+  const { value, problem } = shown;
+  return (
+    <>
+      {problem !== undefined && <Failed problem={problem} />}
+      {value !== undefined ? children(value) : problem === undefined && <Loading of={of} />}
+    </>
+  );
+}

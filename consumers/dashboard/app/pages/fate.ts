@@ -1,0 +1,52 @@
+// What became of a sample, from what the API says of it: asked for, started, finished, and then trained on or given up.
+import { duration, figure } from '../kit/format.ts';
+import type { TrajectoryReport } from '../data/shapes.ts';
+
+export interface FateStep {
+  readonly name: string;
+  readonly state: 'done' | 'bad' | 'open';
+  readonly at: string | null;
+  readonly note: string;
+  /** Step of the run that it leads to. */
+  readonly step?: number;
+}
+
+/** Stations of one attempt in order; the last one is where it is now. */
+export function fateOf(report: TrajectoryReport, attempt: number): readonly FateStep[] {
+  const one = report.attempts.find((each) => each.attempt === attempt);
+  if (one === undefined) return [];
+  const result = one.result;
+  const stations: FateStep[] = [
+    {
+      name: 'asked for',
+      state: one.requested_at === null ? 'open' : 'done',
+      at: one.requested_at,
+      note: one.requested_at === null ? 'not recorded' : '',
+    },
+    { name: 'started', state: one.started_at === null ? 'open' : 'done', at: one.started_at, note: one.worker_id },
+  ];
+  if (result !== null) {
+    stations.push({
+      name: result.status === '' ? 'finished' : result.status,
+      state: result.status === 'error' ? 'bad' : 'done',
+      at: result.finished_at,
+      note: `reward ${figure(result.reward)}`,
+    });
+  } else if (one.expired_reason !== '') stations.push({ name: 'given up', state: 'bad', at: null, note: one.expired_reason });
+  return [...stations, ...endOf(report, attempt, result !== null)];
+}
+
+function endOf(report: TrajectoryReport, attempt: number, isFinished: boolean): readonly FateStep[] {
+  const trained = report.training.find((each) => each.attempt === attempt);
+  if (trained !== undefined) {
+    const note = `advantage ${figure(trained.advantage)}, staleness ${trained.staleness_total}, waited ${duration(trained.queue_ms)}`;
+    return [{ name: `trained in step ${trained.step}`, state: 'done', at: trained.at, note, step: trained.step }];
+  }
+  const lost = report.discarded.find((each) => each.attempt === attempt);
+  if (lost !== undefined) {
+    const note = `at version ${lost.version}, staleness ${lost.staleness_total}`;
+    return [{ name: `discarded: ${lost.reason.replaceAll('_', ' ')}`, state: 'bad', at: lost.at, note, step: lost.version + 1 }];
+  }
+  if (report.purpose !== 'train') return [{ name: 'never trained on', state: 'done', at: null, note: `its purpose is ${report.purpose}` }];
+  return isFinished ? [{ name: 'not decided', state: 'open', at: null, note: 'no entry of the ledger names it yet' }] : [];
+}

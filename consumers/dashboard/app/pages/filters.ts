@@ -1,0 +1,42 @@
+// Filters of the list of trajectories: each is a parameter of the address with the name that the API has for it.
+
+export interface Filter {
+  readonly name: string;
+  readonly label: string;
+  readonly kind: 'text' | 'number' | readonly string[];
+}
+
+export const filters: readonly Filter[] = [
+  { name: 'status', label: 'status', kind: ['answered', 'turn_limit', 'token_limit', 'time_limit', 'cancelled', 'error', 'refused'] },
+  { name: 'purpose', label: 'purpose', kind: ['train', 'eval', 'external'] },
+  { name: 'min_reward', label: 'reward ≥', kind: 'number' },
+  { name: 'max_reward', label: 'reward ≤', kind: 'number' },
+  { name: 'min_turns', label: 'turns ≥', kind: 'number' },
+  { name: 'max_turns', label: 'turns ≤', kind: 'number' },
+  { name: 'min_tokens', label: 'tokens ≥', kind: 'number' },
+  { name: 'max_tokens', label: 'tokens ≤', kind: 'number' },
+  { name: 'min_version', label: 'version ≥', kind: 'number' },
+  { name: 'max_version', label: 'version ≤', kind: 'number' },
+  { name: 'step', label: 'trained in step', kind: 'number' },
+  { name: 'min_step', label: 'trained in step ≥', kind: 'number' },
+  { name: 'max_step', label: 'trained in step ≤', kind: 'number' },
+  { name: 'question', label: 'question has', kind: 'text' },
+  { name: 'question_id', label: 'question', kind: 'text' },
+  { name: 'group', label: 'group', kind: 'text' },
+  { name: 'worker', label: 'worker', kind: 'text' },
+  { name: 'attempt', label: 'attempt', kind: 'number' },
+  { name: 'tool', label: 'called', kind: 'text' },
+  { name: 'tool_status', label: 'call was', kind: ['ok', 'error', 'timeout', 'refused'] },
+  { name: 'error_type', label: 'tool error', kind: 'text' },
+];
+
+/** The filters of an address, as parameters of the API. */
+export function filterQuery(search: URLSearchParams): string {
+  const query = new URLSearchParams();
+  for (const { name } of filters) {
+    const value = search.get(name);
+    if (value !== null && value !== '') query.set(name, value);
+  }
+  if (search.get('order') === 'asc') query.set('order', 'asc');
+  return query.toString();
+}

@@ -1,0 +1,247 @@
+// One trajectory of any length. The list has every turn from one answer without texts; the turn that is selected is read beside
+// it. The selected turn, the attempt, the view, and what is searched for are in the address.
+import type { JSX } from 'preact';
+import { useAnswer } from '../data/answers.ts';
+import { useLive } from '../data/live.ts';
+import type { Found, Outline, TrajectoryReport } from '../data/shapes.ts';
+import { duration, figure, versions } from '../kit/format.ts';
+import { Badge, RunTabs, Text, When } from '../kit/parts.tsx';
+import { Empty, Waiting } from '../kit/states.tsx';
+import { useKeys } from '../shell/keys.ts';
+import { address, type Parts } from '../shell/patterns.ts';
+import { change, numberParameter, parameter } from '../shell/place.ts';
+import { useTitle } from '../shell/title.ts';
+import { fateOf } from './fate.ts';
+import { failures, nextOf, placeOf, rowAt, spanOf } from './outline.ts';
+import { TurnList } from './turn-list.tsx';
+import { TurnPane } from './turn-pane.tsx';
+
+export const views = ['turn', 'waterfall', 'raw'] as const;
+export type View = (typeof views)[number];
+
+const viewOf = (name: string | undefined): View => views.find((view) => view === name) ?? 'turn';
+
+export function TrajectoryPage({ parts }: { readonly parts: Parts }): JSX.Element {
+  const [run, id] = [parts['run'] ?? '', parts['trajectory'] ?? ''];
+  useTitle(id);
+  const base = `/v1/trajectories/${encodeURIComponent(id)}`;
+  const shown = useAnswer<TrajectoryReport>(`${base}?run=${encodeURIComponent(run)}`);
+  useLive({ run, types: ['StepCompleted', 'TrajectoryDiscarded', 'TrajectoryFinished'], refreshes: [`${base}?`] });
+  return (
+    <div class="fill">
+      <Waiting shown={shown} of="the trajectory">
+        {(report) => <Report run={run} report={report} />}
+      </Waiting>
+    </div>
+  );
+}
+
+function Report({ run, report }: { readonly run: string; readonly report: TrajectoryReport }): JSX.Element {
+  const counted = report.attempts.find(({ result }) => result !== null)?.attempt ?? report.attempts[0]?.attempt ?? 0;
+  const attempt = numberParameter('attempt') ?? counted;
+  const one = report.attempts.find((each) => each.attempt === attempt);
+  const toAttempt = (by: number): void => {
+    const numbers = report.attempts.map((each) => each.attempt);
+    const next = numbers[numbers.indexOf(attempt) + by];
+    if (next !== undefined) change({ attempt: next, turn: '' }, true);
+  };
+  useKeys('Trajectory', [
+    { keys: ['h'], does: 'Previous attempt', run: () => toAttempt(-1) },
+    { keys: ['l'], does: 'Next attempt', run: () => toAttempt(1) },
+  ]);
+  return (
+    <>
+      <div class="head">
+        <h1 class="question">
+          <Text>{report.question === '' ? report.trajectory_id : report.question}</Text>
+        </h1>
+      </div>
+      <RunTabs run={run} />
+      <p class="note">
+        <code>{report.trajectory_id}</code> in group{' '}
+        <a href={address('/runs/:run/trajectories', { run }, { group: report.group_id })}>{report.group_id}</a>
+        {one?.result !== null && one?.result !== undefined && (
+          <>
+            {' '}
+            · <Badge state={one.result.status} /> · reward <b>{figure(one.result.reward)}</b> · F1 {figure(one.result.f1)} ·{' '}
+            {versions(one.result.version_first, one.result.version_last)} · answer{' '}
+            <Text>{one.result.answer === '' ? '(none)' : one.result.answer}</Text>
+          </>
+        )}
+      </p>
+      {report.attempts.length > 1 && (
+        <div class="chips" role="group" aria-label="Attempts">
+          {report.attempts.map((each) => (
+            <button
+              key={each.attempt}
+              type="button"
+              class="chip"
+              aria-pressed={each.attempt === attempt}
+              onClick={() => change({ attempt: each.attempt, turn: '' }, true)}
+            >
+              attempt {each.attempt}: {each.status}
+            </button>
+          ))}
+        </div>
+      )}
+      <Fate run={run} report={report} attempt={attempt} />
+      <Turns key={attempt} run={run} id={report.trajectory_id} attempt={attempt} />
+    </>
+  );
+}
+
+const stateMarks = { done: '●', bad: '▲', open: '○' } as const;
+
+function Fate({
+  run,
+  report,
+  attempt,
+}: {
+  readonly run: string;
+  readonly report: TrajectoryReport;
+  readonly attempt: number;
+}): JSX.Element {
+  return (
+    <ol class="fate" aria-label="What became of it">
+      {fateOf(report, attempt).map(({ name, state, at, note, step }) => (
+        <li key={name} class={state}>
+          <span aria-hidden="true">{stateMarks[state]}</span>{' '}
+          <b>
+            {step === undefined ? <Text>{name}</Text> : <a href={address('/runs/:run/steps/:step', { run, step: String(step) })}>{name}</a>}
+          </b>{' '}
+          {at !== null && <When at={at} />}
+          {note !== '' && (
+            <small>
+              {' '}
+              <Text>{note}</Text>
+            </small>
+          )}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+interface TurnsProps {
+  readonly run: string;
+  readonly id: string;
+  readonly attempt: number;
+}
+
+function Turns({ run, id, attempt }: TurnsProps): JSX.Element {
+  const where = `run=${encodeURIComponent(run)}&attempt=${attempt}`;
+  const base = `/v1/trajectories/${encodeURIComponent(id)}`;
+  const shown = useAnswer<Outline>(`${base}/outline?${where}`);
+  const sought = parameter('find');
+  const found = useAnswer<Found>(sought === undefined ? undefined : `${base}/find?${where}&q=${encodeURIComponent(sought)}`);
+  return (
+    <Waiting shown={shown} of="the turns">
+      {(outline) =>
+        outline.turns === 0 ? (
+          <Empty>This attempt has no turns: it never came to its first decision, or its turns are not stored yet.</Empty>
+        ) : (
+          <Reader run={run} id={id} outline={outline} found={sought === undefined ? undefined : found.value} />
+        )
+      }
+    </Waiting>
+  );
+}
+
+interface ReaderProps {
+  readonly run: string;
+  readonly id: string;
+  readonly outline: Outline;
+  readonly found: Found | undefined;
+}
+
+function Reader({ run, id, outline, found }: ReaderProps): JSX.Element {
+  const at = Math.min(outline.turns - 1, placeOf(outline, numberParameter('turn') ?? 0));
+  const view = viewOf(parameter('view'));
+  const matches = (found?.items ?? []).map(({ turn }) => placeOf(outline, turn));
+  const select = (to: number | undefined): void => {
+    if (to === undefined) return;
+    change({ turn: rowAt(outline, Math.max(0, Math.min(outline.turns - 1, to))).turn });
+  };
+  const errors = failures(outline);
+  useKeys('Turns', [
+    { keys: ['j', 'ArrowDown'], does: 'Next turn', run: () => select(at + 1) },
+    { keys: ['k', 'ArrowUp'], does: 'Previous turn', run: () => select(at - 1) },
+    { keys: ['PageDown'], does: 'Twenty turns on', run: () => select(at + 20) },
+    { keys: ['PageUp'], does: 'Twenty turns back', run: () => select(at - 20) },
+    { keys: ['g g', 'Home'], does: 'First turn', run: () => select(0) },
+    { keys: ['G', 'End'], does: 'Last turn', run: () => select(outline.turns - 1) },
+    { keys: ['e'], does: 'Next failed call', run: () => select(nextOf(errors, at, 1)) },
+    { keys: ['E'], does: 'Previous failed call', run: () => select(nextOf(errors, at, -1)) },
+    { keys: ['n'], does: 'Next match', run: () => select(nextOf(matches, at, 1)) },
+    { keys: ['N'], does: 'Previous match', run: () => select(nextOf(matches, at, -1)) },
+    { keys: ['/'], does: 'Find', run: () => document.getElementById('find')?.focus() },
+    { keys: ['v'], does: 'Next view', run: () => change({ view: views[(views.indexOf(view) + 1) % views.length] }) },
+  ]);
+  const span = spanOf(outline);
+  return (
+    <>
+      <div class="bar">
+        <form
+          role="search"
+          class="inline"
+          onSubmit={(event) => {
+            event.preventDefault();
+            const text = new FormData(event.currentTarget).get('find');
+            change({ find: typeof text === 'string' ? text : '' });
+            (document.activeElement as HTMLElement | null)?.blur();
+          }}
+        >
+          <input
+            id="find"
+            name="find"
+            type="search"
+            placeholder="Find in all turns"
+            aria-label="Find in all turns"
+            value={parameter('find') ?? ''}
+            maxLength={500}
+          />
+        </form>
+        {found !== undefined && (
+          <span role="status" class="note">
+            {found.items.length === 0 ? 'no turn holds it' : `${found.is_whole ? '' : 'more than '}${figure(found.items.length)} turns`}
+            {found.items.length > 0 && (
+              <button type="button" class="chip" onClick={() => select(nextOf(matches, at, 1))}>
+                next <kbd>n</kbd>
+              </button>
+            )}
+          </span>
+        )}
+        <span class="grow" />
+        <small>
+          {figure(outline.turns)} turns in {duration(span.endMs - span.startMs)}, {figure(errors.length)} failed calls
+        </small>
+        <div class="chips" role="group" aria-label="View">
+          {views.map((one) => (
+            <button
+              key={one}
+              type="button"
+              class="chip"
+              aria-pressed={view === one}
+              onClick={() => change({ view: one === 'turn' ? '' : one })}
+            >
+              {one}
+            </button>
+          ))}
+        </div>
+      </div>
+      <div class={`reader ${view}`}>
+        <TurnList outline={outline} at={at} matches={matches} onSelect={select} waterfall={view === 'waterfall'} />
+        {view !== 'waterfall' && (
+          <TurnPane
+            run={run}
+            id={id}
+            attempt={outline.attempt}
+            turn={rowAt(outline, at).turn}
+            raw={view === 'raw'}
+            sought={parameter('find')}
+          />
+        )}
+      </div>
+    </>
+  );
+}

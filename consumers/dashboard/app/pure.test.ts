@@ -1,0 +1,131 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { age, duration, figure, percent, versions } from './kit/format.ts';
+import { visible } from './kit/visible.ts';
+import { ROW_PX, rowsAt, scrollFor } from './kit/window.ts';
+import { columnsOf, isEmpty, reduction } from './charts/figures.ts';
+import { fateOf } from './pages/fate.ts';
+import { filterQuery } from './pages/filters.ts';
+import { failures, minimap, nextOf, placeOf, rowAt, spanOf } from './pages/outline.ts';
+import { pressKey, SEQUENCE_MS } from './shell/key-sequences.ts';
+import { address, matchPath } from './shell/patterns.ts';
+import { placesFor } from './shell/places.ts';
+
+describe('figures', () => {
+  it('never show what was not recorded as zero', () => {
+    expect([figure(null), percent(undefined), duration(NaN), age(null, 0), versions(-1, -1)]).toEqual(['–', '–', '–', '–', 'v?']);
+  });
+
+  it('are short and exact where they can be', () => {
+    expect([figure(0), figure(0.12345), figure(1234), figure(1_234_567), figure(0.00001)]).toEqual(['0', '0.123', '1,234', '1.23 M', '1.0e-5']);
+    expect([percent(0.1234), duration(1.25), duration(1_250), duration(61_000)]).toEqual(['12.3 %', '1.3 ms', '1.25 s', '1 min 1 s']);
+    expect([versions(3, 3), versions(3, 7)]).toEqual(['v3', 'v3–v7']);
+    expect(age('2026-01-01T00:00:00Z', Date.parse('2026-01-01T00:03:20Z'))).toBe('3 min ago');
+  });
+});
+
+it('texts show what they hide', () => {
+  expect(visible('a\u202eb\u200bc\u0007')).toBe('a‹U+202E›b‹U+200B›c‹U+0007›');
+  expect(visible('\u001b[31mred\u001b[0m\n\tplain')).toBe('red\n\tplain');
+});
+
+describe('windows', () => {
+  it('draw what is seen, and a row that is scrolled to is seen', () => {
+    fc.assert(
+      fc.property(fc.nat(100_000), fc.integer({ min: 100, max: 2_000 }), fc.nat(100_000), (count, height, row) => {
+        fc.pre(row < count);
+        const top = scrollFor(row, 0, height);
+        const { from, to } = rowsAt(top, height, count);
+        expect(row).toBeGreaterThanOrEqual(from);
+        expect(row).toBeLessThan(to);
+        expect(to - from).toBeLessThanOrEqual(height / ROW_PX + 26);
+      }),
+    );
+  });
+});
+
+describe('addresses', () => {
+  it('come back as they went out', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1 }), fc.string({ minLength: 1 }), (run, trajectory) => {
+        fc.pre(![run, trajectory].some((text) => /[\ud800-\udfff]/.test(text)));
+        expect(matchPath('/runs/:run/t/:trajectory', address('/runs/:run/t/:trajectory', { run, trajectory }))).toEqual({ run, trajectory });
+      }),
+    );
+  });
+
+  it('fit one pattern or none', () => {
+    expect(matchPath('/', '/')).toEqual({});
+    expect(matchPath('/runs/:run', '/runs/a/')).toEqual({ run: 'a' });
+    expect(matchPath('/runs/:run', '/runs/%')).toBeUndefined();
+    expect(matchPath('/runs/:run', '/runs/a/steps')).toBeUndefined();
+  });
+
+  it('have the filters and nothing else', () => {
+    expect(filterQuery(new URLSearchParams('min_reward=1&turn=3&order=asc&tool='))).toBe('min_reward=1&order=asc');
+  });
+});
+
+describe('keys', () => {
+  const bindings = ['g t', 'g g', 'j', 'Ctrl k'];
+  it('make up sequences', () => {
+    const first = pressKey(bindings, undefined, { name: 'g', at: 0 });
+    expect(first.binding).toBeUndefined();
+    expect(pressKey(bindings, first.waiting, { name: 't', at: 100 }).binding).toBe('g t');
+    expect(pressKey(bindings, first.waiting, { name: 'j', at: 100 }).binding).toBe('j');
+    expect(pressKey(bindings, first.waiting, { name: 't', at: SEQUENCE_MS + 1 }).binding).toBeUndefined();
+  });
+});
+
+it('the palette knows steps and trajectories', () => {
+  const known = { run: 'a', runs: ['a', 'a-b'] };
+  expect(placesFor('12', known)[0]).toEqual({ name: 'Step 12 of a', to: '/runs/a/steps/12' });
+  expect(placesFor('a-b-g1.0', known)[0]?.to).toBe('/runs/a-b/t/a-b-g1.0');
+  expect(placesFor('sql', known).map(({ to }) => to)).toContain('/sql');
+});
+
+const outline = {
+  ...{ attempt: 0, turns: 3, is_whole: true, tools: ['search', ''], statuses: ['ok', '', 'error'], error_types: ['', 'not_found'], workers: ['w'] },
+  columns: {
+    ...{ turn: [0, 2, 5], tool: [0, 0, 1], status: [0, 2, 1], error_type: [0, 1, 0], generation_ms: [10, 20, 5], tool_ms: [5, 50, 0] },
+    ...{ at_ms: [1_000, 2_000, 3_000], tool_at_ms: [1_010, 2_020, 3_005], version_max: [1, 2, 2], version_min: [1, 1, 2] },
+  },
+};
+
+describe('outlines', () => {
+  it('find turns by number, failures, and the next of either', () => {
+    expect([placeOf(outline, 0), placeOf(outline, 2), placeOf(outline, 3), placeOf(outline, 9)]).toEqual([0, 1, 2, 3]);
+    expect(failures(outline)).toEqual([1]);
+    expect([nextOf([1, 4], 1, 1), nextOf([1, 4], 4, 1), nextOf([1, 4], 1, -1), nextOf([], 0, 1)]).toEqual([4, 1, 4, undefined]);
+    expect(rowAt(outline, 1)).toMatchObject({ turn: 2, tool: 'search', failed: true, errorType: 'not_found' });
+  });
+
+  it('span from the first generation to the last call, and no failure is lost in the minimap', () => {
+    expect(spanOf(outline)).toEqual({ startMs: 1_000, endMs: 3_005 });
+    expect(minimap(outline, 1)).toEqual([{ ms: 70, failed: true, version: 2 }]);
+  });
+});
+
+describe('curves', () => {
+  const curves = { every: 2, steps: [2, 4], first_steps: [1, 3], series: { a: [1, null] }, low: { a: [0, null] }, high: { a: [9, null] } };
+  it('have a band and say how they were reduced', () => {
+    expect(columnsOf(curves, { title: 'A', series: ['a'] })).toEqual([[2, 4], [1, null], [0, null], [9, null]]);
+    expect(reduction(curves)).toContain('2 steps');
+    expect([isEmpty(curves, { title: 'A', series: ['a'] }), isEmpty(curves, { title: 'B', series: ['b'] })]).toEqual([false, true]);
+  });
+});
+
+describe('the fate of a sample', () => {
+  const attempt = { attempt: 0, status: 'requested', requested_at: 't0', started_at: null, worker_id: '', expired_reason: '', result: null };
+  const report = { trajectory_id: 'g.0', run_id: 'r', group_id: 'g', purpose: 'train', question: 'Q', attempts: [attempt], training: [], discarded: [] };
+  it('ends where the log ends', () => {
+    expect(fateOf(report, 0).map(({ name, state }) => [name, state])).toEqual([['asked for', 'done'], ['started', 'open']]);
+    expect(fateOf({ ...report, attempts: [{ ...attempt, expired_reason: 'silent' }] }, 0).at(-1)).toMatchObject({ name: 'given up', note: 'silent' });
+    const discarded = [{ attempt: 0, reason: 'uniform_group', version: 3, staleness_total: 1, at: null }];
+    expect(fateOf({ ...report, discarded }, 0).at(-1)).toMatchObject({ name: 'discarded: uniform group', step: 4 });
+    const training = [{ step: 4, attempt: 0, advantage: 0.5, staleness_total: 1, queue_ms: 5, at: null }];
+    expect(fateOf({ ...report, training, discarded }, 0).at(-1)).toMatchObject({ name: 'trained in step 4', step: 4 });
+    expect(fateOf({ ...report, purpose: 'eval' }, 0).at(-1)).toMatchObject({ name: 'never trained on' });
+    expect(fateOf(report, 7)).toEqual([]);
+  });
+});

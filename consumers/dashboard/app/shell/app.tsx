@@ -1,0 +1,168 @@
+// The frame of every page: where one is, whether the stream is live, keys, and the page itself, loaded when it is first opened.
+import type { ComponentType, JSX } from 'preact';
+import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { away, locked } from '../data/answers.ts';
+import { liveState } from '../data/live.ts';
+import { Empty, Loading } from '../kit/states.tsx';
+import { onKey, useKeys } from './keys.ts';
+import { KeyHelp, helpOpen } from './key-help.tsx';
+import { Palette, paletteOpen } from './palette.tsx';
+import { matchPath, type Parts } from './patterns.ts';
+import { followLinks, go, place } from './place.ts';
+import { SignIn } from './sign-in.tsx';
+
+type PageView = ComponentType<{ readonly parts: Parts }>;
+
+interface PageEntry {
+  readonly path: string;
+  readonly load: () => Promise<PageView>;
+}
+
+const pages: readonly PageEntry[] = [
+  { path: '/', load: async () => (await import('../pages/runs.tsx')).Runs },
+  { path: '/runs/:run', load: async () => (await import('../pages/overview.tsx')).Overview },
+  { path: '/runs/:run/curves', load: async () => (await import('../pages/overview.tsx')).AllCurves },
+  { path: '/runs/:run/steps', load: async () => (await import('../pages/steps.tsx')).Steps },
+  { path: '/runs/:run/steps/:step', load: async () => (await import('../pages/step.tsx')).StepPage },
+  { path: '/runs/:run/trajectories', load: async () => (await import('../pages/trajectories.tsx')).Trajectories },
+  { path: '/runs/:run/t/:trajectory', load: async () => (await import('../pages/trajectory.tsx')).TrajectoryPage },
+  { path: '/sql', load: async () => (await import('../pages/sql.tsx')).Sql },
+];
+
+const loaded = signal<ReadonlyMap<string, PageView>>(new Map());
+const failed = signal('');
+
+async function loadPage({ path, load }: PageEntry): Promise<void> {
+  try {
+    const view = await load();
+    loaded.value = new Map([...loaded.peek(), [path, view]]);
+    failed.value = '';
+  } catch {
+    failed.value = path;
+  }
+}
+
+function CurrentPage(): JSX.Element {
+  const path = place.value.pathname;
+  const found = pages.flatMap((entry) => {
+    const parts = matchPath(entry.path, path);
+    return parts === undefined ? [] : [{ entry, parts }];
+  })[0];
+  const key = found?.entry.path ?? '';
+  useEffect(() => {
+    if (found !== undefined && !loaded.peek().has(key)) void loadPage(found.entry);
+  }, [key]);
+  if (found === undefined) {
+    return (
+      <Empty>
+        <h1>No such page</h1>
+        <p>
+          Nothing is at this address. <a href="/">All runs</a>
+        </p>
+      </Empty>
+    );
+  }
+  const View = loaded.value.get(key);
+  if (View !== undefined) return <View parts={found.parts} key={JSON.stringify([key, found.parts['run']])} />;
+  if (failed.value === key) return <Empty>This page could not be loaded. Reload when the API is back.</Empty>;
+  return <Loading of="the page" />;
+}
+
+const liveTexts = { off: 'not following', connecting: 'connecting', live: 'live', away: 'reconnecting' } as const;
+
+function Header(): JSX.Element {
+  const run = matchPath('/runs/:run', place.value.pathname.split('/').slice(0, 3).join('/'))?.['run'];
+  const here = place.value.pathname;
+  return (
+    <header class="top">
+      <a class="brand" href="/">
+        turnstream
+      </a>
+      <nav aria-label="Main">
+        <a href="/" aria-current={here === '/' ? 'page' : undefined}>
+          Runs
+        </a>
+        <a href={run === undefined ? '/sql' : `/sql?run=${encodeURIComponent(run)}`} aria-current={here === '/sql' ? 'page' : undefined}>
+          SQL
+        </a>
+      </nav>
+      {run !== undefined && (
+        <a class="where" href={`/runs/${encodeURIComponent(run)}`}>
+          {run}
+        </a>
+      )}
+      <span class="grow" />
+      {away.value ? (
+        <span class="badge bad" role="status">
+          ✕ API away, asking again
+        </span>
+      ) : (
+        <span class={`live ${liveState.value}`} title="The live stream of events">
+          <span aria-hidden="true">{liveState.value === 'live' ? '●' : '○'}</span> {liveTexts[liveState.value]}
+        </span>
+      )}
+      <button type="button" class="quiet" onClick={() => (paletteOpen.value = true)} title="Go anywhere">
+        <kbd>Ctrl K</kbd>
+      </button>
+      <button type="button" class="quiet" onClick={() => (helpOpen.value = true)} title="Keys of this page" aria-label="Keys of this page">
+        <kbd>?</kbd>
+      </button>
+    </header>
+  );
+}
+
+function goUp(): void {
+  if (helpOpen.value || paletteOpen.value) {
+    helpOpen.value = false;
+    paletteOpen.value = false;
+    return;
+  }
+  if (document.activeElement instanceof HTMLElement && document.activeElement !== document.body) document.activeElement.blur();
+}
+
+/** Goes to a page of the run that is open. */
+function toRun(page: string): () => void {
+  return () => {
+    const run = place.peek().pathname.split('/')[2];
+    go(run === undefined || !place.peek().pathname.startsWith('/runs/') ? '/' : `/runs/${run}${page}`);
+  };
+}
+
+export function App(): JSX.Element {
+  useKeys('Everywhere', [
+    { keys: ['?'], does: 'Keys of this page', run: () => (helpOpen.value = true) },
+    { keys: ['Ctrl k'], does: 'Go anywhere', run: () => (paletteOpen.value = true) },
+    { keys: ['Escape'], does: 'Close, or leave a field', run: goUp },
+    { keys: ['g r'], does: 'Runs', run: () => go('/') },
+    { keys: ['g o'], does: 'Overview of the run', run: toRun('') },
+    { keys: ['g c'], does: 'Curves of the run', run: toRun('/curves') },
+    { keys: ['g s'], does: 'Steps of the run', run: toRun('/steps') },
+    { keys: ['g t'], does: 'Trajectories of the run', run: toRun('/trajectories') },
+    { keys: ['g q'], does: 'SQL', run: () => go('/sql') },
+    {
+      keys: ['y'],
+      does: 'Copy a link to what is shown',
+      run: () => void navigator.clipboard.writeText(location.href).catch(() => undefined),
+    },
+  ]);
+  useEffect(() => {
+    addEventListener('keydown', onKey);
+    addEventListener('click', followLinks);
+    return () => {
+      removeEventListener('keydown', onKey);
+      removeEventListener('click', followLinks);
+    };
+  }, []);
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <Header />
+      <main id="main">{locked.value ? <SignIn /> : <CurrentPage />}</main>
+      <KeyHelp />
+      <Palette />
+    </>
+  );
+}

@@ -1,0 +1,37 @@
+import type { JSX } from 'preact';
+import { signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { keyGroups } from './keys.ts';
+
+export const helpOpen = signal(false);
+
+/** The keys that do something now. */
+export function KeyHelp(): JSX.Element | null {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const open = helpOpen.value;
+  useEffect(() => {
+    if (open) dialog.current?.showModal();
+  }, [open]);
+  if (!open) return null;
+  return (
+    <dialog ref={dialog} aria-label="Keys" onClose={() => (helpOpen.value = false)} onClick={() => (helpOpen.value = false)}>
+      {[...keyGroups.value].reverse().map(({ title, bindings }) => (
+        <section key={title}>
+          <h2>{title}</h2>
+          <dl class="keys">
+            {bindings.map(({ keys, does }) => (
+              <div key={does}>
+                <dt>
+                  {keys.map((key) => (
+                    <kbd key={key}>{key}</kbd>
+                  ))}
+                </dt>
+                <dd>{does}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
+    </dialog>
+  );
+}

@@ -1,0 +1,39 @@
+// Keys and short sequences of keys (`g t`), as plain values: what a key means depends on the keys just before it.
+
+export interface KeyPress {
+  readonly key: string;
+  /** Control or Command. */
+  readonly command: boolean;
+}
+
+/** How long a sequence waits for its next key, ms. */
+export const SEQUENCE_MS = 900;
+
+interface Waiting {
+  readonly keys: readonly string[];
+  readonly at: number;
+}
+
+/** The name of a key as bindings write it: `j`, `G`, `Enter`, `Ctrl k`. */
+export const keyName = ({ key, command }: KeyPress): string => (command ? `Ctrl ${key.toLowerCase()}` : key);
+
+export interface Step {
+  /** The binding that the keys make up. */
+  readonly binding: string | undefined;
+  readonly waiting: Waiting | undefined;
+}
+
+/** What one more key leads to: a binding, more waiting, or nothing. */
+export function pressKey(
+  bindings: readonly string[],
+  waiting: Waiting | undefined,
+  press: { readonly name: string; readonly at: number },
+): Step {
+  const before = waiting !== undefined && press.at - waiting.at <= SEQUENCE_MS ? waiting.keys : [];
+  for (const keys of [[...before, press.name], [press.name]]) {
+    const typed = keys.join(' ');
+    if (bindings.includes(typed)) return { binding: typed, waiting: undefined };
+    if (bindings.some((binding) => binding.startsWith(`${typed} `))) return { binding: undefined, waiting: { keys, at: press.at } };
+  }
+  return { binding: undefined, waiting: undefined };
+}

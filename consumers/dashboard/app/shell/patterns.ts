@@ -1,0 +1,42 @@
+// Paths of pages: `/runs/:run/t/:trajectory` matches and gives its parts, decoded.
+
+export type Parts = Readonly<Record<string, string>>;
+
+/** The parts of a path that fits the pattern; undefined when it does not. */
+export function matchPath(pattern: string, path: string): Parts | undefined {
+  const wanted = pattern.split('/');
+  const given = path.replace(/\/+$/, '').split('/');
+  if (wanted.length !== (given.length === 0 ? 1 : given.length) && !(pattern === '/' && given.length === 1)) return undefined;
+  const parts: Record<string, string> = {};
+  for (const [at, part] of wanted.entries()) {
+    const value = given[at] ?? '';
+    if (part.startsWith(':')) {
+      const decoded = decode(value);
+      if (decoded === undefined || decoded === '') return undefined;
+      parts[part.slice(1)] = decoded;
+    } else if (part !== value) return undefined;
+  }
+  return parts;
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A path with its parts, and the parameters that have a value. */
+export function address(pattern: string, parts: Parts = {}, query: Readonly<Record<string, string | number | undefined>> = {}): string {
+  const path = pattern
+    .split('/')
+    .map((part) => (part.startsWith(':') ? encodeURIComponent(parts[part.slice(1)] ?? '') : part))
+    .join('/');
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== '') search.set(name, String(value));
+  }
+  const text = search.toString();
+  return text === '' ? path : `${path}?${text}`;
+}

@@ -1,0 +1,33 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { locked, refresh } from '../data/answers.ts';
+import { ask, type Problem } from '../data/request.ts';
+import { Failed } from '../kit/states.tsx';
+
+/** Takes a key once; the browser keeps a cookie that scripts cannot read. */
+export function SignIn(): JSX.Element {
+  const [problem, setProblem] = useState<Problem>();
+  const signIn = async (event: SubmitEvent): Promise<void> => {
+    event.preventDefault();
+    const key = new FormData(event.currentTarget as HTMLFormElement).get('key');
+    const answer = await ask('/v1/session', { method: 'POST', body: { key } });
+    if (!answer.ok) {
+      setProblem(answer.problem);
+      return;
+    }
+    locked.value = false;
+    refresh();
+  };
+  return (
+    <form class="sign-in" onSubmit={(event) => void signIn(event)}>
+      <h1>Sign in</h1>
+      <p>This server wants an API key. It is sent once; this browser stays signed in for 12 hours.</p>
+      {problem !== undefined && <Failed problem={problem} />}
+      <label>
+        API key
+        <input name="key" type="password" autocomplete="current-password" required maxLength={1_000} />
+      </label>
+      <button type="submit">Sign in</button>
+    </form>
+  );
+}

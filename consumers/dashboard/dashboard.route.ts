@@ -1,0 +1,75 @@
+// Serves the dashboard at `/`. Its pages are one document and its hashed files; all data comes from `/v1`.
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { PlatformError } from '../../streams/core/errors.ts';
+import type { Site, SiteFile } from './site.ts';
+
+/** Paths that the document draws. */
+export const pagePaths = [
+  '/',
+  '/runs/*',
+  '/compare',
+  '/evaluations',
+  '/evaluations/*',
+  '/live',
+  '/search',
+  '/sql',
+  '/dead-letters',
+] as const;
+
+/**
+ * What the document may do: load its own files, ask its own origin, and nothing else. Trusted Types without a policy means
+ * that no text can become HTML or script, whatever the log holds.
+ */
+export const documentPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+export interface DashboardOptions {
+  /** Undefined when it was not built. */
+  readonly site: Site | undefined;
+}
+
+const config = { scope: 'public', document: true } as const;
+/** What a page keeps in its address is the page's own. */
+const schema = { hide: true, querystring: { type: 'object', additionalProperties: true } } as const;
+
+/** The document at the address of every page, and the files that it loads. */
+export const dashboardRoutes: FastifyPluginAsync<DashboardOptions> = async (app, { site }) => {
+  for (const path of pagePaths) {
+    app.get(path, { config, schema }, async (request, reply) => {
+      if (site === undefined) {
+        throw new PlatformError('NOT_FOUND', 'opening the dashboard: it is not built; run npm run build. REST is at /openapi.json');
+      }
+      reply.headers({
+        'content-security-policy': documentPolicy,
+        'cross-origin-opener-policy': 'same-origin',
+        'cache-control': 'no-cache',
+      });
+      return sendFile(request, reply, site.document);
+    });
+  }
+  app.get<{ Params: { name: string } }>('/assets/:name', { config: { scope: 'public' }, schema }, async (request, reply) => {
+    const file = site?.assets.get(request.params.name);
+    if (file === undefined) throw new PlatformError('NOT_FOUND', 'reading a file of the dashboard: there is none of that name');
+    reply.header('cache-control', 'public, max-age=31536000, immutable');
+    return sendFile(request, reply, file);
+  });
+};
+
+function sendFile(request: FastifyRequest, reply: FastifyReply, file: SiteFile): FastifyReply {
+  const taken = String(request.headers['accept-encoding'] ?? '');
+  const coding = /\bbr\b/.test(taken) ? 'br' : /\bgzip\b/.test(taken) ? 'gzip' : undefined;
+  reply.type(file.type).header('vary', 'accept-encoding');
+  if (coding === undefined) return reply.send(file.body);
+  return reply.header('content-encoding', coding).send(file[coding]);
+}

@@ -1,0 +1,20 @@
+// Builds the dashboard: one document, hashed files, no inline script or style, nothing from another host.
+import { resolve } from 'node:path';
+import { defineConfig } from 'vite';
+
+const root = process.cwd();
+
+export default defineConfig({
+  root: resolve(root, 'consumers/dashboard/app'),
+  base: '/',
+  publicDir: false,
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  build: {
+    outDir: resolve(root, 'dist/dashboard'),
+    emptyOutDir: true,
+    target: 'es2023',
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+    reportCompressedSize: false,
+  },
+});
