@@ -67,7 +67,7 @@ export const dashboardRoutes: FastifyPluginAsync<DashboardOptions> = async (app,
 };
 
 function sendFile(request: FastifyRequest, reply: FastifyReply, file: SiteFile): FastifyReply {
-  const taken = String(request.headers['accept-encoding'] ?? '');
+  const taken = [request.headers['accept-encoding'] ?? []].flat().join();
   const coding = /\bbr\b/.test(taken) ? 'br' : /\bgzip\b/.test(taken) ? 'gzip' : undefined;
   reply.type(file.type).header('vary', 'accept-encoding');
   if (coding === undefined) return reply.send(file.body);

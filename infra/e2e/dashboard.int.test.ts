@@ -1,15 +1,22 @@
 // The dashboard in a real Chromium, over the real API and a store of its own.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import axe from 'axe-core';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { dashboardFolder } from '../app/package-folder.ts';
-import { LONG_TURNS, longRun, longTrajectory, NEEDLE, SPIKE, startDashboardWorld, type DashboardWorld } from '../testing/dashboard-world.ts';
+import {
+  LONG_TURNS,
+  longRun,
+  longTrajectory,
+  NEEDLE,
+  SPIKE,
+  startDashboardWorld,
+  type DashboardWorld,
+} from '../testing/dashboard-world.ts';
 
 const executablePath = '/usr/bin/chromium';
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 describe.skipIf(!existsSync(executablePath))('the dashboard', () => {
   let world: DashboardWorld;
@@ -45,7 +52,7 @@ describe.skipIf(!existsSync(executablePath))('the dashboard', () => {
 
   const open = async (path: string): Promise<void> => {
     await page.goto(`${world.url}${path}`);
-    await page.waitForFunction(() => document.querySelector('h1') !== null && document.querySelector('.loading') === null);
+    await page.waitForFunction("document.querySelector('h1') !== null && document.querySelector('.loading') === null");
   };
   const trajectory = `/runs/${longRun}/t/${longTrajectory}`;
   const selected = () => page.locator('.turn-row[aria-selected=true] .number').first().innerText();
@@ -79,7 +86,11 @@ describe.skipIf(!existsSync(executablePath))('the dashboard', () => {
 
   it('loses no spike', async () => {
     const answer = await fetch(`${world.url}/v1/runs/${longRun}/curves?points=300&series=reward_mean`);
-    const { high, steps, first_steps } = (await answer.json()) as { high: { reward_mean: number[] }; steps: number[]; first_steps: number[] };
+    const { high, steps, first_steps } = (await answer.json()) as {
+      high: { reward_mean: number[] };
+      steps: number[];
+      first_steps: number[];
+    };
     expect(steps.length).toBeLessThanOrEqual(301);
     const at = steps.findIndex((step) => step >= SPIKE);
     expect(first_steps[at]).toBeLessThanOrEqual(SPIKE);
@@ -91,7 +102,10 @@ describe.skipIf(!existsSync(executablePath))('the dashboard', () => {
     await open(`/runs/${longRun}/trajectories?min_reward=0.9`);
     await page.locator('.row a').first().waitFor();
     await page.locator('.chip[aria-pressed=true]', { hasText: 'reward ≥' }).waitFor();
-    await page.locator('.row', { hasText: /trained step \d+/ }).first().waitFor();
+    await page
+      .locator('.row', { hasText: /trained step \d+/ })
+      .first()
+      .waitFor();
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');
     await page.locator('.turn-row').first().waitFor();
@@ -116,7 +130,7 @@ describe.skipIf(!existsSync(executablePath))('the dashboard', () => {
     await page.keyboard.press('/');
     await page.keyboard.type(NEEDLE.word);
     await page.keyboard.press('Enter');
-    await page.locator('.bar [role=status]', { hasText: '1 turns' }).waitFor();
+    await page.locator('.bar [role=status]', { hasText: '1 turn' }).waitFor();
     await page.keyboard.press('n');
     await expect.poll(selected).toBe(String(NEEDLE.turn));
   });
@@ -144,14 +158,21 @@ describe.skipIf(!existsSync(executablePath))('the dashboard', () => {
     await page.getByText('No trajectory fits these filters.').waitFor();
   });
 
-  const pages = ['/', `/runs/${longRun}`, `/runs/${longRun}/trajectories`, `${trajectory}?turn=5`, `/runs/${longRun}/steps/50`, '/sql?q=SELECT+1'];
+  const pages = [
+    '/',
+    `/runs/${longRun}`,
+    `/runs/${longRun}/trajectories`,
+    `${trajectory}?turn=5`,
+    `/runs/${longRun}/steps/50`,
+    '/sql?q=SELECT+1',
+  ];
   it.each(['light', 'dark'] as const)(
     'is accessible on every page when it is %s',
     async (colorScheme) => {
       await page.emulateMedia({ colorScheme });
       for (const path of pages) {
         await open(path);
-        await page.evaluate(axe);
+        await page.evaluate(axe.source);
         const found = await page.evaluate<string[]>(
           "axe.run().then(({ violations }) => violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id, nodes }) => id + ' ' + nodes[0].html))",
         );

@@ -75,11 +75,13 @@ function authorize(ring: KeyRing, request: FastifyRequest): Admission {
     return { refusal: new PlatformError('UNAUTHENTICATED', 'reading the API key: send Authorization: Bearer <key> or x-api-key: <key>') };
   }
   const caller = key === undefined ? ring.callerOfSession(session ?? '') : ring.callerOf(key);
-  if (caller === undefined) {
-    const why = key === undefined ? 'the session is over: sign in again' : 'it is not one of the configured keys';
-    return { refusal: new PlatformError('UNAUTHENTICATED', `checking the API key: ${why}`) };
-  }
+  if (caller === undefined) return { refusal: unknownCaller(key === undefined) };
   if (mayUse(caller, scope)) return { caller };
   const message = `checking the API key: this route needs the scope ${scope}, which the key does not have`;
   return { caller, refusal: new PlatformError('FORBIDDEN', message) };
+}
+
+function unknownCaller(bySession: boolean): PlatformError {
+  const why = bySession ? 'the session is over: sign in again' : 'it is not one of the configured keys';
+  return new PlatformError('UNAUTHENTICATED', `checking the API key: ${why}`);
 }

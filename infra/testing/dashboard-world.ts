@@ -14,7 +14,7 @@ import { startTestStore } from './store.ts';
 export const longRun = 'search-grpo-7b';
 /** Step of the one spike. */
 export const SPIKE = 1_777;
-export const STEPS = 4_000;
+const STEPS = 4_000;
 export const longTrajectory = `${longRun}-g000900.0`;
 export const LONG_TURNS = 30_000;
 /** Turn of the long trajectory that alone holds the word. */
@@ -147,7 +147,7 @@ const ids = {
 const asked = Object.fromEntries(Object.entries(attemptColumns).filter(([name]) => name !== 'worker_id'));
 
 /** Fills the tables with the long run. */
-export async function seedLongRun(store: Store): Promise<void> {
+async function seedLongRun(store: Store): Promise<void> {
   const add = async (table: string, rows: number, columns: Readonly<Record<string, string>>, topic: string | undefined = 'training') =>
     insert(store, table, { columns, rows, topic });
   await add('run_events', 1, {

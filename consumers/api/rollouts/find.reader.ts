@@ -6,7 +6,7 @@ import { runOf } from './turns.reader.ts';
 /** Texts of a turn in the order that they are read in. */
 const fields = ['text', 'tool_arguments', 'tool_result', 'tool_error_type'] as const;
 
-export interface Match {
+interface Match {
   readonly turn: number;
   readonly field: string;
   /** Of the first match in the field, in characters from 0. */

@@ -7,7 +7,7 @@ import { trajectoryColumns } from './rollouts.columns.ts';
 type Trajectory = RowOf<typeof trajectoryColumns>;
 
 /** What a list of trajectories can be narrowed to; everything given must hold. */
-export interface TrajectoryFilter {
+interface TrajectoryFilter {
   readonly status?: string | undefined;
   readonly purpose?: string | undefined;
   readonly group?: string | undefined;

@@ -17,7 +17,13 @@ describe('figures', () => {
   });
 
   it('are short and exact where they can be', () => {
-    expect([figure(0), figure(0.12345), figure(1234), figure(1_234_567), figure(0.00001)]).toEqual(['0', '0.123', '1,234', '1.23 M', '1.0e-5']);
+    expect([figure(0), figure(0.12345), figure(1234), figure(1_234_567), figure(0.00001)]).toEqual([
+      '0',
+      '0.123',
+      '1,234',
+      '1.23 M',
+      '1.0e-5',
+    ]);
     expect([percent(0.1234), duration(1.25), duration(1_250), duration(61_000)]).toEqual(['12.3 %', '1.3 ms', '1.25 s', '1 min 1 s']);
     expect([versions(3, 3), versions(3, 7)]).toEqual(['v3', 'v3–v7']);
     expect(age('2026-01-01T00:00:00Z', Date.parse('2026-01-01T00:03:20Z'))).toBe('3 min ago');
@@ -49,7 +55,10 @@ describe('addresses', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), fc.string({ minLength: 1 }), (run, trajectory) => {
         fc.pre(![run, trajectory].some((text) => /[\ud800-\udfff]/.test(text)));
-        expect(matchPath('/runs/:run/t/:trajectory', address('/runs/:run/t/:trajectory', { run, trajectory }))).toEqual({ run, trajectory });
+        expect(matchPath('/runs/:run/t/:trajectory', address('/runs/:run/t/:trajectory', { run, trajectory }))).toEqual({
+          run,
+          trajectory,
+        });
       }),
     );
   });
@@ -85,7 +94,15 @@ it('the palette knows steps and trajectories', () => {
 });
 
 const outline = {
-  ...{ attempt: 0, turns: 3, is_whole: true, tools: ['search', ''], statuses: ['ok', '', 'error'], error_types: ['', 'not_found'], workers: ['w'] },
+  ...{
+    attempt: 0,
+    turns: 3,
+    is_whole: true,
+    tools: ['search', ''],
+    statuses: ['ok', '', 'error'],
+    error_types: ['', 'not_found'],
+    workers: ['w'],
+  },
   columns: {
     ...{ turn: [0, 2, 5], tool: [0, 0, 1], status: [0, 2, 1], error_type: [0, 1, 0], generation_ms: [10, 20, 5], tool_ms: [5, 50, 0] },
     ...{ at_ms: [1_000, 2_000, 3_000], tool_at_ms: [1_010, 2_020, 3_005], version_max: [1, 2, 2], version_min: [1, 1, 2] },
@@ -102,25 +119,53 @@ describe('outlines', () => {
 
   it('span from the first generation to the last call, and no failure is lost in the minimap', () => {
     expect(spanOf(outline)).toEqual({ startMs: 1_000, endMs: 3_005 });
-    expect(minimap(outline, 1)).toEqual([{ ms: 70, failed: true, version: 2 }]);
+    expect(minimap(outline, 1)).toEqual([{ ms: 70, failed: 1 / 3, version: 2 }]);
   });
 });
 
 describe('curves', () => {
   const curves = { every: 2, steps: [2, 4], first_steps: [1, 3], series: { a: [1, null] }, low: { a: [0, null] }, high: { a: [9, null] } };
   it('have a band and say how they were reduced', () => {
-    expect(columnsOf(curves, { title: 'A', series: ['a'] })).toEqual([[2, 4], [1, null], [0, null], [9, null]]);
+    expect(columnsOf(curves, { title: 'A', series: ['a'] })).toEqual([
+      [2, 4],
+      [1, null],
+      [0, null],
+      [9, null],
+    ]);
     expect(reduction(curves)).toContain('2 steps');
     expect([isEmpty(curves, { title: 'A', series: ['a'] }), isEmpty(curves, { title: 'B', series: ['b'] })]).toEqual([false, true]);
   });
 });
 
 describe('the fate of a sample', () => {
-  const attempt = { attempt: 0, status: 'requested', requested_at: 't0', started_at: null, worker_id: '', expired_reason: '', result: null };
-  const report = { trajectory_id: 'g.0', run_id: 'r', group_id: 'g', purpose: 'train', question: 'Q', attempts: [attempt], training: [], discarded: [] };
+  const attempt = {
+    attempt: 0,
+    status: 'requested',
+    requested_at: 't0',
+    started_at: null,
+    worker_id: '',
+    expired_reason: '',
+    result: null,
+  };
+  const report = {
+    trajectory_id: 'g.0',
+    run_id: 'r',
+    group_id: 'g',
+    purpose: 'train',
+    question: 'Q',
+    attempts: [attempt],
+    training: [],
+    discarded: [],
+  };
   it('ends where the log ends', () => {
-    expect(fateOf(report, 0).map(({ name, state }) => [name, state])).toEqual([['asked for', 'done'], ['started', 'open']]);
-    expect(fateOf({ ...report, attempts: [{ ...attempt, expired_reason: 'silent' }] }, 0).at(-1)).toMatchObject({ name: 'given up', note: 'silent' });
+    expect(fateOf(report, 0).map(({ name, state }) => [name, state])).toEqual([
+      ['asked for', 'done'],
+      ['started', 'open'],
+    ]);
+    expect(fateOf({ ...report, attempts: [{ ...attempt, expired_reason: 'silent' }] }, 0).at(-1)).toMatchObject({
+      name: 'given up',
+      note: 'silent',
+    });
     const discarded = [{ attempt: 0, reason: 'uniform_group', version: 3, staleness_total: 1, at: null }];
     expect(fateOf({ ...report, discarded }, 0).at(-1)).toMatchObject({ name: 'discarded: uniform group', step: 4 });
     const training = [{ step: 4, attempt: 0, advantage: 0.5, staleness_total: 1, queue_ms: 5, at: null }];

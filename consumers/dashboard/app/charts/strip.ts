@@ -21,7 +21,7 @@ interface MinimapView {
   readonly matches: readonly number[];
 }
 
-/** Longest turns as bars, failures in red, what is seen as a frame, matches as ticks. */
+/** Longest turns as bars, the share of failures in red beside them, what is seen as a frame, matches as ticks. */
 export function drawMinimap(canvas: HTMLCanvasElement, outline: Outline, view: MinimapView): void {
   const context = prepare(canvas);
   if (context === null) return;
@@ -29,12 +29,13 @@ export function drawMinimap(canvas: HTMLCanvasElement, outline: Outline, view: M
   const cells = minimap(outline, height);
   const most = Math.max(1, ...cells.map(({ ms }) => ms));
   const px = height / cells.length;
-  for (const failed of [false, true]) {
-    context.fillStyle = colorOf(failed ? '--bad' : '--line-1');
-    for (const [at, cell] of cells.entries()) {
-      if (cell.failed !== failed) continue;
-      context.fillRect(0, at * px, Math.max(2, (width - 6) * Math.sqrt(cell.ms / most)), Math.max(1, px - (px > 3 ? 1 : 0)));
-    }
+  const room = px > 3 ? px - 1 : px;
+  context.fillStyle = colorOf('--line-1');
+  for (const [at, { ms }] of cells.entries())
+    context.fillRect(0, at * px, Math.max(2, (width - 14) * Math.sqrt(ms / most)), Math.max(1, room));
+  context.fillStyle = colorOf('--bad');
+  for (const [at, { failed }] of cells.entries()) {
+    if (failed > 0) context.fillRect(width - 13, at * px, Math.max(2, 7 * Math.min(1, failed)), Math.max(1, room));
   }
   context.fillStyle = colorOf('--warn');
   for (const match of view.matches) context.fillRect(width - 5, match * height - 1, 5, 2);

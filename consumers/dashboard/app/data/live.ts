@@ -7,7 +7,7 @@ import { refresh } from './answers.ts';
 export type LiveState = 'off' | 'connecting' | 'live' | 'away';
 export const liveState = signal<LiveState>('off');
 
-export interface LiveEvent {
+interface LiveEvent {
   readonly id: string;
   readonly type: string;
   readonly timestamp_ms: number;

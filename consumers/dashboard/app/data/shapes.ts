@@ -133,7 +133,7 @@ export interface Trajectory {
   readonly advantage?: Maybe;
 }
 
-export interface Attempt {
+interface Attempt {
   readonly attempt: number;
   readonly status: string;
   readonly requested_at: string | null;

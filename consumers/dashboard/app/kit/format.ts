@@ -20,6 +20,9 @@ const trim = (value: number, digits: number): string => {
   return text.includes('.') ? text.replace(/0+$/, '').replace(/\.$/, '') : text;
 };
 
+/** `1 turn`, `1,200 turns` */
+export const count = (number: number, one: string): string => `${figure(number)} ${one}${number === 1 ? '' : 's'}`;
+
 /** 0.1234 → 12.3 % */
 export const percent = (value: unknown): string => (isNumber(value) ? `${trim(value * 100, 1)} %` : NOT_RECORDED);
 

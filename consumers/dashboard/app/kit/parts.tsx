@@ -6,7 +6,7 @@ import { age, figure } from './format.ts';
 import { visible } from './visible.ts';
 
 /** Moves on every ten seconds, so that ages are right. */
-export const now = signal(Date.now());
+const now = signal(Date.now());
 setInterval(() => (now.value = Date.now()), 10_000);
 
 /** An age, with the exact time on hover. */

@@ -76,18 +76,18 @@ export function spanOf(outline: Outline): Span {
   return { startMs, endMs: Math.max(startMs + 1, last.atMs + last.generationMs, last.toolAtMs + last.toolMs) };
 }
 
-/** For each pixel of the minimap: share of the longest call, whether one failed, the newest version. */
+/** For each pixel of the minimap: share of the longest call, share of the calls that failed, the newest version. */
 export function minimap(
   outline: Outline,
   pixels: number,
-): readonly { readonly ms: number; readonly failed: boolean; readonly version: number }[] {
-  const cells = Array.from({ length: Math.min(pixels, Math.max(1, outline.turns)) }, () => ({ ms: 0, failed: false, version: -1 }));
+): readonly { readonly ms: number; readonly failed: number; readonly version: number }[] {
+  const cells = Array.from({ length: Math.min(pixels, Math.max(1, outline.turns)) }, () => ({ ms: 0, failed: 0, version: -1 }));
   for (let at = 0; at < outline.turns; at += 1) {
     const row = rowAt(outline, at);
     const slot = cells[Math.floor((at * cells.length) / outline.turns)];
     if (slot === undefined) continue;
     slot.ms = Math.max(slot.ms, row.generationMs + row.toolMs);
-    slot.failed ||= row.failed;
+    slot.failed += row.failed ? cells.length / outline.turns : 0;
     slot.version = Math.max(slot.version, row.versionMax);
   }
   return cells;

@@ -117,7 +117,7 @@ function Answer({ outcome }: { readonly outcome: Outcome }): JSX.Element | null 
 
 function cellText(value: unknown): string {
   if (value === null || value === undefined) return 'null';
-  const text = typeof value === 'string' ? value : typeof value === 'object' ? JSON.stringify(value) : String(value as number | boolean);
+  const text = typeof value === 'string' ? value : typeof value === 'object' ? JSON.stringify(value) : JSON.stringify(value);
   return visible(text.length > 400 ? `${text.slice(0, 400)}…` : text);
 }
 

@@ -133,7 +133,10 @@ const Accounts = ({ run, groups, last }: AccountsProps): JSX.Element => (
         <tbody key={name}>
           <tr class="group">
             <th colSpan={11} scope="rowgroup">
-              <Text>{name}</Text> <small>{figure(accounts.length)} {accounts.length === 1 ? 'trajectory' : 'trajectories'}</small>
+              <Text>{name}</Text>{' '}
+              <small>
+                {figure(accounts.length)} {accounts.length === 1 ? 'trajectory' : 'trajectories'}
+              </small>
             </th>
           </tr>
           {accounts.map((account) => (

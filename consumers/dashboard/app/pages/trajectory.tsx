@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { useAnswer } from '../data/answers.ts';
 import { useLive } from '../data/live.ts';
 import type { Found, Outline, TrajectoryReport } from '../data/shapes.ts';
-import { duration, figure, versions } from '../kit/format.ts';
+import { count, duration, figure, versions } from '../kit/format.ts';
 import { Badge, RunTabs, Text, When } from '../kit/parts.tsx';
 import { Empty, Waiting } from '../kit/states.tsx';
 import { useKeys } from '../shell/keys.ts';
@@ -203,7 +203,7 @@ function Reader({ run, id, outline, found }: ReaderProps): JSX.Element {
         </form>
         {found !== undefined && (
           <span role="status" class="note">
-            {found.items.length === 0 ? 'no turn holds it' : `${found.is_whole ? '' : 'more than '}${figure(found.items.length)} turns`}
+            {found.items.length === 0 ? 'no turn holds it' : `${found.is_whole ? '' : 'more than '}${count(found.items.length, 'turn')}`}
             {found.items.length > 0 && (
               <button type="button" class="chip" onClick={() => select(nextOf(matches, at, 1))}>
                 next <kbd>n</kbd>
@@ -213,7 +213,7 @@ function Reader({ run, id, outline, found }: ReaderProps): JSX.Element {
         )}
         <span class="grow" />
         <small>
-          {figure(outline.turns)} turns in {duration(span.endMs - span.startMs)}, {figure(errors.length)} failed calls
+          {count(outline.turns, 'turn')} in {duration(span.endMs - span.startMs)}, {count(errors.length, 'failed call')}
         </small>
         <div class="chips" role="group" aria-label="View">
           {views.map((one) => (

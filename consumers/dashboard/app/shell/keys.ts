@@ -1,6 +1,6 @@
 // Keys of the page that is open, and those of every page. Typing in a field is typing.
 import { signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import { keyName, pressKey, type Step } from './key-sequences.ts';
 
 export interface KeyBinding {
@@ -21,7 +21,8 @@ export const keyGroups = groups;
 
 /** Adds keys while a component is shown. */
 export function useKeys(title: string, bindings: readonly KeyBinding[]): void {
-  useEffect(() => {
+  // before the next key: an effect would wait for the next frame, and a fast reader would press a key of the page before
+  useLayoutEffect(() => {
     const group: KeyGroup = { title, bindings };
     groups.value = [...groups.peek(), group];
     return () => {

@@ -1,0 +1,65 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { testApi } from '../../infra/testing/api.ts';
+import { createFakeStore } from '../../infra/testing/fake-store.ts';
+import { documentPolicy, pagePaths } from './dashboard.route.ts';
+import { readSite } from './site.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'turnstream-site-'));
+  await mkdir(join(folder, 'assets'));
+  await writeFile(join(folder, 'index.html'), '<!doctype html><title>turnstream</title>');
+  await writeFile(join(folder, 'assets', 'main-1.js'), 'export {};');
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const served = async () => {
+  const site = await readSite(folder);
+  if (site === undefined) throw new Error('there is no site');
+  return testApi({ store: createFakeStore(), site, keys: ['reader-key-0123456789:read'] });
+};
+
+it('serves its document at the address of every page, whatever the page keeps there, without a key', async () => {
+  const server = await served();
+  for (const path of pagePaths) {
+    const answer = await server.app.inject(`${path.replace('*', 'a/t/b')}?turn=3&find=x`);
+    expect([answer.statusCode, answer.headers['content-security-policy'], answer.headers['cache-control']]).toEqual([
+      200,
+      documentPolicy,
+      'no-cache',
+    ]);
+  }
+  expect(documentPolicy).toContain("require-trusted-types-for 'script'");
+  expect(documentPolicy).not.toContain('unsafe');
+  await server.close();
+});
+
+it('may be opened by a link of another site, while data may not', async () => {
+  const server = await served();
+  const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+  expect((await server.app.inject({ url: '/', headers: link })).statusCode).toBe(200);
+  expect((await server.app.inject({ url: '/v1/runs', headers: link })).statusCode).toBe(403);
+  expect((await server.app.inject({ url: '/', headers: { ...link, 'sec-fetch-dest': 'iframe' } })).statusCode).toBe(403);
+  await server.close();
+});
+
+it('packs its files, which never change, and has no others', async () => {
+  const server = await served();
+  for (const coding of ['br', 'gzip', undefined]) {
+    const answer = await server.app.inject({
+      url: '/assets/main-1.js',
+      headers: coding === undefined ? {} : { 'accept-encoding': coding },
+    });
+    expect([answer.statusCode, answer.headers['content-encoding']]).toEqual([200, coding]);
+    expect(answer.headers['cache-control']).toContain('immutable');
+  }
+  for (const name of ['main-2.js', '..%2findex.html']) expect((await server.app.inject(`/assets/${name}`)).statusCode).toBe(404);
+  await server.close();
+});
+
+it('is no site where none was built', async () => {
+  expect(await readSite(join(folder, 'nowhere'))).toBeUndefined();
+});
