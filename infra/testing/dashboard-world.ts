@@ -148,8 +148,9 @@ const asked = Object.fromEntries(Object.entries(attemptColumns).filter(([name]) 
 
 /** Fills the tables with the long run. */
 async function seedLongRun(store: Store): Promise<void> {
-  const add = async (table: string, rows: number, columns: Readonly<Record<string, string>>, topic: string | undefined = 'training') =>
-    insert(store, table, { columns, rows, topic });
+  const topics: Readonly<Record<string, string>> = { tasks: 'tasks', trajectories: 'rollouts', turns: 'rollouts' };
+  const add = async (table: string, rows: number, columns: Readonly<Record<string, string>>) =>
+    insert(store, table, { columns, rows, topic: topics[table] ?? 'training' });
   await add('run_events', 1, {
     ...ofRun,
     ...{
@@ -177,13 +178,13 @@ async function seedLongRun(store: Store): Promise<void> {
       },
     },
   });
-  await add(
-    'tasks',
-    8_000,
-    { ...asked, sample: 'toInt32(number % 4)', group_size: '4', occurred_at: `${START} + toIntervalSecond(number * 2 - 3)` },
-    'tasks',
-  );
-  await add('trajectories', 8_000, { ...attemptColumns, ...attemptEnd, occurred_at: attemptEnd.finished_at }, 'rollouts');
+  await add('tasks', 8_000, {
+    ...asked,
+    sample: 'toInt32(number % 4)',
+    group_size: '4',
+    occurred_at: `${START} + toIntervalSecond(number * 2 - 3)`,
+  });
+  await add('trajectories', 8_000, { ...attemptColumns, ...attemptEnd, occurred_at: attemptEnd.finished_at });
   await add('step_trajectories', 8_000, {
     ...{
       ...ofRun,
@@ -212,10 +213,9 @@ async function seedLongRun(store: Store): Promise<void> {
     'turns',
     24_000,
     turnColumns({ trajectory: attemptColumns.trajectory_id, turn: 'intDiv(number, 8000)', version: 'toInt32(intDiv(number, 8))' }),
-    'rollouts',
   );
   const long = turnColumns({ trajectory: `'${longTrajectory}'`, turn: 'number + 3', version: 'toInt32(900 + intDiv(number, 4000))' });
-  await add('turns', LONG_TURNS - 3, long, 'rollouts');
+  await add('turns', LONG_TURNS - 3, long);
 }
 
 export interface DashboardWorld {

@@ -1,6 +1,6 @@
 // Keys of the page that is open, and those of every page. Typing in a field is typing.
 import { signal } from '@preact/signals';
-import { useLayoutEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { keyName, pressKey, type Step } from './key-sequences.ts';
 
 export interface KeyBinding {
@@ -12,23 +12,24 @@ export interface KeyBinding {
 
 interface KeyGroup {
   readonly title: string;
-  readonly bindings: readonly KeyBinding[];
+  bindings: readonly KeyBinding[];
 }
 
 /** Groups by who added them; the last one wins. */
 const groups = signal<readonly KeyGroup[]>([]);
 export const keyGroups = groups;
 
-/** Adds keys while a component is shown. */
+/** Adds keys while a component is shown. A key does what the newest render says, so that fast readers do not act on an old one. */
 export function useKeys(title: string, bindings: readonly KeyBinding[]): void {
-  // before the next key: an effect would wait for the next frame, and a fast reader would press a key of the page before
-  useLayoutEffect(() => {
-    const group: KeyGroup = { title, bindings };
-    groups.value = [...groups.peek(), group];
+  const group = useRef<KeyGroup>({ title, bindings });
+  group.current.bindings = bindings;
+  useEffect(() => {
+    const own = group.current;
+    groups.value = [...groups.peek(), own];
     return () => {
-      groups.value = groups.peek().filter((one) => one !== group);
+      groups.value = groups.peek().filter((one) => one !== own);
     };
-  });
+  }, []);
 }
 
 const isField = (target: EventTarget | null): boolean =>
