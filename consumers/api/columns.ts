@@ -50,8 +50,9 @@ const propertiesOf = (columns: Columns): Properties =>
 /** A schema that the document lists by this name, so that generated code has a type of that name. */
 export const named = (title: string, properties: Properties): TSchema => Type.Object(properties, { title });
 
-/** Schema of a row with all its columns. Columns are added over time, never renamed. */
-export const schemaOf = (name: string, columns: Columns): TSchema => named(name, propertiesOf(columns));
+/** Schema of a row with all its columns, and those that a list of such rows adds. Columns are added over time, never renamed. */
+export const schemaOf = (name: string, columns: Columns, heavy: Columns = {}): TSchema =>
+  named(name, { ...propertiesOf(columns), ...optional(propertiesOf(heavy), { description: HEAVY }) });
 
 const optional = (properties: Properties, more: object = {}): Properties =>
   Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, Type.Optional({ ...schema, ...more })]));
@@ -61,7 +62,7 @@ export function rowSchemaOf(name: string, columns: Columns, heavy: Columns = {})
   const light = propertiesOf(columns);
   const others = optional(propertiesOf(heavy), { description: HEAVY });
   const part = named(`${name}Part`, { ...optional(light), ...others });
-  return Type.Union([named(name, { ...light, ...others }), part]);
+  return Type.Union([schemaOf(name, columns, heavy), part]);
 }
 
 const nextCursor = Type.Union([Type.String(), Type.Null()], {

@@ -44,6 +44,7 @@ function addressOf({ path, parameters }: Route, query: string): string {
 /** A body that each route would take. */
 function bodyOf(path: string): object {
   if (path === '/v1/sql') return { query: 'select 1' };
+  if (path === '/v1/session') return { key: 'a-key-0123456789' };
   return path.startsWith('/registry/config') ? { compatibility: 'FULL_TRANSITIVE' } : { schema: '"string"' };
 }
 
@@ -91,7 +92,8 @@ it('a list is written with commas or repeated', async () => {
 
 it('a method that a path does not take is 405, whatever its body', async () => {
   for (const { path } of routes) {
-    for (const method of ['QUERY', 'DELETE', 'TRACE'] as const) {
+    const taken = routes.filter((route) => route.path === path).map(({ method }) => method as string);
+    for (const method of ['QUERY', 'DELETE', 'TRACE'].filter((one) => !taken.includes(one))) {
       const answer = await server.app.inject({ method: method as 'GET', url: path.replace(/\{[^}]+\}/g, '1') });
       expect({ path, method, status: answer.statusCode }).toEqual({ path, method, status: 405 });
       expect(answer.headers['allow']).toMatch(/GET|POST|PUT/);

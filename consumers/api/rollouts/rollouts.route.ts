@@ -71,7 +71,7 @@ const groupSchema = named('Group', {
   reward_mean: Type.Union([Type.Number(), Type.Null()]),
   reward_min: Type.Union([Type.Number(), Type.Null()]),
   reward_max: Type.Union([Type.Number(), Type.Null()]),
-  trajectories: Type.Array(schemaOf('Trajectory', trajectoryColumns)),
+  trajectories: Type.Array(schemaOf('Trajectory', trajectoryColumns, fateColumns)),
   requested: Type.Array(schemaOf('Task', taskColumns)),
 });
 
@@ -90,7 +90,7 @@ const reportSchema = named('TrajectoryReport', {
       started_at: Type.Union([Type.String(), Type.Null()]),
       worker_id: Type.String(),
       expired_reason: Type.String(),
-      result: Type.Union([schemaOf('Trajectory', trajectoryColumns), Type.Null()]),
+      result: Type.Union([schemaOf('Trajectory', trajectoryColumns, fateColumns), Type.Null()]),
     }),
   ),
   training: Type.Array(schemaOf('Training', trainingColumns)),
