@@ -47,11 +47,11 @@ function compile(root: string): readonly string[] {
   const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), (path) => ts.sys.readFile(path)) as { readonly config: object };
   const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, root);
   const host = ts.createCompilerHost(options);
-  const { getSourceFile } = host;
+  const read = host.getSourceFile.bind(host);
   host.getSourceFile = (path, ...more) => {
     // The libraries are the same in every copy.
-    if (path.startsWith(root)) return getSourceFile.call(host, path, ...more);
-    const file = parsed.get(path) ?? getSourceFile.call(host, path, ...more);
+    if (path.startsWith(root)) return read(path, ...more);
+    const file = parsed.get(path) ?? read(path, ...more);
     if (file !== undefined) parsed.set(path, file);
     return file;
   };

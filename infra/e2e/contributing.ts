@@ -34,7 +34,7 @@ export const guideChanges = (guide = readFileSync('infra/docs/CONTRIBUTING.md', 
   }));
 
 /** The text with the lines of a diff changed: those that it shows have to be there, once. */
-export function applyDiff(text: string, diff: string): string {
+function applyDiff(text: string, diff: string): string {
   const lines = diff.split('\n').filter((line) => line !== '');
   const side = (left: string): string =>
     lines
