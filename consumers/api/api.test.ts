@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { HttpServer } from '../../infra/http/server.ts';
 import { testApi, type TestApiOptions } from '../../infra/testing/api.ts';
+import { sourceFiles } from '../../infra/testing/source-text.ts';
 import { createFakeStore, type Asked } from '../../infra/testing/fake-store.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { encodeCursor } from './cursor.ts';
@@ -33,6 +35,11 @@ async function apiWith(options: Partial<TestApiOptions>): Promise<HttpServer> {
   const server = await testApi({ store, ...options });
   open.push(server);
   return server;
+}
+
+interface Parameter {
+  readonly in: string;
+  readonly required?: boolean;
 }
 
 const get = async (server: HttpServer, url: string) => {
@@ -109,6 +116,17 @@ describe('the document', () => {
     for (const { responses } of operations) expect(responses).toHaveProperty('default');
   });
 
+  it('has the routes of every file of routes', () => {
+    const registered = readFileSync('consumers/api/api.ts', 'utf8');
+    const files = sourceFiles(['consumers/api']).filter((path) => path.endsWith('.route.ts'));
+    expect(files.length).toBeGreaterThan(5);
+    for (const path of files) {
+      const plugins = [...readFileSync(path, 'utf8').matchAll(/^export const (\w+Routes)\b/gm)].map(([, name = '']) => name);
+      expect(plugins.length, path).toBeGreaterThan(0);
+      for (const plugin of plugins) expect(registered.split(plugin).length, `${plugin} of ${path} is not registered in api.ts`).toBe(3);
+    }
+  });
+
   it('has no registry when another one is configured', async () => {
     const server = await apiWith({ registry: null });
     expect((await get(server, '/registry/subjects')).status).toBe(404);
@@ -178,6 +196,20 @@ describe('bad requests', () => {
 });
 
 describe('what is not there', () => {
+  it('is 404 at every route of a run', async () => {
+    const { body } = await get(shared, '/openapi.json');
+    const paths = Object.entries(body['paths'] as Record<string, { readonly get?: { readonly parameters?: readonly Parameter[] } }>);
+    const ofRuns = paths.filter(([path, { get: operation }]) => {
+      const inQuery = operation?.parameters?.filter((parameter) => parameter.in === 'query' && parameter.required === true) ?? [];
+      return path.startsWith('/v1/runs/{run}') && operation !== undefined && inQuery.length === 0;
+    });
+    expect(ofRuns.length).toBeGreaterThan(15);
+    for (const [path] of ofRuns) {
+      const url = path.replace('{step}', '1').replace(/\{\w+\}/g, 'nobody');
+      expect(await get(shared, url), url).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } });
+    }
+  });
+
   it.each([
     '/v1/runs/nobody',
     '/v1/runs/nobody/steps',

@@ -30,7 +30,8 @@ function called(words: readonly string[]): Command {
   return command;
 }
 
-const calls = readdirSync(folder).flatMap((guide) => linesOf(guide).map((line) => [guide, line] as const));
+const guides = [...readdirSync(folder), '../CONTRIBUTING.md'];
+const calls = guides.flatMap((guide) => linesOf(guide).map((line) => [guide, line] as const));
 
 describe('the guides', () => {
   it('call the program', () => {

@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { namesNobodyUses } from '../testing/source-text.ts';
 import { metricTable } from '../../streams/core/telemetry.ts';
 import { createMetrics } from './metrics.ts';
 
 describe('metrics', () => {
+  it('are all recorded somewhere', () => {
+    expect(namesNobodyUses(Object.keys(metricTable))).toEqual([]);
+  });
+
   it('counts, sets and observes under the names of the table, labelled with the role', async () => {
     const metrics = createMetrics('worker-1');
     metrics.count('worker_turns_total', { tool: 'search', status: 'ok' }, 3);

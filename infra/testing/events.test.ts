@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { createCodec } from '../../schemas/codec.ts';
 import { eventTypes, outgoing, randomEvent, randomEvents, seeded } from './events.ts';
+import { namesNobodyUses } from './source-text.ts';
 
 const codec = createCodec();
 
@@ -15,4 +16,8 @@ it.each(eventTypes)('makes %s events that survive the codec unchanged', (type) =
 it('gives every event a key', () => {
   for (const event of randomEvents(200, seeded(2))) expect(event.key).not.toBe('undefined');
   expect(outgoing('WorkerHeartbeat', randomEvent('WorkerHeartbeat', seeded(3), { worker_id: 'w' })).key).toBe('w');
+});
+
+it('finds a process that writes each type of event', () => {
+  expect(namesNobodyUses(eventTypes, ['producers', 'consumers', 'infra'])).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { fateOf, judgeWaste, windowOf, type GroupFate, type WasteVerdict } from 
 const rules = { batchGroups: 8, maxDiscarded: 0.95 };
 const times = (count: number, fate: GroupFate): GroupFate[] => Array.from({ length: count }, () => fate);
 const judged = (recent: readonly GroupFate[], more: Partial<typeof rules> = {}, idleSteps = 0): WasteVerdict =>
-  judgeWaste({ recent, idleSteps }, { ...rules, ...more });
+  judgeWaste({ recent, ready: 0, idleSteps }, { ...rules, ...more });
 
 describe('whether a run is worth going on with', () => {
   it.each([
@@ -21,6 +21,12 @@ describe('whether a run is worth going on with', () => {
     ['one of them was uniform', [...times(15, 'incomplete'), 'uniform_group' as const], 'fine'],
   ] as const)('%s: %#', (_name, recent, kind) => {
     expect(judged(recent).kind).toBe(kind);
+  });
+  it('takes groups that wait for a full batch for kept, since hard questions fill one slowly', () => {
+    const verdict = (discarded: number, ready: number): string =>
+      judgeWaste({ recent: [...times(64, ''), ...times(discarded, 'uniform_group')], ready, idleSteps: 0 }, rules).kind;
+    expect([0, 3, 4, 63, 64].map((ready) => verdict(64, ready))).toEqual(['hopeless', 'hopeless', 'wasteful', 'wasteful', 'fine']);
+    expect([76, 77, 1_000].map((discarded) => verdict(discarded, 4))).toEqual(['wasteful', 'hopeless', 'hopeless']);
   });
   it('says of what is discarded how much and why, most frequent first', () => {
     expect(judged([...times(20, 'uniform_group'), ...times(44, 'stale')])).toEqual({

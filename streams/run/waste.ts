@@ -56,9 +56,17 @@ const wasteIn = (recent: readonly GroupFate[]): Waste => {
 export const windowOf = ({ batchGroups }: Pick<WasteRules, 'batchGroups'>): number =>
   Math.min(RECENT_GROUPS, Math.max(LEAST_GROUPS, LEAST_BATCHES * batchGroups));
 
+export interface RecentGroups {
+  /** Fates of the groups that closed, oldest first. */
+  readonly recent: readonly GroupFate[];
+  /** Groups that are kept for a batch that is not full yet: they are not closed, and not wasted either. */
+  readonly ready: number;
+  /** Steps in a row that changed no weight. */
+  readonly idleSteps: number;
+}
+
 /** Nothing is ever hopeless while all may be discarded. */
-export function judgeWaste(state: { readonly recent: readonly GroupFate[]; readonly idleSteps: number }, rules: WasteRules): WasteVerdict {
-  const { recent, idleSteps } = state;
+export function judgeWaste({ recent, ready, idleSteps }: RecentGroups, rules: WasteRules): WasteVerdict {
   const mayEnd = rules.maxDiscarded < 1;
   const last = recent.slice(-UNFINISHED_GROUPS);
   if (mayEnd && idleSteps >= IDLE_STEPS) return { kind: 'hopeless', reason: 'nothing_learned', waste: wasteIn(recent) };
@@ -66,8 +74,10 @@ export function judgeWaste(state: { readonly recent: readonly GroupFate[]; reado
     return { kind: 'hopeless', reason: 'nothing_finished', waste: wasteIn(last) };
   const window = windowOf(rules);
   if (recent.length < window) return { kind: 'fine' };
-  const waste = wasteIn(recent.slice(-window));
-  const share = waste.discarded / window;
+  const inARow = recent.length - 1 - recent.lastIndexOf('');
+  const found = wasteIn(recent.slice(-Math.max(window, inARow)));
+  const waste = { ...found, groups: found.groups + ready };
+  const share = waste.discarded / waste.groups;
   if (share > rules.maxDiscarded) return { kind: 'hopeless', reason: 'mostly_discarded', waste };
   return share > HALF ? { kind: 'wasteful', waste } : { kind: 'fine' };
 }

@@ -1,10 +1,6 @@
 // Cells that every projection needs. Times are ticks since the epoch in the column's own unit, which ClickHouse takes
 // as they are.
-import type { Cell, LogRecord, Row } from '../../../streams/core/ports.ts';
-import type { TableName } from './tables.ts';
-
-/** Takes one row for one table. */
-export type Emit = (table: TableName, row: Row) => void;
+import type { Cell, LogRecord } from '../../../streams/core/ports.ts';
 
 /** A float as JSON can carry it: NaN and the infinities by name, which JSON.stringify would turn into null. */
 export const float = (value: number): Cell => (Number.isFinite(value) ? value : String(value));

@@ -2,6 +2,7 @@
 import type { DeadLetterRetried, DeadLettered } from '../../../schemas/generated/events.ts';
 import type { Row } from '../../../streams/core/ports.ts';
 import type { Origin } from './cells.ts';
+import { row, type ProjectionsOf } from './projection.ts';
 
 export const deadLetterRow = (event: DeadLettered, origin: Origin): Row => ({
   original_topic: event.original_topic,
@@ -25,7 +26,7 @@ export const deadLetterRow = (event: DeadLettered, origin: Origin): Row => ({
   ...origin,
 });
 
-export const deadLetterRetryRow = (event: DeadLetterRetried, origin: Origin): Row => ({
+const deadLetterRetryRow = (event: DeadLetterRetried, origin: Origin): Row => ({
   letter_id: event.letter_id,
   original_topic: event.original_topic,
   original_partition: event.original_partition,
@@ -36,3 +37,8 @@ export const deadLetterRetryRow = (event: DeadLetterRetried, origin: Origin): Ro
   producer: event.producer,
   ...origin,
 });
+
+export const deadLetterProjections = {
+  DeadLettered: row('dead_letter_events', deadLetterRow),
+  DeadLetterRetried: row('dead_letter_retries', deadLetterRetryRow),
+} satisfies ProjectionsOf<'dead-letters'>;

@@ -2,6 +2,7 @@
 import type { AnswerScored, EvaluationCompleted, EvaluationStarted } from '../../../schemas/generated/events.ts';
 import type { Row } from '../../../streams/core/ports.ts';
 import { float, type Origin } from './cells.ts';
+import { row, type ProjectionsOf } from './projection.ts';
 
 const none = {
   avg_f1: 0,
@@ -14,14 +15,14 @@ const none = {
   tool_calls_mean: 0,
 };
 
-export const evaluationStartedRow = (event: EvaluationStarted, origin: Origin): Row => ({
+const evaluationStartedRow = (event: EvaluationStarted, origin: Origin): Row => ({
   event: 'started',
   ...event,
   ...none,
   ...origin,
 });
 
-export const evaluationCompletedRow = (event: EvaluationCompleted, origin: Origin): Row => ({
+const evaluationCompletedRow = (event: EvaluationCompleted, origin: Origin): Row => ({
   event: 'completed',
   ...event,
   ...{ decoding: '', repeat: 0, subject: '', left_out: 0 },
@@ -36,7 +37,7 @@ export const evaluationCompletedRow = (event: EvaluationCompleted, origin: Origi
   ...origin,
 });
 
-export const scoreRow = (event: AnswerScored, origin: Origin): Row => ({
+const scoreRow = (event: AnswerScored, origin: Origin): Row => ({
   ...event,
   reward: float(event.reward),
   f1: float(event.f1),
@@ -44,3 +45,9 @@ export const scoreRow = (event: AnswerScored, origin: Origin): Row => ({
   cem: float(event.cem),
   ...origin,
 });
+
+export const evaluationProjections = {
+  EvaluationStarted: row('evaluation_events', evaluationStartedRow),
+  EvaluationCompleted: row('evaluation_events', evaluationCompletedRow),
+  AnswerScored: row('evaluation_scores', scoreRow),
+} satisfies ProjectionsOf<'evaluations'>;

@@ -2,8 +2,11 @@
 import type { PolicyPublished } from '../../../schemas/generated/events.ts';
 import type { Row } from '../../../streams/core/ports.ts';
 import type { Origin } from './cells.ts';
+import { row, type ProjectionsOf } from './projection.ts';
 
-export function policyRow(event: PolicyPublished, origin: Origin): Row {
+function policyRow(event: PolicyPublished, origin: Origin): Row {
   const { weights, optimizer, ...rest } = event;
   return { ...rest, weights_bytes: weights.length, optimizer_bytes: optimizer.length, ...origin };
 }
+
+export const policyProjections = { PolicyPublished: row('policies', policyRow) } satisfies ProjectionsOf<'policies'>;

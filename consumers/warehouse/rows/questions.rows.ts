@@ -3,6 +3,7 @@ import type { QuestionAccepted, QuestionRejected } from '../../../schemas/genera
 import type { Row } from '../../../streams/core/ports.ts';
 import { isDrawn, reviewWordOf } from '../../../streams/questions/reviews.ts';
 import type { Origin } from './cells.ts';
+import { row, type ProjectionsOf } from './projection.ts';
 
 const questionRow = (event: QuestionAccepted, verdict: { readonly accepted: boolean; readonly reason: string }): Row => ({
   question_id: event.question_id,
@@ -32,12 +33,17 @@ const questionRow = (event: QuestionAccepted, verdict: { readonly accepted: bool
   producer: event.producer,
 });
 
-export const acceptedRow = (event: QuestionAccepted, origin: Origin): Row => ({
+const acceptedRow = (event: QuestionAccepted, origin: Origin): Row => ({
   ...questionRow(event, { accepted: true, reason: '' }),
   ...origin,
 });
 
-export const rejectedRow = (event: QuestionRejected, origin: Origin): Row => ({
+const rejectedRow = (event: QuestionRejected, origin: Origin): Row => ({
   ...questionRow(event, { accepted: false, reason: event.reason }),
   ...origin,
 });
+
+export const questionProjections = {
+  QuestionAccepted: row('questions', acceptedRow),
+  QuestionRejected: row('questions', rejectedRow),
+} satisfies ProjectionsOf<'questions'>;

@@ -10,6 +10,7 @@ import type {
 } from '../../../schemas/generated/events.ts';
 import type { Row } from '../../../streams/core/ports.ts';
 import { float, floats, type Origin } from './cells.ts';
+import { row, type ProjectionsOf } from './projection.ts';
 
 const UNKNOWN = -1;
 
@@ -115,9 +116,9 @@ export function turnRow(event: TurnRecorded, origin: Origin): Row {
   };
 }
 
-export const trajectoryStartRow = (event: TrajectoryStarted, origin: Origin): Row => ({ ...event, ...origin });
+const trajectoryStartRow = (event: TrajectoryStarted, origin: Origin): Row => ({ ...event, ...origin });
 
-export const trajectoryRow = (event: TrajectoryFinished, origin: Origin): Row => ({
+const trajectoryRow = (event: TrajectoryFinished, origin: Origin): Row => ({
   ...event,
   reward: float(event.reward),
   f1: float(event.f1),
@@ -127,7 +128,7 @@ export const trajectoryRow = (event: TrajectoryFinished, origin: Origin): Row =>
   ...origin,
 });
 
-export const heartbeatRow = (event: WorkerHeartbeat, origin: Origin): Row => ({
+const heartbeatRow = (event: WorkerHeartbeat, origin: Origin): Row => ({
   run_id: event.run_id,
   worker_id: event.worker_id,
   policy_version: event.policy_version,
@@ -140,3 +141,10 @@ export const heartbeatRow = (event: WorkerHeartbeat, origin: Origin): Row => ({
   producer: event.producer,
   ...origin,
 });
+
+export const rolloutProjections = {
+  TrajectoryStarted: row('trajectory_starts', trajectoryStartRow),
+  TurnRecorded: row('turns', turnRow),
+  TrajectoryFinished: row('trajectories', trajectoryRow),
+  WorkerHeartbeat: row('heartbeats', heartbeatRow),
+} satisfies ProjectionsOf<'rollouts'>;

@@ -1,32 +1,19 @@
-// The tables that the sink writes. Each is filled from one topic only, so that the audit knows where to look.
-import type { EventTopic } from '../../../schemas/generated/events.ts';
+// The tables that the sink writes, as the projections name them. Each is filled from one topic only, so that the audit
+// knows where to look.
+import { eventTypes, type EventTopic, type EventType } from '../../../schemas/generated/events.ts';
+import { projections, type TableName } from './project.ts';
 
-export const tableTopics = {
-  tasks: 'tasks',
-  trajectory_starts: 'rollouts',
-  turns: 'rollouts',
-  trajectories: 'rollouts',
-  heartbeats: 'rollouts',
-  run_events: 'training',
-  admissions: 'training',
-  steps: 'training',
-  step_trajectories: 'training',
-  batches: 'training',
-  collected_trajectories: 'training',
-  discarded_trajectories: 'training',
-  expired_attempts: 'training',
-  policies: 'policies',
-  questions: 'questions',
-  evaluation_events: 'evaluations',
-  evaluation_scores: 'evaluations',
-  dead_letter_events: 'dead-letters',
-  dead_letter_retries: 'dead-letters',
-} as const satisfies Record<string, EventTopic>;
+export type { TableName } from './project.ts';
 
-export type TableName = keyof typeof tableTopics;
+const topics = Object.keys(eventTypes) as readonly EventTopic[];
+const typeNames = Object.keys(projections) as readonly EventType[];
+const topicOf = (type: EventType): EventTopic | undefined =>
+  topics.find((topic) => (eventTypes[topic] as readonly EventType[]).includes(type));
 
-/** The tables that are filled from one topic. */
-export type TableOf<T extends EventTopic> = { [N in TableName]: (typeof tableTopics)[N] extends T ? N : never }[TableName];
+/** The topic that fills each table. */
+export const tableTopics = Object.fromEntries(
+  typeNames.flatMap((type) => projections[type].tables.map((table) => [table, topicOf(type)])),
+) as Readonly<Record<TableName, EventTopic>>;
 
 export const tableNames = Object.keys(tableTopics) as readonly TableName[];
 

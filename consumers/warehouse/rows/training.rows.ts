@@ -13,6 +13,7 @@ import type {
 import type { Cell, Row } from '../../../streams/core/ports.ts';
 import { metricsOf } from '../../../streams/ledger/step-metrics.ts';
 import { float, type Origin } from './cells.ts';
+import { both, row, rows, type ProjectionsOf } from './projection.ts';
 
 interface LedgerEntry {
   readonly event_id: string;
@@ -33,7 +34,7 @@ const entry = (event: LedgerEntry, origin: Origin): Row => ({
   ...origin,
 });
 
-export const runStartedRow = (event: RunStarted, origin: Origin): Row => ({
+const runStartedRow = (event: RunStarted, origin: Origin): Row => ({
   ...entry(event, origin),
   event: 'started',
   seed: event.seed,
@@ -91,7 +92,7 @@ const blank: Row = {
   detail: '',
 };
 
-export const runFinishedRow = (event: RunFinished, origin: Origin): Row => ({
+const runFinishedRow = (event: RunFinished, origin: Origin): Row => ({
   ...entry(event, origin),
   ...blank,
   event: 'finished',
@@ -107,7 +108,7 @@ export const runFinishedRow = (event: RunFinished, origin: Origin): Row => ({
   detail: event.detail,
 });
 
-export const runContinuedRow = (event: RunContinued, origin: Origin): Row => ({
+const runContinuedRow = (event: RunContinued, origin: Origin): Row => ({
   ...entry(event, origin),
   ...blank,
   event: 'continued',
@@ -115,7 +116,7 @@ export const runContinuedRow = (event: RunContinued, origin: Origin): Row => ({
   version: event.version,
 });
 
-export const admissionRow = (event: GroupsAdmitted, origin: Origin): Row => ({
+const admissionRow = (event: GroupsAdmitted, origin: Origin): Row => ({
   ...entry(event, origin),
   version: event.version,
   capacity: event.capacity,
@@ -130,7 +131,7 @@ export const admissionRow = (event: GroupsAdmitted, origin: Origin): Row => ({
   samples: event.groups.map((group) => group.samples),
 });
 
-export const stepRow = (event: StepCompleted, origin: Origin): Row => ({
+const stepRow = (event: StepCompleted, origin: Origin): Row => ({
   ...entry(event, origin),
   step: event.step,
   version_before: event.version_before,
@@ -176,7 +177,7 @@ const accountCells = (trajectory: Omit<TrainedTrajectory, 'advantage'>): Row => 
   queue_ms: trajectory.queue_ms,
 });
 
-export function stepTrajectoryRows(event: StepCompleted, origin: Origin): readonly Row[] {
+function stepTrajectoryRows(event: StepCompleted, origin: Origin): readonly Row[] {
   const shared = {
     ...entry(event, origin),
     step: event.step,
@@ -190,7 +191,7 @@ export function stepTrajectoryRows(event: StepCompleted, origin: Origin): readon
   }));
 }
 
-export const batchRow = (event: BatchCollected, origin: Origin): Row => ({
+const batchRow = (event: BatchCollected, origin: Origin): Row => ({
   ...entry(event, origin),
   batch: event.batch,
   version: event.version,
@@ -203,19 +204,19 @@ export const batchRow = (event: BatchCollected, origin: Origin): Row => ({
   resume: JSON.stringify(event.resume),
 });
 
-export function collectedRows(event: BatchCollected, origin: Origin): readonly Row[] {
+function collectedRows(event: BatchCollected, origin: Origin): readonly Row[] {
   const shared = { ...entry(event, origin), batch: event.batch, version: event.version };
   return event.trajectories.map((trajectory) => ({ ...shared, ...accountCells(trajectory), advantage: float(trajectory.advantage) }));
 }
 
-export const discardedRow = (event: TrajectoryDiscarded, origin: Origin): Row => ({
+const discardedRow = (event: TrajectoryDiscarded, origin: Origin): Row => ({
   ...entry(event, origin),
   ...accountCells(event),
   reason: event.reason,
   version: event.version,
 });
 
-export const expiredRow = (event: TrajectoryExpired, origin: Origin): Row => ({
+const expiredRow = (event: TrajectoryExpired, origin: Origin): Row => ({
   ...entry(event, origin),
   group_id: event.group_id,
   trajectory_id: event.trajectory_id,
@@ -223,3 +224,14 @@ export const expiredRow = (event: TrajectoryExpired, origin: Origin): Row => ({
   reason: event.reason,
   next_attempt: event.next_attempt,
 });
+
+export const trainingProjections = {
+  RunStarted: row('run_events', runStartedRow),
+  RunContinued: row('run_events', runContinuedRow),
+  RunFinished: row('run_events', runFinishedRow),
+  GroupsAdmitted: row('admissions', admissionRow),
+  StepCompleted: both(row('steps', stepRow), rows('step_trajectories', stepTrajectoryRows)),
+  BatchCollected: both(row('batches', batchRow), rows('collected_trajectories', collectedRows)),
+  TrajectoryDiscarded: row('discarded_trajectories', discardedRow),
+  TrajectoryExpired: row('expired_attempts', expiredRow),
+} satisfies ProjectionsOf<'training'>;

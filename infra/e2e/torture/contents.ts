@@ -2,7 +2,7 @@
 // Written down here once more, apart from the rows of the sink, so that a wrong column there shows.
 import { createHash } from 'node:crypto';
 import type { DecodedEvent } from '../../../schemas/codec.ts';
-import type { EventByType, EventType } from '../../../schemas/generated/events.ts';
+import { eventTypes, type EventByType, type EventTopic, type EventType } from '../../../schemas/generated/events.ts';
 import type { LogRecord } from '../../../streams/core/ports.ts';
 
 export interface RecordContent {
@@ -93,6 +93,9 @@ const layouts: { readonly [T in EventType]: Layout<T> } = {
 const SEPARATOR = '\u001f';
 
 const layoutOf = (type: EventType): Layout<EventType> => layouts[type] as Layout<EventType>;
+
+/** The tables that hold the records of a topic, a row each. */
+export const tablesOf = (topic: EventTopic): readonly string[] => [...new Set(eventTypes[topic].map((type) => layoutOf(type).table))];
 
 /** What the tables must hold of a record. */
 export function contentOf({ partition, offset }: Pick<LogRecord, 'partition' | 'offset'>, { type, event }: DecodedEvent): RecordContent {

@@ -1,19 +1,8 @@
 // Compares the raw log with the tables: every record has to be in the table of its type once, with the same content, and
 // nothing else may be there. By count and checksum of a partition first; only where they part, row by row.
-import type { EventTopic } from '../../../schemas/generated/events.ts';
 import type { Store } from '../../../streams/core/ports.ts';
-import { checksumSql, type RecordContent } from './contents.ts';
+import { checksumSql, tablesOf, type RecordContent } from './contents.ts';
 import { placeOf, type Contents } from './facts.ts';
-
-const tablesOf: Readonly<Record<EventTopic, readonly string[]>> = {
-  tasks: ['tasks'],
-  rollouts: ['trajectory_starts', 'turns', 'trajectories', 'heartbeats'],
-  training: ['run_events', 'admissions', 'steps', 'batches', 'discarded_trajectories', 'expired_attempts'],
-  policies: ['policies'],
-  questions: ['questions'],
-  evaluations: ['evaluation_events', 'evaluation_scores'],
-  'dead-letters': ['dead_letter_events', 'dead_letter_retries'],
-};
 
 export interface TablesVerdict {
   readonly records: number;
@@ -39,7 +28,7 @@ export interface StoredRow {
 export async function judgeTables(store: Store, contents: Contents): Promise<TablesVerdict> {
   const parts: TablesVerdict[] = [];
   for (const [topic, records] of contents) {
-    for (const table of tablesOf[topic]) {
+    for (const table of tablesOf(topic)) {
       const own = records.filter((record) => record.table === table);
       parts.push(compareRows(own, (await isEqual(store, table, own)) ? undefined : await storedRows(store, table)));
     }

@@ -1,0 +1,67 @@
+// The changes that infra/docs/CONTRIBUTING.md describes, step by step, as a program can follow them.
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** One step: what it does to one file. */
+export interface GuideStep {
+  readonly path: string;
+  /** The whole text of a new file, or changes to one that is there. */
+  readonly blocks: readonly { readonly language: string; readonly text: string }[];
+  /** What a check says when the step is left out. */
+  readonly missing: string;
+}
+
+export interface GuideChange {
+  /** Such as `Add a metric`. */
+  readonly title: string;
+  readonly steps: readonly GuideStep[];
+}
+
+const sectionsOf = (text: string, heading: RegExp): readonly string[] => text.split(heading).slice(1);
+
+function stepOf(section: string): GuideStep {
+  const path = /^\[?`([^`]+)`/.exec(section)?.[1] ?? '';
+  const blocks = [...section.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, language = '', text = '']) => ({ language, text }));
+  const missing = /^Without this step: `(.+)`$/m.exec(section)?.[1] ?? '';
+  return { path, blocks, missing };
+}
+
+/** Every change of the guide, in order. */
+export const guideChanges = (guide = readFileSync('infra/docs/CONTRIBUTING.md', 'utf8')): readonly GuideChange[] =>
+  sectionsOf(guide, /^### (?=Add )/m).map((section) => ({
+    title: section.slice(0, section.indexOf('\n')),
+    steps: sectionsOf(section.split(/^## /m)[0] ?? '', /^\*\*\d+\. /m).map(stepOf),
+  }));
+
+/** The text with the lines of a diff changed: those that it shows have to be there, once. */
+function applyDiff(text: string, diff: string): string {
+  const lines = diff.split('\n').filter((line) => line !== '');
+  const side = (left: string): string =>
+    lines
+      .filter((line) => line.startsWith(' ') || line.startsWith(left))
+      .map((line) => `${line.slice(1)}\n`)
+      .join('');
+  const before = side('-');
+  const found = text.split(before).length - 1;
+  if (found !== 1) throw new Error(`these lines are there ${found} times, not once:\n${before}`);
+  return text.replace(before, () => side('+'));
+}
+
+/** Takes a step in the copy of the code at `root`. */
+export function takeStep(root: string, step: GuideStep): void {
+  const path = join(
+    root,
+    step.path.replace('NNNN', () => nextMigration(root)),
+  );
+  const isChange = step.blocks.every(({ language }) => language === 'diff');
+  const text = isChange
+    ? step.blocks.reduce((changed, block) => applyDiff(changed, block.text), readFileSync(path, 'utf8'))
+    : (step.blocks[0]?.text ?? '');
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
+
+function nextMigration(root: string): string {
+  const numbers = readdirSync(join(root, 'infra/clickhouse/migrations')).map((name) => Number(name.slice(0, 4)) || 0);
+  return String(Math.max(...numbers) + 1).padStart(4, '0');
+}

@@ -1,0 +1,20 @@
+// What the source says, for tests that look for something that nobody uses.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** No product code: tests, their helpers, and benchmarks. */
+const ASIDE = /\.(?:test|contract)\.ts$|^infra\/(?:bench|e2e|testing|tooling)\//;
+
+/** Paths of all source files below `folders` that are part of the product. */
+export const sourceFiles = (folders: readonly string[]): readonly string[] =>
+  folders
+    .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)))
+    .filter((path) => path.endsWith('.ts') && !ASIDE.test(path));
+
+/** The names that no source file has in quotes. */
+export function namesNobodyUses(names: readonly string[], folders = ['streams', 'producers', 'consumers', 'infra']): readonly string[] {
+  const text = sourceFiles(folders)
+    .map((path) => readFileSync(path, 'utf8'))
+    .join('\n');
+  return names.filter((name) => !text.includes(`'${name}'`));
+}

@@ -1,0 +1,42 @@
+// Rules of shape that no other tool has: few files stand directly in the rooms of infra, files are short, and a type name is declared
+// in one file, so that it means one thing. Prints what it counts, `--names` each name with its files, and exits with 1 where a
+// limit is passed.
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+
+const LIMITS = { room: 12, names: 10, median: 90, p90: 200, longest: 350 };
+/** Type names that more than one file may declare, and why. */
+const ALLOWED = {};
+
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { encoding: 'utf8' }).split('\n');
+const sources = files.filter((path) => path.endsWith('.ts') && !/^(?:schemas\/generated|infra\/e2e\/clients)\//.test(path));
+const textOf = new Map(sources.map((path) => [path, readFileSync(path, 'utf8')]));
+let failed = false;
+
+function count(what, found, limit) {
+  if (found > limit) failed = true;
+  process.stdout.write(`${found > limit ? 'over' : 'ok  '} ${what}: ${found}, limit ${limit}\n`);
+}
+
+for (const room of ['infra/app', 'infra/cli', 'infra/kafka']) {
+  const inside = files.filter((path) => path.startsWith(`${room}/`) && !path.slice(room.length + 1).includes('/'));
+  count(`files directly in ${room}`, inside.length, LIMITS.room);
+}
+
+const filesOf = new Map();
+const DECLARED = /^(?:export )?(?:declare )?(?:abstract )?(?:interface|type|class|enum) (\w+)\b(?! *\}| *,)/gm;
+for (const [path, text] of textOf) {
+  // What a generator or a test writes is text, not a declaration of that file.
+  if (path === 'infra/tooling/generate-schemas.ts') continue;
+  for (const [, name] of text.matchAll(DECLARED)) filesOf.set(name, new Set([...(filesOf.get(name) ?? []), path]));
+}
+const shared = [...filesOf].filter(([name, paths]) => paths.size > 1 && ALLOWED[name] === undefined);
+if (process.argv.includes('--names')) for (const [name, paths] of shared) process.stdout.write(`${name}: ${[...paths].join(' ')}\n`);
+count('type names declared in more than one file', shared.length, LIMITS.names);
+
+const lengths = [...textOf.values()].map((text) => text.split('\n').length - 1).sort((a, b) => a - b);
+const quantile = (share) => lengths[Math.min(lengths.length - 1, Math.floor(lengths.length * share))];
+count('median of lines of a file', quantile(0.5), LIMITS.median);
+count('90th percentile of lines of a file', quantile(0.9), LIMITS.p90);
+count('lines of the longest file', lengths.at(-1), LIMITS.longest);
+process.exitCode = failed ? 1 : 0;
