@@ -37,7 +37,7 @@ export function guardAccess(app: FastifyInstance, options: AccessOptions): void 
   app.addHook('onRequest', async (request) => {
     const foreign = foreignRequest(headersToCheck(request), options);
     if (foreign !== undefined) throw foreign;
-    const { caller, refusal } = ring.open ? NOBODY : authorize(ring, request);
+    const { caller, refusal } = ring.open ? NOBODY : authorize(ring, request, sessionOf(request, options));
     if (!UNLIMITED.has(request.routeOptions.url ?? '')) limit(limiter, caller?.name ?? `address ${request.ip}`);
     if (refusal !== undefined) throw refusal;
   });
@@ -66,11 +66,14 @@ interface Admission {
 
 const NOBODY: Admission = {};
 
-function authorize(ring: KeyRing, request: FastifyRequest): Admission {
+/** A browser adds the cookie by itself: it counts for pages of this port alone, not for those of other origins that may ask with a key. */
+const sessionOf = ({ headers }: FastifyRequest, options: AccessOptions): string | undefined =>
+  foreignRequest(headers, { ...options, origins: [] }) === undefined ? sessionIn(headers.cookie) : undefined;
+
+function authorize(ring: KeyRing, request: FastifyRequest, session: string | undefined): Admission {
   const scope = request.routeOptions.config.scope ?? 'read';
   if (scope === 'public') return NOBODY;
   const key = presentedKey(request.headers);
-  const session = key === undefined ? sessionIn(request.headers.cookie) : undefined;
   if (key === undefined && session === undefined) {
     return { refusal: new PlatformError('UNAUTHENTICATED', 'reading the API key: send Authorization: Bearer <key> or x-api-key: <key>') };
   }

@@ -50,3 +50,25 @@ it('a browser signs in with a key, has its scopes, and signs out', async () => {
   expect(out.headers['set-cookie']).toContain('Max-Age=0');
   await server.close();
 });
+
+it('of two entries for one key the later one counts, for sessions as for the key itself', async () => {
+  const server = await testApi({ store: createFakeStore(), keys: ['twice-key-0123456789:admin', 'twice-key-0123456789:read'] });
+  const answer = await server.app.inject({ method: 'POST', url: '/v1/session', payload: { key: 'twice-key-0123456789' } });
+  const cookie = String(answer.headers['set-cookie']).split(';')[0] ?? '';
+  expect((await server.app.inject({ url: '/v1/session', headers: { cookie } })).json()).toMatchObject({ scopes: ['read'] });
+  await server.close();
+});
+
+it('a page of another origin that may ask with a key cannot use the session of this one', async () => {
+  const ui = 'http://localhost:5173';
+  const server = await testApi({ store: createFakeStore(), keys: ['reader-key-0123456789:read'], corsOrigins: [ui] });
+  const key = 'reader-key-0123456789';
+  const answer = await server.app.inject({ method: 'POST', url: '/v1/session', payload: { key } });
+  const cookie = String(answer.headers['set-cookie']).split(';')[0] ?? '';
+  const from = { origin: ui, 'sec-fetch-site': 'same-site' };
+  const status = async (headers: Readonly<Record<string, string>>) => (await server.app.inject({ url: '/v1/runs', headers })).statusCode;
+  expect(await status({ ...from, cookie })).toBe(401);
+  expect(await status({ ...from, 'x-api-key': key })).not.toBe(401);
+  expect(await status({ cookie, 'sec-fetch-site': 'same-origin' })).not.toBe(401);
+  await server.close();
+});

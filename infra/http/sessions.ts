@@ -24,7 +24,8 @@ export function keyOfSession<K extends SessionKey>(session: string, keys: readon
   const match = /^([0-9a-f]+)\.(\d{1,16})\.([\w-]{43})$/.exec(session);
   if (match === null) return undefined;
   const [, name = '', end = '', mac = ''] = match;
-  const key = keys.find((one) => hexOf(one.name) === name);
+  // as for a key that is presented: of two entries for one key the later one counts
+  const key = keys.findLast((one) => hexOf(one.name) === name);
   if (key === undefined || Number(end) <= nowMs) return undefined;
   return timingSafeEqual(Buffer.from(macOf(key, Number(end))), Buffer.from(mac)) ? key : undefined;
 }
