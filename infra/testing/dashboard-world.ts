@@ -79,7 +79,7 @@ const attemptColumns = {
 
 const attemptEnd = {
   answer: "arrayElement(['Tanzania', 'Samara', 'Burkina Faso'], number % 3 + 1)",
-  status: "if(number % 31 = 0, 'turn_limit', 'answered')",
+  status: "if(number % 31 = 0, 'max_turns', 'answered')",
   reward: `round(${wave(20)}, 2)`,
   f1: `round(${wave(20)}, 2)`,
   ...{

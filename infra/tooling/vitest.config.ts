@@ -61,6 +61,8 @@ export default defineConfig({
         '**/*.test.ts',
         '**/*.contract.ts',
         'schemas/generated/**',
+        // runs in a browser: what is pure has unit tests, the journeys run the rest
+        'consumers/dashboard/app/**',
         'infra/testing/**',
         'infra/tooling/**',
         'infra/bench/**',

@@ -28,7 +28,7 @@ export function fateOf(report: TrajectoryReport, attempt: number): readonly Fate
   if (result !== null) {
     stations.push({
       name: result.status === '' ? 'finished' : result.status,
-      state: result.status === 'error' ? 'bad' : 'done',
+      state: ['failed', 'timeout', 'refused'].includes(result.status) ? 'bad' : 'done',
       at: result.finished_at,
       note: `reward ${figure(result.reward)}`,
     });

@@ -7,7 +7,7 @@ export interface Filter {
 }
 
 export const filters: readonly Filter[] = [
-  { name: 'status', label: 'status', kind: ['answered', 'turn_limit', 'token_limit', 'time_limit', 'cancelled', 'error', 'refused'] },
+  { name: 'status', label: 'status', kind: ['answered', 'max_turns', 'max_tokens', 'timeout', 'cancelled', 'failed', 'refused'] },
   { name: 'purpose', label: 'purpose', kind: ['train', 'eval', 'external'] },
   { name: 'min_reward', label: 'reward ≥', kind: 'number' },
   { name: 'max_reward', label: 'reward ≤', kind: 'number' },
