@@ -5,14 +5,17 @@ import type { EventReader, Logger, LogReader, SchemaRegistry, Store } from '../.
 import type { Metrics } from '../../streams/core/telemetry.ts';
 import { liveRoutes } from './live/live.route.ts';
 import { deadLetterRoutes, evaluationRoutes, questionRoutes, resultRoutes } from './questions/questions.route.ts';
+import { historyRoutes } from './questions/history.route.ts';
 import { registryRoutes } from './registry.route.ts';
 import { costReportRoutes, rolloutReportRoutes } from './reports/reports.route.ts';
-import { skeletonRoutes } from './rollouts/skeleton.route.ts';
+import { searchRoutes, skeletonRoutes } from './rollouts/skeleton.route.ts';
 import { groupRoutes, rolloutRoutes, toolCallRoutes, turnRoutes } from './rollouts/rollouts.route.ts';
 import { curveRoutes } from './runs/curves.route.ts';
 import { heldoutRoutes } from './runs/heldout.route.ts';
+import { ledgerRoutes } from './runs/ledger.route.ts';
 import { accountRoutes, discardRoutes, runRoutes, stepRoutes } from './runs/runs.route.ts';
 import { selectionBiasRoutes } from './runs/selection-bias.route.ts';
+import { flowRoutes, watchRoutes } from './watch/watch.route.ts';
 import type { SqlLimits } from './sql/limits.ts';
 import { sqlRoutes } from './sql/sql.route.ts';
 
@@ -65,6 +68,11 @@ const storeRoutes = [
   evaluationRoutes,
   resultRoutes,
   deadLetterRoutes,
+  historyRoutes,
+  ledgerRoutes,
+  searchRoutes,
+  flowRoutes,
+  watchRoutes,
 ];
 
 /** Registers every route of the API on `app`. Call it before the server listens. */

@@ -68,7 +68,7 @@ const stepColumns = {
   staleness_in_queue_mean: `0.3 * ${wave(15)}`,
   ...{ unknown_tokens: '0', wait_ms: `900 * ${wave(16)}`, train_ms: `340 + 80 * ${wave(17)}` },
   ...{ batch_sha256: 'lower(hex(SHA256(toString(number))))', weights_sha256: "lower(hex(SHA256(concat('w', toString(number)))))" },
-  ...{ previous_sha256: "lower(hex(SHA256(concat('p', toString(number)))))", at: `${START} + toIntervalSecond(number * 20)` },
+  ...{ previous_sha256: "lower(hex(SHA256(concat('p', toString(number)))))", at: `${START} + toIntervalSecond(number * 16 + 13)` },
 };
 
 const attemptColumns = {
@@ -113,7 +113,7 @@ const turnColumns = (of: { readonly trajectory: string; readonly turn: string; r
   text: `concat('I still need the length of the coastline. The page on ', arrayElement(['Tanzania', 'Kenya', 'Uganda'], number % 3 + 1), ' lists it under Geography, so I open that page next.', if(${of.turn} = ${NEEDLE.turn}, ' Not ${NEEDLE.word}.', ''))`,
   ...{ tool: "if(number % 3 = 0, 'search', 'access')", call_id: "concat('call-', toString(number))" },
   tool_status: "if(number % 97 = 5, 'timeout', if(number % 53 = 3, 'error', 'ok'))",
-  tool_error_type: "if(number % 97 = 5, 'timeout', if(number % 53 = 3, 'not_found', ''))",
+  tool_error_type: "if(tool_status = 'timeout', 'timeout', if(tool_status = 'error', 'not_found', ''))",
   tool_started_at: `${START} + toIntervalMillisecond(number * 1000 + 580)`,
   tool_ms: 'toFloat64(40 + number % 300)',
   tool_arguments: `if(number % 3 = 0, '{"query":"coastline length Tanzania Kenya"}', '{"url":"factbook://africa/tanzania"}')`,
@@ -143,11 +143,26 @@ const ids = {
   question_id: attemptColumns.question_id,
 };
 
+const ofShort = (sql: string): string => sql.replaceAll('number', '(number % 8000)');
+const shortTurnAt = `${START} + toIntervalSecond((number % 8000) * 2 + intDiv(number, 8000) * 3)`;
+/** Three turns of every short trajectory, with an hour in which the search is out. */
+const shortTurns = {
+  ...turnColumns({
+    trajectory: ofShort(attemptColumns.trajectory_id),
+    turn: 'intDiv(number, 8000)',
+    version: 'toInt32(intDiv(number % 8000, 8))',
+  }),
+  ...{ group_id: ofShort(attemptColumns.group_id), worker_id: ofShort(attemptColumns.worker_id) },
+  tool_status:
+    "if(number % 97 = 5 or (number % 8000 between 3000 and 4800 and number % 3 = 0), 'timeout', if(number % 53 = 3, 'error', 'ok'))",
+  ...{ tool_started_at: `${shortTurnAt} + toIntervalMillisecond(580)`, occurred_at: `${shortTurnAt} + toIntervalMillisecond(990)` },
+};
+
 /** Nobody has worked on a task when it is asked for. */
 const asked = Object.fromEntries(Object.entries(attemptColumns).filter(([name]) => name !== 'worker_id'));
 
 /** Fills the tables with the long run. */
-async function seedLongRun(store: Store): Promise<void> {
+export async function seedLongRun(store: Store): Promise<void> {
   const topics: Readonly<Record<string, string>> = { tasks: 'tasks', trajectories: 'rollouts', turns: 'rollouts' };
   const add = async (table: string, rows: number, columns: Readonly<Record<string, string>>) =>
     insert(store, table, { columns, rows, topic: topics[table] ?? 'training' });
@@ -185,6 +200,11 @@ async function seedLongRun(store: Store): Promise<void> {
     occurred_at: `${START} + toIntervalSecond(number * 2 - 3)`,
   });
   await add('trajectories', 8_000, { ...attemptColumns, ...attemptEnd, occurred_at: attemptEnd.finished_at });
+  const ofDiscard = {
+    group_id: `concat('${longRun}-d', toString(intDiv(number, 4)))`,
+    trajectory_id: `concat('${longRun}-d', toString(intDiv(number, 4)), '.', toString(number % 4))`,
+  };
+  await add('trajectories', 1_600, { ...attemptColumns, ...attemptEnd, ...ofDiscard, turns: '3', occurred_at: attemptEnd.finished_at });
   await add('step_trajectories', 8_000, {
     ...{
       ...ofRun,
@@ -192,7 +212,7 @@ async function seedLongRun(store: Store): Promise<void> {
       ...ids,
       ...account,
       advantage: `round(2 * (${wave(20)} - 0.5), 3)`,
-      at: attemptEnd.finished_at,
+      at: `${START} + toIntervalSecond((intDiv(number, 8) + 5) * 16 + 13)`,
     },
   });
   await add('discarded_trajectories', 1_600, {
@@ -204,16 +224,33 @@ async function seedLongRun(store: Store): Promise<void> {
     },
     ...{
       ...ids,
-      group_id: `concat('${longRun}-d', toString(intDiv(number, 4)))`,
-      trajectory_id: `concat('${longRun}-d', toString(intDiv(number, 4)), '.', toString(number % 4))`,
+      ...ofDiscard,
     },
-    ...{ ...account, at: attemptEnd.finished_at },
+    ...{ ...account, at: `${attemptEnd.finished_at} + toIntervalSecond(number % 20)` },
   });
-  await add(
-    'turns',
-    24_000,
-    turnColumns({ trajectory: attemptColumns.trajectory_id, turn: 'intDiv(number, 8000)', version: 'toInt32(intDiv(number, 8))' }),
-  );
+  await add('policies', STEPS, {
+    ...{ ...ofRun, version: 'toInt32(number + 1)', parent: 'toInt32(number)', weights_bytes: '4096' },
+    occurred_at: `${START} + toIntervalSecond(number * 16 + 14)`,
+  });
+  await add('admissions', STEPS, {
+    ...{ ...ofRun, sequence: 'toInt64(number * 4 + 1)', version: 'toInt32(number)', capacity: 'toInt32(cityHash64(number, 40) % 9)' },
+    ...{ running: 'toInt32(40 + cityHash64(number, 41) % 9)', accepted: 'toInt64(number * 8)', max_concurrent: '48', max_staleness: '4' },
+    ...{ batch_groups: '2', groups: 'toInt32(cityHash64(number, 42) % 3)', at: `${START} + toIntervalSecond(number * 16 + 15)` },
+  });
+  await add('heartbeats', 3_000, {
+    ...{ ...ofRun, worker_id: "concat('worker-', toString(number % 6))", policy_version: 'toInt32(intDiv(number, 6) * 8)' },
+    ...{ capacity: '8', running: 'toInt32(number % 9)', occurred_at: `${START} + toIntervalSecond(intDiv(number, 6) * 30)` },
+  });
+  await add('expired_attempts', 40, {
+    ...{ ...ofRun, sequence: 'toInt64(number + 20000)', group_id: `concat('${longRun}-x', toString(number))` },
+    ...{ trajectory_id: `concat('${longRun}-x', toString(number), '.0')`, attempt: '0', reason: "'silent'", next_attempt: '-1' },
+    at: `${START} + toIntervalSecond(number * 200 + 90)`,
+  });
+  await add('trajectory_starts', 44, {
+    ...{ ...ofRun, group_id: `concat('${longRun}-x', toString(number))`, trajectory_id: `concat('${longRun}-x', toString(number), '.0')` },
+    ...{ attempt: '0', worker_id: "'worker-5'", purpose: "'train'", occurred_at: `${START} + toIntervalSecond(number * 200)` },
+  });
+  await add('turns', 24_000, shortTurns);
   const long = turnColumns({ trajectory: `'${longTrajectory}'`, turn: 'number + 3', version: 'toInt32(900 + intDiv(number, 4000))' });
   await add('turns', LONG_TURNS - 3, long);
 }
@@ -221,6 +258,7 @@ async function seedLongRun(store: Store): Promise<void> {
 export interface DashboardWorld {
   readonly url: string;
   readonly store: Store;
+  readonly log: MemoryLog;
   readonly server: HttpServer;
   stop(): Promise<void>;
 }
@@ -240,7 +278,7 @@ export async function startDashboardWorld(
   const server = await testApi({ store, log, site, ...options });
   const { url } = await server.listen();
   return {
-    ...{ url, store, server },
+    ...{ url, store, log, server },
     async stop() {
       await server.close();
       await store.close();

@@ -1,9 +1,10 @@
 // What a page needs to open a trajectory of any length: its skeleton, and which of its turns hold a text.
 import { Type } from 'typebox';
-import { answers, named } from '../columns.ts';
-import { queryOf } from '../list.ts';
-import { idText, notFound, runParams, type StoreRoutes } from '../route-kit.ts';
+import { answers, named, pageSchema, schemaOf } from '../columns.ts';
+import { pageQuery, queryOf } from '../list.ts';
+import { idText, notFound, pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
 import { findInTrajectory } from './find.reader.ts';
+import { foundTextColumns, searchTexts } from './search.reader.ts';
 import { outlineColumns, readOutline } from './outline.reader.ts';
 import { readTrajectory } from './trajectory.reader.ts';
 
@@ -40,6 +41,9 @@ const found = named('FoundTurns', {
   ...where,
   items: Type.Array(named('FoundTurn', { turn: Type.Integer(), field: Type.String(), offset: Type.Integer(), head: Type.String() })),
 });
+
+const { text: _text, ...placeColumns } = foundTextColumns;
+const foundText = schemaOf('FoundText', { ...placeColumns, offset: 'whole', head: 'text' });
 
 /** Reads of a whole attempt. */
 export const skeletonRoutes: StoreRoutes = async (app, { store }) => {
@@ -83,5 +87,26 @@ export const skeletonRoutes: StoreRoutes = async (app, { store }) => {
       }
       return answer;
     },
+  );
+};
+
+/** Texts of a whole run. */
+export const searchRoutes: StoreRoutes = async (app, { store }) => {
+  app.get(
+    '/v1/runs/:run/find',
+    {
+      schema: {
+        ...{ tags: ['rollouts'], operationId: 'findInRun', summary: 'Turns of a run whose text holds a text' },
+        description:
+          'In order of trajectory, attempt and turn, with the text around the first match. Arguments and results: see tool-calls.',
+        params: runParams,
+        querystring: queryOf({
+          ...pageQuery,
+          q: Type.String({ minLength: 1, maxLength: 500, description: 'What to find, whatever the case.' }),
+        }),
+        response: answers(pageSchema('FoundText', foundText)),
+      },
+    },
+    async ({ params, query }) => pageOfRun(store, params.run, searchTexts(store, params.run, query)),
   );
 };

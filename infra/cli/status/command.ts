@@ -15,7 +15,7 @@ interface StatusArguments {
 export function statusCommand(context: CommandContext): Command {
   return new Command('status')
     .description('show addresses and runs; with --run, the results of one run')
-    .option('--run <run>', 'show steps, reward, evaluations, staleness, and discards of this run', runSlug)
+    .option('--run <run>', 'show steps, reward, evaluations, staleness, discards, and advisories of this run', runSlug)
     .option('--json', 'print one JSON object', false)
     .option('--show-secrets', 'show the address of ClickHouse with its user and password, for SQL tools', false)
     .addHelpText(
@@ -31,7 +31,7 @@ export function statusCommand(context: CommandContext): Command {
       const config = loadConfig(context.env);
       const { readStatus, readRun } = await import('./status-report.ts');
       const logger = commandLogger(context);
-      const { renderSummary } = await import('./summary-view.ts');
+      const { renderAdvisories, renderSummary } = await import('./summary-view.ts');
       const { renderStatus } = await import('./status-view.ts');
       if (options.run === undefined) {
         const status = await readStatus(config, logger, options.showSecrets);
@@ -40,6 +40,7 @@ export function statusCommand(context: CommandContext): Command {
         return;
       }
       const summary = await readRun(config, options.run, logger);
-      context.out(options.json ? `${JSON.stringify(summary, null, 2)}\n` : renderSummary(summary));
+      const text = `${renderSummary(summary)}${renderAdvisories(summary.advisories)}`;
+      context.out(options.json ? `${JSON.stringify(summary, null, 2)}\n` : text);
     });
 }

@@ -2,6 +2,7 @@
 // know.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { readAdvisories } from '../../../consumers/api/watch/advisories.reader.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
 import type { Config } from '../../config/descriptors.ts';
 import { measureDisk, type DiskUse } from '../../lifecycle/disk-use.ts';
@@ -122,7 +123,15 @@ function clickhouseAddress(config: Config, address: string, showSecrets: boolean
 const nothingStored = (config: Config, running: ServicesFile | undefined): boolean =>
   config.clickhouseUrl === '' && running === undefined && !existsSync(join(config.dataDir, 'store'));
 
+export interface RunStatus extends RunSummary {
+  /** What deserves a look, the gravest first. */
+  readonly advisories: Awaited<ReturnType<typeof readAdvisories>>['items'];
+}
+
 /** What became of one run. */
-export function readRun(config: Config, run: string, logger: Logger): Promise<RunSummary> {
-  return withStore({ config, logger, purpose: 'status' }, (store) => summaryOf(store, run));
+export function readRun(config: Config, run: string, logger: Logger): Promise<RunStatus> {
+  return withStore({ config, logger, purpose: 'status' }, async (store) => {
+    const summary = await summaryOf(store, run);
+    return { ...summary, advisories: (await readAdvisories(store, run)).items };
+  });
 }

@@ -99,3 +99,8 @@ export function renderRuns(runs: readonly RunLine[]): string {
     )
     .join('');
 }
+
+/** What deserves a look, the gravest first; nothing when no rule applies. */
+export const renderAdvisories = (
+  advisories: readonly { readonly severity: string; readonly title: string; readonly detail: string }[],
+): string => advisories.map(({ severity, title, detail }) => `  ${severity.padEnd(14)}  ${title}: ${detail}\n`).join('');

@@ -5,6 +5,7 @@ import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
 import type { Curves } from '../data/shapes.ts';
+import type { Outage } from '../data/watch-shapes.ts';
 import { figure } from '../kit/format.ts';
 import { columnsOf, isEmpty, type ChartSpec } from './figures.ts';
 
@@ -23,13 +24,15 @@ interface ChartProps {
   readonly spec: ChartSpec;
   readonly onZoom: (from: number, to: number) => void;
   readonly onOpen: (step: number) => void;
+  /** Steps while a tool was out. */
+  readonly outages?: readonly Outage[];
 }
 
-export function Chart({ curves, spec, onZoom, onOpen }: ChartProps): JSX.Element {
+export function Chart({ curves, spec, onZoom, onOpen, outages = [] }: ChartProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | undefined>(undefined);
-  const latest = useRef({ onZoom, onOpen });
-  latest.current = { onZoom, onOpen };
+  const latest = useRef({ onZoom, onOpen, outages });
+  latest.current = { onZoom, onOpen, outages };
   const data = columnsOf(curves, spec) as UPlot.AlignedData;
   useEffect(() => {
     const host = box.current;
@@ -43,7 +46,7 @@ export function Chart({ curves, spec, onZoom, onOpen }: ChartProps): JSX.Element
       made.destroy();
     };
   }, [spec, theme.value]);
-  useEffect(() => plot.current?.setData(data), [curves]);
+  useEffect(() => plot.current?.setData(data), [curves, outages]);
   const last = curves.steps.length - 1;
   const said = spec.series.map((name) => `${name} ${figure(curves.series[name]?.[last])}`).join(', ');
   return (
@@ -62,7 +65,9 @@ export function Chart({ curves, spec, onZoom, onOpen }: ChartProps): JSX.Element
   );
 }
 
-type Latest = { readonly current: { readonly onZoom: (from: number, to: number) => void; readonly onOpen: (step: number) => void } };
+interface Latest {
+  readonly current: Pick<ChartProps, 'onZoom' | 'onOpen'> & { readonly outages: readonly Outage[] };
+}
 
 function optionsOf(spec: ChartSpec, width: number, latest: Latest): UPlot.Options {
   const [ink, grid] = [colorOf('--dim'), colorOf('--line')];
@@ -89,7 +94,12 @@ function optionsOf(spec: ChartSpec, width: number, latest: Latest): UPlot.Option
       ]),
     ],
     bands: lines.map((stroke, at) => ({ series: [3 + 3 * at, 2 + 3 * at] as [number, number], fill: `${stroke}40` })),
-    hooks: { setSelect: [(plot) => zoomTo(plot, latest)], setCursor: [showValues], ready: [(plot) => openOnClick(plot, latest)] },
+    hooks: {
+      drawClear: [(plot) => shade(plot, latest.current.outages)],
+      setSelect: [(plot) => zoomTo(plot, latest)],
+      setCursor: [showValues],
+      ready: [(plot) => openOnClick(plot, latest)],
+    },
   };
 }
 
@@ -105,6 +115,32 @@ function zoomTo(plot: UPlot, latest: Latest): void {
   const [from, to] = [plot.posToVal(left, 'x'), plot.posToVal(left + width, 'x')];
   plot.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
   latest.current.onZoom(Math.max(0, Math.floor(from)), Math.ceil(to));
+}
+
+/** Hatched where a tool was out, so that a fall of the reward beside it is seen. */
+function shade(plot: UPlot, outages: readonly Outage[]): void {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  ctx.strokeStyle = colorOf('--bad');
+  ctx.globalAlpha = 0.35;
+  for (const { from_step, to_step } of outages) {
+    if (from_step < 0) continue;
+    const left = Math.max(bbox.left, plot.valToPos(from_step, 'x', true));
+    const right = Math.min(bbox.left + bbox.width, Math.max(plot.valToPos(to_step, 'x', true), left + 2));
+    if (right <= bbox.left || left >= bbox.left + bbox.width) continue;
+    ctx.beginPath();
+    ctx.rect(left, bbox.top, right - left, bbox.height);
+    ctx.save();
+    ctx.clip();
+    ctx.beginPath();
+    for (let x = left - bbox.height; x < right; x += 6) {
+      ctx.moveTo(x, bbox.top + bbox.height);
+      ctx.lineTo(x + bbox.height, bbox.top);
+    }
+    ctx.stroke();
+    ctx.restore();
+  }
+  ctx.restore();
 }
 
 /** The values under the cursor stand in the caption. */

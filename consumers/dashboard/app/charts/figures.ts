@@ -69,3 +69,18 @@ export const reduction = ({ every }: Pick<Curves, 'every'>): string =>
 /** True when no value of the chart was recorded. */
 export const isEmpty = (curves: Curves, { series }: ChartSpec): boolean =>
   series.every((name) => numbers(curves.series[name], curves.steps.length).every((value) => value === null));
+
+/** Columns of one series of several runs: every step that one of them has, and the last value of each run there. */
+export function alignRuns(runs: readonly Curves[], name: string): readonly Column[] {
+  const steps = [...new Set(runs.flatMap((one) => one.steps))].sort((a, b) => a - b);
+  const placeOf = new Map(steps.map((step, at) => [step, at]));
+  const columns = runs.map((one) => {
+    const column: Column = steps.map(() => null);
+    for (const [at, value] of numbers(one.series[name], one.steps.length).entries()) {
+      const place = placeOf.get(one.steps[at] ?? -1);
+      if (place !== undefined) column[place] = value;
+    }
+    return column;
+  });
+  return [steps, ...columns];
+}

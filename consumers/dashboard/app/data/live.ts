@@ -3,19 +3,10 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { refresh } from './answers.ts';
+import type { LiveEvent } from './live-shapes.ts';
 
 export type LiveState = 'off' | 'connecting' | 'live' | 'away';
 export const liveState = signal<LiveState>('off');
-
-interface LiveEvent {
-  readonly id: string;
-  readonly type: string;
-  readonly timestamp_ms: number;
-  readonly topic: string;
-  readonly partition: number;
-  readonly offset: number;
-  readonly event: Readonly<Record<string, unknown>>;
-}
 
 const REFRESH_MS = 1_000;
 
@@ -25,11 +16,13 @@ interface Wanted {
   /** Addresses to load again when an event comes. */
   readonly refreshes?: readonly string[];
   readonly onEvent?: (event: LiveEvent) => void;
+  /** The log no longer has what was missed, or this reader was too slow. */
+  readonly onGap?: (what: string) => void;
   readonly paused?: boolean;
 }
 
 /** Follows events while the component is shown and its tab is seen. */
-export function useLive({ run, types, refreshes = [], onEvent, paused = false }: Wanted): void {
+export function useLive({ run, types, refreshes = [], onEvent, onGap, paused = false }: Wanted): void {
   const key = JSON.stringify([run, types, refreshes, paused]);
   useEffect(() => {
     if (paused) {
@@ -53,6 +46,8 @@ export function useLive({ run, types, refreshes = [], onEvent, paused = false }:
       source.addEventListener('connected', () => (liveState.value = 'live'));
       source.onerror = () => (liveState.value = 'away');
       source.onopen = () => (liveState.value = 'live');
+      source.addEventListener('gap', () => onGap?.('The log no longer has some of the events before this.'));
+      source.addEventListener('fell-behind', () => onGap?.('The page read too slowly; the stream goes on from where it was.'));
       for (const type of types) {
         source.addEventListener(type, (message: MessageEvent<string>) => {
           last = message.lastEventId;

@@ -27,6 +27,12 @@ const tones: Readonly<Record<string, Tone>> = {
   running: 'live',
   trained: 'good',
   finished: 'good',
+  completed: 'good',
+  always: 'good',
+  flips: 'warn',
+  never: 'bad',
+  max_turns: 'warn',
+  max_tokens: 'warn',
   answered: 'good',
   ok: 'good',
   discarded: 'warn',
@@ -91,6 +97,13 @@ export function RunTabs({ run }: { readonly run: string }): JSX.Element {
     [`${base}/curves`, 'Curves'],
     [`${base}/steps`, 'Steps'],
     [`${base}/trajectories`, 'Trajectories'],
+    [`${base}/flow`, 'Flow'],
+    [`${base}/dropped`, 'Dropped'],
+    [`${base}/questions`, 'Questions'],
+    [`${base}/tools`, 'Tools'],
+    [`${base}/workers`, 'Workers'],
+    [`${base}/ledger`, 'Ledger'],
+    [`${base}/advisories`, 'Advisories'],
   ];
   const current = (path: string): boolean =>
     here === path || (path !== base && here.startsWith(`${path}/`)) || (path.endsWith('/trajectories') && here.startsWith(`${base}/t/`));

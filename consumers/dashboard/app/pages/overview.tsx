@@ -6,8 +6,11 @@ import { curvesUrl, mainCharts, moreCharts, reduction, type ChartSpec } from '..
 import { useAnswer } from '../data/answers.ts';
 import { useLive } from '../data/live.ts';
 import type { Curves, Page, Run, Step, Tool } from '../data/shapes.ts';
+import type { Weather } from '../data/watch-shapes.ts';
 import { duration, figure, percent } from '../kit/format.ts';
 import { Badge, RunTabs, Stat, When } from '../kit/parts.tsx';
+import { runUrl } from '../kit/run-page.tsx';
+import { AdvisoryLine } from './advisories.tsx';
 import { Empty, NotRecorded, Waiting } from '../kit/states.tsx';
 import { useKeys } from '../shell/keys.ts';
 import type { Parts } from '../shell/patterns.ts';
@@ -15,7 +18,6 @@ import { change, go, numberParameter } from '../shell/place.ts';
 import { useTitle } from '../shell/title.ts';
 
 const POINTS = 400;
-const runUrl = (run: string, rest = ''): string => `/v1/runs/${encodeURIComponent(run)}${rest}`;
 
 export function Overview({ parts }: { readonly parts: Parts }): JSX.Element {
   const run = parts['run'] ?? '';
@@ -35,6 +37,7 @@ export function Overview({ parts }: { readonly parts: Parts }): JSX.Element {
               </small>
             </div>
             <RunTabs run={run} />
+            <AdvisoryLine run={run} />
             <Figures run={value} />
           </>
         )}
@@ -87,9 +90,13 @@ function Figures({ run }: { readonly run: Run }): JSX.Element {
   );
 }
 
+const none: Weather['outages'] = [];
+
 function Charts({ run, charts }: { readonly run: string; readonly charts: readonly ChartSpec[] }): JSX.Element {
   const [from, to] = [numberParameter('from'), numberParameter('to')];
   const shown = useAnswer<Curves>(curvesUrl(run, charts, { from, to, points: POINTS }));
+  const weather = useAnswer<Weather>(runUrl(run, '/tools/series?points=200'));
+  const outages = weather.value?.outages ?? none;
   const zoomOut = (): void => change({ from: undefined, to: undefined }, true);
   useKeys('Curves', [{ keys: ['z'], does: 'Zoom out', run: zoomOut }]);
   return (
@@ -101,7 +108,7 @@ function Charts({ run, charts }: { readonly run: string; readonly charts: readon
           <section aria-label="Curves">
             <p class="note">
               Steps {figure(curves.first_steps[0])} to {figure(curves.steps.at(-1))}, {reduction(curves)}. Drag to zoom, click to open a
-              step.
+              step.{outages.some(({ from_step }) => from_step >= 0) && ' Hatched: a tool was out.'}
               {(from !== undefined || to !== undefined) && (
                 <button type="button" class="chip" onClick={zoomOut}>
                   Zoom out <kbd>z</kbd>
@@ -114,6 +121,7 @@ function Charts({ run, charts }: { readonly run: string; readonly charts: readon
                   key={spec.title}
                   curves={curves}
                   spec={spec}
+                  outages={outages}
                   onZoom={(a, b) => change({ from: a, to: b }, true)}
                   onOpen={(step) => go(`/runs/${encodeURIComponent(run)}/steps/${step}`)}
                 />

@@ -133,7 +133,7 @@ const Accounts = ({ run, groups, last }: AccountsProps): JSX.Element => (
         <tbody key={name}>
           <tr class="group">
             <th colSpan={11} scope="rowgroup">
-              <Text>{name}</Text>{' '}
+              {last === 'advantage' ? <a href={address('/runs/:run/groups/:group', { run, group: name })}>{name}</a> : <Text>{name}</Text>}{' '}
               <small>
                 {figure(accounts.length)} {accounts.length === 1 ? 'trajectory' : 'trajectories'}
               </small>

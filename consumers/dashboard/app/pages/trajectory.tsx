@@ -59,7 +59,7 @@ function Report({ run, report }: { readonly run: string; readonly report: Trajec
       <RunTabs run={run} />
       <p class="note">
         <code>{report.trajectory_id}</code> in group{' '}
-        <a href={address('/runs/:run/trajectories', { run }, { group: report.group_id })}>{report.group_id}</a>
+        <a href={address('/runs/:run/groups/:group', { run, group: report.group_id })}>{report.group_id}</a>
         {one?.result !== null && one?.result !== undefined && (
           <>
             {' '}

@@ -27,6 +27,21 @@ const pages: readonly PageEntry[] = [
   { path: '/runs/:run/steps/:step', load: async () => (await import('../pages/step.tsx')).StepPage },
   { path: '/runs/:run/trajectories', load: async () => (await import('../pages/trajectories.tsx')).Trajectories },
   { path: '/runs/:run/t/:trajectory', load: async () => (await import('../pages/trajectory.tsx')).TrajectoryPage },
+  { path: '/runs/:run/flow', load: async () => (await import('../pages/flow.tsx')).FlowPage },
+  { path: '/runs/:run/advisories', load: async () => (await import('../pages/advisories.tsx')).Advisories },
+  { path: '/runs/:run/dropped', load: async () => (await import('../pages/dropped.tsx')).Dropped },
+  { path: '/runs/:run/questions', load: async () => (await import('../pages/questions.tsx')).Questions },
+  { path: '/runs/:run/questions/:question', load: async () => (await import('../pages/questions.tsx')).QuestionPage },
+  { path: '/runs/:run/groups/:group', load: async () => (await import('../pages/group.tsx')).GroupPage },
+  { path: '/runs/:run/tools', load: async () => (await import('../pages/tools.tsx')).Tools },
+  { path: '/runs/:run/workers', load: async () => (await import('../pages/workers.tsx')).Workers },
+  { path: '/runs/:run/ledger', load: async () => (await import('../pages/ledger.tsx')).LedgerPage },
+  { path: '/compare', load: async () => (await import('../pages/compare.tsx')).Compare },
+  { path: '/evaluations', load: async () => (await import('../pages/evaluations.tsx')).Evaluations },
+  { path: '/evaluations/:evaluation', load: async () => (await import('../pages/evaluations.tsx')).EvaluationPage },
+  { path: '/live', load: async () => (await import('../pages/live.tsx')).Live },
+  { path: '/search', load: async () => (await import('../pages/search.tsx')).Search },
+  { path: '/dead-letters', load: async () => (await import('../pages/dead-letters.tsx')).DeadLetters },
   { path: '/sql', load: async () => (await import('../pages/sql.tsx')).Sql },
 ];
 
@@ -71,6 +86,17 @@ function CurrentPage(): JSX.Element {
 
 const liveTexts = { off: 'not following', connecting: 'connecting', live: 'live', away: 'reconnecting' } as const;
 
+/** Path, name, and whether it opens for the run that is shown. */
+const mainPages = [
+  ['/', 'Runs', false],
+  ['/compare', 'Compare', false],
+  ['/evaluations', 'Evaluations', false],
+  ['/live', 'Live', true],
+  ['/search', 'Search', true],
+  ['/sql', 'SQL', false],
+  ['/dead-letters', 'Dead letters', false],
+] as const;
+
 function Header(): JSX.Element {
   const run = matchPath('/runs/:run', place.value.pathname.split('/').slice(0, 3).join('/'))?.['run'];
   const here = place.value.pathname;
@@ -80,12 +106,15 @@ function Header(): JSX.Element {
         turnstream
       </a>
       <nav aria-label="Main">
-        <a href="/" aria-current={here === '/' ? 'page' : undefined}>
-          Runs
-        </a>
-        <a href={run === undefined ? '/sql' : `/sql?run=${encodeURIComponent(run)}`} aria-current={here === '/sql' ? 'page' : undefined}>
-          SQL
-        </a>
+        {mainPages.map(([path, name, keepsRun]) => (
+          <a
+            key={path}
+            href={keepsRun && run !== undefined ? `${path}?run=${encodeURIComponent(run)}` : path}
+            aria-current={here === path ? 'page' : undefined}
+          >
+            {name}
+          </a>
+        ))}
       </nav>
       {run !== undefined && (
         <a class="where" href={`/runs/${encodeURIComponent(run)}`}>
@@ -139,7 +168,15 @@ export function App(): JSX.Element {
     { keys: ['g c'], does: 'Curves of the run', run: toRun('/curves') },
     { keys: ['g s'], does: 'Steps of the run', run: toRun('/steps') },
     { keys: ['g t'], does: 'Trajectories of the run', run: toRun('/trajectories') },
-    { keys: ['g q'], does: 'SQL', run: () => go('/sql') },
+    { keys: ['g f'], does: 'Flow of the run', run: toRun('/flow') },
+    { keys: ['g q'], does: 'Questions of the run', run: toRun('/questions') },
+    { keys: ['g d'], does: 'Kept against dropped', run: toRun('/dropped') },
+    { keys: ['g w'], does: 'Workers of the run', run: toRun('/workers') },
+    { keys: ['g h'], does: 'Tools of the run', run: toRun('/tools') },
+    { keys: ['g a'], does: 'Advisories of the run', run: toRun('/advisories') },
+    { keys: ['g l'], does: 'Live', run: () => go('/live') },
+    { keys: ['g e'], does: 'Evaluations', run: () => go('/evaluations') },
+    { keys: ['g x'], does: 'SQL', run: () => go('/sql') },
     {
       keys: ['y'],
       does: 'Copy a link to what is shown',

@@ -6,7 +6,7 @@ export interface Destination {
   readonly to: string;
 }
 
-const MOST = 12;
+const MOST = 20;
 
 /** Pages, runs, steps, and trajectories that fit a text, likeliest first. */
 export function placesFor(
@@ -30,11 +30,26 @@ export function placesFor(
           { name: `Curves of ${run}`, to: address('/runs/:run/curves', { run }) },
           { name: `Steps of ${run}`, to: address('/runs/:run/steps', { run }) },
           { name: `Trajectories of ${run}`, to: address('/runs/:run/trajectories', { run }) },
+          { name: `Flow of ${run}`, to: address('/runs/:run/flow', { run }) },
+          { name: `Kept against dropped in ${run}`, to: address('/runs/:run/dropped', { run }) },
+          { name: `Questions of ${run}`, to: address('/runs/:run/questions', { run }) },
+          { name: `Tools of ${run}`, to: address('/runs/:run/tools', { run }) },
+          { name: `Workers of ${run}`, to: address('/runs/:run/workers', { run }) },
+          { name: `Ledger of ${run}`, to: address('/runs/:run/ledger', { run }) },
+          { name: `Advisories of ${run}`, to: address('/runs/:run/advisories', { run }) },
         ]),
     { name: 'Runs', to: '/' },
+    { name: 'Compare runs', to: run === undefined ? '/compare' : address('/compare', {}, { runs: run }) },
+    { name: 'Evaluations', to: '/evaluations' },
+    { name: 'Live', to: '/live' },
+    { name: 'Search', to: address('/search', {}, { run }) },
     { name: 'SQL', to: '/sql' },
+    { name: 'Dead letters', to: '/dead-letters' },
     ...runs.filter((one) => one !== run).map((one) => ({ name: `Run ${one}`, to: address('/runs/:run', { run: one }) })),
   ];
+  // what is no page may be a word of a text
+  if (run !== undefined && text.length > 2 && found.length === 0)
+    pages.push({ name: `Search the texts of ${run} for ${text}`, to: address('/search', {}, { run, q: text }) });
   const words = text.toLowerCase().split(/\s+/);
   return [...found, ...pages.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)))].slice(0, MOST);
 }

@@ -1,0 +1,45 @@
+// Turns of a run whose text holds a text, in order of trajectory, attempt, and turn. A page is read in the order of the table, so that
+// the first matches come without reading the rest of the run; arguments and results are searched by the list of tool calls.
+import type { Store } from '../../../streams/core/ports.ts';
+import type { RowOf } from '../columns.ts';
+import { contains, equals, readPage, type ListSpec, type Page, type PageRequest } from '../list.ts';
+
+export const foundTextColumns = {
+  trajectory_id: 'text',
+  attempt: 'whole',
+  turn: 'whole',
+  worker_id: 'text',
+  policy_version_max: 'whole',
+  text: 'text',
+  occurred_at: 'time',
+} as const;
+
+type FoundText = Omit<RowOf<typeof foundTextColumns>, 'text'> & { readonly offset: number; readonly head: string };
+
+const spec = {
+  from: 'turns',
+  columns: foundTextColumns,
+  key: { trajectory_id: 'String', attempt: 'Int32', turn: 'Int32' },
+  direction: 'asc',
+  keysFirst: ['trajectory_id', 'attempt', 'turn'],
+} as const satisfies ListSpec<typeof foundTextColumns>;
+
+const BEFORE = 60;
+const HEAD = 240;
+
+export async function searchTexts(
+  store: Store,
+  run: string,
+  request: Pick<PageRequest, 'limit' | 'cursor'> & { readonly q: string },
+): Promise<Page<FoundText>> {
+  const where = [...equals('run_id', 'String', run), ...contains('text', request.q)];
+  const page = await readPage(store, spec, { limit: request.limit, cursor: request.cursor, where });
+  return { ...page, items: page.items.map((row) => withHead(row, request.q)) };
+}
+
+/** The text around the match in place of all of it. */
+function withHead({ text, ...row }: RowOf<typeof foundTextColumns>, wanted: string): FoundText {
+  const offset = Math.max(0, text.toLowerCase().indexOf(wanted.toLowerCase()));
+  const from = Math.max(0, offset - BEFORE);
+  return { ...row, offset, head: text.slice(from, from + HEAD) };
+}

@@ -1,0 +1,67 @@
+// The ledger of a run as the tables know it: how many entries there are, which are missing, and, beside another run, the first step
+// that learned from something else. The hashes themselves are checked from the log, by `turnstream ledger verify`.
+import type { Store } from '../../../streams/core/ports.ts';
+import { readRows } from '../list.ts';
+
+const tables = ['run_events', 'admissions', 'batches', 'steps', 'discarded_trajectories', 'expired_attempts'] as const;
+
+interface FirstDifference {
+  readonly step: number;
+  readonly batch_sha256: string;
+  readonly other_batch_sha256: string;
+  readonly weights_sha256: string;
+  readonly other_weights_sha256: string;
+}
+
+const entriesSql = `
+  select count() as entries, max(sequence) as last_sequence, max(sequence) + 1 - count() as missing
+  from (select distinct sequence from (${tables.map((table) => `select sequence from ${table} where run_id = {run:String}`).join(' union all ')}))`;
+
+const endSql = `
+  select step, batch_sha256, weights_sha256, optimizer_sha256, previous_sha256 from steps where run_id = {run:String} order by step desc limit 1`;
+
+const differenceSql = `
+  select step, this.batch as batch_sha256, other.batch as other_batch_sha256, this.weights as weights_sha256, other.weights as other_weights_sha256
+  from (select step, any(batch_sha256) as batch, any(weights_sha256) as weights from steps where run_id = {run:String} group by step) as this
+  inner join (select step, any(batch_sha256) as batch, any(weights_sha256) as weights from steps where run_id = {other:String} group by step) as other
+    using (step)
+  where this.weights != other.weights
+  order by step limit 1`;
+
+const sharedSql = `
+  select count() as steps from (select distinct step from steps where run_id = {run:String}) as this
+  inner join (select distinct step from steps where run_id = {other:String}) as other using (step)`;
+
+interface End {
+  readonly step: number;
+  readonly batch_sha256: string;
+  readonly weights_sha256: string;
+  readonly optimizer_sha256: string;
+  readonly previous_sha256: string;
+}
+
+export interface LedgerReport {
+  readonly run_id: string;
+  readonly entries: number;
+  readonly last_sequence: number;
+  /** Sequence numbers that no table has. */
+  readonly missing: number;
+  readonly last_step: End | null;
+  readonly with: string | null;
+  readonly shared_steps: number | null;
+  readonly first_difference: FirstDifference | null;
+}
+
+export async function readLedger(store: Store, run: string, other: string | undefined): Promise<LedgerReport> {
+  const [[counts], [end], [shared], [difference]] = await Promise.all([
+    readRows<{ entries: number; last_sequence: number; missing: number }>(store, entriesSql, { run }),
+    readRows<End>(store, endSql, { run }),
+    other === undefined ? [] : readRows<{ steps: number }>(store, sharedSql, { run, other }),
+    other === undefined ? [] : readRows<FirstDifference>(store, differenceSql, { run, other }),
+  ]);
+  const { entries = 0, last_sequence = -1, missing = 0 } = counts ?? {};
+  return {
+    ...{ run_id: run, entries, last_sequence: entries === 0 ? -1 : last_sequence, missing: entries === 0 ? 0 : missing },
+    ...{ last_step: end ?? null, with: other ?? null, shared_steps: shared?.steps ?? null, first_difference: difference ?? null },
+  };
+}

@@ -1,0 +1,185 @@
+// What deserves a look, as rules over figures: a collapse of the reward or of the entropy, staleness at its bound, a tool that is
+// out, groups without a difference, a trainer that waits, tokens of unknown versions, a worker that fell silent. Alarms come
+// first; advice for tuning is only given to a run without alarms.
+import type { RowOf } from '../columns.ts';
+import type { advisoryColumns, outageColumns } from './watch.columns.ts';
+
+type Advisory = RowOf<typeof advisoryColumns>;
+
+export interface StepFigures {
+  readonly step: number;
+  readonly reward_mean: number | null;
+  readonly entropy: number | null;
+  readonly staleness_max: number | null;
+  readonly unknown_tokens: number;
+  readonly wait_ms: number | null;
+  readonly train_ms: number | null;
+  readonly trained: number;
+  readonly discarded_stale: number;
+  readonly discarded_uniform: number;
+}
+
+export interface RunFacts {
+  readonly run: string;
+  readonly is_running: boolean;
+  readonly max_staleness: number;
+  /** In order. */
+  readonly steps: readonly StepFigures[];
+  readonly outages: readonly RowOf<typeof outageColumns>[];
+  /** Time of the newest heartbeat of each worker, ms since 1970. */
+  readonly beats: readonly { readonly worker_id: string; readonly at_ms: number; readonly running: number }[];
+}
+
+/** Steps that the newest figures are over. */
+const RECENT = 20;
+const FEWEST_STEPS = 60;
+const SILENT_MS = 60_000;
+
+type Rule = (facts: RunFacts) => readonly Advisory[];
+
+const mean = (values: readonly (number | null)[]): number | undefined => {
+  const known = values.filter((value): value is number => value !== null);
+  return known.length === 0 ? undefined : known.reduce((sum, value) => sum + value, 0) / known.length;
+};
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+const short = (value: number): string => String(Number(value.toPrecision(3)));
+const share = (part: number): string => `${Math.round(part * 100)} %`;
+const pageOf = (run: string, rest: string): string => `/runs/${run}${rest}`;
+const sqlOf = (run: string, columns: string, more = 'ORDER BY step DESC LIMIT 100'): string =>
+  `SELECT ${columns} FROM steps WHERE run_id = '${run}' ${more}`;
+
+/** The mean over 20 steps fell below half of the best earlier one. */
+const rewardCollapse: Rule = ({ run, steps }) => {
+  if (steps.length < FEWEST_STEPS) return [];
+  const now = mean(steps.slice(-RECENT).map((step) => step.reward_mean));
+  let best: { mean: number; step: number } | undefined;
+  for (let at = 0; at + RECENT <= steps.length - RECENT; at += RECENT) {
+    const window = mean(steps.slice(at, at + RECENT).map((step) => step.reward_mean));
+    if (window !== undefined && (best === undefined || window > best.mean))
+      best = { mean: window, step: steps[at + RECENT - 1]?.step ?? 0 };
+  }
+  if (now === undefined || best === undefined || best.mean < 0.05 || now >= best.mean / 2) return [];
+  const detail = `The mean of the last ${RECENT} steps is ${short(now)}; it was ${short(best.mean)} up to step ${best.step}.`;
+  return [
+    {
+      rule: 'reward-collapse',
+      severity: 'alarm',
+      title: 'The reward collapsed',
+      detail,
+      page: pageOf(run, '/curves'),
+      sql: sqlOf(run, 'step, reward_mean'),
+    },
+  ];
+};
+
+const entropyCollapse: Rule = ({ run, steps }) => {
+  if (steps.length < FEWEST_STEPS) return [];
+  const [first, now] = [steps.slice(0, RECENT), steps.slice(-RECENT)].map((part) => mean(part.map((step) => step.entropy)));
+  if (first === undefined || now === undefined || first <= 0 || now >= first / 20) return [];
+  const detail = `The entropy of the policy is ${short(now)}, ${share(now / first)} of the ${short(first)} that the run began with: it hardly tries anything new.`;
+  return [
+    {
+      rule: 'entropy-collapse',
+      severity: 'warning',
+      title: 'The entropy collapsed',
+      detail,
+      page: pageOf(run, '/curves'),
+      sql: sqlOf(run, 'step, entropy'),
+    },
+  ];
+};
+
+const stalenessAtBound: Rule = ({ run, steps, max_staleness }) => {
+  const recent = steps.slice(-RECENT);
+  const stale = sum(recent.map((step) => step.discarded_stale));
+  const decided = stale + sum(recent.map((step) => step.trained + step.discarded_uniform));
+  if (decided === 0 || stale / decided < 0.2) return [];
+  const detail = `${share(stale / decided)} of the trajectories of the last ${recent.length} steps were discarded because they were staler than the bound of ${max_staleness}.`;
+  const sql = `SELECT reason, count() AS trajectories, avg(staleness_in_flight), avg(staleness_in_queue) FROM discarded_trajectories WHERE run_id = '${run}' GROUP BY reason`;
+  return [{ rule: 'staleness-at-bound', severity: 'warning', title: 'Staleness is at its bound', detail, page: pageOf(run, '/flow'), sql }];
+};
+
+const toolOutage: Rule = ({ run, is_running, outages }) =>
+  outages.slice(-3).map(({ tool, from, to, calls, failed, usual_failure_rate }) => {
+    const detail = `${share(failed / calls)} of ${calls} calls failed between ${from ?? ''} and ${to ?? ''}; usual is ${share(usual_failure_rate ?? 0)}.`;
+    const sql = `SELECT error_type, count() AS calls, any(arguments) FROM tool_calls WHERE run_id = '${run}' AND tool = '${tool.replace(/[\\']/g, '\\$&')}' AND status != 'ok' GROUP BY error_type ORDER BY calls DESC`;
+    return {
+      rule: 'tool-outage',
+      severity: is_running ? 'alarm' : 'warning',
+      title: `The tool ${tool} was out`,
+      detail,
+      page: pageOf(run, '/tools'),
+      sql,
+    };
+  });
+
+const uniformGroups: Rule = ({ run, steps }) => {
+  const recent = steps.slice(-RECENT);
+  const uniform = sum(recent.map((step) => step.discarded_uniform));
+  const decided = uniform + sum(recent.map((step) => step.trained + step.discarded_stale));
+  if (decided === 0 || uniform / decided < 0.5) return [];
+  const detail = `${share(uniform / decided)} of the trajectories of the last ${recent.length} steps were in groups whose rewards are all equal, which teach nothing: the questions are too easy or too hard.`;
+  const sql = `SELECT question_id, avg(reward) AS reward FROM discarded_trajectories WHERE run_id = '${run}' AND reason = 'uniform_group' GROUP BY question_id ORDER BY count() DESC LIMIT 100`;
+  return [{ rule: 'uniform-groups', severity: 'warning', title: 'Most groups are uniform', detail, page: pageOf(run, '/questions'), sql }];
+};
+
+const trainerWaits: Rule = ({ run, steps }) => {
+  const recent = steps.slice(-RECENT);
+  const [wait, train] = [mean(recent.map((step) => step.wait_ms)), mean(recent.map((step) => step.train_ms))];
+  if (recent.length < RECENT || wait === undefined || train === undefined || wait < 4 * train || wait < 1_000) return [];
+  const detail = `A step waits ${short(wait / 1_000)} s for its groups and trains for ${short(train / 1_000)} s: more workers make the run faster.`;
+  return [
+    {
+      rule: 'trainer-waits',
+      severity: 'advice',
+      title: 'The trainer waits for rollouts',
+      detail,
+      page: pageOf(run, '/workers'),
+      sql: sqlOf(run, 'step, wait_ms, train_ms'),
+    },
+  ];
+};
+
+const unknownVersions: Rule = ({ run, steps }) => {
+  const tokens = sum(steps.slice(-RECENT).map((step) => step.unknown_tokens));
+  if (tokens === 0) return [];
+  const detail = `The last ${RECENT} steps trained on ${tokens} tokens whose policy version nobody recorded, so that their staleness is not known.`;
+  const sql = sqlOf(run, 'step, unknown_tokens, tokens', 'AND unknown_tokens > 0 ORDER BY step DESC LIMIT 100');
+  return [{ rule: 'unknown-versions', severity: 'warning', title: 'Versions are unknown', detail, page: pageOf(run, '/curves'), sql }];
+};
+
+/** Compared with the newest heartbeat of all, so that it also holds for a run that is looked at later. */
+const silentWorker: Rule = ({ run, is_running, beats }) => {
+  const newest = Math.max(...beats.map(({ at_ms }) => at_ms));
+  if (!is_running) return [];
+  return beats
+    .filter(({ at_ms, running }) => running > 0 && newest - at_ms > SILENT_MS)
+    .slice(0, 5)
+    .map(({ worker_id, at_ms, running }) => {
+      const detail = `Its last heartbeat came ${Math.round((newest - at_ms) / 1_000)} s before the newest of another worker; it was running ${running} trajectories.`;
+      const sql = `SELECT worker_id, max(occurred_at) AS last FROM heartbeats WHERE run_id = '${run}' GROUP BY worker_id ORDER BY last`;
+      return {
+        rule: 'silent-worker',
+        severity: 'warning',
+        title: `The worker ${worker_id} is silent`,
+        detail,
+        page: pageOf(run, '/workers'),
+        sql,
+      };
+    });
+};
+
+const rules: readonly Rule[] = [
+  ...[rewardCollapse, toolOutage, entropyCollapse, stalenessAtBound, uniformGroups, unknownVersions, silentWorker],
+  trainerWaits,
+];
+const order = ['alarm', 'warning', 'advice'];
+
+/** Findings, the gravest first. */
+export function adviseOn(facts: RunFacts): readonly Advisory[] {
+  const found = rules.flatMap((rule) => rule(facts));
+  const hasAlarm = found.some(({ severity }) => severity === 'alarm');
+  return found
+    .filter(({ severity }) => severity !== 'advice' || !hasAlarm)
+    .sort((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity));
+}

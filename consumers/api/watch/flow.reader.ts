@@ -1,0 +1,195 @@
+// Trajectories of a run over wall clock, with the versions that wrote them and what became of them. One answer is columns of up to
+// 50,000 trajectories, the newest of the range: a page draws, packs, and zooms them without asking again.
+import type { Store } from '../../../streams/core/ports.ts';
+import { readRows } from '../list.ts';
+
+export const MOST_BARS = 50_000;
+const MOST_MARKS = 5_000;
+
+/** `open`: finished, and the ledger does not name it yet. `running`: started and not ended. `lost`: given up before it finished. */
+export const flowFates = ['trained', 'discarded', 'lost', 'open', 'running'] as const;
+
+export const flowFigures = [
+  ...['attempt', 'start_ms', 'end_ms', 'decided_ms', 'version_first', 'version_last', 'step', 'staleness'],
+  ...['worker', 'fate', 'reason'],
+] as const;
+
+export interface FlowRange {
+  /** RFC 3339. */
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly limit: number;
+}
+
+interface Bar {
+  readonly trajectory_id: string;
+  readonly attempt: number;
+  readonly worker_id: string;
+  readonly start_ms: number;
+  /** 0 while it runs. */
+  readonly end_ms: number;
+  readonly version_first: number;
+  readonly version_last: number;
+  readonly purpose: string;
+}
+
+interface Decision {
+  readonly trajectory_id: string;
+  readonly attempt: number;
+  readonly fate: 'trained' | 'discarded' | 'lost';
+  readonly reason: string;
+  readonly step: number;
+  readonly staleness: number;
+  readonly at_ms: number;
+}
+
+const inRange = (column: string, { from, to }: FlowRange): string =>
+  [
+    ...(from === undefined ? [] : [`${column} >= parseDateTime64BestEffort({from:String}, 6, 'UTC')`]),
+    ...(to === undefined ? [] : [`${column} <= parseDateTime64BestEffort({to:String}, 6, 'UTC')`]),
+  ]
+    .map((sql) => ` and ${sql}`)
+    .join('');
+
+const rangeParams = ({ from, to }: FlowRange): Readonly<Record<string, string>> => ({
+  ...(from === undefined ? {} : { from }),
+  ...(to === undefined ? {} : { to }),
+});
+
+const ms = (column: string): string => `toUnixTimestamp64Milli(${column})`;
+
+/** Attempts that began in the range, newest first. */
+async function readBars(store: Store, run: string, range: FlowRange): Promise<readonly Bar[]> {
+  const params = { run, most: range.limit + 1, ...rangeParams(range) };
+  const names = 'trajectory_id, attempt, worker_id, start_ms, end_ms, version_first, version_last, purpose';
+  return readRows<Bar>(
+    store,
+    `select ${names} from (
+       select trajectory_id, attempt, toString(worker_id) as worker_id, ${ms('started_at')} as start_ms, ${ms('finished_at')} as end_ms,
+         version_first, version_last, toString(purpose) as purpose
+       from trajectories where run_id = {run:String}${inRange('started_at', range)}
+       union all
+       select trajectory_id, attempt, toString(worker_id) as worker_id, ${ms('occurred_at')} as start_ms, toInt64(0) as end_ms,
+         toInt32(-1) as version_first, toInt32(-1) as version_last, toString(purpose) as purpose
+       from trajectory_starts where run_id = {run:String}${inRange('occurred_at', range)}
+         and (trajectory_id, attempt) not in (select trajectory_id, attempt from trajectories where run_id = {run:String})
+     )
+     order by start_ms desc, trajectory_id desc, attempt desc limit 1 by trajectory_id, attempt limit {most:UInt32}`,
+    params,
+  );
+}
+
+/** What the ledger says of attempts that began at `sinceMs` or later: nothing is decided before it begins. */
+async function readDecisions(store: Store, run: string, sinceMs: number): Promise<readonly Decision[]> {
+  const since = `run_id = {run:String} and at >= fromUnixTimestamp64Milli({since:Int64})`;
+  return readRows<Decision>(
+    store,
+    `select trajectory_id, attempt, 'trained' as fate, '' as reason, step, staleness_total as staleness, ${ms('at')} as at_ms
+     from step_trajectories where ${since}
+     union all
+     select trajectory_id, attempt, 'discarded' as fate, toString(reason) as reason, toInt32(version + 1) as step, staleness_total as staleness, ${ms('at')} as at_ms
+     from discarded_trajectories where ${since}
+     union all
+     select trajectory_id, attempt, 'lost' as fate, toString(reason) as reason, toInt32(-1) as step, toInt32(-1) as staleness, ${ms('at')} as at_ms
+     from expired_attempts where ${since}`,
+    { run, since: sinceMs },
+  );
+}
+
+interface Mark {
+  readonly number: number;
+  readonly at_ms: number;
+}
+
+/** Times of versions or steps of the range in order, each once. */
+const readMarks = async (
+  store: Store,
+  of: { readonly table: string; readonly column: string; readonly time: string },
+  span: { readonly run: string; readonly since: number; readonly until: number },
+): Promise<readonly Mark[]> =>
+  readRows<Mark>(
+    store,
+    `select ${of.column} as number, min(${ms(of.time)}) as at_ms from ${of.table} where run_id = {run:String}
+     group by number having at_ms between {since:Int64} and {until:Int64} order by number desc limit ${MOST_MARKS}`,
+    span,
+  );
+
+/** Decisions come after the last trajectory that is shown. */
+const AFTER_MS = 3_600_000;
+
+export async function readFlow(store: Store, run: string, range: FlowRange) {
+  const read = await readBars(store, run, range);
+  const bars = read.slice(0, range.limit).reverse();
+  const since = bars[0]?.start_ms ?? 0;
+  const until = bars.reduce((most, bar) => Math.max(most, bar.end_ms, bar.start_ms), since);
+  const span = { run, since, until: until + AFTER_MS };
+  const [decisions, versions, steps, bounds] = await Promise.all([
+    bars.length === 0 ? [] : readDecisions(store, run, since),
+    readMarks(store, { table: 'policies', column: 'version', time: 'occurred_at' }, span),
+    readMarks(store, { table: 'steps', column: 'step', time: 'at' }, span),
+    readRows<{ bound: number }>(
+      store,
+      "select max_staleness as bound from run_events where run_id = {run:String} and event = 'started' limit 1",
+      {
+        run,
+      },
+    ),
+  ]);
+  return {
+    run_id: run,
+    trajectories: bars.length,
+    is_whole: read.length <= range.limit,
+    max_staleness: bounds[0]?.bound ?? null,
+    ...columnsOf(bars, decisions),
+    versions: marksOf(versions),
+    steps: marksOf(steps),
+  };
+}
+
+const marksOf = (marks: readonly Mark[]) => ({
+  numbers: marks.map(({ number }) => number).reverse(),
+  at_ms: marks.map(({ at_ms }) => at_ms).reverse(),
+});
+
+const keyOf = ({ trajectory_id, attempt }: { readonly trajectory_id: string; readonly attempt: number }): string =>
+  `${attempt} ${trajectory_id}`;
+
+/** Places of texts in a list that grows. */
+function placesIn(list: string[]): (text: string) => number {
+  const known = new Map<string, number>();
+  return (text) => {
+    const at = known.get(text) ?? list.push(text) - 1;
+    known.set(text, at);
+    return at;
+  };
+}
+
+/** Columns of the answer: bars with what became of each. Trained wins over discarded, and a decision over a loss. */
+export function columnsOf(bars: readonly Bar[], decisions: readonly Decision[]) {
+  const decided = new Map<string, Decision>();
+  const rank = { lost: 0, discarded: 1, trained: 2 } as const;
+  for (const decision of decisions) {
+    const before = decided.get(keyOf(decision));
+    if (before === undefined || rank[before.fate] < rank[decision.fate]) decided.set(keyOf(decision), decision);
+  }
+  const workers: string[] = [];
+  const reasons: string[] = [];
+  const [workerAt, reasonAt] = [placesIn(workers), placesIn(reasons)];
+  // no reason comes first
+  reasonAt('');
+  const rows = bars.map((bar) => {
+    const found = decided.get(keyOf(bar));
+    const fate = found?.fate ?? (bar.end_ms === 0 ? 'running' : 'open');
+    return [
+      ...[bar.attempt, bar.start_ms, bar.end_ms, found?.at_ms ?? 0, bar.version_first, bar.version_last, found?.step ?? -1],
+      ...[found?.staleness ?? -1, workerAt(bar.worker_id), flowFates.indexOf(fate), reasonAt(found?.reason ?? '')],
+    ];
+  });
+  return {
+    fates: [...flowFates],
+    reasons,
+    workers,
+    ids: bars.map(({ trajectory_id }) => trajectory_id),
+    columns: Object.fromEntries(flowFigures.map((name, at) => [name, rows.map((row) => row[at] ?? -1)])),
+  };
+}

@@ -1,0 +1,52 @@
+// Columns of what is watched while a run goes on: admissions, and which weights its workers work with.
+
+export const admissionColumns = {
+  sequence: 'whole',
+  version: 'whole',
+  capacity: 'whole',
+  running: 'whole',
+  accepted: 'whole',
+  max_concurrent: 'whole',
+  max_staleness: 'whole',
+  groups: 'whole',
+  at: 'time',
+} as const;
+
+export const syncColumns = {
+  version: 'whole',
+  worker_id: 'text',
+  published_at: 'time',
+  first_turn_at: 'time',
+  last_turn_at: 'time',
+  turns: 'whole',
+  lag_ms: 'number',
+} as const;
+
+export const weatherColumns = {
+  tool: 'text',
+  at: 'time',
+  calls: 'whole',
+  failed: 'whole',
+  ms_p50: 'number',
+  ms_p95: 'number',
+} as const;
+
+export const outageColumns = {
+  tool: 'text',
+  from: 'time',
+  to: 'time',
+  calls: 'whole',
+  failed: 'whole',
+  usual_failure_rate: 'number',
+  from_step: 'whole',
+  to_step: 'whole',
+} as const;
+
+export const advisoryColumns = {
+  rule: 'text',
+  severity: 'text',
+  title: 'text',
+  detail: 'text',
+  page: 'text',
+  sql: 'text',
+} as const;

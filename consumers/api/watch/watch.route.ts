@@ -1,0 +1,152 @@
+// A run while it goes on: trajectories over wall clock, admissions, weights in use, tools over time, and what deserves a look.
+import { Type } from 'typebox';
+import { answers, named, schemaOf } from '../columns.ts';
+import { equals, listOf, queryOf, readPage } from '../list.ts';
+import { assertRun, pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
+import { readAdvisories } from './advisories.reader.ts';
+import { flowFigures, MOST_BARS, readFlow } from './flow.reader.ts';
+import { readSyncs } from './syncs.reader.ts';
+import { admissionColumns, advisoryColumns, outageColumns, syncColumns, weatherColumns } from './watch.columns.ts';
+import { readWeather } from './weather.reader.ts';
+
+const tags = ['runs'];
+const time = Type.Optional(Type.String({ format: 'date-time', maxLength: 40 }));
+const range = { from: time, to: time };
+const texts = Type.Array(Type.String());
+const wholes = Type.Array(Type.Integer());
+const marks = Type.Object({ numbers: wholes, at_ms: wholes });
+const ofRun = { run_id: Type.String() };
+const admissions = listOf('Admission', admissionColumns);
+
+const flow = named('Flow', {
+  ...ofRun,
+  trajectories: Type.Integer(),
+  is_whole: Type.Boolean(),
+  max_staleness: Type.Union([Type.Integer(), Type.Null()]),
+  fates: texts,
+  reasons: texts,
+  workers: texts,
+  ids: texts,
+  columns: Type.Object(Object.fromEntries(flowFigures.map((name) => [name, wholes]))),
+  versions: marks,
+  steps: marks,
+});
+
+const flowText = [
+  'Attempts that began in the range, one column a figure, the newest `limit` of them in order of their start. `fate`, `reason` and',
+  '`worker` are places in the lists of names. `end_ms` is 0 while an attempt runs, `decided_ms` is when a step trained on it or it was',
+  'discarded, 0 before that; all are milliseconds since 1970. `versions` and `steps` say when each was published or made.',
+].join(' ');
+
+/** How rollouts and training go together in time. */
+export const flowRoutes: StoreRoutes = async (app, { store }) => {
+  app.get(
+    '/v1/runs/:run/flow',
+    {
+      schema: {
+        ...{ tags, operationId: 'getFlow', summary: 'Trajectories over wall clock, with their versions and what became of them' },
+        ...{ description: flowText, params: runParams, response: answers(flow) },
+        querystring: queryOf({
+          ...range,
+          limit: Type.Integer({ minimum: 1, maximum: MOST_BARS, default: 10_000, description: 'Most trajectories of the answer.' }),
+        }),
+      },
+    },
+    async ({ params, query }) => {
+      const answer = await readFlow(store, params.run, query);
+      if (answer.trajectories === 0) await assertRun(store, params.run);
+      return answer;
+    },
+  );
+
+  app.get(
+    '/v1/runs/:run/admissions',
+    {
+      schema: {
+        ...{ tags, operationId: 'listAdmissions', summary: 'When groups were admitted, and the room that was left, newest first' },
+        ...{ params: runParams, querystring: queryOf(admissions.query), response: admissions.response },
+      },
+    },
+    async ({ params, query }) => {
+      const spec = { from: 'admissions', columns: admissionColumns, key: { sequence: 'Int64' }, direction: 'desc' } as const;
+      const where = equals('run_id', 'String', params.run);
+      return pageOfRun(store, params.run, readPage(store, spec, { ...query, where }));
+    },
+  );
+
+  app.get(
+    '/v1/runs/:run/syncs',
+    {
+      schema: {
+        ...{
+          tags,
+          operationId: 'getSyncs',
+          summary: 'When each worker began to work with each version, and how long after it was published',
+        },
+        params: runParams,
+        querystring: queryOf({
+          versions: Type.Integer({ minimum: 1, maximum: 1_000, default: 20, description: 'Newest versions to look at.' }),
+          to_version: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647, description: 'The newest of them.' })),
+        }),
+        response: answers(named('Syncs', { ...ofRun, items: Type.Array(schemaOf('Sync', syncColumns)) })),
+      },
+    },
+    async ({ params, query }) => {
+      const answer = await readSyncs(store, params.run, query);
+      if (answer.items.length === 0) await assertRun(store, params.run);
+      return answer;
+    },
+  );
+};
+
+const weatherText = [
+  'Calls of the twenty busiest tools in spans of equal length. A tool counts as out while at least 30 % of its calls fail and at least',
+  'three times as many as in its median span; `from_step` and `to_step` are the steps that were made meanwhile, -1 when there are none.',
+].join(' ');
+
+const severities = 'alarm, warning, or advice; advice is only given to a run without alarms.';
+
+/** What goes wrong. */
+export const watchRoutes: StoreRoutes = async (app, { store }) => {
+  app.get(
+    '/v1/runs/:run/tools/series',
+    {
+      schema: {
+        ...{ tags, operationId: 'getToolWeather', summary: 'Calls, failures and latencies of each tool over time, and outages' },
+        ...{ description: weatherText, params: runParams },
+        querystring: queryOf({ ...range, points: Type.Integer({ minimum: 2, maximum: 2_000, default: 240, description: 'Most spans.' }) }),
+        response: answers(
+          named('ToolWeather', {
+            ...ofRun,
+            every_s: Type.Integer(),
+            items: Type.Array(schemaOf('ToolSpan', weatherColumns)),
+            outages: Type.Array(schemaOf('ToolOutage', outageColumns)),
+          }),
+        ),
+      },
+    },
+    async ({ params, query }) => {
+      const answer = await readWeather(store, params.run, query);
+      if (answer.items.length === 0) await assertRun(store, params.run);
+      return answer;
+    },
+  );
+
+  app.get(
+    '/v1/runs/:run/advisories',
+    {
+      schema: {
+        ...{ tags, operationId: 'listAdvisories', summary: 'What deserves a look: findings with their evidence, the gravest first' },
+        ...{ description: `\`severity\` is ${severities} \`sql\` is the evidence, \`page\` the page of the dashboard that shows it.` },
+        params: runParams,
+        querystring: queryOf({}),
+        response: answers(named('Advisories', { ...ofRun, items: Type.Array(schemaOf('Advisory', advisoryColumns)) })),
+      },
+    },
+    async ({ params }) => {
+      const answer = await readAdvisories(store, params.run);
+      if (answer.items.length === 0) await assertRun(store, params.run);
+      return answer;
+    },
+  );
+};

@@ -1,0 +1,142 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { adviseOn, type RunFacts, type StepFigures } from './advisories.ts';
+import { columnsOf, flowFates } from './flow.reader.ts';
+import { outagesIn, widthFor } from './weather.reader.ts';
+
+const step = (number: number, more: Partial<StepFigures> = {}): StepFigures => ({
+  ...{ step: number, reward_mean: 0.6, entropy: 1.2, staleness_max: 1, unknown_tokens: 0, wait_ms: 100, train_ms: 300 },
+  ...{ trained: 8, discarded_stale: 0, discarded_uniform: 0, ...more },
+});
+const steps = (more: (at: number) => Partial<StepFigures> = () => ({})): StepFigures[] =>
+  Array.from({ length: 100 }, (_, at) => step(at + 1, more(at)));
+const facts = (more: Partial<RunFacts> = {}): RunFacts => ({
+  ...{ run: 'a', is_running: true, max_staleness: 4, steps: steps(), outages: [], beats: [] },
+  ...more,
+});
+const rulesOf = (more: Partial<RunFacts>): readonly string[] => adviseOn(facts(more)).map(({ rule }) => rule);
+const late = (at: number): boolean => at >= 80;
+
+describe('advisories', () => {
+  it('are none for a healthy run, a young run, and one that has only begun', () => {
+    expect(rulesOf({})).toEqual([]);
+    expect(rulesOf({ steps: [] })).toEqual([]);
+    expect(rulesOf({ steps: steps((at) => ({ reward_mean: late(at) ? 0 : 0.6 })).slice(70, 90) })).toEqual([]);
+  });
+
+  it.each([
+    ['reward-collapse', { steps: steps((at) => ({ reward_mean: late(at) ? 0.2 : 0.6 })) }],
+    ['entropy-collapse', { steps: steps((at) => ({ entropy: late(at) ? 0.01 : 1.2 })) }],
+    ['staleness-at-bound', { steps: steps((at) => ({ discarded_stale: late(at) ? 4 : 0 })) }],
+    ['uniform-groups', { steps: steps((at) => ({ discarded_uniform: late(at) ? 10 : 0 })) }],
+    ['unknown-versions', { steps: steps((at) => ({ unknown_tokens: late(at) ? 3 : 0 })) }],
+    ['trainer-waits', { steps: steps(() => ({ wait_ms: 9_000 })) }],
+    [
+      'silent-worker',
+      {
+        beats: [
+          { worker_id: 'one', at_ms: 200_000, running: 2 },
+          { worker_id: 'two', at_ms: 100_000, running: 2 },
+        ],
+      },
+    ],
+    [
+      'tool-outage',
+      {
+        outages: [{ tool: "se'arch", from: 'a', to: 'b', calls: 10, failed: 9, usual_failure_rate: 0, from_step: 1, to_step: 2 }],
+      },
+    ],
+  ] as const)('say %s', (rule, more) => {
+    const found = adviseOn(facts(more));
+    expect(found.map((one) => one.rule)).toEqual([rule]);
+    expect(found[0]?.page).toMatch(/^\/runs\/a\//);
+    expect(found[0]?.sql).toMatch(/^SELECT .* WHERE run_id = 'a'/);
+  });
+
+  it('quote a name for SQL', () => {
+    const [found] = adviseOn(
+      facts({
+        outages: [{ tool: "a'b\\", from: 'a', to: 'b', calls: 9, failed: 9, usual_failure_rate: null, from_step: -1, to_step: -1 }],
+      }),
+    );
+    expect(found?.sql).toContain(String.raw`tool = 'a\'b\\'`);
+  });
+
+  it('give no advice for tuning beside an alarm, and the gravest first', () => {
+    const waits = steps((at) => ({ wait_ms: 9_000, reward_mean: late(at) ? 0.1 : 0.6, unknown_tokens: 1 }));
+    expect(rulesOf({ steps: waits })).toEqual(['reward-collapse', 'unknown-versions']);
+  });
+
+  it('never fail, whatever was not recorded', () => {
+    const maybe = fc.option(fc.double({ noNaN: true, min: -5, max: 5 }));
+    const one = fc.record({ reward_mean: maybe, entropy: maybe, wait_ms: maybe, train_ms: maybe });
+    fc.assert(
+      fc.property(fc.array(one, { maxLength: 150 }), (given) => {
+        const found = adviseOn(facts({ steps: given.map((more, at) => step(at, more)) }));
+        for (const { detail } of found) expect(detail).not.toMatch(/NaN|undefined/);
+      }),
+    );
+  });
+});
+
+const span = (minute: number, calls: number, failed: number, tool = 'search') => ({
+  ...{ tool, calls, failed, ms_p50: 1, ms_p95: 2 },
+  at: new Date(minute * 60_000).toISOString(),
+});
+
+describe('outages', () => {
+  it('are the spans in which a tool fails far more than usual', () => {
+    const calm = Array.from({ length: 10 }, (_, at) => span(at, 100, 2));
+    expect(outagesIn(calm, 60)).toEqual([]);
+    const out = [...calm.slice(0, 4), span(4, 100, 80), span(5, 100, 90), ...calm.slice(6)];
+    expect(outagesIn(out, 60)).toEqual([
+      {
+        ...{ tool: 'search', calls: 200, failed: 170, usual_failure_rate: 0.02 },
+        ...{ from: new Date(240_000).toISOString(), to: new Date(360_000).toISOString() },
+      },
+    ]);
+  });
+
+  it('are two when the tool worked, or was not called, between them; one call is none', () => {
+    const spans = [
+      span(0, 9, 9),
+      span(1, 9, 0),
+      span(2, 9, 9),
+      span(30, 9, 9),
+      span(31, 9, 0),
+      span(32, 9, 0),
+      span(33, 9, 0),
+      span(34, 9, 0),
+      span(60, 1, 1),
+    ];
+    expect(outagesIn(spans, 60).map(({ calls }) => calls)).toEqual([9, 9, 9]);
+    expect(outagesIn([], 60)).toEqual([]);
+  });
+
+  it('have spans of a width that people read', () => {
+    expect([widthFor(100, 240), widthFor(3_600, 240), widthFor(86_400 * 300, 10)]).toEqual([1, 30, 86_400 * 30]);
+  });
+});
+
+describe('the flow', () => {
+  const bar = (trajectory_id: string, end_ms = 9) => ({
+    ...{ trajectory_id, attempt: 0, worker_id: 'w', start_ms: 1, end_ms, version_first: 1, version_last: 2, purpose: 'train' },
+  });
+  const decision = (trajectory_id: string, fate: 'trained' | 'discarded' | 'lost', reason = '') => ({
+    ...{ trajectory_id, attempt: 0, fate, reason, step: 3, staleness: 1, at_ms: 20 },
+  });
+
+  it('tells what became of each attempt, as the ledger does', () => {
+    const bars = [bar('a'), bar('b'), bar('c', 0), bar('d', 0), bar('e')];
+    const decisions = [
+      decision('b', 'discarded', 'stale'),
+      decision('a', 'trained'),
+      decision('a', 'lost'),
+      decision('c', 'lost', 'silent'),
+    ];
+    const flow = columnsOf(bars, decisions);
+    expect(flow.columns['fate']?.map((at) => flowFates[at])).toEqual(['trained', 'discarded', 'lost', 'running', 'open']);
+    expect(flow.columns['reason']?.map((at) => flow.reasons[at])).toEqual(['', 'stale', 'silent', '', '']);
+    expect(flow.workers).toEqual(['w']);
+  });
+});

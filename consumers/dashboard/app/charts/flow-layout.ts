@@ -1,0 +1,86 @@
+// Where the bars of the flow are: each trajectory in the first lane that is free when it begins, so that the height is how many ran
+// at once. Plain values, so that a test can hold them.
+import type { Flow } from '../data/watch-shapes.ts';
+
+export interface FlowLayout {
+  readonly lanes: number;
+  readonly laneOf: Int32Array;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+const column = (flow: Flow, name: string): readonly number[] => flow.columns[name] ?? [];
+
+/** When a bar stops: its end, or now for one that runs. */
+export const endOf = (flow: Flow, at: number, nowMs: number): number => {
+  const end = column(flow, 'end_ms')[at] ?? 0;
+  if (end > 0) return end;
+  // what was given up ended when the trainer said so
+  const decided = column(flow, 'decided_ms')[at] ?? 0;
+  return decided > 0 ? decided : nowMs;
+};
+
+/** Packs bars, which come in order of their start. */
+export function packFlow(flow: Flow, nowMs: number): FlowLayout {
+  const starts = column(flow, 'start_ms');
+  const laneOf = new Int32Array(starts.length);
+  const busyUntil: number[] = [];
+  let endMs = starts[0] ?? 0;
+  for (const [at, start] of starts.entries()) {
+    const end = endOf(flow, at, nowMs);
+    let lane = busyUntil.findIndex((until) => until <= start);
+    if (lane === -1) lane = busyUntil.length;
+    busyUntil[lane] = Math.max(end, start + 1);
+    laneOf[at] = lane;
+    endMs = Math.max(endMs, end);
+  }
+  return { lanes: busyUntil.length, laneOf, startMs: starts[0] ?? 0, endMs };
+}
+
+/** First bar that may reach into the window: bars are in order of their start, and none is longer than the longest. */
+export function firstIn(starts: readonly number[], fromMs: number, longestMs: number): number {
+  let [low, high] = [0, starts.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((starts[middle] ?? 0) < fromMs - longestMs) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+export const longestOf = (flow: Flow, nowMs: number): number =>
+  column(flow, 'start_ms').reduce((most, start, at) => Math.max(most, endOf(flow, at, nowMs) - start), 0);
+
+/** The bar of a lane at a time; -1 when there is none. */
+export function barAt(
+  flow: Flow,
+  layout: FlowLayout,
+  at: { readonly lane: number; readonly ms: number; readonly nowMs: number; readonly longestMs: number },
+): number {
+  const starts = column(flow, 'start_ms');
+  for (let bar = firstIn(starts, at.ms, at.longestMs); bar < starts.length && (starts[bar] ?? 0) <= at.ms; bar += 1) {
+    if (layout.laneOf[bar] === at.lane && endOf(flow, bar, at.nowMs) >= at.ms) return bar;
+  }
+  return -1;
+}
+
+interface Window {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** The window after a turn of the wheel about a time, or a drag, inside of what there is. */
+export function moveWindow(
+  window: Window,
+  layout: FlowLayout,
+  by: { readonly zoom?: number; readonly aboutMs?: number; readonly panMs?: number },
+): Window {
+  const about = by.aboutMs ?? (window.fromMs + window.toMs) / 2;
+  const zoom = by.zoom ?? 1;
+  const whole = Math.max(1_000, layout.endMs - layout.startMs);
+  const width = Math.min(whole * 1.02, Math.max(200, (window.toMs - window.fromMs) * zoom));
+  const share = (about - window.fromMs) / Math.max(1, window.toMs - window.fromMs);
+  const from = about - share * width + (by.panMs ?? 0);
+  const fromMs = Math.min(Math.max(from, layout.startMs - whole * 0.01), layout.endMs + whole * 0.01 - width);
+  return { fromMs, toMs: fromMs + width };
+}

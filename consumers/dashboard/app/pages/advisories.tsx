@@ -1,0 +1,52 @@
+// What deserves a look in a run, with the evidence one click away.
+import type { JSX } from 'preact';
+import { useAnswer } from '../data/answers.ts';
+import { useLive } from '../data/live.ts';
+import type { Advisory } from '../data/watch-shapes.ts';
+import { Text } from '../kit/parts.tsx';
+import { RunPage, runUrl } from '../kit/run-page.tsx';
+import { Empty, Waiting } from '../kit/states.tsx';
+import type { Parts } from '../shell/patterns.ts';
+
+const marks: Readonly<Record<string, readonly [string, string]>> = { alarm: ['bad', '✕'], warning: ['warn', '△'], advice: ['plain', '·'] };
+
+export function Advisories({ parts }: { readonly parts: Parts }): JSX.Element {
+  const run = parts['run'] ?? '';
+  const shown = useAnswer<{ readonly items: readonly Advisory[] }>(runUrl(run, '/advisories'));
+  useLive({ run, types: ['StepCompleted'], refreshes: [runUrl(run, '/advisories')] });
+  return (
+    <RunPage run={run} title="Advisories">
+      <p class="note">
+        Rules over the newest steps, tools, and workers. Programs read the same at <code>GET /v1/runs/{run}/advisories</code>, terminals
+        with <code>turnstream status --run {run}</code>.
+      </p>
+      <Waiting shown={shown} of="the advisories">
+        {({ items }) =>
+          items.length === 0 ? <Empty>Nothing deserves a look: no rule applies to this run.</Empty> : <Findings items={items} />
+        }
+      </Waiting>
+    </RunPage>
+  );
+}
+
+/** Findings of a run; nothing where there are none. */
+export function AdvisoryLine({ run }: { readonly run: string }): JSX.Element | null {
+  const { value } = useAnswer<{ readonly items: readonly Advisory[] }>(runUrl(run, '/advisories'));
+  return value === undefined || value.items.length === 0 ? null : (
+    <section aria-label="Advisories" class="advisories">
+      <Findings items={value.items.slice(0, 4)} />
+      {value.items.length > 4 && <a href={`/runs/${encodeURIComponent(run)}/advisories`}>All {value.items.length} advisories</a>}
+    </section>
+  );
+}
+
+const Findings = ({ items }: { readonly items: readonly Advisory[] }): JSX.Element => (
+  <ul class="findings">
+    {items.map(({ rule, severity, title, detail, page, sql }) => (
+      <li key={`${rule} ${title}${detail}`} class={marks[severity]?.[0] ?? 'plain'}>
+        <span aria-hidden="true">{marks[severity]?.[1]}</span> <b>{severity}</b> <Text>{title}</Text>. <Text>{detail}</Text>{' '}
+        {page.startsWith('/runs/') && <a href={page}>Look</a>} <a href={`/sql?q=${encodeURIComponent(sql)}`}>Evidence</a>
+      </li>
+    ))}
+  </ul>
+);

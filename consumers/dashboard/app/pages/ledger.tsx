@@ -1,0 +1,131 @@
+// The ledger of a run: how many entries there are, whether one is missing, the hashes of its end, and where it differs from another.
+import type { JSX } from 'preact';
+import { useAnswer } from '../data/answers.ts';
+import type { Page, Run } from '../data/shapes.ts';
+import { figure } from '../kit/format.ts';
+import { Stat } from '../kit/parts.tsx';
+import { RunPage, runUrl } from '../kit/run-page.tsx';
+import { NotRecorded, Waiting } from '../kit/states.tsx';
+import { address, type Parts } from '../shell/patterns.ts';
+import { change, parameter } from '../shell/place.ts';
+
+interface Ledger {
+  readonly run_id: string;
+  readonly entries: number;
+  readonly last_sequence: number;
+  readonly missing: number;
+  readonly last_step: Readonly<Record<string, string | number>> | null;
+  readonly with: string | null;
+  readonly shared_steps: number | null;
+  readonly first_difference: {
+    readonly step: number;
+    readonly batch_sha256: string;
+    readonly other_batch_sha256: string;
+    readonly weights_sha256: string;
+    readonly other_weights_sha256: string;
+  } | null;
+}
+
+export function LedgerPage({ parts }: { readonly parts: Parts }): JSX.Element {
+  const run = parts['run'] ?? '';
+  const other = parameter('with');
+  const shown = useAnswer<Ledger>(runUrl(run, `/ledger${other === undefined ? '' : `?with=${encodeURIComponent(other)}`}`));
+  const runs = useAnswer<Page<Run>>('/v1/runs?limit=200&fields=run_id,status');
+  return (
+    <RunPage run={run} title="Ledger">
+      <label class="inline">
+        Compare with
+        <select value={other ?? ''} onChange={(event) => change({ with: event.currentTarget.value }, true)}>
+          <option value="">no other run</option>
+          {(runs.value?.items ?? [])
+            .filter(({ run_id }) => run_id !== run)
+            .map(({ run_id }) => (
+              <option key={run_id} value={run_id}>
+                {run_id}
+              </option>
+            ))}
+        </select>
+      </label>
+      <Waiting shown={shown} of="the ledger">
+        {(ledger) =>
+          ledger.entries === 0 ? (
+            <NotRecorded>This run has no ledger: no trainer of turnstream wrote it.</NotRecorded>
+          ) : (
+            <Report ledger={ledger} />
+          )
+        }
+      </Waiting>
+    </RunPage>
+  );
+}
+
+const hashes = ['batch_sha256', 'weights_sha256', 'optimizer_sha256', 'previous_sha256'] as const;
+
+function Report({ ledger }: { readonly ledger: Ledger }): JSX.Element {
+  const { run_id: run, last_step: last } = ledger;
+  return (
+    <>
+      <dl class="stats">
+        <Stat name="Entries" value={ledger.entries} note={`last sequence number ${figure(ledger.last_sequence)}`} />
+        <Stat
+          name="Missing"
+          value={ledger.missing}
+          note={ledger.missing === 0 ? 'every sequence number is there' : 'not in the tables yet, or lost'}
+        />
+        <Stat name="Last step" value={last === null ? '–' : String(last['step'])} />
+      </dl>
+      {last !== null && (
+        <dl class="pairs">
+          {hashes.map((name) => (
+            <div key={name}>
+              <dt>{name.replace('_sha256', '')}</dt>
+              <dd>
+                <code>{last[name] === '' ? 'not recorded' : last[name]}</code>
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      <h2>Check it</h2>
+      <p class="note">Tables cannot prove a chain. These commands read the log, recompute each hash, and train the run again.</p>
+      <pre>
+        {`turnstream ledger verify --run ${run}\nturnstream replay --run ${run} --all --train`}
+        {ledger.with === null ? '' : `\nturnstream ledger diff ${run} ${ledger.with}`}
+      </pre>
+      {ledger.with !== null && <Difference ledger={ledger} other={ledger.with} />}
+    </>
+  );
+}
+
+function Difference({ ledger, other }: { readonly ledger: Ledger; readonly other: string }): JSX.Element {
+  const { first_difference: first, run_id: run } = ledger;
+  if (ledger.shared_steps === 0) return <NotRecorded>The runs have no step in common.</NotRecorded>;
+  if (first === null)
+    return <p role="status">The weights are the same after all {figure(ledger.shared_steps)} steps that both runs have.</p>;
+  return (
+    <section>
+      <h2>First difference: step {first.step}</h2>
+      <p class="note">
+        {first.batch_sha256 === first.other_batch_sha256
+          ? 'The batches are the same, the weights after them are not.'
+          : 'The batches differ: they learned from other trajectories.'}{' '}
+        Ids and times are part of a batch’s hash; <code>turnstream ledger diff</code> leaves them out.
+      </p>
+      <dl class="pairs">
+        {[
+          { name: run, batch: first.batch_sha256, weights: first.weights_sha256 },
+          { name: other, batch: first.other_batch_sha256, weights: first.other_weights_sha256 },
+        ].map(({ name, batch, weights }) => (
+          <div key={name}>
+            <dt>
+              <a href={address('/runs/:run/steps/:step', { run: name, step: String(first.step) })}>{name}</a>
+            </dt>
+            <dd>
+              batch <code>{batch.slice(0, 16)}</code>, weights <code>{weights.slice(0, 16)}</code>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}

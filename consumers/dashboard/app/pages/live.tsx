@@ -1,0 +1,171 @@
+// The log as it is written, newest first. What is being read stays: while the list is paused, events are counted, not shown.
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { liveState, useLive } from '../data/live.ts';
+import { linkOf, placeOf, summaryOf, withEvents, type LiveEvent } from '../data/live-shapes.ts';
+import { figure } from '../kit/format.ts';
+import { Text } from '../kit/parts.tsx';
+import { Empty, Failed } from '../kit/states.tsx';
+import { ROW_PX, rowsAt } from '../kit/window.ts';
+import { useKeys } from '../shell/keys.ts';
+import { change, parameter } from '../shell/place.ts';
+import { useTitle } from '../shell/title.ts';
+
+const types = [
+  ...['TurnRecorded', 'TrajectoryStarted', 'TrajectoryFinished', 'TrajectoryRequested', 'StepCompleted', 'TrajectoryDiscarded'],
+  ...['TrajectoryExpired', 'GroupsAdmitted', 'PolicyPublished', 'WorkerHeartbeat', 'RunStarted', 'RunFinished', 'DeadLettered'],
+] as const;
+/** Not shown until somebody asks. */
+const quiet: readonly string[] = ['WorkerHeartbeat', 'TrajectoryRequested'];
+const DRAW_MS = 100;
+
+const fits = ({ event }: LiveEvent, name: string, value: string | undefined): boolean =>
+  value === undefined || String(event[name] ?? '').includes(value);
+
+export function Live(): JSX.Element {
+  useTitle('Live');
+  const run = parameter('run');
+  const paused = parameter('paused') === '1';
+  const chosen = parameter('types')?.split(',') ?? types.filter((type) => !quiet.includes(type));
+  const [events, setEvents] = useState<readonly LiveEvent[]>([]);
+  const [gap, setGap] = useState('');
+  const waiting = useRef<LiveEvent[]>([]);
+  const [held, setHeld] = useState(0);
+  const worker = parameter('worker');
+  const tool = parameter('tool');
+  useLive({
+    run,
+    types: chosen,
+    onEvent: (event) => {
+      waiting.current.push(event);
+      if (waiting.current.length > 20_000) waiting.current.splice(0, 10_000);
+    },
+    onGap: setGap,
+  });
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (waiting.current.length === 0) return;
+      if (paused) setHeld(waiting.current.length);
+      else setEvents((kept) => withEvents(kept, waiting.current.splice(0)));
+    }, DRAW_MS);
+    return () => clearInterval(timer);
+  }, [paused]);
+  const resume = (): void => {
+    setHeld(0);
+    change({ paused: undefined });
+  };
+  const toggle = (): void => (paused ? resume() : change({ paused: 1 }));
+  useKeys('Live', [
+    { keys: ['f', ' '], does: 'Follow, or pause', run: toggle },
+    { keys: ['/'], does: 'Filter', run: () => document.getElementById('live-run')?.focus() },
+  ]);
+  const shown = events.filter((event) => fits(event, 'worker_id', worker) && fits(event, 'tool', tool));
+  return (
+    <div class="fill">
+      <div class="head">
+        <h1>Live</h1>
+        <button type="button" class={`chip ${paused ? '' : 'live'}`} aria-pressed={!paused} onClick={toggle}>
+          {paused ? 'Paused' : 'Following'} <kbd>f</kbd>
+        </button>
+        {held > 0 && paused && (
+          <button type="button" class="chip live" onClick={resume}>
+            {figure(held)} since: show
+          </button>
+        )}
+      </div>
+      <div class="chips" role="group" aria-label="Events">
+        {types.map((type) => (
+          <button
+            key={type}
+            type="button"
+            class="chip"
+            aria-pressed={chosen.includes(type)}
+            onClick={() => {
+              const next = chosen.includes(type) ? chosen.filter((one) => one !== type) : [...chosen, type];
+              change({ types: next.length === 0 ? type : next.join(',') });
+            }}
+          >
+            {type}
+          </button>
+        ))}
+        {(['run', 'worker', 'tool'] as const).map((name) => (
+          <input
+            key={name}
+            id={`live-${name}`}
+            aria-label={name}
+            placeholder={name}
+            value={parameter(name) ?? ''}
+            onChange={(event) => change({ [name]: event.currentTarget.value.trim() })}
+          />
+        ))}
+      </div>
+      {gap !== '' && <Failed problem={{ status: 0, code: 'GAP', detail: gap }} />}
+      {shown.length === 0 ? <Nothing paused={paused} filtered={events.length > 0} /> : <Tail events={shown} />}
+      <p class="note" role="status">
+        {figure(shown.length)} of the newest events, newest first; the rest is in the log and in SQL
+      </p>
+    </div>
+  );
+}
+
+function Nothing({ paused, filtered }: { readonly paused: boolean; readonly filtered: boolean }): JSX.Element {
+  if (filtered) return <Empty>No event that was seen fits these filters.</Empty>;
+  if (paused) return <Empty>Paused before the first event.</Empty>;
+  return liveState.value === 'away' ? (
+    <Empty>The stream is away; the page connects again by itself.</Empty>
+  ) : (
+    <Empty>Waiting for the next event. Nothing was written since this page was opened.</Empty>
+  );
+}
+
+function Tail({ events }: { readonly events: readonly LiveEvent[] }): JSX.Element {
+  const [top, setTop] = useState(0);
+  const box = useRef<HTMLDivElement>(null);
+  const [height, setHeight] = useState(600);
+  const first = useRef<string | undefined>(undefined);
+  useEffect(() => setHeight(box.current?.clientHeight ?? 600), []);
+  useEffect(() => {
+    // rows come in at the top: who scrolled down keeps the rows that are being read
+    const list = box.current;
+    const before = first.current === undefined ? -1 : events.findIndex((event) => placeOf(event) === first.current);
+    first.current = events[0] === undefined ? undefined : placeOf(events[0]);
+    if (list !== null && list.scrollTop > 0 && before > 0) list.scrollTop += before * ROW_PX;
+  }, [events]);
+  const { from, to } = rowsAt(top, height, events.length);
+  return (
+    <div
+      ref={box}
+      class="rows tail"
+      tabIndex={0}
+      role="table"
+      aria-label="Events"
+      onScroll={(event) => setTop(event.currentTarget.scrollTop)}
+    >
+      <div class="body" role="rowgroup" style={{ height: `${events.length * ROW_PX}px` }}>
+        {events.slice(from, to).map((event, at) => (
+          <Line key={placeOf(event)} event={event} at={from + at} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function Line({ event, at }: { readonly event: LiveEvent; readonly at: number }): JSX.Element {
+  const link = linkOf(event);
+  const name = String(event.event['trajectory_id'] ?? event.event['run_id'] ?? '');
+  return (
+    <div class="tail-row" role="row" aria-rowindex={at + 1} style={{ transform: `translateY(${at * ROW_PX}px)` }}>
+      <span role="cell" class="dim" title={new Date(event.timestamp_ms).toISOString()}>
+        {new Date(event.timestamp_ms).toISOString().slice(11, 23)}
+      </span>
+      <span role="cell">{event.type}</span>
+      <span role="cell">{link === undefined ? <Text>{name}</Text> : <a href={link}>{name}</a>}</span>
+      <span role="cell">
+        <Text title>{summaryOf(event)}</Text>
+      </span>
+      <span role="cell" class="dim" title="Place in the log">
+        {event.topic.split('.').at(-1)} {event.partition}/{event.offset}
+      </span>
+    </div>
+  );
+}

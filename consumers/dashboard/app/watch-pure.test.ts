@@ -1,0 +1,145 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { alignRuns } from './charts/figures.ts';
+import { barAt, longestOf, moveWindow, packFlow } from './charts/flow-layout.ts';
+import { KEPT_EVENTS, linkOf, summaryOf, withEvents, type LiveEvent } from './data/live-shapes.ts';
+import type { Curves } from './data/shapes.ts';
+import type { Flow } from './data/watch-shapes.ts';
+import { alignActs, diffWords } from './pages/align.ts';
+import { hexOf, headOf, verdictOf } from './pages/texts.ts';
+
+describe('the flow', () => {
+  const flowOf = (bars: readonly (readonly [number, number])[]): Flow => ({
+    ...{ trajectories: bars.length, is_whole: true, max_staleness: 4, fates: ['trained'], reasons: [''], workers: ['w'] },
+    ...{ ids: bars.map((_, at) => `t${at}`), versions: { numbers: [], at_ms: [] }, steps: { numbers: [], at_ms: [] } },
+    columns: { start_ms: bars.map(([start]) => start), end_ms: bars.map(([, end]) => end), decided_ms: bars.map(() => 0) },
+  });
+  const bars = fc
+    .array(fc.tuple(fc.nat(1_000), fc.integer({ min: 1, max: 200 })), { minLength: 1, maxLength: 60 })
+    .map((given) => given.map(([start, long]) => [start, start + long] as const).sort((a, b) => a[0] - b[0]));
+
+  it('puts no two bars into one lane at one time, and uses no more lanes than ran at once', () => {
+    fc.assert(
+      fc.property(bars, (given) => {
+        const layout = packFlow(flowOf(given), 5_000);
+        for (const [a, [start, end]] of given.entries()) {
+          for (const [b, [other]] of given.entries())
+            if (b > a && layout.laneOf[a] === layout.laneOf[b]) expect(other >= end || other < start).toBe(true);
+        }
+        const most = Math.max(...given.map(([at]) => given.filter(([start, end]) => start <= at && end > at).length));
+        expect(layout.lanes).toBe(most);
+      }),
+    );
+  });
+
+  it('finds the bar under the pointer', () => {
+    fc.assert(
+      fc.property(bars, fc.nat(), (given, pick) => {
+        const flow = flowOf(given);
+        const layout = packFlow(flow, 5_000);
+        const at = pick % given.length;
+        const [start] = given[at] ?? [0, 0];
+        const found = barAt(flow, layout, { lane: layout.laneOf[at] ?? -1, ms: start, nowMs: 5_000, longestMs: longestOf(flow, 5_000) });
+        const [first, end] = given[found] ?? [1, 0];
+        expect(layout.laneOf[found]).toBe(layout.laneOf[at]);
+        expect(first <= start && end >= start).toBe(true);
+      }),
+    );
+  });
+
+  it('keeps its window inside of what there is, and the time under the wheel where it is', () => {
+    const layout = packFlow(flowOf([[0, 100_000]]), 0);
+    const closer = moveWindow({ fromMs: 0, toMs: 100_000 }, layout, { zoom: 0.5, aboutMs: 25_000 });
+    expect(closer).toEqual({ fromMs: 12_500, toMs: 62_500 });
+    expect(moveWindow(closer, layout, { panMs: 9e9 }).toMs).toBeLessThanOrEqual(101_000);
+    expect(moveWindow(closer, layout, { panMs: -9e9 }).fromMs).toBeGreaterThanOrEqual(-1_000);
+  });
+});
+
+describe('aligned attempts', () => {
+  const act = fc.record({ turn: fc.constant(0), tool: fc.constantFrom('search', 'access'), arguments: fc.constantFrom('a', 'b', 'c') });
+
+  it('hold every turn of both sides once, in order', () => {
+    fc.assert(
+      fc.property(fc.array(act, { maxLength: 12 }), fc.array(act, { maxLength: 12 }), (left, right) => {
+        const pairs = alignActs(left, right);
+        expect(pairs.flatMap((pair) => (pair.left < 0 ? [] : [pair.left]))).toEqual(left.map((_, at) => at));
+        expect(pairs.flatMap((pair) => (pair.right < 0 ? [] : [pair.right]))).toEqual(right.map((_, at) => at));
+        for (const pair of pairs) if (pair.kind === 'same') expect(left[pair.left]).toEqual(right[pair.right]);
+      }),
+    );
+    const same = [{ turn: 0, tool: 'search', arguments: 'a' }];
+    expect(alignActs(same, [{ turn: 0, tool: 'access', arguments: 'x' }, ...same])).toEqual([
+      { kind: 'right', left: -1, right: 0 },
+      { kind: 'same', left: 0, right: 1 },
+    ]);
+  });
+
+  it('have every word of both texts, and mark only words that differ', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom('a ', 'b ', 'c\n')), fc.array(fc.constantFrom('a ', 'b ', 'c\n')), (a, b) => {
+        const [left, right] = diffWords(a.join(''), b.join(''));
+        expect(left.map(({ text }) => text).join('')).toBe(a.join(''));
+        expect(right.map(({ text }) => text).join('')).toBe(b.join(''));
+        const shared = (parts: readonly { text: string; isOwn: boolean }[]) => parts.map(({ text, isOwn }) => (isOwn ? '' : text)).join('');
+        expect(shared(left)).toBe(shared(right));
+      }),
+    );
+  });
+});
+
+describe('the tail', () => {
+  const event = (offset: number, more: Partial<LiveEvent> = {}): LiveEvent => ({
+    ...{ id: String(offset), type: 'TurnRecorded', timestamp_ms: offset, topic: 'rollouts', partition: 0, offset },
+    event: { run_id: 'run-a', trajectory_id: 'run-a-g1.0', attempt: 1, turn: 7, tool: 'search', worker_id: 'w' },
+    ...more,
+  });
+
+  it('shows the newest events first, each once', () => {
+    const once = withEvents([event(2), event(1)], [event(2), event(3), event(4)]);
+    expect(once.map(({ offset }) => offset)).toEqual([4, 3, 2, 1]);
+    const many = withEvents(
+      [],
+      Array.from({ length: KEPT_EVENTS + 5 }, (_, at) => event(at)),
+    );
+    expect([many.length, many[0]?.offset]).toEqual([KEPT_EVENTS, KEPT_EVENTS + 4]);
+  });
+
+  it('leads to the turn or the step that an event is about', () => {
+    expect(linkOf(event(1))).toBe('/runs/run-a/t/run-a-g1.0?attempt=1&turn=7');
+    expect(linkOf(event(1, { type: 'StepCompleted', event: { run_id: 'a', step: 4 } }))).toBe('/runs/a/steps/4');
+    expect(linkOf(event(1, { event: { run_id: 'a' } }))).toBe('/runs/a');
+    expect(linkOf(event(1, { event: {} }))).toBeUndefined();
+    expect(summaryOf(event(1))).toBe('turn 7, tool search, worker id w');
+  });
+});
+
+describe('bytes, heads, and runs beside each other', () => {
+  it('are shown as hex and as text', () => {
+    expect(hexOf(btoa('junk\u0000'))).toBe(`000000  6a 75 6e 6b 00                                   junk.`);
+    expect(hexOf(btoa('x'.repeat(3_000)))).toContain('… 952 more bytes');
+  });
+
+  it('begin a little before the match', () => {
+    expect(headOf(`${'a'.repeat(100)}NEEDLE`, 'needle')).toBe(`…${'a'.repeat(60)}NEEDLE`);
+    expect(headOf('needle', 'NEEDLE')).toBe('needle');
+  });
+
+  it('have one place for a step', () => {
+    const run = (steps: number[], values: number[]): Curves => ({
+      ...{ every: 1, steps, first_steps: steps, low: {}, high: {} },
+      series: { reward_mean: values },
+    });
+    expect(alignRuns([run([1, 2], [5, 6]), run([2, 3], [7, 8])], 'reward_mean')).toEqual([
+      [1, 2, 3],
+      [5, 6, null],
+      [null, 7, 8],
+    ]);
+  });
+
+  it('are told apart when what was dropped is not like what was kept', () => {
+    expect(verdictOf({ discarded: 0 })).toBe('Nothing was dropped.');
+    expect(verdictOf({ discarded: 3, reward_ks: 0.01 })).toContain('distributed like');
+    expect(verdictOf({ discarded: 3, reward_ks: 0.3, turns_ks: 0.5 })).toContain('differs from what was kept in reward and turns');
+  });
+});

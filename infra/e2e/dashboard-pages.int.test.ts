@@ -1,0 +1,178 @@
+// Journeys through the pages that watch a run, compare runs, and find things, in a real Chromium.
+import { describe, expect, it } from 'vitest';
+import { longRun, longTrajectory } from '../testing/dashboard-world.ts';
+import { storyRun } from '../testing/api-story.ts';
+import { hasChromium, startJourneys } from '../testing/journeys.ts';
+import { turn } from '../testing/rollout-events.ts';
+import { outgoing } from '../testing/events.ts';
+
+const run = `/runs/${longRun}`;
+
+describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
+  const journey = startJourneys();
+  const { open } = journey;
+  const text = (wanted: string | RegExp) => journey.page.getByText(wanted).first().waitFor();
+
+  it('draws the flow, zooms it, and opens the same window again', async () => {
+    await open(`${run}/flow`);
+    await text(/All [\d,]+ trajectories/);
+    await journey.page.locator('canvas.flow').hover({ position: { x: 600, y: 60 } });
+    await text(/flew .*, (trained|discarded|open)/);
+    await journey.page.mouse.wheel(0, -400);
+    await journey.page.waitForURL(/from=\d+&to=\d+/);
+    const zoomed = journey.page.url();
+    await journey.page.reload();
+    await journey.page.locator('canvas.flow').waitFor();
+    expect(journey.page.url()).toBe(zoomed);
+    await journey.page.keyboard.press('2');
+    await journey.page.locator('.chip[aria-pressed=false]', { hasText: 'discarded' }).waitFor();
+    await journey.page.locator('canvas.flow').click({ position: { x: 600, y: 60 } });
+    await journey.page.locator('.fate').waitFor();
+  });
+
+  it('leads from the overview by an advisory to its evidence', async () => {
+    await open(run);
+    await text('The tool search was out');
+    await text('Hatched: a tool was out.');
+    await journey.page.locator('.findings a', { hasText: 'Evidence' }).first().click();
+    await journey.page.locator('td', { hasText: 'timeout' }).first().waitFor();
+    await open(`/runs/${storyRun}/advisories`);
+    await journey.page.locator('.state.empty, .findings').first().waitFor();
+  });
+
+  it('shows what was dropped and why, over all steps and a part of them', async () => {
+    await open(`${run}/dropped`);
+    await text(/distributed like|differs from/);
+    await journey.page.locator('td', { hasText: 'uniform group' }).waitFor();
+    await journey.page.locator('input').first().fill('3');
+    await journey.page.keyboard.press('Enter');
+    await journey.page.waitForURL(/from=3/);
+    await expect.poll(() => journey.page.locator('[aria-label="By step"] tbody td').first().innerText()).toBe('3');
+  });
+
+  it('lays runs over each other and says what differs', async () => {
+    await open('/compare');
+    await text('Choose two or more runs.');
+    await journey.page.locator('.chip', { hasText: longRun }).click();
+    await journey.page.locator('.chip', { hasText: storyRun }).click();
+    await journey.page.locator('[aria-label=Differences] td', { hasText: 'dataset' }).waitFor();
+    expect(await journey.page.locator('.u-over').count()).toBe(6);
+    await journey.page.getByText('First difference of the ledgers').click();
+    await text('First difference: step 1');
+  });
+
+  it('shows evaluations with intervals and their answers', async () => {
+    await open('/evaluations');
+    await journey.page.getByText('eval-1').click();
+    await journey.page.locator('[aria-label=Answers] tbody tr').first().waitFor();
+    await text('By level, with 95 % intervals');
+  });
+
+  it('finds a text of a run, and opens the turn', async () => {
+    await open(`/search?run=${longRun}`);
+    await journey.page.keyboard.press('/');
+    await journey.page.keyboard.type('ouagadougou');
+    await journey.page.keyboard.press('Enter');
+    await journey.page.locator('.matches a').first().click();
+    await journey.page.locator('.pane pre', { hasText: 'Ouagadougou' }).waitFor();
+    await open(`/search?run=${longRun}&q=nothing-holds-this&in=arguments`);
+    await text('No arguments of this run hold this text.');
+  });
+
+  it('aligns two attempts at one question', async () => {
+    await open(`${run}/steps/50`);
+    await journey.page.locator('tr.group a').first().click();
+    await text(/standard deviation|nothing to learn/);
+    await journey.page.locator('.diff .turn').first().waitFor();
+    const before = journey.page.url();
+    await journey.page.keyboard.press('l');
+    await expect.poll(() => journey.page.url()).not.toBe(before);
+  });
+
+  it('follows a question over versions', async () => {
+    await open(`${run}/questions`);
+    await journey.page.locator('[aria-label=Questions] a').first().click();
+    await text(/different answers over \d+ versions/);
+    await journey.page.locator('[aria-label=Answers] a').first().click();
+    await journey.page.locator('.fate').waitFor();
+  });
+
+  it('shows workers, the weights in use, and admissions', async () => {
+    await open(`${run}/workers`);
+    await text(/first turn with it: median [\d.]+ m?s/);
+    await text(/The newest 500 admissions/);
+    await open(`/runs/${storyRun}/workers`);
+    await journey.page.locator('.state.missing').first().waitFor();
+  });
+
+  it('shows the weather of tools, and outages', async () => {
+    await open(`${run}/tools`);
+    await journey.page.locator('[aria-label=Outages] td', { hasText: 'search' }).waitFor();
+    await journey.page.locator('[aria-label=Outages] a').click();
+    await journey.page.waitForURL(/curves\?from=\d+&to=\d+/);
+  });
+
+  it('opens dead letters by keys, with their bytes', async () => {
+    await open('/dead-letters');
+    await journey.page.locator('tbody tr').first().waitFor();
+    await journey.page.keyboard.press('j');
+    await journey.page.locator('pre', { hasText: '6a 75 6e 6b' }).waitFor();
+    await journey.page.reload();
+    await journey.page.locator('pre', { hasText: 'junk' }).waitFor();
+  });
+
+  it('follows the log, holds still while paused, and leads to the turn', async () => {
+    await open('/live');
+    await journey.page.locator('.live.live').first().waitFor();
+    const write = (sequence: number) =>
+      journey.world.log.writer().append([outgoing('TurnRecorded', turn({ run: storyRun, trajectory: `${storyRun}-g1-0.0`, sequence }, 1))]);
+    await write(11);
+    await journey.page.locator('.tail-row').first().waitFor();
+    await journey.page.keyboard.press('f');
+    await journey.page.waitForURL(/paused=1/);
+    const before = await journey.page.locator('.tail-row').count();
+    await write(12);
+    await journey.page.locator('.chip', { hasText: '1 since: show' }).waitFor();
+    expect(await journey.page.locator('.tail-row').count()).toBe(before);
+    await journey.page.keyboard.press('f');
+    await expect.poll(() => journey.page.locator('.tail-row').count()).toBe(before + 1);
+    await journey.page.locator('.tail-row a').first().click();
+    await journey.page.locator('.fate').waitFor();
+  });
+
+  it('goes to any page by what is typed', async () => {
+    await open(run);
+    await journey.page.keyboard.press('Control+k');
+    await journey.page.keyboard.type('ledger');
+    await journey.page.keyboard.press('Enter');
+    await journey.page.locator('h1', { hasText: 'Ledger' }).waitFor();
+    await journey.page.keyboard.press('g');
+    await journey.page.keyboard.press('f');
+    await journey.page.locator('h1', { hasText: 'Flow' }).waitFor();
+  });
+
+  const pages = [
+    ...['flow', 'advisories', 'dropped', 'questions', 'questions/q-1', 'tools', 'workers', 'ledger', 'curves', 'steps'].map(
+      (page) => `${run}/${page}`,
+    ),
+    `${run}/groups/${longTrajectory.replace(/\.\d+$/, '')}`,
+    ...[`/compare?runs=${longRun},${storyRun}`, '/evaluations', '/evaluations/eval-1', '/live', '/dead-letters'],
+    `/search?run=${longRun}&q=coastline`,
+  ];
+  it.each(['light', 'dark'] as const)(
+    'has no barriers on its pages when it is %s, and none is wider than a phone',
+    async (colorScheme) => {
+      await journey.page.emulateMedia({ colorScheme });
+      for (const path of pages) {
+        await open(path);
+        expect(await journey.barriers(), path).toEqual([]);
+        if (colorScheme === 'dark') continue;
+        await journey.page.setViewportSize({ width: 390, height: 800 });
+        const width = await journey.page.evaluate<number>('document.documentElement.scrollWidth');
+        expect({ path, width }).toEqual({ path, width: 390 });
+        await journey.page.setViewportSize({ width: 1_280, height: 800 });
+      }
+    },
+    240_000,
+  );
+});

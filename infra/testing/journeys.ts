@@ -1,0 +1,81 @@
+// A real Chromium over the real API and a store of its own, for journeys through the dashboard. A page that has an error, breaks its
+// policy, or asks another host fails its journey.
+import { existsSync } from 'node:fs';
+import axe from 'axe-core';
+import { chromium, type Browser, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
+import { startDashboardWorld, type DashboardWorld } from './dashboard-world.ts';
+
+const executablePath = '/usr/bin/chromium';
+
+/** Journeys are skipped where Debian's chromium is not installed; .ci/run says so. */
+export const hasChromium = existsSync(executablePath);
+
+export interface Journeys {
+  readonly world: DashboardWorld;
+  readonly page: Page;
+  /** Opens a path and waits until nothing is loading. */
+  open(path: string): Promise<void>;
+  /** Serious findings of axe on the page that is open. */
+  barriers(): Promise<readonly string[]>;
+}
+
+const SERIOUS =
+  "axe.run().then(({ violations }) => violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id, nodes }) => id + ' ' + nodes[0].html))";
+
+/** Call it inside of a describe: it adds the hooks. */
+export function startJourneys(): Journeys {
+  let world: DashboardWorld | undefined;
+  let browser: Browser | undefined;
+  let page: Page | undefined;
+  let wrongs: string[] = [];
+  const there = <T>(one: T | undefined): T => {
+    if (one === undefined) throw new Error('the journey has not begun');
+    return one;
+  };
+  beforeAll(async () => {
+    world = await startDashboardWorld();
+    browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
+  }, 300_000);
+  afterAll(async () => {
+    await browser?.close();
+    await world?.stop();
+  });
+  beforeEach(async () => {
+    page = await there(browser).newPage({ viewport: { width: 1_280, height: 800 } });
+    page.setDefaultTimeout(30_000);
+    wrongs = [];
+    page.on('pageerror', (error) => wrongs.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error') wrongs.push(message.text());
+    });
+    page.on('dialog', (dialog) => {
+      wrongs.push(`a dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    page.on('request', (request) => {
+      if (!request.url().startsWith(there(world).url) && !request.url().startsWith('data:')) wrongs.push(request.url());
+    });
+  });
+  afterEach(async () => {
+    await page?.close();
+    expect(wrongs).toEqual([]);
+  });
+  return {
+    get world() {
+      return there(world);
+    },
+    get page() {
+      return there(page);
+    },
+    async open(path) {
+      await there(page).goto(`${there(world).url}${path}`);
+      await there(page).locator('h1').first().waitFor();
+      await expect.poll(() => there(page).locator('.loading').count()).toBe(0);
+    },
+    async barriers() {
+      await there(page).evaluate(axe.source);
+      return there(page).evaluate<string[]>(SERIOUS);
+    },
+  };
+}
