@@ -94,7 +94,7 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
   it('goes from a step to a trajectory and back to the step by its fate', async () => {
     await open(`/runs/${longRun}/steps/50`);
     await journey.page.getByText('Discarded meanwhile').waitFor();
-    await journey.page.locator('tbody a').first().click();
+    await journey.page.locator('tbody td a').first().click();
     await journey.page.locator('.fate a', { hasText: 'trained in step 50' }).click();
     await journey.page.locator('h1', { hasText: 'Step 50' }).waitFor();
     await journey.page.keyboard.press(']');

@@ -15,16 +15,16 @@ export interface Journeys {
   readonly world: DashboardWorld;
   readonly page: Page;
   /** Opens a path and waits until nothing is loading. */
-  open(path: string): Promise<void>;
+  readonly open: (path: string) => Promise<void>;
   /** Serious findings of axe on the page that is open. */
-  barriers(): Promise<readonly string[]>;
+  readonly barriers: () => Promise<readonly string[]>;
 }
 
 const SERIOUS =
   "axe.run().then(({ violations }) => violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id, nodes }) => id + ' ' + nodes[0].html))";
 
 /** Call it inside of a describe: it adds the hooks. */
-export function startJourneys(): Journeys {
+export function startJourneys(options: { readonly keys?: readonly string[]; readonly refusals?: readonly number[] } = {}): Journeys {
   let world: DashboardWorld | undefined;
   let browser: Browser | undefined;
   let page: Page | undefined;
@@ -34,7 +34,7 @@ export function startJourneys(): Journeys {
     return one;
   };
   beforeAll(async () => {
-    world = await startDashboardWorld();
+    world = await startDashboardWorld(options.keys === undefined ? {} : { keys: options.keys });
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
   }, 300_000);
   afterAll(async () => {
@@ -47,7 +47,8 @@ export function startJourneys(): Journeys {
     wrongs = [];
     page.on('pageerror', (error) => wrongs.push(error.message));
     page.on('console', (message) => {
-      if (message.type() === 'error') wrongs.push(message.text());
+      const isMeant = options.refusals?.some((status) => message.text().includes(`status of ${status}`)) === true;
+      if (message.type() === 'error' && !isMeant) wrongs.push(message.text());
     });
     page.on('dialog', (dialog) => {
       wrongs.push(`a dialog: ${dialog.message()}`);
@@ -68,12 +69,12 @@ export function startJourneys(): Journeys {
     get page() {
       return there(page);
     },
-    async open(path) {
+    open: async (path) => {
       await there(page).goto(`${there(world).url}${path}`);
       await there(page).locator('h1').first().waitFor();
       await expect.poll(() => there(page).locator('.loading').count()).toBe(0);
     },
-    async barriers() {
+    barriers: async () => {
       await there(page).evaluate(axe.source);
       return there(page).evaluate<string[]>(SERIOUS);
     },

@@ -59,9 +59,7 @@ export async function readLedger(store: Store, run: string, other: string | unde
     other === undefined ? [] : readRows<{ steps: number }>(store, sharedSql, { run, other }),
     other === undefined ? [] : readRows<FirstDifference>(store, differenceSql, { run, other }),
   ]);
-  const { entries = 0, last_sequence = -1, missing = 0 } = counts ?? {};
-  return {
-    ...{ run_id: run, entries, last_sequence: entries === 0 ? -1 : last_sequence, missing: entries === 0 ? 0 : missing },
-    ...{ last_step: end ?? null, with: other ?? null, shared_steps: shared?.steps ?? null, first_difference: difference ?? null },
-  };
+  const known = counts === undefined || counts.entries === 0 ? { entries: 0, last_sequence: -1, missing: 0 } : counts;
+  const beside = { with: other ?? null, shared_steps: shared?.steps ?? null, first_difference: difference ?? null };
+  return { run_id: run, ...known, last_step: end ?? null, ...beside };
 }

@@ -48,17 +48,22 @@ const pageOf = (run: string, rest: string): string => `/runs/${run}${rest}`;
 const sqlOf = (run: string, columns: string, more = 'ORDER BY step DESC LIMIT 100'): string =>
   `SELECT ${columns} FROM steps WHERE run_id = '${run}' ${more}`;
 
+/** The 20 steps with the highest mean reward. */
+function bestWindow(steps: readonly StepFigures[]): { readonly mean: number; readonly step: number } {
+  let best = { mean: -Infinity, step: 0 };
+  for (let at = 0; at + RECENT <= steps.length; at += RECENT) {
+    const window = mean(steps.slice(at, at + RECENT).map((step) => step.reward_mean)) ?? -Infinity;
+    if (window > best.mean) best = { mean: window, step: steps[at + RECENT - 1]?.step ?? 0 };
+  }
+  return best;
+}
+
 /** The mean over 20 steps fell below half of the best earlier one. */
 const rewardCollapse: Rule = ({ run, steps }) => {
   if (steps.length < FEWEST_STEPS) return [];
   const now = mean(steps.slice(-RECENT).map((step) => step.reward_mean));
-  let best: { mean: number; step: number } | undefined;
-  for (let at = 0; at + RECENT <= steps.length - RECENT; at += RECENT) {
-    const window = mean(steps.slice(at, at + RECENT).map((step) => step.reward_mean));
-    if (window !== undefined && (best === undefined || window > best.mean))
-      best = { mean: window, step: steps[at + RECENT - 1]?.step ?? 0 };
-  }
-  if (now === undefined || best === undefined || best.mean < 0.05 || now >= best.mean / 2) return [];
+  const best = bestWindow(steps.slice(0, -RECENT));
+  if (now === undefined || best.mean < 0.05 || now >= best.mean / 2) return [];
   const detail = `The mean of the last ${RECENT} steps is ${short(now)}; it was ${short(best.mean)} up to step ${best.step}.`;
   return [
     {

@@ -164,6 +164,9 @@ function placesIn(list: string[]): (text: string) => number {
   };
 }
 
+const undecided = ({ end_ms }: Bar) =>
+  ({ fate: end_ms === 0 ? 'running' : 'open', reason: '', step: -1, staleness: -1, at_ms: 0 }) as const;
+
 /** Columns of the answer: bars with what became of each. Trained wins over discarded, and a decision over a loss. */
 export function columnsOf(bars: readonly Bar[], decisions: readonly Decision[]) {
   const decided = new Map<string, Decision>();
@@ -178,11 +181,10 @@ export function columnsOf(bars: readonly Bar[], decisions: readonly Decision[]) 
   // no reason comes first
   reasonAt('');
   const rows = bars.map((bar) => {
-    const found = decided.get(keyOf(bar));
-    const fate = found?.fate ?? (bar.end_ms === 0 ? 'running' : 'open');
+    const { fate, reason, step, staleness, at_ms } = decided.get(keyOf(bar)) ?? undecided(bar);
     return [
-      ...[bar.attempt, bar.start_ms, bar.end_ms, found?.at_ms ?? 0, bar.version_first, bar.version_last, found?.step ?? -1],
-      ...[found?.staleness ?? -1, workerAt(bar.worker_id), flowFates.indexOf(fate), reasonAt(found?.reason ?? '')],
+      ...[bar.attempt, bar.start_ms, bar.end_ms, at_ms, bar.version_first, bar.version_last, step],
+      ...[staleness, workerAt(bar.worker_id), flowFates.indexOf(fate), reasonAt(reason)],
     ];
   });
   return {

@@ -1,6 +1,5 @@
 // The routes that watch a run, over a real store.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Store } from '../../../streams/core/ports.ts';
 import { connectStore } from '../../../infra/clickhouse/client.ts';
 import { migrate } from '../../../infra/clickhouse/migrate.ts';
 import type { HttpServer } from '../../../infra/http/server.ts';
@@ -11,7 +10,7 @@ import { MemoryLog } from '../../../infra/testing/memory-log.ts';
 import { startTestStore, type TestStore } from '../../../infra/testing/store.ts';
 
 let engine: TestStore;
-let store: Store;
+let store: ReturnType<typeof connectStore>;
 let server: HttpServer;
 
 beforeAll(async () => {
@@ -29,14 +28,20 @@ afterAll(async () => {
   await engine.stop();
 });
 
-type Json = Record<string, never> & { readonly items: Record<string, never>[] };
+interface Json extends Readonly<Record<string, unknown>> {
+  readonly items: readonly Readonly<Record<string, unknown>>[];
+  readonly columns: Readonly<Record<string, readonly number[]>>;
+  readonly ids: readonly string[];
+  readonly fates: readonly string[];
+  readonly outages: readonly Readonly<Record<string, unknown>>[];
+}
 const ask = async (path: string, run = longRun): Promise<Json> => (await server.app.inject(`/v1/runs/${run}/${path}`)).json<Json>();
 const statusOf = async (path: string): Promise<number> => (await server.app.inject(path)).statusCode;
 
 describe('the flow', () => {
   it('has the newest attempts in order of their start, and says when it is not whole', async () => {
     const flow = await ask('flow?limit=100');
-    const { start_ms: starts } = flow['columns'] as Record<string, number[]>;
+    const { start_ms: starts } = flow.columns;
     expect([flow['trajectories'], flow['is_whole'], flow['max_staleness']]).toEqual([100, false, 4]);
     expect(starts).toEqual([...(starts ?? [])].sort((a, b) => a - b));
     const whole = await ask('flow?limit=50000');
@@ -45,8 +50,7 @@ describe('the flow', () => {
 
   it('gives every attempt the fate that the tables of the ledger give it', async () => {
     const flow = await ask('flow?limit=50000');
-    const columns = flow['columns'] as Record<string, number[]>;
-    const [ids, names] = [flow['ids'] as string[], flow['fates'] as string[]];
+    const { columns, ids, fates: names } = flow;
     const told = new Map(ids.map((id, at) => [id, names[columns['fate']?.[at] ?? -1]]));
     const ledger = await store.query<{ id: string; fate: string }>(
       `select trajectory_id as id, 'trained' as fate from step_trajectories where run_id = {run:String}
@@ -61,7 +65,7 @@ describe('the flow', () => {
 
   it('keeps to its range', async () => {
     const part = await ask('flow?from=2026-11-20T09:00:00Z&to=2026-11-20T09:10:00Z');
-    const starts = (part['columns'] as Record<string, number[]>)['start_ms'] ?? [];
+    const starts = part.columns['start_ms'] ?? [];
     expect(starts.length).toBeGreaterThan(100);
     expect(Math.min(...starts)).toBeGreaterThanOrEqual(Date.parse('2026-11-20T09:00:00Z'));
     expect(Math.max(...starts)).toBeLessThanOrEqual(Date.parse('2026-11-20T09:10:00Z'));
@@ -86,7 +90,7 @@ describe('a run that is watched', () => {
 
   it('shows the outage of a tool, its steps, and the advisory on it', async () => {
     const weather = await ask('tools/series?points=100');
-    const outages = weather['outages'] as Record<string, number>[];
+    const { outages } = weather;
     expect(outages).toHaveLength(1);
     expect(outages[0]).toMatchObject({ tool: 'search' });
     expect(outages[0]?.['from_step']).toBeGreaterThan(0);

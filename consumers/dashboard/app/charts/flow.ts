@@ -3,13 +3,12 @@
 import type { Flow } from '../data/watch-shapes.ts';
 import { endOf, firstIn, type FlowLayout } from './flow-layout.ts';
 
-export interface FlowView {
+interface FlowView {
   readonly fromMs: number;
   readonly toMs: number;
   readonly nowMs: number;
   readonly longestMs: number;
   readonly lanePx: number;
-  readonly topLane: number;
   readonly pointed: number;
   /** Fates that are drawn; the others are pale. */
   readonly fates: ReadonlySet<string>;
@@ -31,7 +30,14 @@ interface Pens {
   readonly x: (ms: number) => number;
 }
 
-export function drawFlow(canvas: HTMLCanvasElement, flow: Flow, layout: FlowLayout, view: FlowView): void {
+interface Picture {
+  readonly flow: Flow;
+  readonly layout: FlowLayout;
+  readonly view: FlowView;
+}
+
+export function drawFlow(canvas: HTMLCanvasElement, picture: Picture): void {
+  const { flow, view } = picture;
   const context = canvas.getContext('2d');
   if (context === null) return;
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
@@ -45,7 +51,7 @@ export function drawFlow(canvas: HTMLCanvasElement, flow: Flow, layout: FlowLayo
   const scale = width / (view.toMs - view.fromMs);
   const pens = { context, style: getComputedStyle(document.documentElement), width, height, x: (ms: number) => (ms - view.fromMs) * scale };
   drawMarks(pens, flow);
-  drawBars(pens, flow, { layout, view });
+  drawBars(pens, picture);
 }
 
 function drawMarks({ context, style, width, height, x }: Pens, flow: Flow): void {
@@ -68,44 +74,24 @@ function drawMarks({ context, style, width, height, x }: Pens, flow: Flow): void
   context.stroke();
 }
 
-/** Bars of one color each, so that the pen changes a few times only. */
-function drawBars(pens: Pens, flow: Flow, { layout, view }: { readonly layout: FlowLayout; readonly view: FlowView }): void {
-  const { context, style, height, x } = pens;
-  const starts = flow.columns['start_ms'] ?? [];
-  const versions = flow.columns['version_first'] ?? [];
-  const fates = flow.columns['fate'] ?? [];
-  const decided = flow.columns['decided_ms'] ?? [];
-  const bodies = new Map<string, Path2D>();
-  const ends = new Map<string, Path2D>();
-  const drawn = new Map<number, number>();
-  const pathOf = (paths: Map<string, Path2D>, name: string): Path2D => {
-    const known = paths.get(name) ?? new Path2D();
-    paths.set(name, known);
-    return known;
-  };
-  const waits = new Path2D();
-  const bar = Math.max(1, view.lanePx - (view.lanePx > 4 ? 2 : 0));
-  for (let at = firstIn(starts, view.fromMs, view.longestMs); at < starts.length; at += 1) {
-    const start = starts[at] ?? 0;
-    if (start > view.toMs) break;
-    const lane = (layout.laneOf[at] ?? 0) - view.topLane;
-    const y = HEAD_PX + lane * view.lanePx;
-    if (lane < 0 || y > height) continue;
-    const end = endOf(flow, at, view.nowMs);
-    const [left, right] = [x(start), x(end)];
-    if (right < 0 || right < (drawn.get(lane) ?? -1) + 0.5) continue;
-    drawn.set(lane, right);
-    const fate = flow.fates[fates[at] ?? 0] ?? '';
-    const color = view.fates.has(fate) ? (HUES[Math.max(0, versions[at] ?? 0) % HUES.length] ?? '--line-1') : '--line';
-    pathOf(bodies, color).rect(left, y, Math.max(1, right - left), bar);
-    const mark = ENDS[fate];
-    if (mark !== undefined && right - left > 3 && view.fates.has(fate)) pathOf(ends, mark).rect(right - 3, y, 3, bar);
-    const until = decided[at] ?? 0;
-    if (until > end && view.lanePx > 5) {
-      waits.moveTo(right, y + bar / 2);
-      waits.lineTo(x(until), y + bar / 2);
-    }
-  }
+/** Bars by color, their ends by fate, and waits, so that the pen changes a few times only. */
+interface Shapes {
+  readonly bodies: Map<string, Path2D>;
+  readonly ends: Map<string, Path2D>;
+  readonly waits: Path2D;
+}
+
+function pathOf(paths: Map<string, Path2D>, name: string): Path2D {
+  const known = paths.get(name) ?? new Path2D();
+  paths.set(name, known);
+  return known;
+}
+
+const barPx = (lanePx: number): number => Math.max(1, lanePx - (lanePx > 4 ? 2 : 0));
+
+function drawBars(pens: Pens, picture: Picture): void {
+  const { context, style } = pens;
+  const { bodies, ends, waits } = shapesOf(pens, picture);
   context.strokeStyle = colorOf(style, '--dim');
   context.lineWidth = 0.5;
   context.stroke(waits);
@@ -116,15 +102,50 @@ function drawBars(pens: Pens, flow: Flow, { layout, view }: { readonly layout: F
       context.fill(path);
     }
   }
-  if (view.pointed >= 0) {
-    const left = x(starts[view.pointed] ?? 0);
-    const right = x(endOf(flow, view.pointed, view.nowMs));
-    context.strokeStyle = colorOf(style, '--ink');
-    context.strokeRect(
-      left - 1,
-      HEAD_PX + ((layout.laneOf[view.pointed] ?? 0) - view.topLane) * view.lanePx - 1,
-      Math.max(3, right - left) + 2,
-      bar + 2,
-    );
+  if (picture.view.pointed >= 0) frame(pens, picture);
+}
+
+function frame({ context, style, x }: Pens, { flow, layout, view }: Picture): void {
+  const left = x(flow.columns['start_ms']?.[view.pointed] ?? 0);
+  const right = x(endOf(flow, view.pointed, view.nowMs));
+  const top = HEAD_PX + (layout.laneOf[view.pointed] ?? 0) * view.lanePx;
+  context.strokeStyle = colorOf(style, '--ink');
+  context.strokeRect(left - 1, top - 1, Math.max(3, right - left) + 2, barPx(view.lanePx) + 2);
+}
+
+function shapesOf({ height, x }: Pens, { flow, layout, view }: Picture): Shapes {
+  const shapes: Shapes = { bodies: new Map(), ends: new Map(), waits: new Path2D() };
+  const starts = flow.columns['start_ms'] ?? [];
+  /** Where the last bar of each lane ended, px. */
+  const drawn = new Float64Array(layout.lanes).fill(-1);
+  for (let at = firstIn(starts, view.fromMs, view.longestMs); at < starts.length; at += 1) {
+    const start = starts[at] ?? 0;
+    if (start > view.toMs) break;
+    const lane = layout.laneOf[at] ?? 0;
+    const top = HEAD_PX + lane * view.lanePx;
+    const right = x(endOf(flow, at, view.nowMs));
+    if (top > height || right < 0 || right < (drawn[lane] ?? 0) + 0.5) continue;
+    drawn[lane] = right;
+    addBar(shapes, { flow, at, view }, { left: x(start), right, top, until: x(flow.columns['decided_ms']?.[at] ?? 0) });
+  }
+  return shapes;
+}
+
+function addBar(
+  { bodies, ends, waits }: Shapes,
+  { flow, at, view }: { readonly flow: Flow; readonly at: number; readonly view: FlowView },
+  { left, right, top, until }: { readonly left: number; readonly right: number; readonly top: number; readonly until: number },
+): void {
+  const fate = flow.fates[flow.columns['fate']?.[at] ?? 0] ?? '';
+  const isShown = view.fates.has(fate);
+  const version = Math.max(0, flow.columns['version_first']?.[at] ?? 0);
+  const bar = barPx(view.lanePx);
+  const color = isShown ? (HUES[version % HUES.length] ?? '--line-1') : '--line';
+  pathOf(bodies, color).rect(left, top, Math.max(1, right - left), bar);
+  const mark = ENDS[fate];
+  if (mark !== undefined && right - left > 12 && isShown) pathOf(ends, mark).rect(right - 3, top, 3, bar);
+  if (until > right && view.lanePx > 5) {
+    waits.moveTo(right, top + bar / 2);
+    waits.lineTo(until, top + bar / 2);
   }
 }

@@ -44,7 +44,7 @@ export function Overlay({ runs, name }: { readonly runs: readonly string[]; read
           })),
         ],
       },
-      alignRuns(curves as readonly Curves[], name) as UPlot.AlignedData,
+      alignRuns(curves, name) as UPlot.AlignedData,
       host,
     );
     const watch = new ResizeObserver(() => plot.setSize({ width: host.clientWidth, height: HEIGHT }));

@@ -14,7 +14,7 @@ export interface Flow {
   readonly steps: Marks;
 }
 
-export interface Marks {
+interface Marks {
   readonly numbers: readonly number[];
   readonly at_ms: readonly number[];
 }

@@ -118,7 +118,7 @@ function Canvas({ run, flow, layout, nowMs, longestMs, fates }: CanvasProps): JS
     cancelAnimationFrame(frame.current);
     frame.current = requestAnimationFrame(() => {
       if (canvas.current !== null)
-        drawFlow(canvas.current, flow, layout, { ...view.current, nowMs, longestMs, lanePx, topLane: 0, pointed, fates });
+        drawFlow(canvas.current, { flow, layout, view: { ...view.current, nowMs, longestMs, lanePx, pointed, fates } });
     });
   };
   const move = (by: Parameters<typeof moveWindow>[2]): void => {
@@ -141,27 +141,13 @@ function Canvas({ run, flow, layout, nowMs, longestMs, fates }: CanvasProps): JS
     if (box === null) return undefined;
     const watch = new ResizeObserver(paint);
     watch.observe(box);
-    // a passive listener could not keep the page from scrolling
-    const onWheel = (event: WheelEvent): void => {
-      event.preventDefault();
-      const { fromMs, toMs } = view.current;
-      const msPerPx = (toMs - fromMs) / box.clientWidth;
-      if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) move({ panMs: (event.deltaX || event.deltaY) * msPerPx });
-      else move({ zoom: Math.exp(event.deltaY / 400), aboutMs: fromMs + event.offsetX * msPerPx });
-    };
-    box.addEventListener('wheel', onWheel, { passive: false });
+    const unlisten = listenToWheel(box, view, move);
     return () => {
       watch.disconnect();
-      box.removeEventListener('wheel', onWheel);
+      unlisten();
     };
   }, [flow, layout]);
-  useKeys('Flow', [
-    { keys: ['z'], does: 'Show all of it', run: () => change({ from: Math.round(layout.startMs), to: Math.round(layout.endMs) }) },
-    { keys: ['h', 'ArrowLeft'], does: 'Earlier', run: () => move({ panMs: (view.current.fromMs - view.current.toMs) / 4 }) },
-    { keys: ['l', 'ArrowRight'], does: 'Later', run: () => move({ panMs: (view.current.toMs - view.current.fromMs) / 4 }) },
-    { keys: ['+', 'k'], does: 'Closer', run: () => move({ zoom: 0.5 }) },
-    { keys: ['-', 'j'], does: 'Further', run: () => move({ zoom: 2 }) },
-  ]);
+  useFlowKeys(layout, view, move);
   const drag = useRef<number | undefined>(undefined);
   const moved = useRef(false);
   const at = (event: MouseEvent): number => {
@@ -214,6 +200,37 @@ function Canvas({ run, flow, layout, nowMs, longestMs, fates }: CanvasProps): JS
       </p>
     </>
   );
+}
+
+type Move = (by: Parameters<typeof moveWindow>[2]) => void;
+
+function useFlowKeys(layout: FlowLayout, view: { readonly current: TimeWindow }, move: Move): void {
+  useKeys('Flow', [
+    { keys: ['z'], does: 'Show all of it', run: () => change({ from: Math.round(layout.startMs), to: Math.round(layout.endMs) }) },
+    { keys: ['h', 'ArrowLeft'], does: 'Earlier', run: () => move({ panMs: (view.current.fromMs - view.current.toMs) / 4 }) },
+    { keys: ['l', 'ArrowRight'], does: 'Later', run: () => move({ panMs: (view.current.toMs - view.current.fromMs) / 4 }) },
+    { keys: ['+', 'k'], does: 'Closer', run: () => move({ zoom: 0.5 }) },
+    { keys: ['-', 'j'], does: 'Further', run: () => move({ zoom: 2 }) },
+  ]);
+}
+
+interface TimeWindow {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** The wheel zooms about the pointer, with shift it moves. */
+function listenToWheel(box: HTMLCanvasElement, view: { readonly current: TimeWindow }, move: Move): () => void {
+  const onWheel = (event: WheelEvent): void => {
+    event.preventDefault();
+    const { fromMs, toMs } = view.current;
+    const msPerPx = (toMs - fromMs) / box.clientWidth;
+    if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) move({ panMs: (event.deltaX || event.deltaY) * msPerPx });
+    else move({ zoom: Math.exp(event.deltaY / 400), aboutMs: fromMs + event.offsetX * msPerPx });
+  };
+  // a passive listener could not keep the page from scrolling
+  box.addEventListener('wheel', onWheel, { passive: false });
+  return () => box.removeEventListener('wheel', onWheel);
 }
 
 function Bar({ flow, at, nowMs }: { readonly flow: Flow; readonly at: number; readonly nowMs: number }): JSX.Element {

@@ -187,7 +187,7 @@ function PairOfTurns({
           Turn {turn.turn} {turn.tool !== '' && <Text>{turn.tool}</Text>}
         </b>{' '}
         {kind === 'same' && <small>same call</small>}
-        <pre>
+        <pre tabIndex={0}>
           {(parts ?? [{ text: textOf(turn), isOwn: false }]).map((part, at) =>
             part.isOwn ? (
               <mark key={at}>

@@ -19,8 +19,9 @@ const types = [
 const quiet: readonly string[] = ['WorkerHeartbeat', 'TrajectoryRequested'];
 const DRAW_MS = 100;
 
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const fits = ({ event }: LiveEvent, name: string, value: string | undefined): boolean =>
-  value === undefined || String(event[name] ?? '').includes(value);
+  value === undefined || textOf(event[name]).includes(value);
 
 export function Live(): JSX.Element {
   useTitle('Live');
@@ -152,7 +153,7 @@ function Tail({ events }: { readonly events: readonly LiveEvent[] }): JSX.Elemen
 
 function Line({ event, at }: { readonly event: LiveEvent; readonly at: number }): JSX.Element {
   const link = linkOf(event);
-  const name = String(event.event['trajectory_id'] ?? event.event['run_id'] ?? '');
+  const name = textOf(event.event['trajectory_id'] ?? event.event['run_id']);
   return (
     <div class="tail-row" role="row" aria-rowindex={at + 1} style={{ transform: `translateY(${at * ROW_PX}px)` }}>
       <span role="cell" class="dim" title={new Date(event.timestamp_ms).toISOString()}>

@@ -54,7 +54,10 @@ export function Search(): JSX.Element {
         onSubmit={(event) => {
           event.preventDefault();
           const data = new FormData(event.currentTarget);
-          const text = (name: string): string => (typeof data.get(name) === 'string' ? String(data.get(name)) : '');
+          const text = (name: string): string => {
+            const value = data.get(name);
+            return typeof value === 'string' ? value : '';
+          };
           change({ q: text('q'), run: text('run') }, true);
         }}
       >
