@@ -260,6 +260,8 @@ export interface DashboardWorld {
   readonly store: Store;
   readonly log: MemoryLog;
   readonly server: HttpServer;
+  /** Stops the API; call what comes back to start it again at the same address. */
+  loseApi(): Promise<() => Promise<void>>;
   stop(): Promise<void>;
 }
 
@@ -275,10 +277,17 @@ export async function startDashboardWorld(
   await seedLongRun(store);
   const site = await readSite(dashboardFolder);
   if (site === undefined) throw new Error('the dashboard is not built: npm run build');
-  const server = await testApi({ store, log, site, ...options });
-  const { url } = await server.listen();
+  let server = await testApi({ store, log, site, ...options });
+  const { url, port } = await server.listen();
   return {
     ...{ url, store, log, server },
+    async loseApi() {
+      await server.close();
+      return async () => {
+        server = await testApi({ store, log, site, ...options, port });
+        await server.listen();
+      };
+    },
     async stop() {
       await server.close();
       await store.close();

@@ -17,6 +17,8 @@ export interface Journeys {
   /** Opens a path and waits until nothing is loading. */
   readonly open: (path: string) => Promise<void>;
   /** Serious findings of axe on the page that is open. */
+  /** Errors with one of these texts are meant from now on. */
+  readonly mayFail: (...texts: readonly string[]) => void;
   readonly barriers: () => Promise<readonly string[]>;
 }
 
@@ -29,6 +31,7 @@ export function startJourneys(options: { readonly keys?: readonly string[]; read
   let browser: Browser | undefined;
   let page: Page | undefined;
   let wrongs: string[] = [];
+  let meant: readonly string[] = [];
   const there = <T>(one: T | undefined): T => {
     if (one === undefined) throw new Error('the journey has not begun');
     return one;
@@ -45,9 +48,10 @@ export function startJourneys(options: { readonly keys?: readonly string[]; read
     page = await there(browser).newPage({ viewport: { width: 1_280, height: 800 } });
     page.setDefaultTimeout(30_000);
     wrongs = [];
+    meant = (options.refusals ?? []).map((status) => `status of ${status}`);
     page.on('pageerror', (error) => wrongs.push(error.message));
     page.on('console', (message) => {
-      const isMeant = options.refusals?.some((status) => message.text().includes(`status of ${status}`)) === true;
+      const isMeant = meant.some((text) => message.text().includes(text));
       if (message.type() === 'error' && !isMeant) wrongs.push(message.text());
     });
     page.on('dialog', (dialog) => {
@@ -73,6 +77,9 @@ export function startJourneys(options: { readonly keys?: readonly string[]; read
       await there(page).goto(`${there(world).url}${path}`);
       await there(page).locator('h1').first().waitFor();
       await expect.poll(() => there(page).locator('.loading').count()).toBe(0);
+    },
+    mayFail: (...texts) => {
+      meant = [...meant, ...texts];
     },
     barriers: async () => {
       await there(page).evaluate(axe.source);

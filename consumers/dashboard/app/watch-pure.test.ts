@@ -39,7 +39,7 @@ describe('the flow', () => {
         const layout = packFlow(flow, 5_000);
         const at = pick % given.length;
         const [start] = given[at] ?? [0, 0];
-        const found = barAt(flow, layout, { lane: layout.laneOf[at] ?? -1, ms: start, nowMs: 5_000, longestMs: longestOf(flow, 5_000) });
+        const found = barAt(flow, layout, { lane: layout.laneOf[at] ?? -1, ms: start, longestMs: longestOf(flow, 5_000) });
         const [first, end] = given[found] ?? [1, 0];
         expect(layout.laneOf[found]).toBe(layout.laneOf[at]);
         expect(first <= start && end >= start).toBe(true);

@@ -5,6 +5,8 @@ import type { Flow } from '../data/watch-shapes.ts';
 export interface FlowLayout {
   readonly lanes: number;
   readonly laneOf: Int32Array;
+  /** When each bar stops. */
+  readonly ends: Float64Array;
   readonly startMs: number;
   readonly endMs: number;
 }
@@ -12,7 +14,7 @@ export interface FlowLayout {
 const column = (flow: Flow, name: string): readonly number[] => flow.columns[name] ?? [];
 
 /** When a bar stops: its end, or now for one that runs. */
-export const endOf = (flow: Flow, at: number, nowMs: number): number => {
+const endOf = (flow: Flow, at: number, nowMs: number): number => {
   const end = column(flow, 'end_ms')[at] ?? 0;
   if (end > 0) return end;
   // what was given up ended when the trainer said so
@@ -24,17 +26,18 @@ export const endOf = (flow: Flow, at: number, nowMs: number): number => {
 export function packFlow(flow: Flow, nowMs: number): FlowLayout {
   const starts = column(flow, 'start_ms');
   const laneOf = new Int32Array(starts.length);
+  const ends = Float64Array.from(starts, (_, at) => endOf(flow, at, nowMs));
   const busyUntil: number[] = [];
   let endMs = starts[0] ?? 0;
   for (const [at, start] of starts.entries()) {
-    const end = endOf(flow, at, nowMs);
+    const end = ends[at] ?? start;
     let lane = busyUntil.findIndex((until) => until <= start);
     if (lane === -1) lane = busyUntil.length;
     busyUntil[lane] = Math.max(end, start + 1);
     laneOf[at] = lane;
     endMs = Math.max(endMs, end);
   }
-  return { lanes: busyUntil.length, laneOf, startMs: starts[0] ?? 0, endMs };
+  return { lanes: busyUntil.length, laneOf, ends, startMs: starts[0] ?? 0, endMs };
 }
 
 /** First bar that may reach into the window: bars are in order of their start, and none is longer than the longest. */
@@ -55,11 +58,11 @@ export const longestOf = (flow: Flow, nowMs: number): number =>
 export function barAt(
   flow: Flow,
   layout: FlowLayout,
-  at: { readonly lane: number; readonly ms: number; readonly nowMs: number; readonly longestMs: number },
+  at: { readonly lane: number; readonly ms: number; readonly longestMs: number },
 ): number {
   const starts = column(flow, 'start_ms');
   for (let bar = firstIn(starts, at.ms, at.longestMs); bar < starts.length && (starts[bar] ?? 0) <= at.ms; bar += 1) {
-    if (layout.laneOf[bar] === at.lane && endOf(flow, bar, at.nowMs) >= at.ms) return bar;
+    if (layout.laneOf[bar] === at.lane && (layout.ends[bar] ?? 0) >= at.ms) return bar;
   }
   return -1;
 }

@@ -1,12 +1,11 @@
 // Draws the flow: bars by the version that they began with, what became of them by their right end, publications as lines, and the
 // wait between the end of a trajectory and its step as a thin line. One pass a color; bars below a pixel are drawn once a pixel.
 import type { Flow } from '../data/watch-shapes.ts';
-import { endOf, firstIn, type FlowLayout } from './flow-layout.ts';
+import { firstIn, type FlowLayout } from './flow-layout.ts';
 
 interface FlowView {
   readonly fromMs: number;
   readonly toMs: number;
-  readonly nowMs: number;
   readonly longestMs: number;
   readonly lanePx: number;
   readonly pointed: number;
@@ -107,7 +106,7 @@ function drawBars(pens: Pens, picture: Picture): void {
 
 function frame({ context, style, x }: Pens, { flow, layout, view }: Picture): void {
   const left = x(flow.columns['start_ms']?.[view.pointed] ?? 0);
-  const right = x(endOf(flow, view.pointed, view.nowMs));
+  const right = x(layout.ends[view.pointed] ?? 0);
   const top = HEAD_PX + (layout.laneOf[view.pointed] ?? 0) * view.lanePx;
   context.strokeStyle = colorOf(style, '--ink');
   context.strokeRect(left - 1, top - 1, Math.max(3, right - left) + 2, barPx(view.lanePx) + 2);
@@ -123,7 +122,7 @@ function shapesOf({ height, x }: Pens, { flow, layout, view }: Picture): Shapes 
     if (start > view.toMs) break;
     const lane = layout.laneOf[at] ?? 0;
     const top = HEAD_PX + lane * view.lanePx;
-    const right = x(endOf(flow, at, view.nowMs));
+    const right = x(layout.ends[at] ?? 0);
     if (top > height || right < 0 || right < (drawn[lane] ?? 0) + 0.5) continue;
     drawn[lane] = right;
     addBar(shapes, { flow, at, view }, { left: x(start), right, top, until: x(flow.columns['decided_ms']?.[at] ?? 0) });

@@ -3,8 +3,9 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { drawFlow, headPx } from '../charts/flow.ts';
-import { barAt, endOf, longestOf, moveWindow, packFlow, type FlowLayout } from '../charts/flow-layout.ts';
-import { useAnswer } from '../data/answers.ts';
+import { barAt, longestOf, moveWindow, packFlow, type FlowLayout } from '../charts/flow-layout.ts';
+import { refresh, useAnswer } from '../data/answers.ts';
+import { useLive } from '../data/live.ts';
 import type { Flow } from '../data/watch-shapes.ts';
 import { duration, figure, versions } from '../kit/format.ts';
 import { Text } from '../kit/parts.tsx';
@@ -22,8 +23,19 @@ export function FlowPage({ parts }: { readonly parts: Parts }): JSX.Element {
   const run = parts['run'] ?? '';
   const until = parameter('until');
   const shown = useAnswer<Flow>(runUrl(run, `/flow?limit=${MOST}${until === undefined ? '' : `&to=${encodeURIComponent(until)}`}`));
+  const [news, setNews] = useState(0);
+  useLive({ run, types: ['TrajectoryFinished', 'StepCompleted'], onEvent: () => setNews((count) => count + 1) });
+  const showNews = (): void => {
+    setNews(0);
+    refresh(runUrl(run, '/flow'));
+  };
+  const beside = news > 0 && (
+    <button type="button" class="chip live" onClick={showNews}>
+      {figure(news)} events since: show
+    </button>
+  );
   return (
-    <RunPage run={run} title="Flow">
+    <RunPage run={run} title="Flow" beside={beside}>
       <Waiting shown={shown} of="the flow">
         {(flow) => (flow.trajectories === 0 ? <Empty>No trajectory has started yet.</Empty> : <Board run={run} flow={flow} />)}
       </Waiting>
@@ -82,7 +94,7 @@ function Board({ run, flow }: { readonly run: string; readonly flow: Flow }): JS
           </button>
         ))}
       </div>
-      <Canvas run={run} flow={flow} layout={layout} nowMs={nowMs} longestMs={longestMs} fates={fates} />
+      <Canvas run={run} flow={flow} layout={layout} longestMs={longestMs} fates={fates} />
       <Reasons flow={flow} run={run} />
     </>
   );
@@ -98,12 +110,11 @@ interface CanvasProps {
   readonly run: string;
   readonly flow: Flow;
   readonly layout: FlowLayout;
-  readonly nowMs: number;
   readonly longestMs: number;
   readonly fates: ReadonlySet<string>;
 }
 
-function Canvas({ run, flow, layout, nowMs, longestMs, fates }: CanvasProps): JSX.Element {
+function Canvas({ run, flow, layout, longestMs, fates }: CanvasProps): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [pointed, setPointed] = useState(-1);
   const [fromAsked, toAsked] = [numberParameter('from'), numberParameter('to')];
@@ -117,8 +128,7 @@ function Canvas({ run, flow, layout, nowMs, longestMs, fates }: CanvasProps): JS
   const paint = (): void => {
     cancelAnimationFrame(frame.current);
     frame.current = requestAnimationFrame(() => {
-      if (canvas.current !== null)
-        drawFlow(canvas.current, { flow, layout, view: { ...view.current, nowMs, longestMs, lanePx, pointed, fates } });
+      if (canvas.current !== null) drawFlow(canvas.current, { flow, layout, view: { ...view.current, longestMs, lanePx, pointed, fates } });
     });
   };
   const move = (by: Parameters<typeof moveWindow>[2]): void => {
@@ -153,7 +163,7 @@ function Canvas({ run, flow, layout, nowMs, longestMs, fates }: CanvasProps): JS
   const at = (event: MouseEvent): number => {
     const { fromMs, toMs } = view.current;
     const ms = fromMs + (event.offsetX / (canvas.current?.clientWidth ?? 1)) * (toMs - fromMs);
-    return barAt(flow, layout, { lane: Math.floor((event.offsetY - headPx) / lanePx), ms, nowMs, longestMs });
+    return barAt(flow, layout, { lane: Math.floor((event.offsetY - headPx) / lanePx), ms, longestMs });
   };
   const linkOf = (bar: number): string =>
     address('/runs/:run/t/:trajectory', { run, trajectory: flow.ids[bar] ?? '' }, { attempt: flow.columns['attempt']?.[bar] || undefined });
@@ -195,7 +205,7 @@ function Canvas({ run, flow, layout, nowMs, longestMs, fates }: CanvasProps): JS
         {pointed < 0 ? (
           `${new Date(fromMs).toISOString().slice(0, 19)} to ${new Date(toMs).toISOString().slice(0, 19)}, ${duration(toMs - fromMs)}`
         ) : (
-          <Bar flow={flow} at={pointed} nowMs={nowMs} />
+          <Bar flow={flow} at={pointed} end={layout.ends[pointed] ?? 0} />
         )}
       </p>
     </>
@@ -233,12 +243,11 @@ function listenToWheel(box: HTMLCanvasElement, view: { readonly current: TimeWin
   return () => box.removeEventListener('wheel', onWheel);
 }
 
-function Bar({ flow, at, nowMs }: { readonly flow: Flow; readonly at: number; readonly nowMs: number }): JSX.Element {
+function Bar({ flow, at, end }: { readonly flow: Flow; readonly at: number; readonly end: number }): JSX.Element {
   const of = (name: string): number => flow.columns[name]?.[at] ?? -1;
   const fate = flow.fates[of('fate')] ?? '';
   const reason = flow.reasons[of('reason')] ?? '';
   const decided = of('decided_ms');
-  const end = endOf(flow, at, nowMs);
   return (
     <>
       <Text>{flow.ids[at] ?? ''}</Text> {versions(of('version_first'), of('version_last'))}, flew {duration(end - of('start_ms'))}
