@@ -18,6 +18,8 @@ export interface FlowRange {
   /** RFC 3339. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
+  /** All but evaluations when left out: nobody trains on those. */
+  readonly purpose?: string | undefined;
   readonly limit: number;
 }
 
@@ -30,7 +32,6 @@ interface Bar {
   readonly end_ms: number;
   readonly version_first: number;
   readonly version_last: number;
-  readonly purpose: string;
 }
 
 interface Decision {
@@ -56,22 +57,24 @@ const rangeParams = ({ from, to }: FlowRange): Readonly<Record<string, string>> 
   ...(to === undefined ? {} : { to }),
 });
 
+const OF_PURPOSE = "if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String})";
+
 const ms = (column: string): string => `toUnixTimestamp64Milli(${column})`;
 
 /** Attempts that began in the range, newest first. */
 async function readBars(store: Store, run: string, range: FlowRange): Promise<readonly Bar[]> {
-  const params = { run, most: range.limit + 1, ...rangeParams(range) };
-  const names = 'trajectory_id, attempt, worker_id, start_ms, end_ms, version_first, version_last, purpose';
+  const params = { run, most: range.limit + 1, purpose: range.purpose ?? '', ...rangeParams(range) };
+  const names = 'trajectory_id, attempt, worker_id, start_ms, end_ms, version_first, version_last';
   return readRows<Bar>(
     store,
     `select ${names} from (
        select trajectory_id, attempt, toString(worker_id) as worker_id, ${ms('started_at')} as start_ms, ${ms('finished_at')} as end_ms,
-         version_first, version_last, toString(purpose) as purpose
-       from trajectories where run_id = {run:String}${inRange('started_at', range)}
+         version_first, version_last
+       from trajectories where run_id = {run:String} and ${OF_PURPOSE}${inRange('started_at', range)}
        union all
        select trajectory_id, attempt, toString(worker_id) as worker_id, ${ms('occurred_at')} as start_ms, toInt64(0) as end_ms,
-         toInt32(-1) as version_first, toInt32(-1) as version_last, toString(purpose) as purpose
-       from trajectory_starts where run_id = {run:String}${inRange('occurred_at', range)}
+         toInt32(-1) as version_first, toInt32(-1) as version_last
+       from trajectory_starts where run_id = {run:String} and ${OF_PURPOSE}${inRange('occurred_at', range)}
          and (trajectory_id, attempt) not in (select trajectory_id, attempt from trajectories where run_id = {run:String})
      )
      order by start_ms desc, trajectory_id desc, attempt desc limit 1 by trajectory_id, attempt limit {most:UInt32}`,

@@ -63,6 +63,13 @@ describe('the flow', () => {
     expect([...told.values()].filter((fate) => fate === 'running')).toHaveLength(4);
   });
 
+  it('leaves evaluations out unless they are asked for', async () => {
+    const all = await ask('flow', storyRun);
+    const trained = await ask('flow?purpose=train', storyRun);
+    expect(all.ids).toEqual(trained.ids);
+    expect((await ask('flow?purpose=eval', storyRun)).ids.length).toBeLessThan(all.ids.length);
+  });
+
   it('keeps to its range', async () => {
     const part = await ask('flow?from=2026-11-20T09:00:00Z&to=2026-11-20T09:10:00Z');
     const starts = part.columns['start_ms'] ?? [];

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { answers, named, schemaOf } from '../columns.ts';
 import { equals, listOf, queryOf, readPage } from '../list.ts';
-import { assertRun, pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
+import { allButEvaluations, assertRun, pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
 import { readAdvisories } from './advisories.reader.ts';
 import { flowFigures, MOST_BARS, readFlow } from './flow.reader.ts';
 import { readSyncs } from './syncs.reader.ts';
@@ -48,6 +48,7 @@ export const flowRoutes: StoreRoutes = async (app, { store }) => {
         ...{ description: flowText, params: runParams, response: answers(flow) },
         querystring: queryOf({
           ...range,
+          purpose: allButEvaluations,
           limit: Type.Integer({ minimum: 1, maximum: MOST_BARS, default: 10_000, description: 'Most trajectories of the answer.' }),
         }),
       },

@@ -120,7 +120,7 @@ describe('outages', () => {
 
 describe('the flow', () => {
   const bar = (trajectory_id: string, end_ms = 9) => ({
-    ...{ trajectory_id, attempt: 0, worker_id: 'w', start_ms: 1, end_ms, version_first: 1, version_last: 2, purpose: 'train' },
+    ...{ trajectory_id, attempt: 0, worker_id: 'w', start_ms: 1, end_ms, version_first: 1, version_last: 2 },
   });
   const decision = (trajectory_id: string, fate: 'trained' | 'discarded' | 'lost', reason = '') => ({
     ...{ trajectory_id, attempt: 0, fate, reason, step: 3, staleness: 1, at_ms: 20 },

@@ -42,7 +42,10 @@ export function summaryOf({ type, event }: LiveEvent): string {
   const names = told[type] ?? ['reason', 'evaluation_id', 'question_id'];
   return names
     .filter((name) => ['string', 'number', 'boolean'].includes(typeof event[name]) && event[name] !== '')
-    .map((name) => `${name.replaceAll('_', ' ')} ${String(event[name])}`)
+    .map((name) => {
+      const value = event[name];
+      return `${name.replaceAll('_', ' ')} ${String(typeof value === 'number' ? Number(value.toPrecision(4)) : value)}`;
+    })
     .join(', ');
 }
 

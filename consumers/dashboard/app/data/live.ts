@@ -9,6 +9,8 @@ export type LiveState = 'off' | 'connecting' | 'live' | 'away';
 export const liveState = signal<LiveState>('off');
 
 const REFRESH_MS = 1_000;
+/** After the API refused the stream, as it does when too many are open. */
+const AGAIN_MS = 3_000;
 
 interface Wanted {
   readonly run?: string | undefined;
@@ -31,6 +33,7 @@ export function useLive({ run, types, refreshes = [], onEvent, onGap, paused = f
     }
     let source: EventSource | undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let again: ReturnType<typeof setTimeout> | undefined;
     let last = '';
     const later = (): void => {
       timer ??= setTimeout(() => {
@@ -44,7 +47,11 @@ export function useLive({ run, types, refreshes = [], onEvent, onGap, paused = f
       liveState.value = 'connecting';
       source = new EventSource(`/v1/live?${query.toString()}`);
       source.addEventListener('connected', () => (liveState.value = 'live'));
-      source.onerror = () => (liveState.value = 'away');
+      source.onerror = () => {
+        liveState.value = 'away';
+        // a refusal ends an EventSource for good, a broken connection does not
+        if (source?.readyState === EventSource.CLOSED) again = setTimeout(open, AGAIN_MS);
+      };
       source.onopen = () => (liveState.value = 'live');
       source.addEventListener('gap', () => onGap?.('The log no longer has some of the events before this.'));
       source.addEventListener('fell-behind', () => onGap?.('The page read too slowly; the stream goes on from where it was.'));
@@ -57,6 +64,7 @@ export function useLive({ run, types, refreshes = [], onEvent, onGap, paused = f
       }
     };
     const close = (): void => {
+      clearTimeout(again);
       source?.close();
       source = undefined;
       liveState.value = 'off';
