@@ -1,6 +1,7 @@
 // One run on one screen: how it goes, what it was told, what its tools do, and its last steps. Curves stay where they are while
 // new steps come in.
 import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import { Chart } from '../charts/chart.tsx';
 import { curvesUrl, mainCharts, moreCharts, reduction, type ChartSpec } from '../charts/figures.ts';
 import { useAnswer } from '../data/answers.ts';
@@ -23,6 +24,8 @@ export function Overview({ parts }: { readonly parts: Parts }): JSX.Element {
   const run = parts['run'] ?? '';
   useTitle(run);
   const shown = useAnswer<Run>(runUrl(run));
+  // what reads turns waits until the curves are there, so that these come first
+  const [drawn, setDrawn] = useState(false);
   useLive({ run, types: ['StepCompleted', 'RunFinished', 'RunContinued', 'TrajectoryDiscarded'], refreshes: [runUrl(run)] });
   return (
     <>
@@ -37,15 +40,15 @@ export function Overview({ parts }: { readonly parts: Parts }): JSX.Element {
               </small>
             </div>
             <RunTabs run={run} />
-            <AdvisoryLine run={run} />
+            {drawn && <AdvisoryLine run={run} />}
             <Figures run={value} />
           </>
         )}
       </Waiting>
-      <Charts run={run} charts={mainCharts} />
+      <Charts run={run} charts={mainCharts} onDrawn={() => setDrawn(true)} />
       <div class="columns">
-        <LastSteps run={run} />
-        <Tools run={run} />
+        {drawn && <LastSteps run={run} />}
+        {drawn && <Tools run={run} />}
         {shown.value !== undefined && <Settings run={shown.value} />}
       </div>
     </>
@@ -92,10 +95,20 @@ function Figures({ run }: { readonly run: Run }): JSX.Element {
 
 const none: Weather['outages'] = [];
 
-function Charts({ run, charts }: { readonly run: string; readonly charts: readonly ChartSpec[] }): JSX.Element {
+interface ChartsProps {
+  readonly run: string;
+  readonly charts: readonly ChartSpec[];
+  readonly onDrawn?: () => void;
+}
+
+function Charts({ run, charts, onDrawn }: ChartsProps): JSX.Element {
   const [from, to] = [numberParameter('from'), numberParameter('to')];
   const shown = useAnswer<Curves>(curvesUrl(run, charts, { from, to, points: POINTS }));
-  const weather = useAnswer<Weather>(runUrl(run, '/tools/series?points=200'));
+  const isThere = shown.value !== undefined || shown.problem !== undefined;
+  useEffect(() => {
+    if (isThere) onDrawn?.();
+  }, [isThere]);
+  const weather = useAnswer<Weather>(isThere ? runUrl(run, '/tools/series?points=200') : undefined);
   const outages = weather.value?.outages ?? none;
   const zoomOut = (): void => change({ from: undefined, to: undefined }, true);
   useKeys('Curves', [{ keys: ['z'], does: 'Zoom out', run: zoomOut }]);
