@@ -9,7 +9,7 @@ import { paramsOf, readPage, readRows, type Clause, type Page, type PageRequest 
 export const stepsSql = `(
   select distinct run_id, step, true as is_kept, '' as reason from step_trajectories
   union all
-  select run_id, toInt32(version + 1) as step, false as is_kept, reason from discarded_trajectories group by run_id, version, reason
+  select distinct run_id, toInt32(version + 1) as step, false as is_kept, reason from discarded_trajectories
 )`;
 
 export interface StepsRequest extends PageRequest {
@@ -32,29 +32,26 @@ export async function readStepsOfPage(store: Store, steps: string, request: Step
 }
 
 interface OfSteps<C extends Columns> {
-  /** A view, or a subquery that may name the first and the last step of the page: `page_first`, `page_last`. */
+  /** A view, or a subquery that may name what the conditions bind, and the first and the last step of the page: `page_first`, `page_last`. */
   readonly from: string;
   readonly steps: string;
   readonly columns: C;
-  /** What the subquery binds besides; the conditions of the request are then its own business. */
-  readonly params?: Readonly<Record<string, unknown>>;
 }
 
 /** One page of what has one row for each of `steps`. */
 export async function readPageOfSteps<C extends Columns>(
   store: Store,
-  { from, steps, columns, params }: OfSteps<C>,
+  { from, steps, columns }: OfSteps<C>,
   request: StepsRequest,
 ): Promise<Page<RowOf<C>>> {
   const { items, next_cursor } = await readStepsOfPage(store, steps, request);
   const [first, last] = [items[0], items.at(-1)];
   if (first === undefined || last === undefined) return { items: [], next_cursor };
-  const conditions = params === undefined ? request.where.map(({ sql }) => sql) : [];
-  const where = [...conditions, 'step >= {page_first:Int32}', 'step <= {page_last:Int32}'].join(' and ');
+  const where = [...request.where.map(({ sql }) => sql), 'step >= {page_first:Int32}', 'step <= {page_last:Int32}'].join(' and ');
   const rows = await readRows<RowOf<C>>(
     store,
     `select ${columnsToRead(request.fields, columns).join(', ')} from ${from} where ${where} order by step`,
-    { ...params, ...paramsOf(request.where), page_first: first.step, page_last: last.step },
+    { ...paramsOf(request.where), page_first: first.step, page_last: last.step },
   );
   return { items: rows, next_cursor };
 }

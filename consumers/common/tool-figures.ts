@@ -7,22 +7,15 @@ export const BLOCK_VERSIONS = 16;
 
 const BLOCK = `toInt32(if(policy_version_max < 0, -1, intDiv(policy_version_max, ${BLOCK_VERSIONS})))`;
 
-/** Rows of each version: the keys and the count of a projection of `turns`. */
-const VERSIONS = 'select run_id, policy_version_max, count() as n from turns';
-
 /** Turns of each block of `run`, those without a tool call as well. */
-export const toolBlocksSql = `
-  select ${BLOCK} as block, sum(n) as turns
-  from (${VERSIONS} where run_id = {run:String} group by run_id, policy_version_max)
-  group by block
-  order by block`;
+export const toolBlocksSql = `select ${BLOCK} as block, count() as turns from turns where run_id = {run:String} group by block order by block`;
 
 /** Turns of each block of every run with at least `least` turns, and of the newest block of the run. */
 export const allToolBlocksSql = `
   select run_id, block, turns, newest
   from (
     select run_id, block, turns, max(block) over (partition by run_id) as newest, sum(turns) over (partition by run_id) as of_run
-    from (select run_id, ${BLOCK} as block, sum(n) as turns from (${VERSIONS} group by run_id, policy_version_max) group by run_id, block)
+    from (select run_id, ${BLOCK} as block, count() as turns from turns group by run_id, block)
   )
   where of_run >= {least:Int64}`;
 

@@ -186,7 +186,7 @@ describe('a run that is not worth going on with', () => {
     await runTrainer(rig.deps(), never);
     const [end] = await rig.of('RunFinished');
     expect(end).toMatchObject({ reason: 'mostly_discarded', collected: 0, batches: 0, steps: 0 });
-    expect(end?.detail).toMatch(/^Stopped asking: 6\d of the last 64 groups were discarded \(stale \d+.*TURNSTREAM_MAX_STALENESS/);
+    expect(end?.detail).toMatch(/^Stopped asking: 6\d of the last 6\d groups were discarded \(stale \d+.*TURNSTREAM_MAX_STALENESS/);
     expect(rig.asked.length).toBeLessThanOrEqual(4 * (64 + 2 * settings.maxConcurrent));
     expect(rig.warned).toContain(end?.detail);
     expect(rig.statuses.at(-1)).toMatchObject({ detail: end?.detail, figures: { ended_early: 1 } });

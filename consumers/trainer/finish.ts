@@ -16,7 +16,7 @@ export function endOf({ state, used, learner }: Life): End | undefined {
   const isDone = (made: number): boolean => used.steps > 0 && made >= used.steps;
   if (learner === undefined && isDone(state.counters.batches)) return { reason: 'collected' };
   if (learner !== undefined && isDone(state.version)) return { reason: 'steps_reached' };
-  const verdict = judgeWaste({ ...state, ready: state.decided.size }, used);
+  const verdict = judgeWaste(state, used);
   return verdict.kind === 'hopeless' ? { reason: verdict.reason, waste: verdict.waste } : undefined;
 }
 

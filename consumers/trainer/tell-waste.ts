@@ -4,7 +4,7 @@ import { judgeWaste } from '../../streams/run/waste.ts';
 import type { Life, Loop } from './life.ts';
 
 export function tellWaste({ state, used, logger, metrics, runId, learner }: Life, loop: Loop): void {
-  const verdict = judgeWaste({ ...state, ready: state.decided.size }, used);
+  const verdict = judgeWaste(state, used);
   const waste = verdict.kind === 'wasteful' ? verdict.waste : undefined;
   const collects = learner === undefined ? 'the trainer does not make this policy: collecting, without steps' : '';
   if (waste === undefined) {

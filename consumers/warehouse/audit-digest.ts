@@ -6,12 +6,34 @@ import type { TableName } from './rows/tables.ts';
 
 const LONG_TEXTS: Readonly<Partial<Record<TableName, readonly string[]>>> = { turns: ['text', 'tool_result'] };
 
+/** Texts from this length on are remembered with their digest: many turns read the same page, and a look-up of one costs a tenth. */
+const REMEMBERED_CHARS = 16_384;
+/** Characters of remembered texts. */
+const MOST_CHARS = 64_000_000;
+
+let remembered = new Map<string, string>();
+let chars = 0;
+
+function digestOf(text: string): string {
+  if (text.length < REMEMBERED_CHARS) return hash('sha256', text, 'hex');
+  const known = remembered.get(text);
+  if (known !== undefined) return known;
+  const digest = hash('sha256', text, 'hex');
+  if (chars + text.length > MOST_CHARS) {
+    remembered = new Map();
+    chars = 0;
+  }
+  remembered.set(text, digest);
+  chars += text.length;
+  return digest;
+}
+
 /** The row with digests in place of its long texts. */
 export function digested(table: TableName, row: Row): Row {
   const columns = LONG_TEXTS[table];
   if (columns === undefined) return row;
   const copy: Record<string, Cell> = { ...row };
-  for (const column of columns) copy[column] = hash('sha256', String(row[column]), 'hex');
+  for (const column of columns) copy[column] = digestOf(String(row[column]));
   return copy;
 }
 

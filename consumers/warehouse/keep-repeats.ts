@@ -28,8 +28,7 @@ interface Mark {
 }
 
 interface Stored extends Window {
-  /** Rows before the mark. */
-  readonly marked: number;
+  readonly rows: number;
 }
 
 export class RepeatKeeper {
@@ -49,8 +48,9 @@ export class RepeatKeeper {
     const windows = await this.#windows();
     const { slice } = cutSlice(windows, this.#most);
     if (slice.length === 0) return NOTHING_KEPT;
-    const rows = await this.#rowsBefore(slice);
-    await this.#add(slice, rows);
+    // Counted before the keys are looked for, so that a row which appears in between is noticed later.
+    const counts = await this.#countTo(slice);
+    await this.#add(slice, new Map(counts.map(({ partition, rows }) => [partition, rows])));
     return { kept: offsetsOf(slice), isBehind: offsetsOf(slice) < offsetsOf(windows) };
   }
 
@@ -60,29 +60,24 @@ export class RepeatKeeper {
       'select partition, offset, rows from repeat_marks final where table_name = {table:String} order by partition',
       { params: { table: this.#table }, settings },
     );
-    const found = await this.#store.query<Stored>(
-      `select _partition as partition, min(_offset) as first, max(_offset) + 1 as end,
-         countIf(_offset < transform(_partition, {partitions:Array(Int32)}, {offsets:Array(Int64)}, toInt64(0))) as marked
-       from ${this.#table} group by partition order by partition`,
-      { params: { partitions: marks.map(({ partition }) => partition), offsets: marks.map(({ offset }) => offset) }, settings },
-    );
+    const found = await this.#countTo(marks.map(({ partition, offset }) => ({ partition, end: offset })));
     const markOf = new Map(marks.map((mark) => [mark.partition, mark]));
     return found
-      .map(({ partition, first, end, marked }) => {
+      .map(({ partition, first, end, rows }) => {
         const mark = markOf.get(partition);
-        return { partition, first: mark !== undefined && mark.rows === marked ? Math.max(first, mark.offset) : first, end };
+        return { partition, first: mark !== undefined && mark.rows === rows ? Math.max(first, mark.offset) : first, end };
       })
       .filter(({ first, end }) => first < end);
   }
 
-  /** Counted before the keys are looked for, so that a row which appears in between is noticed later. */
-  async #rowsBefore(slice: readonly Window[]): Promise<ReadonlyMap<number, number>> {
-    const counts = await this.#store.query<{ partition: number; rows: number }>(
-      `select _partition as partition, countIf(_offset < transform(_partition, {partitions:Array(Int32)}, {ends:Array(Int64)}, toInt64(0))) as rows
-       from ${this.#table} group by partition`,
-      { params: { partitions: slice.map(({ partition }) => partition), ends: slice.map(({ end }) => end) }, settings },
+  /** What the table has, and its rows before the end that is told of a partition: none where nothing is told. */
+  async #countTo(ends: readonly Pick<Window, 'partition' | 'end'>[]): Promise<readonly Stored[]> {
+    return this.#store.query<Stored>(
+      `select _partition as partition, min(_offset) as first, max(_offset) + 1 as end,
+         countIf(_offset < transform(_partition, {partitions:Array(Int32)}, {ends:Array(Int64)}, toInt64(0))) as rows
+       from ${this.#table} group by partition order by partition`,
+      { params: { partitions: ends.map(({ partition }) => partition), ends: ends.map(({ end }) => end) }, settings },
     );
-    return new Map(counts.map(({ partition, rows }) => [partition, rows]));
   }
 
   async #add(slice: readonly Window[], rows: ReadonlyMap<number, number>): Promise<void> {

@@ -5,7 +5,7 @@ import { fateOf, judgeWaste, windowOf, type GroupFate, type WasteVerdict } from 
 const rules = { batchGroups: 8, maxDiscarded: 0.95 };
 const times = (count: number, fate: GroupFate): GroupFate[] => Array.from({ length: count }, () => fate);
 const judged = (recent: readonly GroupFate[], more: Partial<typeof rules> = {}, idleSteps = 0): WasteVerdict =>
-  judgeWaste({ recent, ready: 0, idleSteps }, { ...rules, ...more });
+  judgeWaste({ recent, decided: { size: 0 }, idleSteps }, { ...rules, ...more });
 
 describe('whether a run is worth going on with', () => {
   it.each([
@@ -24,7 +24,7 @@ describe('whether a run is worth going on with', () => {
   });
   it('takes groups that wait for a full batch for kept, since hard questions fill one slowly', () => {
     const verdict = (discarded: number, ready: number): string =>
-      judgeWaste({ recent: [...times(64, ''), ...times(discarded, 'uniform_group')], ready, idleSteps: 0 }, rules).kind;
+      judgeWaste({ recent: [...times(64, ''), ...times(discarded, 'uniform_group')], decided: { size: ready }, idleSteps: 0 }, rules).kind;
     expect([0, 3, 4, 63, 64].map((ready) => verdict(64, ready))).toEqual(['hopeless', 'hopeless', 'wasteful', 'wasteful', 'fine']);
     expect([76, 77, 1_000].map((discarded) => verdict(discarded, 4))).toEqual(['wasteful', 'hopeless', 'hopeless']);
   });

@@ -59,14 +59,14 @@ export const windowOf = ({ batchGroups }: Pick<WasteRules, 'batchGroups'>): numb
 export interface RecentGroups {
   /** Fates of the groups that closed, oldest first. */
   readonly recent: readonly GroupFate[];
-  /** Groups that are kept for a batch that is not full yet: they are not closed, and not wasted either. */
-  readonly ready: number;
+  /** Groups that wait for a batch to be full: they are not closed, and not wasted either. */
+  readonly decided: { readonly size: number };
   /** Steps in a row that changed no weight. */
   readonly idleSteps: number;
 }
 
 /** Nothing is ever hopeless while all may be discarded. */
-export function judgeWaste({ recent, ready, idleSteps }: RecentGroups, rules: WasteRules): WasteVerdict {
+export function judgeWaste({ recent, decided, idleSteps }: RecentGroups, rules: WasteRules): WasteVerdict {
   const mayEnd = rules.maxDiscarded < 1;
   const last = recent.slice(-UNFINISHED_GROUPS);
   if (mayEnd && idleSteps >= IDLE_STEPS) return { kind: 'hopeless', reason: 'nothing_learned', waste: wasteIn(recent) };
@@ -76,7 +76,7 @@ export function judgeWaste({ recent, ready, idleSteps }: RecentGroups, rules: Wa
   if (recent.length < window) return { kind: 'fine' };
   const inARow = recent.length - 1 - recent.lastIndexOf('');
   const found = wasteIn(recent.slice(-Math.max(window, inARow)));
-  const waste = { ...found, groups: found.groups + ready };
+  const waste = { ...found, groups: found.groups + decided.size };
   const share = waste.discarded / waste.groups;
   if (share > rules.maxDiscarded) return { kind: 'hopeless', reason: 'mostly_discarded', waste };
   return share > HALF ? { kind: 'wasteful', waste } : { kind: 'fine' };

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { readPageOfSteps, stepsSql } from '../list-of-steps.ts';
+import { readPageOfSteps } from '../list-of-steps.ts';
 import { equals, listOf, queryOf, readPage } from '../list.ts';
 import { pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
 import { heldoutColumns, spreadColumns } from './heldout.columns.ts';
@@ -56,7 +56,7 @@ export const heldoutRoutes: StoreRoutes = async (app, { store }) => {
         params.run,
         readPageOfSteps(
           store,
-          { from: spreadsSql, steps: spreadSteps(stepsSql), columns: spreadColumns, params: { run: params.run } },
+          { from: spreadsSql, steps: spreadSteps, columns: spreadColumns },
           { ...query, where: [...equals('run_id', 'String', params.run), ...stepsBetween(query)] },
         ),
       ),

@@ -72,7 +72,7 @@ async function readFigures(store: Store, run: string, asked: Asked): Promise<Ran
   const [stamp] = await readRows<{ kept: number; discarded: number }>(
     store,
     `select (select count() from step_trajectories where run_id = {run:String}) as kept,
-       (select sum(n) from (select count() as n from discarded_trajectories where run_id = {run:String} group by run_id, version)) as discarded`,
+       (select count() from discarded_trajectories where run_id = {run:String}) as discarded`,
     { run },
   );
   return memo(JSON.stringify(asked), JSON.stringify(stamp ?? null), () => makeFigures(store, asked));

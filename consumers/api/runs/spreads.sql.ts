@@ -1,16 +1,18 @@
 // The view `step_spreads` for the steps of a page: written out, since a condition on its steps does not reach the trajectories.
+import { stepsSql } from '../list-of-steps.ts';
 
-const PAGE = 'run_id = {run:String} and step >= {page_first:Int32} and step <= {page_last:Int32}';
+const PAGE = 'run_id = {run_id_is:String} and step >= {page_first:Int32} and step <= {page_last:Int32}';
 
 /** Steps that are complete and have an outcome that spreads look at. */
-export const spreadSteps = (steps: string): string => `(
+export const spreadSteps = `(
   select run_id, step from steps
-  where (run_id, step) in (select run_id, step from ${steps} where reason not in ('lost', 'expired', 'invalid', 'superseded'))
+  where (run_id, step) in (select run_id, step from ${stepsSql} where reason not in ('lost', 'expired', 'invalid', 'superseded'))
 )`;
 
-/** One row a step from `page_first` to `page_last` of `run`. */
+/** One row a step from `page_first` to `page_last` of a run. */
 export const spreadsSql = `(
   select
+    {run_id_is:String} as run_id,
     step,
     any(made_at) as at,
     countIf(is_kept) as trajectories,
@@ -46,7 +48,7 @@ export const spreadsSql = `(
   any left join (
     select trajectory_id, attempt, f1 as one_f1, tool_calls as one_calls, prompt_tokens as one_prompt
     from trajectories
-    where run_id = {run:String} and purpose = 'train' and (trajectory_id, attempt) in (select trajectory_id, attempt from outcomes where ${PAGE})
+    where run_id = {run_id_is:String} and purpose = 'train' and (trajectory_id, attempt) in (select trajectory_id, attempt from outcomes where ${PAGE})
   ) as ended using (trajectory_id, attempt)
   inner join (
     select step, min(at) as made_at
