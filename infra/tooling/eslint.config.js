@@ -18,7 +18,7 @@ export default defineConfig(
     'schemas/generated/**',
     'infra/tooling/*.js',
     'infra/tooling/*.cjs',
-    'infra/tooling/vitest.config.ts',
+    'infra/tooling/{vite,vitest}.config.ts',
     '**/*.mjs',
     'infra/e2e/clients/openapi/**',
   ]),
