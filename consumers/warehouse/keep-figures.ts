@@ -1,8 +1,8 @@
 // Beside a sink: keeps the figures that lists and charts read. What is read for it takes a reader's place in the store; what is
 // written are a few rows now and then, so that the sink never waits for it.
 import { messageOf } from '../../streams/core/errors.ts';
-import type { Logger } from '../../streams/core/ports.ts';
-import { StepFigureKeeper, type KeeperDeps } from './keep-step-figures.ts';
+import type { Clock, Logger } from '../../streams/core/ports.ts';
+import { StepFigureKeeper, type KeeperDeps, type Round } from './keep-step-figures.ts';
 import { ResultTextKeeper } from './keep-result-texts.ts';
 import { RepeatKeeper, repeatingTables } from './keep-repeats.ts';
 import { ToolFigureKeeper } from './keep-tool-figures.ts';
@@ -11,6 +11,8 @@ import { ToolFigureKeeper } from './keep-tool-figures.ts';
 export const keptTables = ['step_figures', 'tool_figures', 'result_texts', 'result_text_marks', 'repeated_keys', 'repeat_marks'] as const;
 
 const ROUND_MS = 20_000;
+/** A keeper that is behind goes on for this long before it is the next one's turn. */
+const TURN_MS = 2_000;
 /** Between rounds, as a multiple of what they take: what is kept costs a bounded share of a thread, however large the tables are. */
 const [PACE, PACE_BEHIND] = [20, 1];
 
@@ -39,13 +41,26 @@ export async function keepFigures({ logger, signal, store, clock }: Keeping): Pr
     let isBehind = false;
     for (const keeper of keepers) {
       try {
-        if ((await keeper.round()).isBehind) isBehind = true;
+        if (await keepFor(TURN_MS, keeper, clock)) isBehind = true;
       } catch (error) {
         logger.debug({ error: messageOf(error) }, 'keeping figures failed, trying again');
       }
     }
     await clock.sleep(pauseAfter(clock.monotonic() - began, isBehind), signal);
   }
+}
+
+interface Keeper {
+  round(): Promise<Round>;
+}
+
+/** One round, and more of them while there is more to keep and time left. Resolves to whether the keeper is behind. */
+export async function keepFor(ms: number, keeper: Keeper, clock: Pick<Clock, 'monotonic'>): Promise<boolean> {
+  const until = clock.monotonic() + ms;
+  let isBehind = true;
+  do ({ isBehind } = await keeper.round());
+  while (isBehind && clock.monotonic() < until);
+  return isBehind;
 }
 
 export const pauseAfter = (roundMs: number, isBehind: boolean): number =>
