@@ -2,7 +2,10 @@ import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
 import type { Clause } from '../synthesis/clause.ts';
 import { solve } from '../synthesis/fitting.ts';
 
-/** The clauses that only together fit one country, those left out that are not needed for it; undefined when all of them fit others too. */
+/**
+ * A minimal set of clauses that together fit only one country, without redundant ones; undefined when even all of them fit other countries
+ * too.
+ */
 export function combine(about: Profile, clauses: readonly Clause[]): readonly Clause[] | undefined {
   const fitsOnly = (some: readonly Clause[]): boolean => {
     const fitting = solve({ kind: 'clauses', clauses: some });
