@@ -14,7 +14,7 @@ export function crc32c(bytes: Uint8Array): number {
   return (crc ^ 0xffffffff) >>> 0;
 }
 
-/** TensorFlow's mask: rotates and shifts the checksum, so that a checksum of data that contains checksums stays reliable. */
+/** TensorFlow's mask: rotates the checksum and adds a constant, because a CRC of data that contains CRCs is unreliable. */
 export function maskedCrc32c(bytes: Uint8Array): number {
   const crc = crc32c(bytes);
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;

@@ -74,7 +74,7 @@ interface Begun {
   readonly cut: readonly CutPartition[];
 }
 
-/** A partition that was cut since is read from its first record: nothing tells where it was cut. */
+/** A partition that was cut since is read from its first record, because the position of the cut is unknown. */
 async function atResumePoint(source: RecoverySource, { state, resume }: FoldedLedger): Promise<Begun> {
   for (const { partition, offset } of resume.tasks) state.taskPositions.set(partition, offset);
   for (const { partition, offset } of resume.rollouts) state.rolloutPositions.set(partition, offset);

@@ -2,9 +2,10 @@
 // stored (a repeat, a start without an offset, an attempt without a response), these steps come first:
 //   1. the group confirms that the partitions are still ours,
 //   2. running inserts of these partitions are ended in the engine,
-//   3. rows that the table already holds are left out, and the table is checked again afterward. An insert is one block, which the engine
-//      splits only by month, and all rows of one record are in the same month. So a record is stored in full or not at all; a partially
-//      stored one is removed and inserted again.
+//   3. rows that the table already holds are left out, and the table is checked again afterward.
+//
+// An insert is one block, which the engine splits only by month, and all rows of one record are in the same month. So a record is stored in
+// full or not at all; a partially stored one is removed and inserted again.
 import { rowsOf } from '../../streams/core/columns.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { Clock, Row, Rows, Store } from '../../streams/core/ports.ts';

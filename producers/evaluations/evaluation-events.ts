@@ -52,7 +52,7 @@ export interface EvaluationSubject {
   readonly leftOut?: number;
 }
 
-/** A readable slug plus a hash of the rest: of the content behind names, not only of the names. */
+/** A readable slug plus a hash of everything else, including the content behind names. */
 export function evaluationIdOf(subject: EvaluationSubject): string {
   const { runId, dataset, split, policyVersion, samples, decoding, repeat = 0 } = subject;
   const hash = createHash('sha256').update(textOf(subject)).digest('hex').slice(0, 8);

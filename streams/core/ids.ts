@@ -1,4 +1,4 @@
-// Ids are parsed once, at the boundary; the code behind it takes the branded type.
+// Ids are parsed once, at the boundary; the code behind the boundary uses the branded type.
 declare const brand: unique symbol;
 type Brand<T, Name> = T & { readonly [brand]: Name };
 

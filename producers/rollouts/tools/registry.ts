@@ -9,7 +9,7 @@ export type ToolRegistry = Readonly<Record<string, RegisteredTool>>;
 
 export const builtInTools: ToolRegistry = { search, access };
 
-/** The tools of the registry, with those of `source` where it provides them; tools in `own` replace others of the same name. */
+/** The tools of `source`, those that the registry creates, and `own`; a later one replaces an earlier one of the same name. */
 export function assembleTools(source: readonly Tool[], own: readonly Tool[], registry: ToolRegistry = builtInTools): readonly Tool[] {
   const registered = Object.values(registry).flatMap(({ create, name, usage }) =>
     create === undefined ? [] : [{ name, usage, call: create() }],

@@ -51,7 +51,7 @@ const clauseQuery =
   (kind: FeatureName) =>
   (told: Told): Query => ({ text: told.text, kind, more: { query_is_numeric: isNumeric(told) } });
 
-/** One query per exact statement, starting with those about the start; several statements about the start form one query. */
+/** One query per exact statement, first those about the start, plus one that joins several statements about the start. */
 function clauseQueries({ places, last }: Question): readonly Query[] {
   const [start, ...others] = [...places].reverse();
   const exact = start?.exact ?? [];
