@@ -47,7 +47,7 @@ function groupByOffset(rows: readonly Row[]): ReadonlyMap<number, readonly Row[]
   return groups;
 }
 
-/** Pairs rows that have no equal on the other side, most similar first. */
+/** Pairs each row of the log that has no equal in the table with the most similar unmatched row, and lists the differing columns. */
 export function compareRows(log: readonly Row[], table: readonly Row[]): readonly ColumnDifference[] {
   const left = new Map<string, number>();
   for (const row of table) left.set(JSON.stringify(row), (left.get(JSON.stringify(row)) ?? 0) + 1);
