@@ -4,7 +4,9 @@ import { keepFigures, keepFor, pauseAfter } from './keep-figures.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** An hour of keeping beside a run that ends a step before each look, with queries that take `queryMs`; how much of it is queries. */
+/**
+ * Simulates an hour in which the run ends a step before each round and queries take `queryMs`; returns the share of time spent in queries.
+ */
 async function shareOfAnHour(queryMs: number): Promise<number> {
   const stop = new AbortController();
   let [now, queried] = [0, 0];
