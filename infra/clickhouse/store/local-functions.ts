@@ -207,5 +207,5 @@ wordShingleSimHashCaseInsensitiveUTF8 wordShingleSimHashUTF8 wyHash64 xor xxHash
 yesterday
 `;
 
-/** In lower case: the engine takes some names in any case. */
+/** In lower case: the engine accepts some names in any case. */
 export const localFunctions: ReadonlySet<string> = new Set(names.trim().toLowerCase().split(/\s+/));

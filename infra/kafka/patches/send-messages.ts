@@ -33,7 +33,7 @@ interface AnsweredTopic {
   readonly partitions: readonly { readonly partition: number }[];
 }
 
-/** What kafkajs gives to the module. */
+/** What kafkajs passes to the module. */
 export interface SendDeps {
   readonly cluster: {
     addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
@@ -68,7 +68,7 @@ export interface SendOptions {
   readonly topicMessages: readonly TopicMessages[];
 }
 
-/** The records of one partition on their way. */
+/** The pending records of one partition. */
 interface Part {
   readonly topic: string;
   readonly partition: number;
@@ -76,7 +76,7 @@ interface Part {
   answer?: RecordMetadata;
 }
 
-/** Worth another try, which kafkajs tells by this field. */
+/** kafkajs retries errors that have this field. */
 class NoLeaderError extends Error {
   readonly retriable = true;
 }
@@ -114,7 +114,7 @@ function partsOf({ topic, messages }: TopicMessages, { cluster, partitioner }: S
   return [...byPartition].map(([partition, own]) => ({ topic, partition, messages: own }));
 }
 
-/** Sends what has no answer yet, to all leaders at once. Throws the first failure when every broker is done. */
+/** Sends everything that has no response yet, to all leaders in parallel. When every broker is done, throws the first failure. */
 async function sendPending(parts: readonly Part[], options: SendOptions, deps: SendDeps): Promise<void> {
   const byLeader = new Map<string, Part[]>();
   for (const part of parts) {
@@ -185,10 +185,10 @@ function giveSequenceBack(topicData: readonly TopicData[], eosManager: SendDeps[
   }
 }
 
-/** An error of kafkajs; those of a closed connection say which. */
+/** An error of kafkajs; errors of a closed connection name its broker. */
 type KafkaJSError = Error & { readonly retriable?: boolean; readonly host?: string; readonly port?: number };
 
-/** Gets ready for the next try, or bails out when there is none to be made. */
+/** Prepares the next attempt, or bails out when the error is not retriable. */
 async function afterFailure(error: KafkaJSError, bail: (error: unknown) => void, { cluster }: SendDeps): Promise<void> {
   const { name, retriable, host, port } = error;
   if (name === 'KafkaJSConnectionClosedError' && host !== undefined && port !== undefined) cluster.removeBroker({ host, port });
