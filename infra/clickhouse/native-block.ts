@@ -1,6 +1,6 @@
 // Encodes rows as one block of ClickHouse's Native format, column by column. The server spends a fifth of the time that it needs to parse
 // JSON, and this process a third of the time to write it.
-// 
+//
 // Invariants
 // - A block is made only when every cell is exactly what its column holds: an integer within range, a string, a boolean. For anything else
 // (null, a number out of range, an unknown type) no block is made, and the caller sends JSON: then ClickHouse applies its own rules to

@@ -1,6 +1,6 @@
 // Checks whether the data directory is usable, before anything is started. Permission bits are not the whole truth (root may write
 // everywhere, yet nobody can create a folder under /proc), so the check creates a folder and removes it again.
-// 
+//
 // It also protects callers from `mkdir -p` where no folder can be created: under /proc, Node never returns from that call.
 import { accessSync, constants, lstatSync, mkdtempSync, rmdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';

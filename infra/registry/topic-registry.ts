@@ -1,6 +1,6 @@
 // A schema registry stored in one compacted topic: the key of a record is `<subject>/<version>`, its value the registration as JSON. The
 // last record of a key counts, before and after compaction.
-// 
+//
 // - Ids of our own schemas are derived from their text, so any number of processes publish the same records without coordination. An id
 // that belongs to another text is skipped.
 // - Only one process at a time (the API) registers foreign schemas: two processes that register different texts under one subject at the

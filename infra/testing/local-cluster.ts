@@ -1,6 +1,6 @@
 // Several nodes of Apache Kafka on this machine, each both broker and controller: topics are replicated to all of them, and a write is
 // acknowledged by all but one. For tests of losing a partition leader.
-// 
+//
 // - The ports and the cluster id are chosen once and kept in `<dataDir>/cluster.json`: a restarted node is the same node. If another
 // program takes its port meanwhile, the node does not start.
 // - A node is a process like that of local.ts; its owner restarts it.

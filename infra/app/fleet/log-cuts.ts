@@ -1,5 +1,5 @@
 // Decides where the local log may be truncated: only records of finished runs in `rollouts` and `tasks`. Pure.
-// 
+//
 // - A run is kept until it has finished and is old, or until it has finished and the log is too large: then the run that finished first
 // goes first. Runs named in the settings, the current run and unfinished runs are kept.
 // - A partition is truncated before the first record of any kept run, and only as far as the tables have its records. A kept run whose

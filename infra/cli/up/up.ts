@@ -1,5 +1,5 @@
 // `turnstream up`: everything on one machine, as child processes of this process. `turnstream serve` does the same without a run.
-// 
+//
 // Start order: the log and the store in parallel; the trainer, the workers and the evaluator once the log has its topics; the warehouse and
 // the API once the store also has its tables. The stop order is the reverse. This process keeps no state that is not in the log: killing it
 // or any of its children at any moment loses nothing.

@@ -1,5 +1,5 @@
 // Drops and recreates the tables of the project. Nothing else in the database is touched.
-// 
+//
 // A crash in between is visible and the command can be repeated: the record of the migrations is dropped last, so that nobody recreates
 // empty tables while the offsets of the sink still say that they are full. A sink that starts meanwhile fails on a missing table and has
 // stored nothing.

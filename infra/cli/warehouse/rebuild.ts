@@ -1,5 +1,5 @@
 // `turnstream warehouse rebuild`: rebuilds all tables from the log.
-// 
+//
 // 1. check that no sink runs: its group must have no members, and this process owns the local services until it ends
 // 2. drop every table
 // 3. reset the group's offsets to the beginning of the log, without any announced range

@@ -200,7 +200,7 @@ const addDiscard = (fields: Partial<EventByType['TrajectoryDiscarded']>): RunFac
   return { ...good, training: [...good.training, { ...added, offset: last.offset + 2 }] };
 };
 
-/** The first trained group in which every trajectory is replaced by one that is in no step. */
+/** The first completely trained group, removed from its step. */
 function forgotten(): RunFacts {
   const rows = good.training.flatMap(({ read }) => (read.type === 'StepCompleted' ? read.event.trajectories : []));
   const group = rows.find(({ group_id: id }) => rows.filter((row) => row.group_id === id).length === settings.groupSize)?.group_id;

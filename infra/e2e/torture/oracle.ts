@@ -1,6 +1,6 @@
 // Decides from the raw log alone whether a run kept its guarantees: nothing lost, nothing trained twice, no gap in the versions, every step
 // equal to a fresh fold of the records, both bounds satisfied at every step.
-// 
+//
 // It is independent of the code that it checks: it imports the codec, and nothing of the trainer, the folds in streams/ or the sink. It
 // ignores the clocks of the run and assumes no order between partitions.
 import { openCase } from './case.ts';

@@ -1,5 +1,5 @@
 // The schedule of faults in a torture test: which, when, and how long. A function of the seed.
-// 
+//
 // Faults come in shuffled rounds: a kill of every target, two freezes, three cuts and one of each other kind. Variants of a fault are dealt
 // from a deck of their own, so that eight rounds contain every kind on every target in every variant.
 import { createRandom, shuffled } from '../../../streams/core/random.ts';

@@ -59,7 +59,7 @@ const storedRows = (store: Store, table: string): Promise<readonly StoredRow[]> 
      from ${table} group by partition, offset, checksum`,
   );
 
-/** Compares the records of one table with its rows; undefined rows are known to be equal. */
+/** Compares the records of one table with its rows; `rows` is undefined when both are known to be equal. */
 export function compareRows(records: readonly RecordContent[], rows: readonly StoredRow[] | undefined): TablesVerdict {
   const mixed = records.reduce((sum, { checksum }) => sum ^ BigInt(`0x${checksum}`), 0n);
   const verdict = { records: records.length, missing: 0, doubled: 0, changed: 0, extra: 0, checksum: mixed.toString(16), problems: [] };

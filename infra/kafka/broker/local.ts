@@ -1,6 +1,6 @@
 // Runs Apache Kafka on this machine without Docker: a KRaft node with its data under `<dataDir>/kafka`, on 127.0.0.1 only. It forms a
 // cluster of its own, or is one of several nodes (local-cluster.ts).
-// 
+//
 // - Its ports are chosen once and kept; a port that another program takes meanwhile is replaced.
 // - It runs in its own process group: Ctrl-C in a terminal reaches the caller, which stops the broker last.
 // - It keeps running when its caller is killed; the next start with the same data directory takes it over. Its process id and start time

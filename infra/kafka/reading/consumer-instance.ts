@@ -1,6 +1,6 @@
 // One instance of a kafkajs consumer: from its connection to its first failure of any kind. It never restarts itself; consumer-loop.ts
 // creates the next one.
-// 
+//
 // Works around these faults of kafkajs: it sends no heartbeats while a handler runs, so a timer does; it silently drops commits of a
 // consumer that is not running, so they are rejected here; batches of only control or aborted records never reach the handler, so their
 // positions are reported from its events; a consumer whose loop died without a crash event is detected by its silence; a consumer that

@@ -1,5 +1,5 @@
 // A long-lived member of a consumer group.
-// 
+//
 // - Every generation has a session. Its `onAssigned` ends before its first batch is delivered. When its member starts to rejoin, the
 // session is over and rejects commits: nothing of it is committed under a later generation.
 // - Delivery is at least once: a batch is delivered again when its handler fails, and after a rebalance from the committed offset on.

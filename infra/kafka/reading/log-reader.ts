@@ -1,6 +1,6 @@
 // Reads the log without a permanent consumer group. kafkajs reads only as a group member, so each read joins a group of its own with a
 // random name, which commits nothing and ends with the read; positions are kept here and set at every join.
-// 
+//
 // - Only committed records are delivered; an open transaction blocks a read until it is committed or aborted.
 // - A batch is delivered again when its handler fails; otherwise each record is delivered once per read, in order.
 // - A position that retention has deleted becomes the first available one, and the range in between is reported (skipped.ts).

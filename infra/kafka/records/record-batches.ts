@@ -1,5 +1,5 @@
 // Decodes the record batches of a fetch (Kafka's message format 2). patches/fetch-decoder.ts replaces the decoder of kafkajs with it.
-// 
+//
 // - Buffers of a record are views into the response or into the decompressed batch: nothing is copied. They are created lazily: a fetch has
 // tens of thousands of records that wait for their handler, and most readers look at only a part of each.
 // - A batch that cannot be decompressed becomes one record at its last offset, with its first bytes as the value and the reason in a

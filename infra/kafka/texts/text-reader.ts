@@ -1,5 +1,5 @@
 // Restores the texts of turns that were written without their result (text-reference.ts) before they are delivered.
-// 
+//
 // - The topic `texts` is followed from the first reference on and kept in memory; its writers limit its size.
 // - A text is acknowledged before a turn refers to it. A text that is missing up to the current end of `texts` is therefore gone, because
 // somebody deleted it. Such a turn is delivered with its empty result and the header, and is reported.

@@ -1,5 +1,5 @@
 // Writes long tool results that occur repeatedly only once (text-reference.ts).
-// 
+//
 // - A text goes to `texts` when this process writes it for the second time; a text that occurs once costs nothing. On start, a process
 // learns which texts are there, whoever wrote them.
 // - A turn is written after its text is acknowledged.

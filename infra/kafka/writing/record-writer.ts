@@ -1,5 +1,5 @@
 // Appends records in the order of the calls.
-// 
+//
 // - A call resolves when all in-sync replicas have acknowledged its records. Records that arrive during a send are batched into the next
 // one, so that many small calls need few requests.
 // - Delivery is at least once: an outage is waited out with backoff. A failed producer is replaced, because its sequence numbers can no

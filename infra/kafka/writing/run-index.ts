@@ -1,7 +1,7 @@
 // Where each run begins, stored in a compacted topic: the key of a record is the run, its value a lower bound of the offsets of everything
 // that the run wrote to `training`, `policies`, `rollouts` and `tasks`. A run is added before its first entry is written, so that a run
 // that is missing from a complete index has not begun, however much others wrote.
-// 
+//
 // - A bound that is too low only costs time. A bound that is too high cannot occur: the ends of the log are read before the check whether
 // the run exists, and whoever adds the run later does so before it writes.
 // - A record marks the index as complete. It is written when the topics are created. If the topics are older, the first process that needs

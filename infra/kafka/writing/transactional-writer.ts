@@ -1,5 +1,5 @@
 // The single writer of a run: one Kafka transaction per call.
-// 
+//
 // - Exactly once among writers with the same transactional id: opening a writer fences every earlier one. The next call of a fenced writer
 // fails with PRODUCER_FENCED, and its open transaction never becomes visible.
 // - PRODUCER_FENCED does not prove that another writer exists: the broker answers the same after it has aborted a transaction that timed
