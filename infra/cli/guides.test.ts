@@ -19,7 +19,7 @@ function linesOf(guide: string): readonly string[] {
 const wordsOf = (line: string): readonly string[] =>
   [...line.matchAll(/'[^']*'|"[^"]*"|\S+/g)].map(([word]) => word.replace(/^['"]|['"]$/g, '')).slice(1);
 
-/** The command that the words call. */
+/** The command with this name. */
 function called(words: readonly string[]): Command {
   let command: Command = buildProgram(context);
   for (const word of words) {

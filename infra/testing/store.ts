@@ -15,7 +15,7 @@ export interface TestStore {
   readonly dataDir: string;
   /** kill -9; the data stays. */
   kill(): Promise<void>;
-  /** Asks it to end; the data stays. */
+  /** Sends SIGTERM; the data stays. */
   terminate(): Promise<void>;
   /** The signal that ended its process. */
   ended(): Promise<NodeJS.Signals | null>;

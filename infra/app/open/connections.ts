@@ -25,13 +25,13 @@ export interface LogConnection {
 
 export interface LogOptions {
   readonly config: Config;
-  /** Role and number, as the brokers see it. */
+  /** Role and number, as shown to the brokers. */
   readonly clientId: string;
   readonly logger: Logger;
   readonly metrics?: Metrics;
   /** Called for records that a reader had to skip. */
   readonly onSkipped?: (skipped: SkippedRange) => void;
-  /** False for a reader of turns that needs none of their texts. */
+  /** False for a reader of turns that does not need their texts. */
   readonly wholeTurns?: boolean;
 }
 
@@ -83,7 +83,7 @@ export function connectWarehouse(config: Config, name = 'command'): ClickHouseSt
 export const clickhousePasswordOf = (config: Config, url: string): string =>
   config.clickhousePassword === '' ? (passwordForUrl(config.dataDir, url) ?? '') : config.clickhousePassword;
 
-/** Consumer groups of the project. */
+/** Consumer groups of a namespace. */
 export const groupsOf = (namespace: string) =>
   ({
     warehouse: `${namespace}.warehouse`,

@@ -10,7 +10,7 @@ export interface ComparedEvaluations {
   readonly comparison: Comparison;
 }
 
-/** Text that ends with a newline. */
+/** Text with a trailing newline. */
 export function renderComparison({ a, b, about = ['', ''], comparison }: ComparedEvaluations, format: EvaluationFormat): string {
   const { figures, confidence, draws } = comparison;
   if (format === 'json') return `${JSON.stringify({ a, b, ...comparison }, null, 2)}\n`;

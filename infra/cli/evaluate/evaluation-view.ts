@@ -73,7 +73,7 @@ function averageOf(all: readonly Flat[]): Flat {
   );
 }
 
-/** Text that ends with a newline. */
+/** Text with a trailing newline. */
 export function renderEvaluations(lines: readonly EvaluationLine[], format: EvaluationFormat): string {
   switch (format) {
     case 'json': {

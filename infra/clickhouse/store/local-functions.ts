@@ -1,5 +1,5 @@
-// Functions of the engine that compute, and touch no file, socket or process. Reviewed by hand: a function that is not listed is
-// refused by the store, so that an engine update that brings a new one fails closed. Left out on purpose: AIClassify, AIExtract, AIGenerate, AITranslate, addressToLine, addressToLineWithInlines, addressToSymbol, aiClassify,
+// Functions of the engine that only compute and access no file, socket or process. Reviewed by hand: the store rejects functions that are
+// not listed, so that an engine update with new functions fails closed. Intentionally left out: AIClassify, AIExtract, AIGenerate, AITranslate, addressToLine, addressToLineWithInlines, addressToSymbol, aiClassify,
 // aiEmbed, aiExtract, aiGenerate, aiTranslate, catboostEvaluate, evalMLMethod, file, filesystemAvailable,
 // filesystemCapacity, filesystemUnreserved, fuzzQuery, generateSerialID, getClientHTTPHeader, logTrace,
 // naiveBayesClassifier, naiveBayesClassifierWithAllProbs, naiveBayesClassifierWithProb, regionHierarchy, regionIn,
