@@ -1,10 +1,10 @@
 // Preload that gives a process a wrong wall clock: `NODE_OPTIONS=--import=<this file>`. Timers and performance.now() are unchanged, as on a
 // machine whose clock is wrong. Worker threads and child processes inherit it.
-// 
+//
 // - SHIFT_CLOCK_MS: how far Date is ahead (positive) or behind (negative), ms
 // - SHIFT_CLOCK_AFTER_MS: the clock is right at first and jumps this long after the start of the thread; default: 0
 // - SHIFT_CLOCK_BACK_MS: the clock jumps back to the right time this long after the start; default: never
-// 
+//
 // Plain JavaScript, because it also runs in processes without TypeScript.
 import { replaceDate } from './replace-date.mjs';
 

@@ -8,7 +8,7 @@ export interface WebSite {
   readonly url: string;
   /** `127.0.0.1:<port>` */
   readonly host: string;
-  /** A server that speaks almost HTTP: it sends the path of the request verbatim. */
+  /** A server for malformed responses: its response is the decoded path of the request, verbatim. */
   readonly rawHost: string;
   /** Requested paths, in order. */
   readonly seen: readonly string[];

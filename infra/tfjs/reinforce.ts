@@ -17,7 +17,7 @@ import { numberAt } from './number-at.ts';
 import { createRandom } from './random.ts';
 import { chunksOf, type Replay } from './replay-buffer.ts';
 
-/** Lower bound for log-probabilities in the loss. */
+/** Lower bound for log-probabilities in the loss: e^-50 is practically 0. */
 const MIN_LOGPROB = -50;
 
 /** Maximum rows per computation: a batch of long trajectories has hundreds of megabytes of features. */

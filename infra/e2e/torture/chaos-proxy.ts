@@ -10,7 +10,7 @@ export type ProxyMode = 'pass' | 'refuse' | 'reset' | 'delay' | 'black-hole';
 
 export interface ChaosProxy {
   readonly port: number;
-  /** Applies to clients named `turnstream-<whose>…`, or to `everyone`. */
+  /** `whose` selects clients named `turnstream-<whose>…`, or `everyone`. */
   set(mode: ProxyMode, whose: string): void;
   close(): Promise<void>;
 }

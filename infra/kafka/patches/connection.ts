@@ -1,5 +1,5 @@
 // Receives the bytes of a broker.
-// 
+//
 // Reason: a reader that catches up spends a tenth of its time here. kafkajs allocates a buffer for each read, which makes V8 collect
 // garbage sooner, and concatenates the parts of a response at its end, when they have left the CPU caches. A reopened connection also
 // treats the partial response of the old one as the beginning of its first response.

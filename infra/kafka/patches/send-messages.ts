@@ -1,10 +1,10 @@
 // Sends records to the leaders of their partitions.
-// 
+//
 // Reason: kafkajs retries as soon as one of several brokers fails, while requests to others are still in flight. Those brokers receive
 // their records again with other sequence numbers and store them twice, even within a transaction. kafkajs also counts responses by broker,
 // so a partition whose leader moved between two attempts is sent twice, or never.
 // Upstream: related to https://github.com/tulios/kafkajs/issues/22 and https://github.com/tulios/kafkajs/issues/598.
-// 
+//
 // - A record gets its partition once. A partition is sent until it has a response, always as the same batch with the same sequence numbers,
 // so that a broker recognizes duplicates.
 // - An attempt ends when every broker has responded or failed; only then does the next one begin.

@@ -11,10 +11,10 @@ export type Compression = 'none' | 'gzip' | 'lz4';
 
 const gunzipAsync = promisify(gunzip);
 
-/** Maximum uncompressed size of a batch; larger ones are treated as decompression bombs. */
+/** Maximum uncompressed size of a batch, bytes; larger ones are treated as decompression bombs. */
 const MAX_BATCH_BYTES = 256 * 1024 * 1024;
 
-/** Up to this size, a synchronous call costs less than a worker thread. */
+/** Up to this size in bytes, a synchronous call costs less than a worker thread. */
 const SMALL = 65_536;
 
 /** Compresses the records of a batch to an LZ4 frame. */
