@@ -17,8 +17,8 @@ export const isLoopbackHost = (host: string): boolean => LOOPBACK.test(host);
 
 /**
  * The header that shows that a page of another origin sent the request; undefined for programs and for pages of this origin.
- * Pass `loopback` as `names` for a port that only this machine reaches: then any other Host name is foreign as well, because a page can point its own
- * name at 127.0.0.1 (DNS rebinding).
+ * Pass `loopback` as `names` for a port that only this machine reaches: then any other Host name is foreign as well, because a page can
+ * point its own name at 127.0.0.1 (DNS rebinding).
  */
 export function foreignHeader(headers: RequestHeaders, names: 'loopback' | 'any' = 'loopback'): ForeignHeader | undefined {
   const { origin, host } = headers;

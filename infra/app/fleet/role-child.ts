@@ -5,8 +5,8 @@ import type { Exit, Running } from './service.ts';
 import { parseFromRole, type FromRole, type HealthMessage, type MetricsMessage } from '../messages.ts';
 
 /**
- * Size of V8's young generation, MiB. A role that reads millions of records has fewer objects survive a collection, and is 10 to 15 %
- * faster than with Node's default of 16.
+ * Size of V8's young generation, MiB. With it, fewer objects of a role that reads millions of records survive a collection, and the role is
+ * 10 to 15 % faster than with Node's default of 16.
  * The full size is allocated from the start: V8 would otherwise add it at the first busy moment, which looks like a leak.
  */
 const SEMI_SPACE_MIB = 32;

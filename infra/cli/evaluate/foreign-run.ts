@@ -1,4 +1,4 @@
-// Names the run that evaluations belong to when the policy comes from no run of ours.
+// Names the run that evaluations belong to when the policy comes from no turnstream run.
 import { createHash } from 'node:crypto';
 import { parse } from 'node:path';
 import type { Config } from '../../config/descriptors.ts';

@@ -33,7 +33,7 @@ function rolloutsText([purpose, figures]: readonly [string, Rollouts]): string {
   return `  ${purpose.padEnd(14)}  ${attempts} finished attempts, ${counted} of them count: ${means}`;
 }
 
-/** A run without a trainer of ours has only rollouts. */
+/** A run without a turnstream trainer has only rollouts. */
 const renderRecorded = (run: RunSummary): string =>
   [
     `run ${run.run_id}: recorded, not trained here, ${run.seconds.toFixed(0)} s from its first event to its last`,

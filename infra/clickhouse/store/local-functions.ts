@@ -1,9 +1,9 @@
 // Functions of the engine that only compute and access no file, socket or process. Reviewed by hand: the store rejects functions that are
-// not listed, so that an engine update with new functions fails closed. Intentionally left out: AIClassify, AIExtract, AIGenerate, AITranslate, addressToLine, addressToLineWithInlines, addressToSymbol, aiClassify,
-// aiEmbed, aiExtract, aiGenerate, aiTranslate, catboostEvaluate, evalMLMethod, file, filesystemAvailable,
-// filesystemCapacity, filesystemUnreserved, fuzzQuery, generateSerialID, getClientHTTPHeader, logTrace,
-// naiveBayesClassifier, naiveBayesClassifierWithAllProbs, naiveBayesClassifierWithProb, regionHierarchy, regionIn,
-// regionToArea, regionToCity, regionToContinent, regionToCountry, regionToDistrict, regionToName, regionToPopulation,
+// not listed, so that an engine update with new functions fails closed. Intentionally left out: AIClassify, AIExtract, AIGenerate,
+// AITranslate, addressToLine, addressToLineWithInlines, addressToSymbol, aiClassify, aiEmbed, aiExtract, aiGenerate, aiTranslate,
+// catboostEvaluate, evalMLMethod, file, filesystemAvailable, filesystemCapacity, filesystemUnreserved, fuzzQuery, generateSerialID,
+// getClientHTTPHeader, logTrace, naiveBayesClassifier, naiveBayesClassifierWithAllProbs, naiveBayesClassifierWithProb, regionHierarchy,
+// regionIn, regionToArea, regionToCity, regionToContinent, regionToCountry, regionToDistrict, regionToName, regionToPopulation,
 // regionToTopContinent, showCertificate, zookeeperSessionUptime.
 
 const names = `

@@ -4,7 +4,7 @@ import { PlatformError } from '../../../streams/core/errors.ts';
 import { pause, settledWithin } from '../backoff.ts';
 import { isFinal, isWithoutCoordinator, kafkaError, protocolType } from '../kafka-error.ts';
 
-/** Number of retries while the cluster elects leaders, each 100 ms later than the one before: 4.5 s in all. */
+/** Number of retries while the cluster is not ready, with a delay that grows by 100 ms each time: 4.5 s in all. */
 const SETTLING_TRIES = 9;
 
 export interface SharedAdmin {
