@@ -1,14 +1,14 @@
-// FULL_TRANSITIVE: a new version and every version before it can each read what the other wrote.
+// FULL_TRANSITIVE: a new version and every earlier version can each read what the other wrote.
 import avro from 'avsc';
 
 export type Compatibility =
   | { readonly kind: 'compatible' }
-  /** `version` is the 0-based place in the list of the version that does not fit. */
+  /** `version` is the 0-based index of the incompatible version. */
   | { readonly kind: 'incompatible'; readonly version: number; readonly reason: string }
-  /** The candidate is no Avro schema. */
+  /** The candidate is not an Avro schema. */
   | { readonly kind: 'invalid'; readonly reason: string };
 
-/** Total: judges a candidate against the versions that a subject has, oldest first. */
+/** Checks a candidate against the existing versions of a subject, oldest first. Never throws. */
 export function compatibilityOf(candidate: string, versions: readonly string[]): Compatibility {
   const next = parse(candidate);
   if (!(next instanceof avro.Type)) return { kind: 'invalid', reason: next.reason };
@@ -20,7 +20,7 @@ export function compatibilityOf(candidate: string, versions: readonly string[]):
   return { kind: 'compatible' };
 }
 
-/** Each schema has a registry of names of its own, so that versions of one record do not collide. */
+/** Each schema has its own name registry, so that versions of one record do not collide. */
 function parse(text: string): avro.Type | { readonly reason: string } {
   try {
     return avro.Type.forSchema(JSON.parse(text) as avro.Schema);
@@ -49,11 +49,11 @@ function whyNot(reader: avro.Type, writer: avro.Type): string | undefined {
 interface Part {
   readonly name: string;
   readonly reader: avro.Type;
-  /** Undefined for a field that the writer does not have and the reader cannot fill in. */
+  /** Undefined for a field that the writer does not have and that has no default in the reader. */
   readonly writer: avro.Type | undefined;
 }
 
-/** Goes down for as long as a part of the two types is what does not fit. */
+/** Descends to the innermost part of the two types that is incompatible. */
 function pathToCause(reader: avro.Type, writer: avro.Type): readonly string[] {
   for (const part of partsOf(reader, writer)) {
     if (part.writer === undefined) return [part.name];

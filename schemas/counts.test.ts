@@ -1,4 +1,4 @@
-// Counts that lie, in every event and record that has one.
+// Invalid counts in every event and record that has one.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { countCheckOf, COUNTS } from './counts.ts';

@@ -1,7 +1,7 @@
-// Counts in events: a number of tokens, turns or calls is never negative. Schemas cannot say so, and one event that lies
-// would spoil every sum that it is in, so such an event is read as one that cannot be decoded.
+// Counts in events: a number of tokens, turns or calls is never negative. Avro schemas cannot express this, and one invalid event would
+// spoil every sum that includes it, so such an event is treated as undecodable.
 
-/** Fields that count something, by name, in every event and in the records inside of it. */
+/** Names of the fields that are counts, in every event and in its nested records. */
 export const COUNTS: ReadonlySet<string> = new Set([
   'prompt_tokens',
   'completion_tokens',
@@ -17,8 +17,8 @@ interface Spans {
 }
 
 /**
- * Checks the counts of decoded events of one schema or view; throws RangeError for a negative one. -1 stands for "not recorded" in
- * the fields of `maybe`, whose schema says so by its default.
+ * Checks the counts of decoded events of one schema or view; throws RangeError for a negative one. -1 means "not recorded" in the fields of
+ * `maybe`, which have that default in the schema.
  */
 export function countCheckOf(fields: readonly string[], maybe: ReadonlySet<string> = new Set()): (event: unknown) => void {
   const counts = fields.filter((name) => COUNTS.has(name)).map((name) => ({ name, least: maybe.has(name) ? -1 : 0 }));

@@ -8,7 +8,7 @@ export function schemaIdOf(value: Buffer): number | undefined {
   return value.readUInt32BE(1);
 }
 
-/** Puts the frame of `schemaId` before an Avro body. */
+/** Prepends the frame of `schemaId` to an Avro body. */
 export function frame(schemaId: number, body: Buffer): Buffer {
   const framed = Buffer.allocUnsafe(FRAME_BYTES + body.length);
   framed[0] = 0;
@@ -17,8 +17,8 @@ export function frame(schemaId: number, body: Buffer): Buffer {
   return framed;
 }
 
-/** The Avro body of a framed value; the same bytes whatever registry gave the id. */
+/** The Avro body of a framed value; it does not depend on the registry that assigned the id. */
 export const bodyOf = (value: Buffer): Buffer => value.subarray(FRAME_BYTES);
 
-/** On a record that was put back: the id of its dead letter. Told apart by it when it fails again. */
+/** The header with the id of the dead letter on a record that was put back. It identifies the record if it fails again. */
 export const LETTER_HEADER = 'dead-letter-id';

@@ -45,7 +45,7 @@ async function get(url: string): Promise<Json> {
 const itemsOf = async (url: string) => (await get(url))['items'] as Json[];
 const run = `/v1/runs/${storyRun}`;
 
-/** Every page of a list, by its cursors. */
+/** Every page of a list, by following its cursors. */
 async function allPages(url: string, limit: number): Promise<Json[]> {
   const rows: Json[] = [];
   let cursor = '';
@@ -163,7 +163,7 @@ describe('lists', () => {
   });
 });
 
-/** A row of a table as it can be inserted, at another place of the log. */
+/** A row of a table, ready to be inserted at another log position. */
 async function copyOf(table: string, trajectory: string, id: string) {
   const rows = await store.query<Record<string, string | number>>(
     `select * replace (${id} as trajectory_id, _offset + 1000 as _offset) from (select * from ${table} where trajectory_id = {trajectory:String} limit 1)`,
@@ -182,13 +182,13 @@ interface Schema {
   readonly items?: Schema;
 }
 
-/** A reference of the document, followed. */
+/** Resolves a reference of the document. */
 function follow(schema: Schema): Schema {
   const { $ref } = schema;
   return $ref === undefined ? schema : components[$ref.split('/').at(-1) ?? '']!;
 }
 
-/** Columns of the whole rows of a list. */
+/** Columns of the full rows of a list. */
 function itemSchema(path: string): Record<string, Schema> {
   const operation = schemas[path]!['get'] as { responses: Record<string, { content: Record<string, { schema: Schema }> }> };
   const page = follow(operation.responses['200']!.content['application/json']!.schema);

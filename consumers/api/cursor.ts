@@ -1,15 +1,15 @@
-// Where a page ended: base64url of the JSON array of a tag and the last row's sort key. Opaque to clients. Rows that arrive
-// between two pages neither shift nor repeat what is to come. The tag names the list and its filters, so that a cursor is
-// only good for the list that gave it out.
+// The position after a page: base64url of the JSON array of a tag and the last row's sort key. Opaque to clients. Rows that arrive between
+// two pages neither shift nor repeat the following pages. The tag identifies the list and its filters, so that a cursor is valid only for
+// the list that issued it.
 import { createHash } from 'node:crypto';
 import { PlatformError } from '../../streams/core/errors.ts';
 
-/** ClickHouse types of the columns of a sort key; `time` is compared as microseconds. */
+/** ClickHouse types of sort key columns; `time` is compared as microseconds. */
 export type KeyKind = 'String' | 'Int32' | 'Int64' | 'time';
 
 export type CursorKey = readonly (string | number)[];
 
-/** The same for equal lists only; `list` is anything that JSON can carry. */
+/** Equal only for equal lists; `list` is any JSON value. */
 export const cursorTag = (list: unknown): string => createHash('sha256').update(JSON.stringify(list)).digest('base64url').slice(0, 11);
 
 export const encodeCursor = (tag: string, key: CursorKey): string => Buffer.from(JSON.stringify([tag, ...key])).toString('base64url');
@@ -19,7 +19,7 @@ export interface Cursor {
   readonly key: CursorKey;
 }
 
-/** Throws CURSOR_MISMATCH when no list with such a key gave the cursor out. */
+/** Throws CURSOR_MISMATCH when the cursor is not from a list with such a key. */
 export function decodeCursor(cursor: string, kinds: readonly KeyKind[]): Cursor {
   const parsed = parse(cursor);
   if (!Array.isArray(parsed)) throw foreignCursor();

@@ -1,8 +1,8 @@
-// Which columns a list answers with: `fields=a,b` names them. Heavy columns are only given when they are named; naming
-// nothing but heavy ones adds them to all the others.
+// Selects the columns of a list's response: `fields=a,b` names them. Heavy columns are returned only when named; naming only heavy columns
+// adds them to all the others.
 import type { Columns } from './columns.ts';
 
-/** Names of the columns to answer with; the route has checked that each is there. */
+/** Names of the columns to return; the route has checked that each exists. */
 export function columnsToRead(named: readonly string[] | undefined, columns: Columns, heavy: Columns = {}): readonly string[] {
   const names = named ?? [];
   const chosen = names.filter((name) => Object.hasOwn(columns, name));

@@ -1,11 +1,11 @@
-// Lists with a row a step that are made of the outcomes of that step. The steps of a page are found first, then the outcomes of these
-// alone are read, so a page costs the same wherever it is in a run of any length.
+// Lists with one row per step, computed from the outcomes of that step. The steps of a page are found first, then only their outcomes are
+// read, so a page costs the same wherever it is in a run of any length.
 import type { Store } from '../../streams/core/ports.ts';
 import type { Columns, RowOf } from './columns.ts';
 import { columnsToRead } from './fields.ts';
 import { paramsOf, readPage, readRows, type Clause, type Page, type PageRequest } from './list.ts';
 
-/** Steps that have an outcome: run, step, and what a condition may name. */
+/** Steps that have an outcome: run, step, and the columns that a condition may name. */
 export const stepsSql = `(
   select distinct run_id, step, true as is_kept, '' as reason from step_trajectories
   union all
@@ -16,7 +16,7 @@ export interface StepsRequest extends PageRequest {
   readonly where: readonly Clause[];
 }
 
-/** The steps of a page, in order; `steps` is a table or subquery that has them. */
+/** The steps of a page, in order; `steps` is a table or subquery that contains them. */
 export async function readStepsOfPage(store: Store, steps: string, request: StepsRequest): Promise<Page<{ readonly step: number }>> {
   const { limit, cursor, where } = request;
   return readPage(
@@ -32,13 +32,15 @@ export async function readStepsOfPage(store: Store, steps: string, request: Step
 }
 
 interface OfSteps<C extends Columns> {
-  /** A view, or a subquery that may name what the conditions bind, and the first and the last step of the page: `page_first`, `page_last`. */
+  /**
+   * A view, or a subquery that may use the parameters of the conditions and the first and last step of the page: `page_first`, `page_last`.
+   */
   readonly from: string;
   readonly steps: string;
   readonly columns: C;
 }
 
-/** One page of what has one row for each of `steps`. */
+/** One page of a list with one row for each of `steps`. */
 export async function readPageOfSteps<C extends Columns>(
   store: Store,
   { from, steps, columns }: OfSteps<C>,

@@ -1,8 +1,8 @@
-// One way to read a list: bound parameters, a sort key that identifies a row, a cursor on that key, and no column that
-// nobody asked for. A row that the log holds twice is shown once, since the sort key is its identity: a few rows more than a
-// page are read and the repeats left out here, since a table that is sorted by the key is then read no further than the page
-// (LIMIT BY would read all of it). Rows that come in between two pages change neither page: the next one starts after the
-// last row of the one before, wherever that is now.
+// The one way to read a list: bound parameters, a sort key that identifies a row, a cursor on that key, and only the requested columns. A
+// row that the log holds twice is returned once, because the sort key is its identity: this module reads a few more rows than a page and
+// drops the repeats, because a table that is sorted by the key is then read no further than the page (LIMIT BY would read all of it). Rows
+// that arrive between two pages change neither page: the next page starts after the last row of the previous one, wherever that row is by
+// then.
 import { Type, type TObject, type TProperties } from 'typebox';
 import type { Store } from '../../streams/core/ports.ts';
 import { answers, pageSchema, rowSchemaOf, type Columns, type RowOf } from './columns.ts';
@@ -21,14 +21,14 @@ export interface ListSpec<C extends Columns> {
   /** A table, a view or a subquery. */
   readonly from: string;
   readonly columns: C;
-  /** Columns in sorting order; together they identify a row. Each is among the columns. */
+  /** Columns in sort order; together they identify a row. Each is one of `columns`. */
   readonly key: ListKey;
   readonly direction: 'asc' | 'desc';
-  /** Columns that are only read when the request names them. */
+  /** Columns that are read only when the request names them. */
   readonly heavy?: Columns;
   /**
-   * Columns that name a row in the table's own order, for a table that is sorted otherwise than the list: keys are read
-   * and sorted first, and the other columns of those rows alone afterwards. The first condition must name the run.
+   * Columns that identify a row in the table's own order, for a table with another sort order than the list: keys are read and sorted
+   * first, then the other columns of only those rows. The first condition must name the run.
    */
   readonly keysFirst?: readonly string[];
 }
@@ -36,11 +36,11 @@ export interface ListSpec<C extends Columns> {
 export interface PageRequest {
   readonly limit: number;
   readonly cursor?: string | undefined;
-  /** Names of the columns to answer with; all but the heavy ones when left out. */
+  /** Names of the columns to return; by default all but the heavy ones. */
   readonly fields?: readonly string[] | undefined;
 }
 
-/** Rows lack the columns that `fields` left out. */
+/** Rows lack the columns that `fields` omits. */
 export interface Page<Row> {
   readonly items: readonly Row[];
   readonly next_cursor: string | null;
@@ -65,20 +65,19 @@ const fieldsQuery = (columns: Columns, heavy: Columns) => {
   return Type.Optional(Type.Array(Type.Enum(names), { minItems: 1, maxItems: 100, description }));
 };
 
-/** What a route of a list needs: its query parameters and its answer, with rows that generated code calls `name`. */
+/** The query parameters and response schema of a list route; generated code calls its rows `name`. */
 export const listOf = (name: string, columns: Columns, heavy: Columns = {}) => ({
   query: { ...pageQuery, fields: fieldsQuery(columns, heavy) },
   response: answers(pageSchema(name, rowSchemaOf(name, columns, heavy))),
 });
 
-/** Query parameters of a route; one that is not among them is refused by name instead of being dropped. */
+/** Query parameters of a route; unknown ones are rejected by name, not dropped. */
 export const queryOf = <P extends TProperties>(properties: P): TObject<P> => Type.Object(properties, { additionalProperties: false });
 
 /**
- * Settings of every read: numbers stay numbers, NaN is null, times are RFC 3339, and nothing runs for ever. A page is a few
- * rows of dozens of columns, each in a file of its own that has left the page cache more often than not: so all of them are
- * read at once instead of one after the other. Indexes are searched by the thread that asks: they are in memory, and to hand
- * dozens of parts to other threads costs more than to look.
+ * Settings of every read: numbers stay numbers, NaN is null, times are RFC 3339, and every query has a time limit. A page is a few rows of
+ * dozens of columns, each in its own file that is rarely in the page cache, so all files are read in parallel. The calling thread searches
+ * the indexes: they are in memory, and handing dozens of parts to other threads costs more than the search.
  */
 const readSettings = {
   output_format_json_quote_64bit_integers: 0,
@@ -91,7 +90,7 @@ const readSettings = {
   allow_prefetched_read_pool_for_local_filesystem: 1,
 } as const;
 
-/** Rows of a statement of ours. */
+/** Rows of one of our own statements. */
 export async function readRows<T extends object>(
   store: Store,
   sql: string,
@@ -106,7 +105,7 @@ export async function readPage<C extends Columns>(
   spec: ListSpec<C>,
   request: PageRequest & {
     readonly where: readonly Clause[];
-    /** What makes the list what it is, when the conditions differ from page to page. */
+    /** Identifies the list when its conditions differ from page to page. */
     readonly identity?: unknown;
   },
 ): Promise<Page<RowOf<C>>> {
@@ -125,11 +124,11 @@ export async function readPage<C extends Columns>(
   };
 }
 
-/** What all of the clauses bind. */
+/** The bound parameters of all clauses. */
 export const paramsOf = (clauses: readonly Clause[]): Readonly<Record<string, unknown>> =>
   Object.assign({}, ...clauses.map(({ params }) => params)) as Record<string, unknown>;
 
-/** Rows beyond those that are wanted, for repeats. */
+/** Extra rows to read, to make up for repeats. */
 const SPARE_ROWS = 4;
 
 interface Asked {
@@ -176,7 +175,7 @@ const keyOf = (row: Readonly<Record<string, unknown>>, names: readonly string[])
     return typeof value === 'number' ? value : String(value);
   });
 
-/** The sort key of the last row that was shown; throws CURSOR_MISMATCH for a cursor of a list with another key. */
+/** The sort key of the last returned row; throws CURSOR_MISMATCH for a cursor of a list with another key. */
 export const keyAt = (key: ListKey, cursor: string): CursorKey => cursorAt(key, cursor).key;
 
 const cursorAt = (key: ListKey, cursor: string): Cursor => decodeCursor(cursor, Object.values(key));
@@ -189,19 +188,19 @@ function afterCursor(spec: ListSpec<Columns>, cursor: string, ownTag: string): C
     kind === 'time' ? `parseDateTime64BestEffort({after_${index}:String}, 6, 'UTC')` : `{after_${index}:${kind}}`,
   );
   const sign = spec.direction === 'asc' ? '>' : '<';
-  // Spelt out instead of as tuples, so that the primary index can leave out what lies before the cursor.
+  // Spelled out instead of as tuples, so that the primary index can skip everything before the cursor.
   const sql = entries
     .map(([name], index) => ({ name, value: bound[index] ?? '' }))
     .reduceRight((rest, { name, value }) => `(${name} ${sign} ${value}${rest === '' ? '' : ` or ${name} = ${value} and ${rest}`})`, '');
   return { sql, params: Object.fromEntries(key.map((value, index) => [`after_${index}`, value])) };
 }
 
-/** `column = value`, when a value is given. */
+/** `column = value`, if a value is given. */
 export function equals(column: string, type: string, value: string | number | boolean | undefined): readonly Clause[] {
   return compare(column, { sign: '=', type }, value);
 }
 
-/** `column >= value` or `column <= value`, when a value is given. */
+/** `column >= value` or `column <= value`, if a value is given. */
 export function compare(
   column: string,
   how: { readonly sign: '=' | '>=' | '<='; readonly type: string },
@@ -213,7 +212,7 @@ export function compare(
   return [{ sql: `${column} ${how.sign} {${name}:${how.type}}`, params: { [name]: value } }];
 }
 
-/** The text holds the value, whatever the case. */
+/** The text contains the value, ignoring case. */
 export function contains(column: string, value: string | undefined): readonly Clause[] {
   if (value === undefined) return [];
   const name = `${column}_holds`;

@@ -1,11 +1,11 @@
-// What was made last for a question, for as long as what it was made of has not changed.
+// Caches answers as long as their inputs have not changed.
 
-/** `stamp` says what it is made of: an answer with another stamp is made again. */
+/** `stamp` identifies the inputs: when it changes, the answer is computed again. */
 export type Memo<T> = (question: string, stamp: string, make: () => Promise<T>) => Promise<T>;
 
 const MOST_ANSWERS = 64;
 
-/** Keeps the answers to the questions that were asked last. Who asks while one is being made waits for it. */
+/** Keeps the most recently used answers. Concurrent callers share one computation. */
 export function createMemo<T>(most = MOST_ANSWERS): Memo<T> {
   const known = new Map<string, { readonly stamp: string; readonly answer: Promise<T> }>();
   return (question, stamp, make) => {

@@ -1,8 +1,8 @@
-// Failures of the registry routes in the shape and with the codes that Confluent's clients know.
+// Errors of the registry routes in Confluent's format and with Confluent's codes.
 import { isPlatformError } from '../../streams/core/errors.ts';
 import { COMPATIBILITY } from './registry.schemas.ts';
 
-/** An answer of 4xx in the shape that Confluent's clients read. */
+/** A 4xx error in Confluent's format. */
 export class RegistryError extends Error {
   readonly status: number;
   readonly errorCode: number;
@@ -17,7 +17,7 @@ export const noSubject = (subject: string): RegistryError => new RegistryError(4
 export const noVersion = (version: string | number): RegistryError => new RegistryError(404, 40402, `Version ${version} not found.`);
 export const noSchema = (what: string): RegistryError => new RegistryError(404, 40403, `Schema ${what} not found`);
 
-/** Undefined for what only our own error mapper can answer: keys, outages, bugs. */
+/** Undefined for errors that only our own error mapper handles: keys, outages, bugs. */
 export function confluentError(error: unknown): RegistryError | undefined {
   if (error instanceof RegistryError) return error;
   if (isPlatformError(error, 'SCHEMA_INVALID')) return new RegistryError(422, 42201, error.message);
@@ -28,7 +28,7 @@ export function confluentError(error: unknown): RegistryError | undefined {
   return undefined;
 }
 
-/** Query parameters are refused as everywhere else. */
+/** Invalid query parameters are rejected in our own format, as everywhere else. */
 function describeInvalid(error: Error & { readonly validationContext?: unknown }): RegistryError | undefined {
   if (error.validationContext === 'querystring') return undefined;
   const level = error.message.startsWith('body/compatibility ');

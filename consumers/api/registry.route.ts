@@ -1,5 +1,5 @@
-// Confluent's schema registry REST interface, as their clients and deserialisers use it, over the SchemaRegistry port.
-// Only Avro and only FULL_TRANSITIVE; errors in Confluent's own shape and codes, so that clients understand them.
+// Confluent's Schema Registry REST API, as its clients and deserializers use it, on top of the SchemaRegistry port. Only Avro and only
+// FULL_TRANSITIVE; errors use Confluent's format and codes, so that clients understand them.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import type { FastifyReply } from 'fastify';
@@ -19,7 +19,7 @@ const admin = { scope: 'admin' } as const;
 type App = Parameters<FastifyPluginAsyncTypebox>[0];
 type Registered = RegisteredSchema & { readonly schemaType: 'AVRO' };
 
-/** What Confluent's interface asks that the port does not answer by itself; each throws Confluent's own error. */
+/** Lookups that Confluent's API needs beyond the port; each throws Confluent's own error. */
 interface Lookup {
   textOf(id: number): Promise<string>;
   usesOf(id: number): Promise<readonly RegisteredSchema[]>;
@@ -43,7 +43,7 @@ export const registryRoutes: FastifyPluginAsyncTypebox<{ readonly registry: Sche
       .send({ error_code: answer.errorCode, message: answer.message, request_id: request.id });
   });
   app.addHook('onSend', async (_request, reply: FastifyReply, payload) => {
-    // Their clients compare the media type as a whole: no charset behind it.
+    // Confluent clients compare the whole media type: no charset after it.
     const ours = String(reply.getHeader('content-type')).startsWith('application/problem+json');
     if (!ours) reply.header('content-type', MEDIA_TYPE);
     return payload;
@@ -313,7 +313,7 @@ function lookupIn(registry: SchemaRegistry): Lookup {
 
 const avro = (registered: RegisteredSchema): Registered => ({ ...registered, schemaType: 'AVRO' });
 
-/** Every version counts, whichever was named: compatibility is transitive. */
+/** Checks against every version, whichever is named: compatibility is transitive. */
 function judge(
   schema: string,
   versions: readonly RegisteredSchema[],
@@ -327,7 +327,7 @@ function judge(
   return { is_compatible: false, messages: [`version ${versions[found.version]?.version ?? 0}: ${found.reason}`] };
 }
 
-/** Texts that differ in white space or in the order of keys only are one schema. */
+/** Texts that differ only in whitespace or key order are the same schema. */
 function sameSchema(left: string, right: string): boolean {
   return left === right || canonical(left) === canonical(right);
 }

@@ -1,4 +1,4 @@
-// What the registry routes take and answer, as Confluent's clients know it.
+// Requests and responses of the registry routes, as Confluent's clients know them.
 import { Type, type TSchema } from 'typebox';
 
 export const MEDIA_TYPE = 'application/vnd.schemaregistry.v1+json';
@@ -7,7 +7,7 @@ export const COMPATIBILITY = 'FULL_TRANSITIVE';
 
 const ignored = Type.Optional(Type.String({ maxLength: 100, description: 'Taken and ignored.' }));
 
-/** Confluent's clients send these whether or not they mean something; one that Confluent does not know is refused. */
+/** Confluent's clients always send these; parameters that Confluent does not know are rejected. */
 export const registryQuery = Type.Object(
   {
     subjectPrefix: Type.Optional(
@@ -49,7 +49,7 @@ const answer = (schema: TSchema) => ({
 
 const version = { subject: Type.String(), version: Type.Integer() };
 
-/** By what a route answers with. */
+/** Response schemas of the routes. */
 export const registryAnswers = {
   texts: answer(Type.Array(Type.String())),
   numbers: answer(Type.Array(Type.Integer())),

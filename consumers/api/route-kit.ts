@@ -1,4 +1,4 @@
-// What every route file of this lane shares.
+// Shared parts of this lane's route files.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { PlatformError } from '../../streams/core/errors.ts';
@@ -6,7 +6,7 @@ import type { Store } from '../../streams/core/ports.ts';
 import { readRows, type Page } from './list.ts';
 import { purposes } from './values.ts';
 
-/** A route plugin over the store: takes its one dependency as an option and decorates nothing. */
+/** A route plugin that takes the store as an option and decorates nothing. */
 export type StoreRoutes = FastifyPluginAsyncTypebox<{ readonly store: Store }>;
 
 export const runParams = Type.Object({ run: Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,62}$', description: 'Slug of the run.' }) });
@@ -15,16 +15,16 @@ const purposeQuery = (otherwise: string) =>
   Type.Optional(Type.Enum([...purposes], { description: `Only attempts of this purpose; ${otherwise} when left out.` }));
 /** Parameter `purpose` of a report on answers. */
 export const allButEvaluations = purposeQuery('all but evaluations');
-/** Parameter `purpose` of a report on whatever ran. */
+/** Parameter `purpose` of a report on all activity. */
 export const allPurposes = purposeQuery('all');
 
 export const idText = Type.String({ minLength: 1, maxLength: 400 });
 export const slugText = Type.String({ minLength: 1, maxLength: 200 });
 
-/** A run is what has events in one of these. */
+/** A run exists if it has events in one of these tables. */
 const tablesOfRuns = ['run_events', 'tasks', 'trajectory_starts', 'turns', 'trajectories', 'evaluation_events'] as const;
 
-/** Throws NOT_FOUND when no table of the store knows the run. */
+/** Throws NOT_FOUND when no table has the run. */
 export async function assertRun(store: Store, run: string): Promise<void> {
   const known = await readRows<{ known: number }>(
     store,
@@ -39,7 +39,7 @@ export async function assertRun(store: Store, run: string): Promise<void> {
 export const notFound = (what: string, id: string | number): PlatformError =>
   new PlatformError('NOT_FOUND', `reading ${what} ${id}: there is none of that name`);
 
-/** An empty first page of a run that nobody knows is NOT_FOUND; of a run that is known it is an empty page. */
+/** An empty first page of an unknown run is NOT_FOUND; of a known run it is an empty page. */
 export async function pageOfRun<Row>(store: Store, run: string, page: Promise<Page<Row>>): Promise<Page<Row>> {
   const read = await page;
   if (read.items.length === 0) await assertRun(store, run);

@@ -1,8 +1,7 @@
-// What the trajectories of a step were like. The warehouse keeps the figures of steps whose trajectories and turns are all
-// stored in `step_figures`; the API makes those of the others. Both make them by the same statement, which reads the attempts
-// of these steps and no others.
+// Figures about the trajectories of a step. The warehouse stores them in `step_figures` for steps whose trajectories and turns are all
+// stored; the API computes the others. Both use the same statement, which reads only the attempts of these steps.
 
-/** Columns of `step_figures` beside run and step. */
+/** Columns of `step_figures` besides run and step. */
 export const figureColumns = [
   'trajectories',
   ...['reward', 'f1'].flatMap((name) => [`${name}_mean`, `${name}_min`, `${name}_max`, `${name}_p95`]),
@@ -21,8 +20,8 @@ const ATTEMPTS = `run_id = {run:String} and purpose = 'train'
     and (trajectory_id, attempt) in (select trajectory_id, attempt from step_trajectories where ${STEPS_OF_RANGE})`;
 
 /**
- * One row a step from `from_step` to `to_step` of `run`. `is_whole` says that every trajectory and every turn of the step is
- * stored. A row that the log holds twice counts once.
+ * One row per step from `from_step` to `to_step` of `run`. `is_whole` means that every trajectory and turn of the step is stored. A row
+ * that the log holds twice counts once.
  */
 export const stepFiguresSql = `
   select

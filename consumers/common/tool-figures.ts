@@ -1,16 +1,16 @@
-// Tool calls in blocks of policy versions. The warehouse keeps the figures of blocks that do not grow any more in `tool_figures`;
-// the API makes those of the others. A kept block counts as long as it was made of as many turns as are stored of it, so a turn
-// that comes late is never missing: its block is made again.
+// Tool calls in blocks of policy versions. The warehouse stores figures of blocks that no longer grow in `tool_figures`; the API computes
+// the others. A stored block is valid as long as it covers as many turns as the block has now, so a late turn is never missing: its block
+// is computed again.
 
-/** Versions of a block. */
+/** Versions per block. */
 export const BLOCK_VERSIONS = 16;
 
 const BLOCK = `toInt32(if(policy_version_max < 0, -1, intDiv(policy_version_max, ${BLOCK_VERSIONS})))`;
 
-/** Turns of each block of `run`, those without a tool call as well. */
+/** Turns in each block of `run`, including those without a tool call. */
 export const toolBlocksSql = `select ${BLOCK} as block, count() as turns from turns where run_id = {run:String} group by block order by block`;
 
-/** Turns of each block of every run with at least `least` turns, and of the newest block of the run. */
+/** Turns in each block of every run with at least `least` turns, and the run's newest block. */
 export const allToolBlocksSql = `
   select run_id, block, turns, newest
   from (
@@ -19,15 +19,15 @@ export const allToolBlocksSql = `
   )
   where of_run >= {least:Int64}`;
 
-/** The bucket of a latency: within 1 % of it. */
+/** The bucket of a latency, accurate to 1 %. */
 const BUCKET = 'toInt16(if(tool_ms <= 0, -2000, round(log(tool_ms) / log(1.02))))';
 
-/** The latency that a bucket stands for, ms. */
+/** The latency that a bucket represents, ms. */
 export const msOfBucket = (bucket: number): number => (bucket <= -2_000 ? 0 : 1.02 ** bucket);
 
 /**
- * Figures of the calls of `run` in `blocks`, by block, purpose, tool, status, error type and whether they were decided on by
- * version `step` or a later one. A turn that the log holds twice counts once.
+ * Figures of the calls of `run` in `blocks`, by block, purpose, tool, status, error type and whether version `step` or a later one made the
+ * decision. A turn that the log holds twice counts once.
  */
 export const toolFiguresSql = `
   select
@@ -77,7 +77,6 @@ export const toolFiguresSql = `
   )
   group by block, since, purpose, tool, status, error_type`;
 
-/** Parameters of the statement above. */
 export const toolFigureParams = (run: string, blocks: readonly number[], step: number): Readonly<Record<string, unknown>> => ({
   run,
   step,

@@ -1,19 +1,19 @@
-// Which series are drawn together.
+// A chart: the series that are drawn together.
 
 export interface Chart {
-  /** File name without its ending. */
+  /** File name without extension. */
   readonly name: string;
   readonly title: string;
-  /** What a point is, where that is not what it is in the others. */
+  /** Unit of the points, if it differs from the other charts. */
   readonly unit?: string;
   readonly lines: readonly { readonly series: string; readonly label: string }[];
-  /** Behind the lines: series of its lower and upper edge. */
+  /** Drawn behind the lines: the series of its lower and upper edge. */
   readonly band?: { readonly low: string; readonly high: string; readonly label: string };
 }
 
 const line = (series: string, label: string) => ({ series, label });
 
-/** The middle half of the trajectories of a step: extremes of many are always the same. */
+/** The interquartile range of a step's trajectories, because the extremes of large samples hardly vary. */
 const middle = (name: string) => ({ low: `${name}_p25`, high: `${name}_p75`, label: 'middle half' });
 
 /** Mean and 95th percentile. */

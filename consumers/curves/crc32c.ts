@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli), as the records of TensorFlow carry it.
+// CRC-32C (Castagnoli), as used in TensorFlow records.
 
 const POLYNOMIAL = 0x82f63b78;
 
@@ -14,7 +14,7 @@ export function crc32c(bytes: Uint8Array): number {
   return (crc ^ 0xffffffff) >>> 0;
 }
 
-/** Rotated and shifted, so that a checksum of bytes that hold checksums is none by accident. */
+/** TensorFlow's mask: rotates the checksum and adds a constant, because a CRC of data that contains CRCs is unreliable. */
 export function maskedCrc32c(bytes: Uint8Array): number {
   const crc = crc32c(bytes);
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;

@@ -1,21 +1,21 @@
-// The curves of a run as the views `curves` and `step_spreads` have them, one point a step, and its held-out scores as the
-// view `heldout` has them, one point a version.
+// The curves of a run from the views `curves` and `step_spreads`, one point per step, and its held-out scores from the view `heldout`, one
+// point per version.
 import type { Store } from '../../streams/core/ports.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 
-/** One step. */
+/** The values at one step. */
 export interface CurvePoint {
   readonly step: number;
   /** When the step was completed, ms since 1970. */
   readonly atMs: number;
-  /** Every series of the views; NaN and the infinities are left out. */
+  /** Every series of the views, without NaN and infinities. */
   readonly values: Readonly<Record<string, number>>;
 }
 
-/** Steps at once: a run of any length is read in ranges. */
+/** Steps per query, so that a run of any length is read in ranges. */
 const RANGE = 2_000;
 
-/** In the order of the steps. NOT_FOUND for a run without steps. */
+/** In step order. Throws NOT_FOUND for a run without steps. */
 export async function readCurves(store: Store, run: string): Promise<readonly CurvePoint[]> {
   const [span] = await store.query<{ first: number; last: number; steps: number }>(
     'select min(step) as first, max(step) as last, toInt32(count()) as steps from steps where run_id = {run:String}',
@@ -44,7 +44,7 @@ async function readRange(store: Store, run: string, from: number): Promise<reado
   return points.map((point) => ({ ...point, values: { ...point.values, ...byStep.get(point.step) } }));
 }
 
-/** One point for each version that held-out questions were put to; its series begin with `heldout_`. */
+/** One point for each version that answered held-out questions; its series begin with `heldout_`. */
 export async function readHeldout(store: Store, run: string): Promise<readonly CurvePoint[]> {
   const points = await readPoints(
     store,
@@ -59,7 +59,7 @@ export async function readHeldout(store: Store, run: string): Promise<readonly C
   }));
 }
 
-/** Points out of rows with `step` and `at_ms`; what is no number is left out. */
+/** Makes points from rows with `step` and `at_ms`; drops values that are not numbers. */
 async function readPoints(store: Store, sql: string, params: Readonly<Record<string, unknown>>): Promise<readonly CurvePoint[]> {
   const settings = { output_format_json_quote_64bit_integers: 0 };
   const rows = await store.query<Readonly<Record<string, unknown>>>(sql, { params, settings });

@@ -1,6 +1,5 @@
-// TensorBoard's event files: records of TensorFlow (length, checksum, data, checksum) that each hold one Event in protocol
-// buffers. Only what scalars need is written: Event{wall_time=1, step=2, file_version=3, summary=5}, Summary{value=1},
-// Value{tag=1, simple_value=2}.
+// TensorBoard event files: TensorFlow records (length, checksum, data, checksum), each with one Event in protocol buffers. Only the fields
+// for scalars are written: Event{wall_time=1, step=2, file_version=3, summary=5}, Summary{value=1}, Value{tag=1, simple_value=2}.
 import { maskedCrc32c } from './crc32c.ts';
 import type { CurvePoint } from './curves.ts';
 
@@ -9,14 +8,14 @@ const FIXED64 = 1;
 const BYTES = 2;
 const FIXED32 = 5;
 
-/** An event file of all series of all points; each series is a scalar of the tag `<prefix><series>`. */
+/** An event file with all series of all points; each series is a scalar with the tag `<prefix><series>`. */
 export function eventFile(points: readonly CurvePoint[], tagOf: (series: string) => string): Buffer {
   const began = points[0]?.atMs ?? 0;
   const head = Buffer.concat([wallTime(began), field(3, BYTES), lengthAndBytes(Buffer.from('brain.Event:2'))]);
   return Buffer.concat([record(head), ...points.map((point) => record(scalars(point, tagOf)))]);
 }
 
-/** The name that TensorBoard looks for. */
+/** The file name that TensorBoard expects. */
 export const eventFileName = (points: readonly CurvePoint[], run: string): string =>
   `events.out.tfevents.${Math.floor((points[0]?.atMs ?? 0) / 1_000)}.${run}`;
 
@@ -40,7 +39,7 @@ const lengthAndBytes = (bytes: Buffer): Buffer => Buffer.concat([varint(bytes.le
 const message = (number: number, parts: readonly Buffer[]): Buffer =>
   Buffer.concat([field(number, BYTES), lengthAndBytes(Buffer.concat(parts))]);
 
-/** Of a number that is not negative. */
+/** Encodes a nonnegative number. */
 function varint(value: number): Buffer {
   const bytes: number[] = [];
   let rest = value;

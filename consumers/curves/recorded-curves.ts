@@ -1,11 +1,11 @@
-// The curves of a run that was not trained here: it has no steps, so a point is a policy version, or, where versions are not
-// known, a part of the attempts in the order in which they finished.
+// The curves of a run that was not trained here: it has no steps, so a point is a policy version or, if versions are unknown, a portion of
+// the attempts in the order in which they finished.
 import type { Store } from '../../streams/core/ports.ts';
 import type { CurvePoint } from './curves.ts';
 
-/** What the points of some curves are. */
+/** Curves with the unit of their points. */
 export interface Curves {
-  /** As a word for an axis. */
+  /** The axis label. */
   readonly unit: string;
   readonly points: readonly CurvePoint[];
 }
@@ -18,7 +18,7 @@ const ATTEMPTS = `(
     order by trajectory_id, attempt limit 1 by trajectory_id, attempt
   )`;
 
-/** Mean, extremes and quantiles, as the views `curves` and `step_spreads` name them. */
+/** Mean, extremes and quantiles, named as in the views `curves` and `step_spreads`. */
 const spread = (name: string, column: string): string =>
   [
     ...[`avg(${column}) as ${name}_mean`, `min(${column}) as ${name}_min`, `max(${column}) as ${name}_max`],

@@ -1,6 +1,6 @@
 /**
- * Exponential moving average as TensorBoard draws it: each value is `weight` of the one before and the rest of its own, and the
- * first ones are not drawn towards 0. A weight of 0 leaves the values as they are.
+ * Exponential moving average as in TensorBoard: each value is `weight` times the previous one plus the rest of its own, with a bias
+ * correction for the first values. A weight of 0 leaves the values unchanged.
  */
 export function smoothed(values: readonly number[], weight: number): readonly number[] {
   let [sum, share] = [0, 0];

@@ -1,4 +1,4 @@
-// Charts as SVG: lines over steps with axes, ticks and a legend. Pure; the same points give the same bytes.
+// Draws charts as SVG: lines over steps with axes, ticks and a legend. Pure; the same points give the same bytes.
 import type { Chart } from './charts.ts';
 import type { CurvePoint } from './curves.ts';
 import { smoothed } from './smooth.ts';
@@ -8,7 +8,7 @@ const HEIGHT = 360;
 const INNER = { left: 70, right: 20, top: 46, bottom: 44 } as const;
 const COLOURS = ['#1f6feb', '#d9730d', '#2da44e', '#8250df'] as const;
 const TICKS = 5;
-/** More points than pixels are drawn as means of neighbours. */
+/** With more points than this, neighbors are averaged. */
 const MOST_POINTS = 1_000;
 
 interface Place {
@@ -22,20 +22,20 @@ interface Scale {
   at(value: number): number;
 }
 
-/** A run, and how it is drawn. */
+/** A run and its drawing options. */
 export interface Drawn {
   readonly run: string;
-  /** What a point is. */
+  /** Unit of a point. */
   readonly unit: string;
-  /** What lies along the axis: points, or the time since `beganMs`. */
+  /** The horizontal axis: points, or the time since `beganMs`. */
   readonly axis?: 'step' | 'time';
-  /** Ms since 1970; that of the first point unless given. */
+  /** Ms since 1970; by default the time of the first point. */
   readonly beganMs?: number;
-  /** Weight of what came before, 0 to 1; lines as they are stay behind the smoothed ones. */
+  /** Weight of the previous values, 0 to 1; the original lines stay visible behind the smoothed ones. */
   readonly smoothing?: number;
 }
 
-/** A chart of a run; one without points says so. */
+/** A chart of a run; without points, the chart says so. */
 export function renderChart(chart: Chart, drawn: Drawn, points: readonly CurvePoint[]): string {
   const { band: edges } = chart;
   const named = [...chart.lines.map(({ series }) => series), ...(edges === undefined ? [] : [edges.low, edges.high])];
@@ -71,14 +71,14 @@ export function renderChart(chart: Chart, drawn: Drawn, points: readonly CurvePo
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" font-family="system-ui, sans-serif" font-size="12" fill="#1f2328">\n${parts.join('\n')}\n</svg>\n`;
 }
 
-/** What lies along the horizontal axis. */
+/** The horizontal axis. */
 interface Axis {
   readonly name: string;
   readonly isWhole: boolean;
   readonly at: (point: CurvePoint) => number;
 }
 
-/** Units of time, and how many of the next smaller one a chart shows at most. */
+/** Units of time, and the maximum of each before a chart uses the next larger one. */
 const TIMES = [
   ['seconds', 1_000, 300],
   ['minutes', 60_000, 300],
@@ -98,13 +98,13 @@ const colourOf = (at: number): string => COLOURS[at % COLOURS.length] ?? COLOURS
 const fixed = (value: number): string => value.toFixed(1);
 
 const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-/** A text that stands in XML. */
+/** Escapes a text for XML. */
 export const escapeXml = (raw: string): string => raw.replace(/[&<>"]/g, (found) => escapes[found] ?? '');
 
 const text = ({ x, y }: Place, content: string, attributes = ''): string =>
   `<text x="${fixed(x)}" y="${fixed(y)}" ${attributes}>${escapeXml(content)}</text>`;
 
-/** Linear; a range of one value gets room around it, and an axis of figures that are not negative begins at 0. */
+/** Linear scale; a range with a single value is widened, and an axis of nonnegative values starts at 0. */
 function scaleOf(values: readonly number[], [from, to]: readonly [number, number], fromZero: boolean): Scale {
   let [low, high] = extremes(values);
   if (fromZero && low > 0) low = 0;
@@ -118,7 +118,7 @@ function extremes(values: readonly number[]): [number, number] {
   return low > high ? [0, 1] : [low, high];
 }
 
-/** Round numbers that divide a range into about so many parts. */
+/** Round numbers that divide a range into about `count` parts. */
 export function ticksOf(low: number, high: number, count = TICKS): readonly number[] {
   const rough = (high - low) / count;
   const power = 10 ** Math.floor(Math.log10(rough));

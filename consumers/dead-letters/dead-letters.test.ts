@@ -23,10 +23,10 @@ const reader = createEventReader(codec, createMemoryRegistry());
 class World {
   readonly log = new MemoryLog({ codec });
   readonly #known = new Set<number>();
-  /** The next commit happens, and its answer is lost. */
+  /** The next commit succeeds, but its response is lost. */
   loseAnswer = false;
 
-  /** Reads what the codec knows, and the schema ids that were registered since as a good turn. */
+  /** Decodes what the codec knows; a record with a schema id that was registered later reads as a valid turn. */
   readonly events: EventReader = {
     read: (record) => {
       if (record.value === null || !this.#known.has(record.value.readUInt32BE(1))) return reader.read(record);
@@ -45,7 +45,7 @@ class World {
     return found;
   }
 
-  /** What the sink does with a record that it cannot store. */
+  /** Writes a dead letter as the sink does for a record that it cannot store. */
   async bury(record: LogRecord, options: { reason?: string; table?: 'turns'; maxBytes?: number } = {}): Promise<void> {
     const { reason = 'unknown_schema', table, maxBytes = 1_000 } = options;
     const unstorable = { record, reason, error: 'schema id 7 is not known', ...(table === undefined ? {} : { table }) };

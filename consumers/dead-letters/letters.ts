@@ -1,4 +1,4 @@
-// What the topic dead-letters says, as plain values: which letters there are, which were retried, which may be.
+// The topic dead-letters as plain values: which letters exist, which were retried, which may be retried.
 import type { DeadLettered, DeadLetterRetried } from '../../schemas/generated/events.ts';
 import { LETTER_HEADER } from '../../schemas/framing.ts';
 import { topicOf } from '../../schemas/subjects.ts';
@@ -8,9 +8,9 @@ import { runOf } from '../../streams/core/read-log.ts';
 
 /** One dead letter without its bytes. */
 export interface Letter {
-  /** Its event_id: `<topic>/<partition>/<offset>` of the original record, and the table when only that refused it. */
+  /** Its event_id: `<topic>/<partition>/<offset>` of the original record, plus the table if only that table refused it. */
   readonly id: string;
-  /** Where the letter itself lies on dead-letters. */
+  /** Position of the letter itself on dead-letters. */
   readonly at: { readonly partition: number; readonly offset: number };
   readonly original: { readonly topic: string; readonly partition: number; readonly offset: number };
   readonly run: string;
@@ -19,26 +19,26 @@ export interface Letter {
   readonly step: string;
   /** When it was written, ms. */
   readonly atMs: number;
-  /** Bytes of the value that the letter keeps; -1 when the record had none. */
+  /** Bytes of the stored value; -1 if the record had none. */
   readonly valueBytes: number;
-  /** The letter does not have all of the original record: it was too long. */
+  /** The original record was too long, so the letter does not contain all of it. */
   readonly cut: boolean;
-  /** The letter whose retry this record was; empty for a record that nobody retried. */
+  /** The letter whose retry this record was; empty for a record that was not a retry. */
   readonly retryOf: string;
-  /** When its record was put back, ms; undefined when it was not. */
+  /** When its record was put back, ms; undefined if it was not. */
   readonly retriedAtMs: number | undefined;
 }
 
-/** What the sink notes at the end of the error of a letter that it had to shorten. */
+/** What the sink appends to the error of a letter that it had to shorten. */
 const CUT = /\[(?:value cut to \d+ of|key cut to \d+ of|\d+ headers left out)[^\]]*\]$/;
 
-/** Gathers letters and the notes of retries, in the order of the log. The first letter of an id counts. */
+/** Collects letters and retry events, in log order. The first letter with an id counts. */
 export interface LetterBook {
   add(read: EventRead): void;
   letters(): readonly Letter[];
 }
 
-/** Holds no bytes of records: some hundred bytes a letter. */
+/** Stores no record bytes: a few hundred bytes per letter. */
 export function createLetterBook(): LetterBook {
   const byId = new Map<string, Letter>();
   const retried = new Map<string, number>();
@@ -77,7 +77,7 @@ function letterOf(record: LogRecord, event: DeadLettered): Letter {
   };
 }
 
-/** A record of dead-letters that is no letter is shown as one of its own, as in the table. */
+/** A record of dead-letters that is not a letter appears as a letter of its own, as in the table. */
 function unreadableLetter(record: LogRecord, { reason, error }: { readonly reason: string; readonly error: string }): Letter {
   const { topic, partition, offset } = record;
   return {
@@ -100,9 +100,9 @@ export interface LetterFilter {
   readonly topic?: string;
   readonly reason?: string;
   readonly run?: string;
-  /** Written at this time or later, ms. */
+  /** Written at or after this time, ms. */
   readonly sinceMs?: number;
-  /** Only those whose record was not put back yet. */
+  /** Only letters whose record was not put back yet. */
   readonly open?: boolean;
 }
 
@@ -120,7 +120,7 @@ export interface LetterGroup {
   readonly retried: number;
 }
 
-/** Counts by topic and reason, the largest first. */
+/** Counts by topic and reason, largest first. */
 export function groupsOf(letters: readonly Letter[]): readonly LetterGroup[] {
   const groups = new Map<string, LetterGroup>();
   for (const { original, reason, retriedAtMs } of letters) {
@@ -135,10 +135,10 @@ const topics: ReadonlySet<string> = new Set(Object.values(topicOf));
 
 const isTopic = (name: string): name is EventTopic => topics.has(name);
 
-/** The topic that a record can be put back on. */
+/** The topic to which a record can be put back. */
 export const homeOf = ({ original }: Letter): EventTopic | undefined => (isTopic(original.topic) ? original.topic : undefined);
 
-/** Why the record of a letter must not be put back, whoever asks; undefined when it may. */
+/** Why the record of a letter must never be put back; undefined if it may. */
 export function obstacleTo(letter: Letter): string | undefined {
   const { topic } = letter.original;
   if (topic === 'dead-letters') return 'it is a record of dead-letters itself';
@@ -149,14 +149,14 @@ export function obstacleTo(letter: Letter): string | undefined {
   return undefined;
 }
 
-/** Whether the warehouse would be able to read a record now; empty when it would. */
+/** Why the warehouse could not read a record now; empty if it could. */
 export function whyUnreadable(read: EventRead): string {
   if (!read.ok) return `${read.reason}: ${read.error}`;
   const home = topicOf[read.value.type];
   return home === read.record.topic ? '' : `wrong_topic: ${read.value.type} belongs on ${home}`;
 }
 
-/** The original record of a letter, as it lay on its topic. */
+/** Reconstructs the original record of a letter. */
 export function originalOf(event: DeadLettered, topic: EventTopic): LogRecord {
   return {
     topic,

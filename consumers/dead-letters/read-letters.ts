@@ -1,4 +1,4 @@
-// Reading dead-letters: all letters without their bytes, or some of them whole.
+// Reads dead-letters: all letters without their bytes, or selected ones in full.
 import type { DeadLettered } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { EventReader, LogReader, LogRecord } from '../../streams/core/ports.ts';
@@ -17,7 +17,7 @@ export async function readLetters({ log, events }: ReadDeps): Promise<readonly L
   return book.letters();
 }
 
-/** A letter with the record of dead-letters that it is; `event` is undefined when that cannot be read as one. */
+/** A letter with its record of dead-letters; `event` is undefined when the record cannot be decoded as a letter. */
 export interface WholeLetter {
   readonly letter: Letter;
   readonly record: LogRecord;
@@ -26,7 +26,7 @@ export interface WholeLetter {
 
 const placeOf = ({ partition, offset }: { readonly partition: number; readonly offset: number }): string => `${partition}/${offset}`;
 
-/** Gives the letters whole to `each`, in the order of the log, one after the other. */
+/** Passes the full letters to `each`, in log order, one after the other. */
 export async function eachWhole(
   { log, events }: ReadDeps,
   letters: readonly Letter[],
@@ -45,7 +45,7 @@ export async function eachWhole(
   }
 }
 
-/** The letters of these ids, in the order of the log. Throws NOT_FOUND with all ids that there are not. */
+/** The letters with these ids, in log order. Throws NOT_FOUND with all ids that do not exist. */
 export function lettersById(letters: readonly Letter[], ids: readonly string[]): readonly Letter[] {
   const wanted = new Set(ids);
   const found = letters.filter(({ id }) => wanted.delete(id));

@@ -1,10 +1,10 @@
 // Puts the original records of dead letters back on their topics.
 //
-// Guarantees. A record and the note that its letter was retried are one transaction: both are visible, or neither. The
-// notes are read after this process became the only writer that retries, so a letter is put back once, however often and
-// by however many it is asked for. Key, value and headers are those of the original; one header is added, the letter's id.
-// Crash: what was committed is done, the rest is not; the same command again goes on with it.
-// No loop: a record that fails again has a letter of its own that names this one, and is not taken by `--all`.
+// Guarantees: a record and the event that its letter was retried are one transaction: both are visible, or neither. The retry events are
+// read after this process became the only retry writer, so a letter is put back once, no matter how often and by how many processes it is
+// requested. Key, value and headers are those of the original, plus one header with the letter's id. Crash: what was committed is done, the
+// rest is not; running the same command again continues. No loop: a record that fails again gets its own letter that names this one, and
+// `--all` does not include it.
 import { LETTER_HEADER } from '../../schemas/framing.ts';
 import type { EventReader, LogReader, LogRecord, OutgoingEvent } from '../../streams/core/ports.ts';
 import type { EventTopic } from '../../schemas/generated/events.ts';
@@ -20,7 +20,7 @@ interface ReturnedRecord {
   readonly headers: Readonly<Record<string, Buffer>>;
 }
 
-/** The only writer that retries: opening one fences those before it. */
+/** The only retry writer: opening one fences the previous ones. */
 export interface RetryWriter {
   /** All of it becomes visible together or not at all; throws PRODUCER_FENCED when another retry took over. */
   commit(work: { readonly records: readonly ReturnedRecord[]; readonly events: readonly OutgoingEvent[] }): Promise<unknown>;
@@ -36,11 +36,11 @@ export interface RetryDeps {
 }
 
 export interface RetryChoice {
-  /** These letters, or all that fit the filter. */
+  /** These letters, or all that match the filter. */
   readonly letters: readonly string[] | LetterFilter;
-  /** Also what is bound to fail again as far as can be told. */
+  /** Also retries letters that will probably fail again. */
   readonly force: boolean;
-  /** Only tell what would be done. */
+  /** Only reports what would be done. */
   readonly dryRun: boolean;
 }
 
@@ -54,7 +54,7 @@ export interface RetryLine {
 const BATCH_RECORDS = 200;
 const BATCH_BYTES = 800_000;
 
-/** One line for each letter that was asked for, in the order of the log. */
+/** One line for each requested letter, in log order. */
 export async function retryLetters(deps: RetryDeps, choice: RetryChoice): Promise<readonly RetryLine[]> {
   if (choice.dryRun) return new Retry(deps, choice, undefined).run();
   const writer = await deps.openWriter();

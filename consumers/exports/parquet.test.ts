@@ -10,7 +10,7 @@ const struct = (fields: Readonly<Record<number, ThriftValue>>): ThriftStruct => 
 });
 const listOf = (items: readonly ThriftStruct[]): ThriftValue => ({ kind: 'list', element: 12, items });
 
-/** A file of one column, with a page of these bytes and an index that a joined file cannot have. */
+/** A file with one column, a page of these bytes, and an index that a joined file cannot have. */
 function fileOf(page: Buffer, rows: number): Buffer {
   const meta = struct({ 1: whole(1), 9: whole(4), 11: whole(0), 14: whole(4 + page.length - 1) });
   const column = struct({ 2: whole(4), 3: meta, 4: whole(5), 5: { kind: 'i32', value: 6n } });
@@ -25,7 +25,7 @@ function fileOf(page: Buffer, rows: number): Buffer {
 const footerOf = (file: Buffer): ThriftStruct => decodeStruct(file.subarray(file.length - 8 - file.readUInt32LE(file.length - 8), -8));
 const numberAt = (value: ThriftValue | undefined): number => (value?.kind === 'i64' ? Number(value.value) : NaN);
 
-/** The group says where this page lies in the file. */
+/** Checks that the group points to this page in the file. */
 function expectPage(file: Buffer, group: ThriftValue, page: Buffer): void {
   if (group.kind !== 'struct') throw new Error('no group');
   expect(group.fields.has(7)).toBe(false);

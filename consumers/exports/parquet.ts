@@ -1,29 +1,29 @@
-// Parquet files of the same schema, joined into one as they come: the pages stay as they are, only where they lie changes.
-// So a file of any size is made out of pieces that fit into memory, and each piece is one query. What is kept of a piece
-// is the description of its row groups, a few kilobytes.
+// Joins Parquet files of the same schema into one as a stream: pages are copied unchanged, only their offsets change. So a file of any size
+// can be made of pieces that fit into memory, one query per piece. Of each piece, only the description of its row groups is kept, a few
+// kilobytes.
 import { decodeStruct, encodeListHead, encodeStruct, type ThriftList, type ThriftStruct, type ThriftValue } from './thrift.ts';
 
 const MAGIC = Buffer.from('PAR1');
 const TAIL_BYTES = 8;
 
-/** Fields of Parquet's structs, by their ids in parquet.thrift. */
+/** Field ids of Parquet's structs, from parquet.thrift. */
 const FILE = { rows: 3, rowGroups: 4 } as const;
 const ROW_GROUP = { columns: 1, fileOffset: 5, ordinal: 7 } as const;
 const CHUNK = { fileOffset: 2, meta: 3, offsetIndexAt: 4, offsetIndexBytes: 5, columnIndexAt: 6, columnIndexBytes: 7 } as const;
 const META = { dataPage: 9, indexPage: 10, dictionaryPage: 11, bloomFilter: 14 } as const;
 
 export interface ParquetJoin {
-  /** Takes a whole file; answers the bytes that follow those answered before. */
+  /** Takes a whole file; returns the next bytes of the joined file. */
   add(file: Buffer): Buffer;
-  /** The end of the joined file. At least one file, of no rows perhaps, must have been added. */
+  /** The end of the joined file. Requires at least one added file, which may have no rows. */
   end(): Buffer;
-  /** Of all files so far. */
+  /** Rows of all files so far. */
   readonly rows: number;
 }
 
 interface Footer {
   readonly struct: ThriftStruct;
-  /** Where it begins, which is where the pages end. */
+  /** Start of the footer, which is the end of the pages. */
   readonly at: number;
 }
 
@@ -37,7 +37,7 @@ export function createParquetJoin(): ParquetJoin {
     add(file) {
       const { struct, at } = footerOf(file);
       const head = first === undefined ? MAGIC : Buffer.alloc(0);
-      // Before a page of the piece lies its own magic, of which the joined file has only one.
+      // Each piece has its own magic bytes before its pages; the joined file has only one.
       const moved = BigInt(written + head.length - MAGIC.length);
       first ??= struct;
       for (const group of listOf(struct, FILE.rowGroups).items) groups.push(encodeStruct(moveGroup(structOf(group), moved)));
@@ -68,25 +68,25 @@ function footerOf(file: Buffer): Footer {
   return { struct: decodeStruct(file.subarray(at, file.length - TAIL_BYTES)), at };
 }
 
-/** The footer of the first file with the rows and the row groups of all. */
+/** The first file's footer with the rows and row groups of all files. */
 function joinFooter(first: ThriftStruct, groups: readonly Buffer[], rows: bigint): Buffer {
   const before = new Map([...first.fields].filter(([id]) => id < FILE.rowGroups));
   before.set(FILE.rows, { kind: 'i64', value: rows });
   const after = new Map([...first.fields].filter(([id]) => id > FILE.rowGroups));
   const empty: ThriftValue = { kind: 'list', element: 12, items: [] };
-  // An encoded struct whose last field is an empty list ends in that list's head and the stop: the groups go in between.
+  // An encoded struct whose last field is an empty list ends with the list's head and the stop byte: the groups are inserted between them.
   const head = encodeStruct({ kind: 'struct', fields: new Map([...before, [FILE.rowGroups, empty]]) });
   const rest = encodeAfter(after);
   return Buffer.concat([head.subarray(0, -2), encodeListHead(groups.length), ...groups, rest]);
 }
 
-/** Fields as they are written behind the row groups, with the stop. */
+/** The fields after the row groups, as encoded, with the stop byte. */
 function encodeAfter(fields: ReadonlyMap<number, ThriftValue>): Buffer {
   const marked = encodeStruct({ kind: 'struct', fields: new Map([[FILE.rowGroups, { kind: 'bool', value: true }], ...fields]) });
   return marked.subarray(1);
 }
 
-/** Offsets of pages are of the whole file; page indices have such offsets inside and are left out. */
+/** Page offsets refer to the whole file; page indexes contain such offsets and are dropped. */
 function moveGroup(group: ThriftStruct, moved: bigint): ThriftStruct {
   const columns = listOf(group, ROW_GROUP.columns);
   const items = columns.items.map((column) => moveChunk(structOf(column), moved));
@@ -108,7 +108,7 @@ function moveChunk(chunk: ThriftStruct, moved: bigint): ThriftStruct {
   return { kind: 'struct', fields };
 }
 
-/** A place of 0 is none. */
+/** An offset of 0 means that there is none. */
 function shift(fields: Map<number, ThriftValue>, id: number, moved: bigint): void {
   const place = fields.get(id);
   if (place?.kind === 'i64' && place.value > 0n) fields.set(id, { kind: 'i64', value: place.value + moved });

@@ -1,4 +1,4 @@
-// Cuts units into slices that fit into memory.
+// Divides units into slices that fit into memory.
 import type { Key, Unit } from './shapes.ts';
 
 export interface SliceLimits {
@@ -6,14 +6,14 @@ export interface SliceLimits {
   readonly bytes: number;
 }
 
-/** Units that follow each other, never none. */
+/** Consecutive units, at least one. */
 export interface Slice {
-  /** The key that they follow. */
+  /** The key before the first unit. */
   readonly after: Key;
   readonly units: readonly Unit[];
 }
 
-/** Answers slices in order; each is full, or holds one unit, or is the last. */
+/** Yields slices in order; each is full, has a single unit, or is the last. */
 export function* cutSlices(after: Key, units: Iterable<Unit>, limits: SliceLimits): Generator<Slice> {
   let from = after;
   let taken: Unit[] = [];
@@ -32,7 +32,7 @@ export function* cutSlices(after: Key, units: Iterable<Unit>, limits: SliceLimit
   if (taken.length > 0) yield { after: from, units: taken };
 }
 
-/** Two halves; undefined when there is nothing to part. */
+/** Splits a slice in two; undefined when it has a single unit. */
 export function halvesOf({ after, units }: Slice): readonly [Slice, Slice] | undefined {
   const middle = units.length >> 1;
   const last = units[middle - 1];
@@ -43,12 +43,12 @@ export function halvesOf({ after, units }: Slice): readonly [Slice, Slice] | und
   ];
 }
 
-/** What the statement of a slice is bound to. */
+/** The bound parameters for the statement of a slice. */
 export function sliceParams({ after, units }: Slice): Readonly<Record<string, string | number>> {
   const last = units.at(-1) ?? after;
   let [low, high] = [units[0]?.low ?? '', units[0]?.high ?? ''];
   for (const unit of units) {
-    // By bytes, as ClickHouse compares.
+    // Compares bytes, as ClickHouse does.
     if (Buffer.compare(Buffer.from(unit.low), Buffer.from(low)) < 0) low = unit.low;
     if (Buffer.compare(Buffer.from(unit.high), Buffer.from(high)) > 0) high = unit.high;
   }

@@ -1,5 +1,5 @@
-// Thrift's compact protocol, as the footers of Parquet files are written: read into a tree, and written from one. What
-// is read and written again is the same to the byte, whatever fields a newer version has added.
+// Thrift's compact protocol, as used in Parquet footers: decodes into a tree and encodes from one. Decoding and encoding again gives
+// identical bytes, even with fields of newer versions.
 
 type Scalar = 'byte' | 'i16' | 'i32' | 'i64';
 
@@ -19,10 +19,10 @@ const SCALARS: Readonly<Record<number, Scalar>> = { [TYPES.byte]: 'byte', [TYPES
 const STOP = 0;
 const LONG_LIST = 15;
 const MOST_DELTA = 15;
-/** Deeper than any footer. */
+/** Deeper than any real footer. */
 const MAX_DEPTH = 32;
 
-/** Reads one struct that fills all of `bytes`. Throws when it does not. */
+/** Decodes one struct that fills all of `bytes`. Throws otherwise. */
 export function decodeStruct(bytes: Buffer): ThriftStruct {
   const reader = new Reader(bytes);
   const struct = reader.struct(0);
@@ -54,7 +54,7 @@ class Reader {
     return { kind: 'struct', fields };
   }
 
-  /** A boolean field has its value in its type. */
+  /** The type of a boolean field is its value. */
   #field(type: number, depth: number): ThriftValue {
     if (type === TYPES.true || type === TYPES.false) return { kind: 'bool', value: type === TYPES.true };
     return this.#value(type, depth);
@@ -119,14 +119,14 @@ class Reader {
 const zigzag = (value: bigint): bigint => (value >> 1n) ^ -(value & 1n);
 const unzigzag = (value: bigint): bigint => BigInt.asUintN(64, (value << 1n) ^ (value >> 63n));
 
-/** Writes a struct with its fields in the order of their ids. */
+/** Encodes a struct with its fields in id order. */
 export function encodeStruct(struct: ThriftStruct): Buffer {
   const writer = new Writer();
   writer.struct(struct);
   return writer.done();
 }
 
-/** The head of a list of structs, which follow it as `encodeStruct` writes them. */
+/** The head of a list of structs; the structs follow, encoded by `encodeStruct`. */
 export function encodeListHead(size: number): Buffer {
   const writer = new Writer();
   writer.listHead(TYPES.struct, size);

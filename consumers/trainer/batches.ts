@@ -5,7 +5,7 @@ import type { TokenAges } from '../../streams/staleness/staleness.ts';
 import { decisionsOf } from '../../streams/trajectory/attempt.ts';
 import type { PreparedBatch } from './commit-parts.ts';
 
-/** Accounts for the groups of a batch at version t-1 = `version`. */
+/** Computes the accounts of a batch's groups at version t-1 = `version`. */
 export function prepareBatch(
   groups: readonly Group[],
   version: number,
@@ -23,7 +23,7 @@ export function prepareBatch(
   };
 }
 
-/** The batch as the learner takes it. */
+/** The batch in the form that the learner takes. */
 export function trainingBatch(batch: PreparedBatch, step: number): TrainingBatch {
   return {
     step,

@@ -1,5 +1,5 @@
-// A run whose policy the trainer does not make, over the log in memory: real codec, real fold, real commits; a scripted
-// worker answers with the versions that a model would name.
+// A run whose policy comes from outside the trainer, over the in-memory log: real codec, real fold, real commits; a scripted worker answers
+// with the versions that a model would report.
 import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { codecReader } from '../../infra/testing/codec-reader.ts';

@@ -1,9 +1,9 @@
-// A log that lost its newest records, although they were acknowledged: a power loss, or an unclean election. What was folded
-// of them is no longer in the log, and others take their offsets. A trainer that noticed nothing would go on behind them.
+// Detects a log that lost its newest records although they were acknowledged, after a power loss or an unclean election. Records that the
+// trainer has folded are then no longer in the log, and others take their offsets. A trainer that did not notice would continue after them.
 //
-// Two things give it away. A partition ends before the position that was read up to; or it has grown past it since, and the
-// record that was folded last, the mark of the partition, is another one now or is gone. A new leader follows every such
-// loss, so the mark is compared only when the leader has changed (as KIP-320 does with the epochs of leaders).
+// There are two signs. A partition ends before the position that was read; or it has grown past that position again, and the last folded
+// record, the mark of the partition, has changed or is gone. Every such loss is followed by a leader change, so the mark is compared only
+// after a leader change (like leader epochs in KIP-320).
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { GroupOffsets, LogReader } from '../../streams/core/ports.ts';
 import { batchesOf } from '../../streams/core/read-log.ts';
@@ -17,7 +17,7 @@ export interface MarkedPartition {
   readonly mark: Mark;
 }
 
-/** Whether `rollouts` still holds the record of the mark, as far as retention lets anybody know. */
+/** Whether `rollouts` still holds the record of the mark, as far as retention allows an answer. */
 export async function isStillThere(log: LogReader, { partition, mark }: MarkedPartition, bounds?: Bounds): Promise<boolean> {
   const { offset, leaderEpoch } = mark;
   const own = (bounds ?? (await log.bounds('rollouts'))).find((one) => one.partition === partition);
@@ -34,13 +34,13 @@ export const cutError = (topic: CutTopic, partition: number, position: number): 
   new PlatformError('LOG_CUT', `reading ${topic}/${partition}: records before offset ${position} that this trainer has read are gone`);
 
 export interface CutWatch {
-  /** The bounds of a topic as the log tells them. */
+  /** The bounds of a topic, as the log reports them. */
   bounds(topic: CutTopic): Promise<Bounds>;
 }
 
 /**
- * Looks at every answer about where a topic ends. A leader that has just been elected may tell an end that is a moment old,
- * so a partition is told as cut when two answers in a row say so.
+ * Checks every reported end of a topic. A newly elected leader may report a slightly old end, so a partition counts as cut only after two
+ * consecutive reports.
  */
 export function watchForCuts(
   log: Pick<LogReader, 'bounds'>,
@@ -66,7 +66,7 @@ const MARK = /^mark (\d+) (\d+)$/;
 /** A mark as the metadata of a committed offset. */
 export const textOfMark = ({ offset, leaderEpoch }: Mark): string => `mark ${offset} ${leaderEpoch}`;
 
-/** What the newest step of a trainer's group committed, by partition; earlier versions committed none. */
+/** The marks that the newest step of a trainer's group committed, by partition; earlier versions committed none. */
 export async function committedMarks(offsets: GroupOffsets, group: string): Promise<ReadonlyMap<number, Mark>> {
   const marks = new Map<number, Mark>();
   for (const { partition, metadata } of await offsets.fetch(group, 'rollouts')) {

@@ -1,5 +1,5 @@
-// Every reason of a discard, by a whole trainer over the log in memory: in the ledger with its account, in the metrics,
-// and never in the way of what `ledger verify` checks.
+// Every discard reason, with a complete trainer over the in-memory log: it is in the ledger with its account and in the metrics, and
+// `ledger verify` always passes.
 import { createHash } from 'node:crypto';
 import { afterEach, expect, it, vi } from 'vitest';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
@@ -36,16 +36,16 @@ const settings: RunSettings = {
 };
 const update = { loss: 0, approx_kl: 0, behave_kl: 0, clip_fraction: 0, capped_fraction: 0, ess: 1, entropy: 1, grad_norm: 1 };
 
-/** What is written when a task is taken; nothing: its worker is never heard of again. */
+/** The events that are written when a task is taken; if empty, its worker stays silent. */
 type Script = (request: TrajectoryRequested) => readonly OutgoingEvent[];
 
 interface Play {
   readonly discards: readonly EventByType['TrajectoryDiscarded'][];
   readonly trained: ReadonlySet<string>;
   readonly metrics: string;
-  /** What each step said of itself. */
+  /** The StepCompleted event of each step. */
   readonly steps: readonly EventByType['StepCompleted'][];
-  /** What the terminal was told of each. */
+  /** The figures of each step in the terminal. */
   readonly figures: readonly Readonly<Record<string, number>>[];
 }
 
@@ -168,7 +168,7 @@ function recordsOf(
 ): readonly OutgoingEvent[] {
   const place = (sequence: number) => ({ trajectory, attempt, sequence });
   return [
-    // a worker of its own, so that it is silent when it says nothing more
+    // a separate worker, so that it counts as silent when it writes nothing more
     { type: 'TrajectoryStarted', key, event: { ...started(place(0)), worker_id: `w-${trajectory}` } },
     { type: 'TurnRecorded', key, event: turn(place(1), version) },
     { type: 'TrajectoryFinished', key, event: finished(place(2), reward) },
@@ -183,7 +183,7 @@ const withOtherTokens = (one: OutgoingEvent): OutgoingEvent =>
 const tell = ({ discards }: Play): readonly string[] =>
   discards.map(({ trajectory_id: id, attempt, reason }) => `${id.slice(6)}/${attempt} ${reason}`);
 
-/** Every figure of the account of a discard of an attempt with one turn of ten tokens by version 0. */
+/** Checks every figure in the account of a discarded attempt that has one turn of ten tokens by version 0. */
 function expectAccount(discard: EventByType['TrajectoryDiscarded'] | undefined, reward: number): void {
   expect(discard).toMatchObject({ turns: 1, tokens: 10, reward, version_first: 0, version_last: 0, unknown_tokens: 0, flight_ms: 2_000 });
   const { version = -1, staleness_total: total, staleness_in_flight: inFlight, staleness_in_queue: inQueue } = discard ?? {};
@@ -195,11 +195,11 @@ function expectAccount(discard: EventByType['TrajectoryDiscarded'] | undefined, 
 it('tells uniform, incomplete, expired, superseded and invalid from each other, each with its account', async () => {
   const again: TrajectoryRequested[] = [];
   const byGroup: readonly Script[] = [
-    // everybody is worth the same
+    // all rewards are equal
     (request) => recordsOf(request, 0.5, 0),
-    // one of three finishes, another one begins
+    // one of three finishes, another one starts
     (request) => wholeOf(request).slice(0, [3, 2, 0][request.sample]),
-    // all are silent; sample 0 finishes again, and then its first attempt comes back
+    // all are silent; sample 0 finishes its second attempt, and then its first attempt comes back
     (request) => {
       if (request.attempt === 0) return wholeOf(request).slice(0, 1);
       if (again.push(request) < 3) return [];
@@ -207,7 +207,7 @@ it('tells uniform, incomplete, expired, superseded and invalid from each other, 
       const [first, ...others] = again.sort((one, other) => one.sample - other.sample).map(wholeOf);
       return [...(first ?? []), ...late, ...others.flat()];
     },
-    // one has a hole, one tells of other tokens than it made
+    // one has a gap, one reports a wrong token count
     (request) => {
       if (request.attempt === 1 || request.sample === 2) return wholeOf(request);
       return request.sample === 0 ? wholeOf(request).filter((_, i) => i !== 1) : wholeOf(request).map(withOtherTokens);
@@ -215,7 +215,7 @@ it('tells uniform, incomplete, expired, superseded and invalid from each other, 
   ];
   const script: Script = (request) => (byGroup[request.group_index] ?? wholeOf)(request);
   const closed = ['g000000.0', 'g000001.0', 'g000002.0', 'g000003.0'];
-  // steps go on while the silent ones are waited for
+  // steps continue while the silent ones are waited for
   const played = await play(script, { maxStaleness: 1_000_000 }, ({ discards, trained }) => {
     const settled = [...discards.map(({ trajectory_id: id }) => id.slice(6)), ...[...trained].map((id) => id.split('/')[0])];
     return closed.every((id) => settled.includes(id));
@@ -267,7 +267,7 @@ it('discards what is too stale, with how stale it was', async () => {
 });
 
 it('says one staleness in the ledger, the metrics and the terminal', async () => {
-  // the versions behind the turns differ, and so do their tokens: a mean over tokens is another one
+  // the turns have different versions and token counts, so the mean over tokens differs
   const script: Script = (request) => {
     const { group_id: key, trajectory_id: trajectory, attempt, sample, admitted_version: admitted } = request;
     const place = (sequence: number) => ({ trajectory, attempt, sequence });

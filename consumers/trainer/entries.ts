@@ -1,4 +1,4 @@
-// What the trainer's events say, out of the folded state.
+// Builds the trainer's events from the folded state.
 import type { EventByType, StepMetrics, TrajectoryRequested } from '../../schemas/generated/events.ts';
 import type { UpdateMetrics } from '../../streams/core/learning.ts';
 import { trajectoryId } from '../../streams/core/ids.ts';
@@ -27,7 +27,7 @@ const stalenessFields = (staleness: Staleness) => ({
   unknown_tokens: staleness.unknownTokens,
 });
 
-/** From start to finish and from finish to `nowMs`, all by the clock of the worker; never negative, 0 while unknown. */
+/** From start to finish and from finish to `nowMs`, both by the worker's clock; never negative, 0 if unknown. */
 function durations(attempt: Attempt | undefined, nowMs: number): { readonly flight_ms: number; readonly queue_ms: number } {
   const ending = attempt?.ending;
   if (ending === undefined) return { flight_ms: 0, queue_ms: 0 };
@@ -53,7 +53,7 @@ export function trainedFields(trajectory: AccountedTrajectory, nowMs: number): E
   };
 }
 
-/** What the ledger says of a discard: the account at version t-1 = `version` of what was seen of the attempt, whole or not. */
+/** The ledger fields of a discard: the account at version t-1 = `version` of the seen part of the attempt. */
 export function discardFields(
   { trajectory, number, attempt, reason }: Discard,
   at: { readonly version: number; readonly nowMs: number },
@@ -74,7 +74,7 @@ export function discardFields(
   };
 }
 
-/** Finite for any finite values: where their sum is not, each is divided first. */
+/** Finite for any finite values: if their sum overflows, each is divided first. */
 export function mean(values: readonly number[]): number {
   if (values.length === 0) return 0;
   const sum = values.reduce((total, value) => total + value, 0);
@@ -112,7 +112,7 @@ interface RequestContext {
   readonly settings: RunSettings;
   readonly questions: TrainingQuestions;
   readonly version: number;
-  /** Micros. */
+  /** Microseconds. */
   readonly now: number;
 }
 
@@ -142,7 +142,7 @@ export function groupRequests(
     reward: settings.reward,
     decoding: 'sample',
     seed: deriveSeed(`${settings.seed}/${index}`, sample),
-    // on-policy: a worker that has not heard of the version yet must not take the one before it
+    // on-policy: a worker that does not know the version yet must not use the previous one
     policy_version: settings.maxStaleness === 0 ? context.version : -1,
     max_turns: settings.maxTurns,
     max_tokens: settings.maxTokens,
@@ -152,7 +152,7 @@ export function groupRequests(
   }));
 }
 
-/** The same trajectory, asked for once more. */
+/** Requests the next attempt of the same trajectory. */
 export function nextRequest(last: TrajectoryRequested, at: { readonly now: number; readonly producer: string }): TrajectoryRequested {
   const attempt = last.attempt + 1;
   return { ...last, attempt, event_id: requestEventId(last.trajectory_id, attempt), occurred_at: at.now, producer: at.producer };

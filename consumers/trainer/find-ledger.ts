@@ -1,5 +1,5 @@
-// The ledger of one run, folded as it is read: its chain is checked on the way, and nothing of it is kept but the state, which
-// forgets what lies behind the newest resume point. Memory follows what is open and not how long the run is.
+// Reads and folds the ledger of one run: checks its chain on the way and keeps only the state, which forgets what is before the newest
+// resume point. Memory depends on the open groups, not on the length of the run.
 import type { Resume } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { EventReader, LogReader, RunIndex, RunStart } from '../../streams/core/ports.ts';
@@ -14,29 +14,29 @@ export interface LedgerSource {
   readonly runId: string;
   readonly log: LogReader;
   readonly events: EventReader;
-  /** Where the run begins; the whole of `training` is looked through unless given. */
+  /** Where the run begins; without it, all of `training` is searched. */
   readonly starts?: {
-    /** What the run's own transactions committed; undefined when Kafka knows nothing of it. */
+    /** What the run's own transactions committed; undefined when Kafka has no record of it. */
     readonly committed: () => Promise<RunStart | undefined>;
     readonly index: RunIndex;
   };
-  /** Saves refolding what is in it; nothing else depends on it. */
+  /** Saves folding the entries that a snapshot covers; nothing else depends on it. */
   readonly snapshots?: Pick<SnapshotStore, 'read'>;
 }
 
 export interface FoldedLedger {
-  /** Of the ledger alone. */
+  /** Folded from the ledger alone. */
   readonly state: RunState;
-  /** The state of a snapshot that is of this ledger, with every entry since then. */
+  /** The state of a snapshot that matches this ledger, plus every later entry. */
   readonly kept: RunState | undefined;
   readonly resume: Resume;
-  /** The first entry of the run lies there. */
+  /** Position of the run's first entry. */
   readonly start: RunStart;
 }
 
 /**
- * Reads it from where Kafka or the index says that it begins, which counts only when the first entry of the run is there, or
- * else from the beginning of the topic. Undefined for a run that is new. `ends` are those of the log before this call.
+ * Reads the ledger from the start that Kafka or the index reports, which is valid only if the first entry of the run is there; otherwise
+ * from the beginning of the topic. Undefined for a new run. `ends` are the ends of the log before this call.
  */
 export async function findLedger(source: LedgerSource, ends: RunStart): Promise<FoldedLedger | undefined> {
   const known = source.starts === undefined ? 'elsewhere' : await readKnown(source, source.starts, ends);
@@ -56,13 +56,13 @@ async function readKnown(source: LedgerSource, { committed, index }: NonNullable
   const found = own === undefined ? 'none' : await readFrom(source, own);
   if (typeof found !== 'string') return found;
   const start = await index.startOf(source.runId);
-  // An index of a topic that was made anew since says nothing; nor does it of a run whose group Kafka knows.
+  // The index is invalid if the topic was recreated since, or if Kafka knows the group of the run.
   if (start === undefined) return own === undefined ? 'none' : 'elsewhere';
   const indexed = start.training > ends.training ? 'elsewhere' : await readFrom(source, start);
   return indexed === 'none' && own !== undefined ? 'elsewhere' : indexed;
 }
 
-/** 'none' when the run has no entry from there on, 'elsewhere' when its first one lies before. */
+/** 'none' when the run has no entry from there on, 'elsewhere' when its first entry is earlier. */
 async function readFrom(source: LedgerSource, start: RunStart): Promise<Found> {
   const snapshot = await source.snapshots?.read();
   const fold = new LedgerFold(source.runId, snapshot === undefined ? undefined : unpackSnapshot(snapshot, source.runId));
@@ -89,7 +89,7 @@ class LedgerFold {
     return this.#first < 0;
   }
 
-  /** The first entry is the one with the sequence 0. */
+  /** The first entry is the one with sequence 0. */
   take(entry: LedgerEntry, body: Buffer, offset: number): void {
     this.#check(entry, offset);
     foldLedger(this.#state, entry, { body, offset });
@@ -117,7 +117,7 @@ class LedgerFold {
     }
   }
 
-  /** The snapshot was taken right behind the entry that was folded last. */
+  /** The snapshot was taken right after the entry that was folded last. */
   #isAt(snapshot: RunState | undefined): boolean {
     const { chain, ledgerPosition } = this.#state;
     return (

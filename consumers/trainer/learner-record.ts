@@ -1,19 +1,18 @@
-// What RunStarted says of the learner: with it an update can be repeated, and a resumed run goes on, without any
-// configuration.
+// The learner in RunStarted: with it, an update can be repeated and a resumed run continues without any configuration.
 import type { RunStarted } from '../../schemas/generated/events.ts';
 import type { Architecture, LearnerParameters } from '../../streams/core/learning.ts';
 
-/** The text of RunStarted's `learner`. */
+/** The text of RunStarted's `learner` field. */
 export const learnerRecord = (architecture: Architecture, parameters: LearnerParameters | undefined): string =>
   JSON.stringify({ architecture, ...(parameters === undefined ? {} : { hyper: parameters }) });
 
 export interface RecordedLearner {
-  /** Undefined when it was not recorded. */
+  /** Undefined if it was not recorded. */
   readonly architecture: Architecture | undefined;
   readonly parameters: LearnerParameters | undefined;
 }
 
-/** Reads it back; what is not there, or no JSON, is undefined. */
+/** Parses the text; missing or invalid parts are undefined. */
 export function recordedLearner({ learner }: Pick<RunStarted, 'learner'>): RecordedLearner {
   const { architecture, hyper } = parse(learner);
   return {

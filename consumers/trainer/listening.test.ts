@@ -1,4 +1,4 @@
-// Silence and the time in which a trainer could have heard, against a model that knows what really happened.
+// Silence and listening time, checked against a model that knows what really happened.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { requested, started } from '../../infra/testing/rollout-events.ts';
@@ -9,21 +9,21 @@ import { createLiveness } from './liveness.ts';
 
 const SILENCE_MS = 20_000;
 const HEARTBEAT_MS = 5_000;
-/** A worker writes again so long after Kafka has come back. */
+/** Delay before a worker writes again after Kafka comes back. */
 const BACKOFF_MS = 5_000;
 const TURN_MS = 200;
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 interface Step {
   /**
-   * pause: the trainer does not run; workers and Kafka do. outage: Kafka is away, nobody writes or reads. lag: the trainer
-   * cannot fold, and what is written waits. suspend: every process stops, as on a machine that sleeps.
+   * pause: only the trainer stops. outage: Kafka is unavailable, nobody writes or reads. lag: the trainer cannot fold, and records
+   * accumulate. suspend: every process stops, as on a machine that sleeps.
    */
   readonly kind: 'pass' | 'pause' | 'outage' | 'lag' | 'suspend';
   readonly ms: number;
 }
 
-/** One worker with one attempt, a partition, and a trainer that looks, in simulated time. */
+/** One worker with one attempt, one partition, and a trainer that checks it, in simulated time. */
 class World {
   readonly state = newRunState('run-a');
   readonly #log: number[] = [];
@@ -54,7 +54,7 @@ class World {
     this.#diedMs = this.#nowMs;
   }
 
-  /** Milliseconds until the attempt is given up; undefined when it is not within `ms`. */
+  /** Milliseconds until the attempt is given up; undefined if that takes longer than `ms`. */
   async run(ms: number): Promise<number | undefined> {
     for (let passed = 0; passed < ms; passed += TURN_MS) {
       this.#nowMs += TURN_MS;
@@ -81,7 +81,7 @@ class World {
       this.#folds = true;
       if (expired !== undefined) return true;
     }
-    // what runs first after a wake-up is the trainer, before it has read anything
+    // after a wake-up, the trainer runs first, before it has read anything
     return this.#turn();
   }
 

@@ -1,49 +1,51 @@
-// How long this trainer has listened to its workers. Silence is evidence only while a word could have been heard, so:
-//
-// - Silence is judged at `heardUpTo`: a moment at which the end of `rollouts` was asked for and up to which everything has
-//   been folded since. A trainer that was stopped, or fell behind, first reads what was written meanwhile.
-// - Time in which Kafka did not answer, or in which this process did not run, does not count. Nobody could speak then, or
-//   nobody knows who could. Whoever was running gets a new deadline afterwards, as after a restart.
-// - The clock is monotonic and this process's own. No clock of another machine is looked at.
+// Measures how long this trainer has listened to its workers. Silence counts only while the trainer could have heard them, so:
+// - Silence is judged at `heardUpTo`: a time at which the end of `rollouts` was requested and up to which everything has since been folded.
+//   A trainer that was stopped or fell behind first reads what was written meanwhile.
+// - Time in which Kafka did not answer, or in which this process did not run, does not count: nobody could be heard then. Afterward every
+//   running worker gets a new deadline, as after a restart.
+// - The clock is monotonic and local to this process. Clocks of other machines are not used.
 import type { CutWatch } from './cut-log.ts';
 
 export interface Listening {
-  /** Milliseconds of listening until now. It stands still while nothing could be heard. */
+  /** Milliseconds of listening so far. It stands still while nothing can be heard. */
   now(): number;
-  /** Everything that was written before this moment of listening has been folded. */
+  /** Everything written before this time of listening has been folded. */
   readonly heardUpTo: number;
-  /** Silence may be judged at `heardUpTo`: hardly anything can have been written since. A trainer that is behind reads on first. */
+  /** Silence may be judged at `heardUpTo`: almost nothing can have been written since. A trainer that is behind reads on first. */
   mayJudge(): boolean;
-  /** Asks for the end of the log when it is time to. To be called often; never waits, never throws. */
+  /** Requests the end of the log when it is due. Call it often; it never waits and never throws. */
   look(): void;
-  /** To be called when positions have moved. */
+  /** Call when positions have moved. */
   folded(): void;
 }
 
 export interface ListeningDeps {
   readonly watch: CutWatch;
-  /** The next offset of `rollouts` to be folded, by partition. */
+  /** The next offset of `rollouts` to fold, by partition. */
   readonly positions: ReadonlyMap<number, number>;
   readonly monotonic: () => number;
   /** How long a worker may be silent, ms. */
   readonly silenceMs: number;
-  /** Listening was interrupted and begins anew. */
+  /** Listening was interrupted and starts again. */
   readonly onInterrupted: (nowMs: number) => void;
 }
 
 const SHORTEST_LOOK_MS = 100;
 const LONGEST_LOOK_MS = 1_000;
 const SHORTEST_GAP_MS = 1_000;
-/** Longer than a turn of the trainer's loop. */
+/** Longer than an iteration of the trainer's loop. */
 const SHORTEST_AGE_MS = 500;
 
-/** How often the end of the log is asked for, ms. */
+/** Interval between requests for the end of the log, ms. */
 export const lookEveryMs = (silenceMs: number): number => Math.min(LONGEST_LOOK_MS, Math.max(SHORTEST_LOOK_MS, silenceMs / 10));
 
-/** Without an answer for longer than this, nothing could be heard, ms. Well below the silence, so that a gap is not taken for one. */
+/**
+ * Without an answer for longer than this, nothing could be heard, ms. Well below the silence limit, so that a gap is not mistaken for
+ * silence.
+ */
 export const gapMs = (silenceMs: number): number => Math.max(SHORTEST_GAP_MS, silenceMs / 4);
 
-/** A judgement of a moment that is longer past is not made, ms: workers that were silent then may have spoken since. */
+/** Maximum age of a judgment, ms: workers that were silent then may have spoken since. */
 const oldestMs = (silenceMs: number): number => Math.max(SHORTEST_AGE_MS, silenceMs / 10);
 
 interface Asked {
@@ -67,7 +69,7 @@ export function createListening({ watch, positions, monotonic, silenceMs, onInte
     answeredMs = atMs;
     if (goneMs <= gapMs(silenceMs)) return;
     lostMs += goneMs;
-    // what was asked before lies in the time that does not count
+    // requests from before belong to the time that does not count
     waitingFor = undefined;
     onInterrupted(now());
   }
@@ -84,7 +86,7 @@ export function createListening({ watch, positions, monotonic, silenceMs, onInte
   function folded(): void {
     if (waitingFor === undefined) return;
     const { atMs, ends } = waitingFor;
-    // what retention has deleted is not delivered any more
+    // records that retention has deleted are never delivered
     if (!ends.every(({ partition, first, end }) => Math.max(first, positions.get(partition) ?? 0) >= end)) return;
     heardUpTo = atMs;
     waitingFor = undefined;

@@ -1,6 +1,6 @@
-// Which attempts are to be given up. Every time here is one of listening (listening.ts): it counts only while this trainer
-// could hear, and a restart or an interruption gives everybody a new deadline. What is judged is a moment up to which the
-// whole log has been folded. The decision is recorded as TrajectoryExpired and never made a second time.
+// Decides which attempts to give up. All times are listening time (listening.ts): they count only while this trainer could hear, and a
+// restart or an interruption gives every worker a new deadline. Attempts are judged at a time up to which the whole log has been folded.
+// The decision is recorded as TrajectoryExpired and never made twice.
 import type { RunState } from '../../streams/run/run-state.ts';
 import { isRequestLost, type Trajectory } from '../../streams/group/group.ts';
 import { REFUSED, statusOf, type Attempt } from '../../streams/trajectory/attempt.ts';
@@ -17,19 +17,19 @@ export interface Expiry {
 }
 
 export interface Liveness {
-  /** A sign of life of a worker. */
+  /** A sign of life from a worker. */
   heard(workerId: string, nowMs: number): void;
-  /** Listening begins, for the first time or after an interruption: deadlines count from here. */
+  /** Listening starts, initially or after an interruption: deadlines count from here. */
   live(nowMs: number): void;
   /** Committed offsets of the workers' group on `tasks`, by partition. */
   claimed(offsets: ReadonlyMap<number, number>): void;
-  /** Some attempt was asked for and not begun: claimed() is worth asking for. */
+  /** Some attempt was requested and has not started, so claimed() is needed. */
   readonly waiting: boolean;
-  /** Attempts to give up, judged at a moment up to which the log has been folded. */
+  /** Attempts to give up, judged at a time up to which the log has been folded. */
   expired(state: RunState, nowMs: number): readonly Expiry[];
 }
 
-/** Since when attempts were seen claimed and not begun, and running. */
+/** Since when attempts have been seen as claimed but not started, and as running. */
 interface Seen {
   readonly claimed: Map<string, number>;
   readonly running: Map<string, number>;
@@ -42,7 +42,7 @@ interface Look {
 
 const keyOf = ({ id, request }: Trajectory): string => `${id}/${request.attempt}`;
 
-/** Trajectories that still hope for their newest attempt. */
+/** Trajectories that still wait for their newest attempt. */
 function* undecidedOf(state: RunState): Generator<Trajectory> {
   for (const group of state.groups.values()) {
     if (state.decided.has(group.id)) continue;
@@ -55,13 +55,13 @@ function* undecidedOf(state: RunState): Generator<Trajectory> {
 export function createLiveness(options: { readonly silenceMs: number }): Liveness {
   const { silenceMs } = options;
   const lastHeard = new Map<string, number>();
-  // of the last look alone: whoever has begun, ended or is asked for again is not in it any more
+  // covers only the last check: attempts that started, ended or were requested again are no longer in it
   let since: Seen = { claimed: new Map(), running: new Map() };
   let claims: ReadonlyMap<number, number> = new Map();
   let liveSince: number | undefined;
   let waiting = false;
 
-  /** Asked twice at one time it says the same twice: a plan may be made again before it is carried out. */
+  /** Gives the same answer when called twice with the same time: a plan may be computed again before it is carried out. */
   function ofUnstarted(trajectory: Trajectory, nowMs: number, seen: Seen): ExpiryReason | undefined {
     if (isRequestLost(trajectory)) return trajectory.request.question === '' ? 'question_gone' : 'lost_request';
     waiting = true;
@@ -95,7 +95,7 @@ export function createLiveness(options: { readonly silenceMs: number }): Livenes
     },
     live(nowMs) {
       liveSince = nowMs;
-      // the time before ends later than it seemed to: whoever was heard in it was heard by now
+      // the previous period ends later than it seemed to, so every worker heard in it counts as heard by now
       lastHeard.clear();
       since = { claimed: new Map(), running: new Map([...since.running].map(([key, atMs]) => [key, Math.min(atMs, nowMs)])) };
     },

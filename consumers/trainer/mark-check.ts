@@ -1,13 +1,13 @@
-// Sees while it reads on whether what was folded of `rollouts` is still what the log holds. After a start the mark of each
-// partition has to come by, as it was; later a mark is looked up when the leader of its partition has changed.
+// Checks while reading on whether the folded part of `rollouts` is still what the log holds. After a start, the mark of each partition must
+// appear unchanged; later, a mark is looked up when the leader of its partition has changed.
 import type { LogBatch, LogReader } from '../../streams/core/ports.ts';
 import type { Mark, RunState } from '../../streams/run/run-state.ts';
 import { cutError, isStillThere } from './cut-log.ts';
 
 export interface MarkCheck {
-  /** Where the mark of a partition lies that has to come by, if the log still has it. */
+  /** Offset of the mark that must appear in the partition, if the log still has it. */
   awaited(partition: number, first: number): number | undefined;
-  /** Throws LOG_CUT when the batch follows something else than what was folded. */
+  /** Throws LOG_CUT when the batch does not follow the folded records. */
   assertFollows(batch: LogBatch): Promise<void> | void;
 }
 

@@ -1,4 +1,4 @@
-// Trainers of one run that start, freeze, wake and lose Kafka in any order, over a log in memory that fences as Kafka does.
+// Trainers of one run start, freeze, wake and lose Kafka in any order, over an in-memory log that fences as Kafka does.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
@@ -9,11 +9,11 @@ import { claimAt, explainFence, newOwner, openOwned, type OwnershipDeps } from '
 
 const GROUP = 'trainer.run-a';
 
-/** One process. Each of its calls of the log is a step of its own, so that others get in between. */
+/** One process. Each of its calls to the log is a separate step, so that other processes can interleave. */
 class Trainer {
   readonly deps: OwnershipDeps;
   exit: string | undefined;
-  /** Commits of a step that went through. */
+  /** Number of successful commits. */
   committed = 0;
   #writer: TransactionalWriter | undefined;
   #release: (() => void) | undefined;
@@ -39,12 +39,12 @@ class Trainer {
     void this.#run();
   }
 
-  /** Its next call of the log fails. */
+  /** Makes its next call to the log fail. */
   cut(): void {
     this.#isCut = true;
   }
 
-  /** It does one thing; a process that is frozen does none. */
+  /** Performs one action; a frozen process does nothing. */
   async step(): Promise<void> {
     this.#release?.();
     for (let i = 0; i < 20; i += 1) await Promise.resolve();
@@ -66,7 +66,7 @@ class Trainer {
   }
 }
 
-/** A log with its trainers, and who claimed the run in which order. */
+/** A log with its trainers, and the order in which they claimed the run. */
 class Race {
   readonly #log = new MemoryLog();
   readonly trainers = [new Trainer(this.#log, 't-0')];
@@ -76,12 +76,12 @@ class Race {
     this.trainers.push(new Trainer(this.#log, `t-${this.trainers.length}`));
   }
 
-  /** One trainer does one thing; what must hold at every time is checked after it. */
+  /** One trainer performs one action; then the invariants are checked. */
   async step(index: number): Promise<void> {
     await this.trainers[index % this.trainers.length]?.step();
     const claim = this.#log.groupOf(GROUP).committed('policies', 0)?.metadata ?? '';
     if (claim !== this.claims.at(-1)) {
-      // whoever was replaced commits nothing any more
+      // a replaced trainer commits nothing anymore
       expect(this.claims).not.toContain(claim);
       this.claims.push(claim);
     }
@@ -111,7 +111,7 @@ describe('the owner of a run', () => {
       fc.asyncProperty(moves, fc.nat(), async (taken, seed) => {
         const race = new Race();
         for (const move of taken) await play(race, move);
-        // everybody wakes, and nobody keeps step with the others for long
+        // everyone wakes up, and the random order prevents a lasting lockstep
         const random = createRandom(seed, 0);
         for (let turn = 0; turn < 1_000; turn += 1) await race.step(Math.floor(random() * race.trainers.length));
         const alive = race.trainers.filter(({ exit }) => exit === undefined);

@@ -1,21 +1,20 @@
-// Who owns a run is what the log says: the claim in the metadata of the offset of `policies` that the trainers of a run
-// commit, in their transactions. Kafka makes sure that one writer at a time can commit; the claim says which it should be.
-//
-// - A trainer that starts opens the writer, which fences whoever had it, and writes its claim before anything else.
-// - One that opens the writer again, after an outage or because it was frozen, looks at the claim before, so that it does
-//   not disturb a successor, and again once it is open, when no claim from before can still be under way. The claim of
-//   another one ends it with PRODUCER_FENCED.
-// - A fence alone proves nothing. The broker also ends a transaction for its age, and a predecessor may have opened the
-//   writer before it noticed that it has a successor. Whoever still has the claim opens the writer again.
-// - A claim that the broker has forgotten, as it does after days, is nobody's.
+// The log decides who owns a run: the owner's claim is in the metadata of the offset of `policies` that the trainers of a run commit in
+// their transactions. Kafka ensures that only one writer at a time can commit; the claim says which one it should be.
+// - A trainer that starts opens the writer, which fences the previous one, and writes its claim before anything else.
+// - A trainer that reopens the writer, after an outage or because it was frozen, checks the claim before, so that it does not disturb a
+//   successor, and again once the writer is open, when no earlier claim can still be pending. Another trainer's claim ends it with
+//   PRODUCER_FENCED.
+// - A fence alone proves nothing. The broker also aborts transactions that time out, and a predecessor may have opened the writer before it
+//   noticed its successor. The trainer that still has the claim opens the writer again.
+// - A claim that the broker has expired, as it does after days, belongs to nobody.
 import { isPlatformError, PlatformError } from '../../streams/core/errors.ts';
 import type { GroupOffsets, Position, TransactionalWriter } from '../../streams/core/ports.ts';
 
-/** A trainer process, over all its starts within the process. */
+/** A trainer process, across all its starts within the process. */
 export interface Owner {
-  /** Unique among the trainers of all times. */
+  /** Unique among all trainers, past and present. */
   readonly id: string;
-  /** The claim that it takes over from: what the log said when it looked for the first time. */
+  /** The claim that it takes over from: the one in the log at its first check. */
   replaces: string | undefined;
 }
 
@@ -29,18 +28,18 @@ export interface OwnershipDeps {
   readonly groups: { readonly trainer: string };
 }
 
-/** How often a start opens the writer again because one that it replaces got in between. */
+/** How often a start reopens the writer when the trainer that it replaces interferes. */
 const CLAIM_TRIES = 5;
 
 const PARTITION = 0;
 
-/** Where the policies of the run begin, with the claim beside it. A claim alone says nothing of where the ledger begins. */
+/** Where the policies of the run begin, with the claim as metadata. The claim itself does not say where the ledger begins. */
 export const claimAt = (offset: number, claim: string): Position & { readonly metadata: string } => ({
   ...{ topic: 'policies', partition: PARTITION, offset },
   metadata: claim,
 });
 
-/** The writer of the run, which is this trainer's from now on. Throws PRODUCER_FENCED when another one claimed the run since. */
+/** Opens the writer of the run and takes ownership. Throws PRODUCER_FENCED when another trainer has claimed the run since. */
 export async function openOwned(deps: OwnershipDeps): Promise<TransactionalWriter> {
   if (deps.owner.replaces !== undefined) await askWhose(deps);
   for (let left = CLAIM_TRIES; ; left -= 1) {
@@ -60,7 +59,7 @@ async function claim({ owner, groups }: OwnershipDeps, writer: TransactionalWrit
   await writer.commit({ events: [], offsets: { group: groups.trainer, positions: [claimAt(Math.max(0, offset), owner.id)] } });
 }
 
-/** What a fence means: an outage to whoever still has the claim, which begins anew; the end to everybody else. */
+/** Interprets a fence: for the trainer that still has the claim it is an outage, for any other trainer it is final. */
 export async function explainFence(deps: OwnershipDeps, error: unknown): Promise<unknown> {
   if (!isPlatformError(error, 'PRODUCER_FENCED') || !(await isStillOpen(deps))) return error;
   const doing = `writing the ledger of run ${deps.runId}`;
@@ -73,7 +72,7 @@ export async function explainFence(deps: OwnershipDeps, error: unknown): Promise
   );
 }
 
-/** True unless another trainer has claimed the run since; also when Kafka cannot be asked, for then it is asked again. */
+/** True unless another trainer has claimed the run since; also when Kafka is unavailable, because the check is then repeated. */
 async function isStillOpen(deps: OwnershipDeps): Promise<boolean> {
   try {
     await askWhose(deps);

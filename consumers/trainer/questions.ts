@@ -1,6 +1,6 @@
-// The training questions of a run: every accepted question of the dataset's train split, in the order of admission. The
-// order is a function of all that was ever accepted; an admission whose question a human has rejected by then asks another
-// one, so that a verdict moves nothing else.
+// The training questions of a run: every accepted question of the dataset's train split, in admission order. The order depends on all
+// questions ever accepted; if a human has rejected the question of an admission by then, the admission uses another one, so that a verdict
+// does not move the others.
 import type { QuestionAccepted } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { EventReader, Following, LogBatch, LogReader, Position } from '../../streams/core/ports.ts';
@@ -8,21 +8,21 @@ import { batchesOf } from '../../streams/core/read-log.ts';
 import { questionAt } from '../../streams/questions/order.ts';
 import { createQuestionSet } from '../../streams/questions/question-set.ts';
 
-/** What a request says of its question. */
+/** The fields of a question that a request carries. */
 export type AskedQuestion = Pick<QuestionAccepted, 'question_id' | 'question' | 'answers' | 'aug_answers'>;
 
 export interface TrainingQuestions {
-  /** Questions that are asked now. */
+  /** Number of questions currently in use. */
   readonly count: number;
-  /** The question of the group that is admitted as number `index`; the same for ever, unless humans reject or take back. */
+  /** The question of the group with admission number `index`; constant unless humans reject or reinstate questions. */
   at(index: number): AskedQuestion;
-  /** Undefined when the dataset has no such question; rejected ones are found, for groups that were admitted before. */
+  /** Undefined when the dataset has no such question; rejected questions are found, for groups that were admitted earlier. */
   find(questionId: string): AskedQuestion | undefined;
 }
 
-/** Questions that hear of verdicts as they are given. */
+/** Questions that are updated with new verdicts. */
 export interface FollowedQuestions extends TrainingQuestions {
-  /** From where the questions were read to. */
+  /** Continues from where the initial read ended. */
   follow(onError: (error: unknown) => void): Promise<Following>;
 }
 
@@ -31,7 +31,7 @@ export interface QuestionDeps {
   readonly events: EventReader;
 }
 
-/** Reads the questions of a dataset. Throws QUESTIONS_INVALID when there is none, for then the run could never begin. */
+/** Reads the questions of a dataset. Throws QUESTIONS_INVALID when there is none, because the run could never start. */
 export async function loadTrainingQuestions({ log, events }: QuestionDeps, dataset: string, seed: number): Promise<FollowedQuestions> {
   const set = createQuestionSet(dataset, ({ split, question_id, question, answers, aug_answers }) => ({
     isTraining: split === 'train',
@@ -48,7 +48,7 @@ export async function loadTrainingQuestions({ log, events }: QuestionDeps, datas
     read += 1;
   };
   for await (const batch of batchesOf(log, 'questions')) await fold(batch);
-  // sorted, so that the order in which questions were accepted does not matter; what is accepted later is of later runs
+  // sorted, so that the order of acceptance does not matter; later questions are for later runs
   const all: readonly AskedQuestion[] = set
     .all()
     .flatMap(({ isTraining, asked }) => (isTraining ? [asked] : []))

@@ -1,5 +1,5 @@
-// Rebuilds the state of a run from the log after this process became its only writer: nothing that it reads of the
-// ledger and the tasks can change any more.
+// Rebuilds the state of a run from the log after this process became its only writer: the ledger and the tasks can no longer change while
+// it reads them.
 import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { LogReader, RunStart, SkippedRange } from '../../streams/core/ports.ts';
@@ -12,29 +12,29 @@ import { findLedger, type FoldedLedger, type LedgerSource } from './find-ledger.
 export interface RecoverySource extends LedgerSource {
   /** The marks that the newest step committed, by partition. */
   readonly marks?: () => Promise<ReadonlyMap<number, Mark>>;
-  /** The log was cut: marks are looked up. Otherwise the feed meets them when it reads on, which costs no time. */
+  /** The log was cut, so marks are looked up. Otherwise the feed checks them as it reads on, at no cost. */
   readonly afterCut?: boolean;
 }
 
 export interface Recovered {
-  /** Folded up to the ends of the ledger and the tasks, with the positions to go on reading rollouts from. */
+  /** Folded up to the ends of the ledger and the tasks, with the positions at which to continue reading rollouts. */
   readonly state: RunState;
   readonly skipped: readonly SkippedRange[];
-  /** Partitions that were cut behind the resume point, and are read again from their first record. */
+  /** Partitions that were cut after the resume point and are read again from their first record. */
   readonly cut: readonly CutPartition[];
-  /** Nothing of the run lies before it. */
+  /** No record of the run precedes it. */
   readonly start: RunStart;
 }
 
 interface CutPartition {
   readonly topic: 'tasks' | 'rollouts';
   readonly partition: number;
-  /** Its first record. */
+  /** First offset of the partition. */
   readonly first: number;
 }
 
 export async function recoverRun(source: RecoverySource): Promise<Recovered> {
-  // Before it is asked whether the run exists: whoever begins it later writes behind them.
+  // Read before checking whether the run exists: a trainer that starts the run later writes after these ends.
   const ends = await endsOfLog(source.log);
   const ledger = await findLedger(source, ends);
   if (ledger === undefined) return { state: newRunState(source.runId), skipped: [], cut: [], start: ends };
@@ -74,7 +74,7 @@ interface Begun {
   readonly cut: readonly CutPartition[];
 }
 
-/** A partition that was cut since is read from its first record: where it was cut, nothing says. */
+/** A partition that was cut since is read from its first record, because the position of the cut is unknown. */
 async function atResumePoint(source: RecoverySource, { state, resume }: FoldedLedger): Promise<Begun> {
   for (const { partition, offset } of resume.tasks) state.taskPositions.set(partition, offset);
   for (const { partition, offset } of resume.rollouts) state.rolloutPositions.set(partition, offset);
@@ -106,7 +106,7 @@ async function cutOf(
   return cut;
 }
 
-/** The state of the snapshot, if it is of this log and saves anything. */
+/** The state of the snapshot, if it matches this log and saves work. */
 async function keptState(source: RecoverySource, { kept, resume }: FoldedLedger): Promise<Begun | undefined> {
   if (kept === undefined) return undefined;
   const saved = [...kept.rolloutPositions.values()].reduce((sum, offset) => sum + offset, 0);
@@ -125,7 +125,7 @@ async function skippedOf(
   });
 }
 
-/** From the positions of the state on. */
+/** Reads from the state's positions on. */
 async function readTasks({ log, events, runId }: LedgerSource, state: RunState): Promise<void> {
   const isOwn = ofRun(runId);
   for await (const { partition, records, nextOffset } of batchesOf(log, 'tasks', { from: new Map(state.taskPositions) })) {
@@ -139,6 +139,6 @@ async function readTasks({ log, events, runId }: LedgerSource, state: RunState):
   }
 }
 
-/** A group that is neither open nor settled as far as anybody remembers was settled long ago: after a cut its tasks are read again. */
+/** A group that is neither open nor remembered as settled was settled long ago: after a cut its tasks are read again. */
 const isKnown = ({ admitted, settled }: RunState, { group_id: id, purpose }: TrajectoryRequested): boolean =>
   purpose !== 'train' || admitted.has(id) || settled.has(id);

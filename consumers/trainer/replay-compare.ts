@@ -1,5 +1,5 @@
-// Compares a rebuilt step with what the ledger says of it, field by field. Left out is only what a clock said when the
-// step was made: how long it waited and trained, and how long its trajectories were in the queue.
+// Compares a rebuilt step with its ledger entry, field by field. Skips only clock-dependent fields: how long the step waited and trained,
+// and how long its trajectories were queued.
 import type { StepCompleted, StepMetrics } from '../../schemas/generated/events.ts';
 import type { UpdateMetrics } from '../../streams/core/learning.ts';
 import { saidLike } from '../../streams/ledger/step-metrics.ts';
@@ -7,16 +7,16 @@ import type { PreparedBatch } from './commit-parts.ts';
 import { stepMetrics, trainedFields } from './entries.ts';
 
 export interface Difference {
-  /** A field of StepCompleted, or what else does not fit. */
+  /** A field of StepCompleted, or another mismatch. */
   readonly field: string;
-  /** Of one trajectory; empty when it is of the step. */
+  /** Trajectory id; empty for a field of the step. */
   readonly trajectory: string;
   readonly recorded: string;
   readonly rebuilt: string;
 }
 
 export interface Comparison {
-  /** Values that were compared. */
+  /** Number of compared values. */
   readonly compared: number;
   readonly differences: readonly Difference[];
 }
@@ -26,14 +26,14 @@ type Values = Readonly<Record<string, unknown>>;
 const CLOCK: ReadonlySet<string> = new Set(['queue_ms']);
 const UPDATE = ['loss', 'approx_kl', 'behave_kl', 'clip_fraction', 'capped_fraction', 'ess', 'entropy', 'grad_norm'] as const;
 
-/** What a step says of its update alone. */
+/** The metrics of the update alone. */
 export const updateOf = (metrics: StepMetrics): UpdateMetrics =>
   Object.fromEntries(UPDATE.map((name) => [name, metrics[name]])) as unknown as UpdateMetrics;
 
-/** Zeros are equal, whatever their sign, and so is what is not a number. */
+/** Zeros are equal regardless of sign, and NaN equals NaN. */
 const same = (a: unknown, b: unknown): boolean => a === b || Object.is(a, b);
 
-/** The differences between some recorded values and the rebuilt ones of the same names. */
+/** Compares recorded values with the rebuilt ones of the same names. */
 export function compareValues(recorded: Values, rebuilt: Values, trajectory = ''): Comparison {
   const names = Object.keys(rebuilt).filter((name) => !CLOCK.has(name));
   const differing = names.filter((name) => !same(recorded[name], rebuilt[name]));
@@ -53,7 +53,7 @@ export const together = (parts: readonly Comparison[]): Comparison => ({
   differences: parts.flatMap(({ differences }) => differences),
 });
 
-/** A rebuilt batch against its step. `why` says more about trajectories that are not there. */
+/** Compares a rebuilt batch with its step. `why` explains missing trajectories. */
 export function compareBatch(event: StepCompleted, batch: PreparedBatch, why = ''): Comparison {
   const rebuilt = new Map(batch.trajectories.map((one) => [one.trajectoryId, one]));
   const sum = (of: (one: PreparedBatch['trajectories'][number]) => number): number =>

@@ -1,5 +1,5 @@
-// The ledger for a replay: first a survey of all of it, which checks the chain and notes where each step lies, then
-// the steps of a window, so that memory does not grow with the run.
+// Reads the ledger for a replay: first a survey of all of it, which checks the chain and notes the position of each step, then the steps of
+// a window, so that memory does not grow with the run.
 import type { Resume, RunStarted, StepCompleted } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { groupIdOf } from '../../streams/core/ids.ts';
@@ -10,24 +10,27 @@ import { createLedgerVerifier } from '../../streams/ledger/verify.ts';
 /** What is kept of every step. */
 export interface StepMark {
   readonly step: number;
-  /** Of its entry, in the training topic. */
+  /** Position of its entry in the training topic. */
   readonly partition: number;
   readonly offset: number;
   readonly trajectories: number;
   readonly resume: Resume;
   readonly weightsSha256: string;
   readonly optimizerSha256: string;
-  /** The process that made it. */
+  /** The process that made the step. */
   readonly producer: string;
 }
 
 export interface Survey {
   readonly started: RunStarted;
-  /** Marks of the steps 1, 2, … in order. */
+  /** Marks of steps 1, 2, …, in order. */
   readonly steps: readonly StepMark[];
 }
 
-/** Reads the ledger up to step `last`. Throws NOT_FOUND when there is no such run or step, LEDGER_BROKEN when it does not verify up to there. */
+/**
+ * Reads the ledger up to step `last`. Throws NOT_FOUND when the run or step does not exist, LEDGER_BROKEN when the chain does not verify up
+ * to there.
+ */
 export async function surveyLedger(source: RunSource, last: number): Promise<Survey> {
   const verifier = createLedgerVerifier();
   const steps: StepMark[] = [];
@@ -64,14 +67,14 @@ const markOf = (event: StepCompleted, { partition, offset }: { readonly partitio
   producer: event.producer,
 });
 
-/** A step as the ledger has it. */
+/** A step as recorded in the ledger. */
 export interface LedgerStep {
   readonly event: StepCompleted;
   /** Trajectories of its groups that the ledger discards with it. */
   readonly discarded: ReadonlySet<string>;
 }
 
-/** The entries of the steps `first`..`last`, in order. */
+/** The entries of steps `first`..`last`, in order. */
 export async function readSteps(source: RunSource, first: StepMark, last: StepMark): Promise<readonly LedgerStep[]> {
   const steps: (LedgerStep & { readonly discarded: Set<string>; readonly groups: ReadonlySet<string> })[] = [];
   for await (const { entry } of entriesOf(source, new Map([[first.partition, first.offset]]))) {

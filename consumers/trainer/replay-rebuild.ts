@@ -1,6 +1,6 @@
-// Rebuilds groups from the log alone: the requests of `tasks` and the records of `rollouts`, folded as the trainer
-// folds them. Which groups made a step, and which of their trajectories had an outcome when it began, is a decision
-// that the ledger records; everything about them comes from the log.
+// Rebuilds groups from the log alone: folds the requests of `tasks` and the records of `rollouts` as the trainer does. Which groups made a
+// step, and which of their trajectories had an outcome when it started, are decisions that the ledger records; everything else comes from
+// the log.
 import type { Resume, StepCompleted } from '../../schemas/generated/events.ts';
 import type { DecodedEvent } from '../../schemas/codec.ts';
 import type { EventReader, LogReader, LogRecord } from '../../streams/core/ports.ts';
@@ -18,7 +18,7 @@ export interface RebuildSource extends RunSource {
 
 export interface Rebuilt {
   readonly groups: ReadonlyMap<string, Group>;
-  /** Trajectories that were trained on and have no finished attempt in what was read. */
+  /** Trained trajectories without a finished attempt in the records that were read. */
   readonly missing: ReadonlySet<string>;
 }
 
@@ -27,7 +27,7 @@ const positionsOf = (positions: Resume['tasks']): ReadonlyMap<number, number> =>
 
 const isRollout = (value: DecodedEvent): value is RolloutEvent & DecodedEvent => value.type in rolloutView;
 
-/** The groups of some steps, read from `resume`, or from the first record when there is none. */
+/** The groups of the given steps, read from `resume`, or from the first record if it is undefined. */
 export async function rebuildGroups(source: RebuildSource, steps: readonly StepCompleted[], resume: Resume | undefined): Promise<Rebuilt> {
   const state = newRunState(source.runId);
   const trained = steps.flatMap(({ trajectories }) => trajectories);
@@ -44,7 +44,7 @@ interface WantedRollouts {
   readonly from: ReadonlyMap<number, number>;
 }
 
-/** Answers the trajectories without a finished attempt. */
+/** Returns the trajectories without a finished attempt. */
 async function readRollouts(source: RebuildSource, state: RunState, wanted: WantedRollouts): Promise<ReadonlySet<string>> {
   const { groups, trajectories, from } = wanted;
   const missing = new Set(trajectories);
@@ -76,7 +76,7 @@ async function readTasks(source: RunSource, state: RunState, { groups, unasked, 
   }
 }
 
-/** The groups of a step in the order of the batch, oldest first, with the trajectories that the step trained on. */
+/** The groups of a step in batch order, oldest first, with the trajectories that the step trained on. */
 export function groupsOfStep({ trajectories }: StepCompleted, groups: ReadonlyMap<string, Group>): readonly Group[] {
   const trained = new Set(trajectories.map(({ trajectory_id: id }) => id));
   const ids = new Set(trajectories.map(({ group_id: id }) => id));
@@ -86,7 +86,7 @@ export function groupsOfStep({ trajectories }: StepCompleted, groups: ReadonlyMa
     .sort((a, b) => a.order - b.order);
 }
 
-/** Trajectories of the groups of a step that it neither trained on nor discarded. */
+/** Trajectories of a step's groups that it neither trained on nor discarded. */
 export function forgottenBy(
   { event, discarded }: { readonly event: StepCompleted; readonly discarded: ReadonlySet<string> },
   groups: ReadonlyMap<string, Group>,

@@ -1,6 +1,6 @@
-// Repeats updates. Each begins at the checkpoint that the step before it published, checked by its hash, with the
-// hyper-parameters that the run recorded. REINFORCE remembers earlier batches of the same process: its updates are
-// repeated from the first step of that process on, one after the other.
+// Repeats updates. Each starts from the checkpoint that the previous step published, verified by its hash, with the hyperparameters that
+// the run recorded. REINFORCE depends on earlier batches of the same process, so its updates are repeated in order from the first step of
+// that process.
 import type { PolicyPublished } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { Architecture, Checkpoint, Learner } from '../../streams/core/learning.ts';
@@ -19,17 +19,17 @@ export type OpenLearner = (wanted: {
 }) => Promise<Learner>;
 
 export interface Retrained extends Comparison {
-  /** Where the update was repeated, and where it was made. */
+  /** The backend of the repeated update, and of the original one. */
   readonly backend: string;
   readonly recordedBackend: string;
-  /** Largest difference of two weights; 0 when they are the same. */
+  /** Largest difference between two weights; 0 when all are equal. */
   readonly largestDifference: number;
 }
 
 export interface Retrainer {
-  /** The step to begin at, so that step `first` can be repeated. */
+  /** The step to start at, so that step `first` can be repeated. */
   beginsAt(first: number): number;
-  /** Gets the policies of the steps `first`..`last` ready; windows come in order. */
+  /** Loads the policies of steps `first`..`last`; windows come in order. */
   load(first: number, last: number): Promise<void>;
   again(step: LedgerStep, batch: PreparedBatch): Promise<Retrained>;
   close(): Promise<void>;
@@ -49,7 +49,7 @@ export function createRetrainer(options: RetrainerOptions): Retrainer {
   const remembers = (parameters?.['algorithm'] ?? started.algorithm) === 'reinforce';
   const tape = createPolicyTape(source);
   const learners = createLearners(options);
-  /** The step that the learner made last; -1 for one that is new. */
+  /** The step that the learner made last; -1 for a new learner. */
   let reached = -1;
 
   const producerOf = (step: number): string | undefined => steps[step - 1]?.producer;
@@ -84,7 +84,7 @@ export function createRetrainer(options: RetrainerOptions): Retrainer {
   };
 }
 
-/** The policies of one window of versions after the other, in one pass over the topic. */
+/** Reads the policies of consecutive version windows in one pass over the topic. */
 function createPolicyTape(source: RunSource) {
   let policies = new Map<number, PolicyPublished>();
   let from: ReadonlyMap<number, number> = new Map();
@@ -104,7 +104,7 @@ function createPolicyTape(source: RunSource) {
   };
 }
 
-/** One learner at a time, on the backend that is asked for. */
+/** Keeps one learner at a time, on the requested backend. */
 function createLearners({ source, survey, open }: RetrainerOptions) {
   const { architecture } = recordedLearner(survey.started);
   let current: { readonly learner: Learner; readonly backend: string } | undefined;
@@ -130,7 +130,7 @@ function createLearners({ source, survey, open }: RetrainerOptions) {
   };
 }
 
-/** Weights are float32, little-endian; of different lengths they are infinitely far apart. */
+/** Weights are float32, little-endian; the difference is infinite if the lengths differ. */
 function largestOf(a: Buffer, b: Buffer): number {
   if (a.length !== b.length) return Infinity;
   let largest = 0;

@@ -1,4 +1,4 @@
-// A whole run by the real trainer over the log in memory, replayed; then the same log with one thing changed.
+// Replays a complete run of the real trainer over the in-memory log, then the same log with one change.
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -26,7 +26,7 @@ const metrics = { loss: 0.5, approx_kl: 0, behave_kl: 0, clip_fraction: 0, cappe
 const architecture = { format: 'mlp-f32-v1', inputs: 2, hidden: [4] } as const;
 const sha = (...parts: (string | Buffer)[]): Buffer => parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest();
 
-/** Weights are a hash of what came before, the batch and the parameters; REINFORCE remembers the batches as well. */
+/** Weights are a hash of the previous weights, the batch and the parameters; for REINFORCE, of earlier batches too. */
 function hashLearner(own: LearnerParameters, backend = 'cpu'): Learner {
   let weights: Buffer = Buffer.alloc(0);
   let memory: Buffer = Buffer.alloc(0);
@@ -128,7 +128,7 @@ function depsOf(log: MemoryLog, overrides: Partial<TrainerDeps>): TrainerDeps {
   };
 }
 
-/** A finished run; when it is broken, one trajectory of the third group is never finished by anybody. */
+/** A finished run; if broken, one trajectory of the third group never finishes. */
 async function madeRun(overrides: Partial<TrainerDeps> = {}, broken = false): Promise<MemoryLog> {
   const log = new MemoryLog({ partitions: { tasks: 2, rollouts: 2 }, batchRecords: 7 });
   await log.writer().append([{ type: 'TrajectoryStarted', key: 'x', event: { ...started({ trajectory: 'x.0', run: 'run-x' }) } }]);
@@ -161,7 +161,7 @@ const openWith =
   async (wanted) =>
     hashLearner(own, backend ?? wanted.backend);
 
-/** The same log with some records changed, at the same offsets; a `forged ledger` is whole again. */
+/** The same log with some records changed at the same offsets; a `forged ledger` has a valid chain again. */
 type Place = 'rollouts' | 'training' | 'policies' | 'forged ledger';
 function changed(log: MemoryLog, place: Place, change: (value: DecodedEvent) => DecodedEvent | undefined): MemoryLog {
   const forged = place === 'forged ledger';
@@ -300,7 +300,7 @@ describe('a replay', () => {
       );
     await expect(replayed(step(2, { tokens: 1 }))).rejects.toMatchObject({ code: 'LEDGER_BROKEN' });
     expect((await replayed(step(2, { tokens: 1 }), {}, { first: 1, last: 1 })).differing).toBe(0);
-    // the last entry of a range has nothing after it that names its hash: its content speaks
+    // no later entry names the hash of the last entry in a range, so its content must reveal the change
     const { steps } = await replayed(step(2, { tokens: 1, weights_sha256: 'x' }), {}, { first: 2, last: 2 });
     expect(steps[0]!.differences).toEqual([{ field: 'tokens', trajectory: '', recorded: '1', rebuilt: String(steps[0]!.tokens) }]);
     const forged = changed(log, 'policies', (value) =>
@@ -366,7 +366,7 @@ describe('what a run records of its learner', () => {
 });
 
 describe('a run that was continued after its end', () => {
-  /** The entries of the ledger and the weights that they name, and what the verifier says of them. */
+  /** The ledger entries, the weights that they name, and the verifier's result. */
   async function ledgerOf(log: MemoryLog) {
     const verifier = createLedgerVerifier();
     const events = codecReader(log.codec);
@@ -389,7 +389,7 @@ describe('a run that was continued after its end', () => {
   }
   const stepsOf = (entries: readonly LedgerEntry[]) => entries.flatMap(({ type, event }) => (type === 'StepCompleted' ? [event] : []));
 
-  /** A run that ends at each of these steps; the last of them is in `ends`. */
+  /** A run that stops and continues at each of these steps; it ends at the last of them. */
   async function continued(ends: readonly number[], algorithm: string): Promise<MemoryLog> {
     const at = (steps: number): Partial<TrainerDeps> => ({
       settings: { ...settings, steps, algorithm },
@@ -421,7 +421,7 @@ describe('a run that was continued after its end', () => {
         const trained = (all: readonly LedgerEntry[]) =>
           stepsOf(all).map(({ trajectories }) => trajectories.map(({ trajectory_id: id }) => id));
         expect(trained(entries)).toEqual(trained(whole.entries));
-        // REINFORCE forgets its buffer with every process, so that only its batches are the same
+        // REINFORCE loses its buffer when the process ends, so only its batches are the same
         if (algorithm === 'grpo') expect(stepsOf(entries).at(-1)?.weights_sha256).toBe(stepsOf(whole.entries).at(-1)?.weights_sha256);
       }),
       { numRuns: 4 },

@@ -1,9 +1,8 @@
-// Replays steps of a run from the log alone: rebuilds the batch of each and compares it with the ledger, and repeats
-// its update when a learner is given. Nothing is written anywhere.
+// Replays steps of a run from the log alone: rebuilds the batch of each step, compares it with the ledger, and, given a learner, repeats
+// its update. Writes nothing.
 //
-// A step is read from the resume point that the step before it recorded, so that the recorded resume point is checked as
-// well; from the first record when something is missing there, which is reported. Steps are read a window at a time:
-// memory does not grow with the run.
+// A step is read from the resume point that the previous step recorded, so that the resume point is verified as well; if something is
+// missing there, from the first record, which is reported. Steps are read one window at a time, so memory does not grow with the run.
 import type { Resume } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { batchStaleness, type BatchStaleness } from '../../streams/staleness/batch-staleness.ts';
@@ -16,15 +15,15 @@ import { createRetrainer, type OpenLearner, type Retrained, type Retrainer } fro
 
 export interface ReplayDeps extends RebuildSource {
   readonly weights: WeightsStore;
-  /** Repeats the updates as well. */
+  /** If given, updates are repeated as well. */
   readonly openLearner?: OpenLearner;
 }
 
 export interface ReplayOptions {
   readonly first: number;
-  /** Infinity: up to the last step that there is. */
+  /** Infinity: up to the last existing step. */
   readonly last: number;
-  /** Reads from the first record, not from the recorded resume points. */
+  /** Reads from the first record instead of the recorded resume points. */
   readonly fromStart: boolean;
 }
 
@@ -37,9 +36,9 @@ export interface StepReplay {
   readonly tokens: number;
   readonly staleness: Pick<BatchStaleness, 'mean' | 'p95' | 'max'>;
   readonly batchSha256: string;
-  /** Where the log was read from. */
+  /** Where reading the log started. */
   readonly from: 'resume' | 'start';
-  /** Values that were compared. */
+  /** Number of compared values. */
   readonly compared: number;
   readonly differences: readonly Difference[];
   /** Undefined when the update was not repeated. */
@@ -48,7 +47,7 @@ export interface StepReplay {
 
 const WINDOW_TRAJECTORIES = 2_000;
 
-/** Replays steps in order and answers how many differ. Throws NOT_FOUND or LEDGER_BROKEN before the first one. */
+/** Replays steps in order and returns how many differ. Throws NOT_FOUND or LEDGER_BROKEN before the first one. */
 export async function replayRun(
   deps: ReplayDeps,
   options: ReplayOptions,
@@ -112,9 +111,9 @@ async function* replayWindow(deps: ReplayDeps, { survey, window, retrainer, from
 interface Found {
   readonly rebuilt: Rebuilt;
   readonly from: 'resume' | 'start';
-  /** What is missing from the resume point on but is in the log. */
+  /** Missing after the resume point but present in the log. */
   readonly before: ReadonlySet<string>;
-  /** More about what is nowhere. */
+  /** Explains trajectories that are missing everywhere. */
   readonly why: string;
 }
 
@@ -131,7 +130,7 @@ async function rebuild(deps: ReplayDeps, steps: readonly LedgerStep[], resume: R
   return { rebuilt: whole, from: 'start', before, why: await whyMissing(deps, whole) };
 }
 
-/** Says where the log begins when it no longer begins at 0: then retention may have taken what is missing. */
+/** Reports where the log begins if that is not 0: retention may have deleted what is missing. */
 async function whyMissing({ log }: ReplayDeps, { missing }: Rebuilt): Promise<string> {
   if (missing.size === 0) return '';
   const bounds = [

@@ -1,6 +1,6 @@
-// Requests that the ledger tells of and `tasks` no longer holds: retention, or an operator, deleted them. What the ledger
-// says of an admission is enough to make its requests again, so that their groups are not forgotten. Nobody can take a
-// request that is not in the log: the trainer gives such an attempt up, with an event, and asks for the next one.
+// Restores requests that the ledger mentions but `tasks` no longer holds because retention or an operator deleted them. An admission in the
+// ledger has enough data to rebuild its requests, so that their groups are not forgotten. No worker can take a request that is not in the
+// log: the trainer gives such an attempt up, with an event, and requests the next one.
 import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
 import { LOST } from '../../streams/group/group.ts';
 import { foldTask } from '../../streams/run/fold.ts';
@@ -15,7 +15,7 @@ export interface RestoreContext {
   readonly questions: TrainingQuestions;
 }
 
-/** Folds them into a state that has read the ledger and the tasks to their ends; answers how many there are. */
+/** Folds the requests into a state that has read the ledger and the tasks to their ends; returns their number. */
 export function restoreRequests(state: RunState, context: RestoreContext): number {
   let restored = 0;
   for (const [groupId, admitted] of state.admitted) {
@@ -30,7 +30,7 @@ export function restoreRequests(state: RunState, context: RestoreContext): numbe
   return restored;
 }
 
-/** The requests of a group as they were, each as the newest attempt that the ledger tells of. */
+/** The original requests of a group, each as the newest attempt in the ledger. */
 function requestsOf(runId: string, admitted: AdmittedGroup, context: RestoreContext): readonly TrajectoryRequested[] {
   const { order, samples, version, attempts } = admitted;
   const settings = { ...context.settings, groupSize: samples };
@@ -41,6 +41,6 @@ function requestsOf(runId: string, admitted: AdmittedGroup, context: RestoreCont
   });
 }
 
-/** Without a text when the question is no longer there: then it cannot be asked again. */
+/** With an empty text when the question no longer exists: it cannot be requested again. */
 const questionOf = (questions: TrainingQuestions, { questionId }: AdmittedGroup): AskedQuestion =>
   questions.find(questionId) ?? { question_id: questionId, question: '', answers: [], aug_answers: [] };

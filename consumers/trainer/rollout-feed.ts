@@ -1,6 +1,5 @@
-// Follows `rollouts` and folds every record of the run. Records of other runs are skipped by their header; records
-// of groups that are settled by their key. While a commit is under way the fold waits, so that a worker's answer to a
-// request is never folded before the request itself.
+// Follows `rollouts` and folds every record of the run. Skips records of other runs by header and records of settled groups by key. Folding
+// waits while a commit is in progress, so that a worker's response to a request is never folded before the request itself.
 import type { EventReader, EventRead, Following, LogBatch, LogReader, LogRecord, Position } from '../../streams/core/ports.ts';
 import { ofRun } from '../../streams/core/read-log.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
@@ -15,18 +14,18 @@ export interface RolloutFeed {
   start(): Promise<void>;
   /** Runs `work` while no record is folded. */
   exclusively<T>(work: () => Promise<T>): Promise<T>;
-  /** True once every partition was read up to where it ended at the start. */
+  /** True once every partition has been read up to its end at the start. */
   readonly caughtUp: boolean;
-  /** Records between what is folded and the end of the log, as far as the broker told. */
+  /** Records between the folded position and the end of the log, as reported by the broker. */
   readonly lag: number;
   /** Records folded so far. */
   readonly folded: number;
   close(): Promise<void>;
 }
 
-/** What the feed tells of the workers. */
+/** What the feed reports about workers. */
 interface Signs {
-  /** A sign of life of a worker was folded, with its timestamp. */
+  /** A worker's sign of life was folded, with its timestamp. */
   heard(workerId: string, timestampMs: number): void;
   /** The state has caught up with the log for the first time. */
   live(): void;
@@ -35,7 +34,7 @@ interface Signs {
 export interface FeedDeps {
   readonly state: RunState;
   readonly log: LogReader;
-  /** May read through rolloutView: no other field is looked at. */
+  /** May read through rolloutView: no other field is used. */
   readonly rollouts: EventReader;
   readonly signs: Signs;
   readonly metrics: Metrics;
@@ -45,8 +44,8 @@ export interface FeedDeps {
 }
 
 /**
- * A record of a group that is not open can only be a heartbeat or late; late ones are not decoded. Of a group that is
- * open the headers are not looked at: whether it is of this run is seen when it has been decoded.
+ * A record outside the open groups is either a heartbeat or late; late ones are not decoded. The headers of a record in an open group are
+ * not checked: decoding shows whether it belongs to this run.
  */
 function concerns(state: RunState, isOwn: ReturnType<typeof ofRun>, record: LogRecord): boolean {
   const { key } = record;
@@ -58,7 +57,7 @@ function concerns(state: RunState, isOwn: ReturnType<typeof ofRun>, record: LogR
 }
 
 function foldRead(deps: FeedDeps, read: EventRead, record: LogRecord): void {
-  // what cannot be read is put into dead-letters by the warehouse, which reads every topic
+  // the warehouse, which reads every topic, puts undecodable records into dead-letters
   if (!read.ok || !isRollout(read.value)) return;
   const { value } = read;
   if (value.event.run_id !== deps.state.runId) return;

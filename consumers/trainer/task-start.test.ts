@@ -11,7 +11,7 @@ import { placeWorkers } from './task-start.ts';
 const GROUP = 'memory.workers.run-a';
 const here = (offset: number) => ({ partition: 0, offset });
 
-/** What became of a task that was claimed: its worker began it, was lost before, was given up since; or its group is settled. */
+/** What happened to a claimed task: its worker started it, or was lost first; the task was given up; or its group is settled. */
 type Claimed = 'started' | 'lost' | 'given-up' | 'settled' | 'other-purpose';
 const claims: fc.Arbitrary<Claimed> = fc.constantFrom('started', 'lost', 'given-up', 'settled', 'other-purpose');
 

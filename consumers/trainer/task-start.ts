@@ -1,12 +1,12 @@
-// Gives the workers' group the offsets from which it takes tasks, where it has none: when a run is new, when `tasks` has
-// got more partitions, and when Kafka has forgotten the offsets of a group that was empty for days. Workers do not take a
-// task from a partition without one (producers/rollouts/worker/task-start.ts), so nobody can claim there meanwhile, and
-// the trainer's transaction keeps a trainer that was replaced from doing this once more.
+// Sets the offsets from which the workers' group takes tasks, where it has none: for a new run, when `tasks` gets more partitions, and when
+// Kafka has expired the offsets of a group that was empty for days. Workers do not take a task from a partition without an offset
+// (producers/rollouts/worker/task-start.ts), so nobody can claim there meanwhile, and the trainer's transaction prevents a replaced trainer
+// from doing this again.
 //
-// Tasks of a partition are claimed in their order, so those that nobody has claimed are its last ones: the start is behind
-// the last task that cannot be unclaimed, because its group is settled, its attempt was begun or given up, or its purpose
-// is another one. Claims that were lost at the very end are thereby taken again, once; lost ones before it come back as
-// the next attempts, as always; evaluations ask again by themselves.
+// Tasks of a partition are claimed in order, so the unclaimed ones are the last: the start is after the last task that must have been
+// claimed, because its group is settled, its attempt was started or given up, or its purpose is another one. Claims that were lost at the
+// very end are thereby repeated, once; lost claims before it come back as the next attempts, as always; evaluations repeat their requests
+// by themselves.
 import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
 import type { EventReader, GroupOffsets, LogReader, LogRecord, Position, TransactionalWriter } from '../../streams/core/ports.ts';
 import { runEvents } from '../../streams/core/read-log.ts';
@@ -24,8 +24,8 @@ export interface TaskStartDeps {
 type Committed = Awaited<ReturnType<GroupOffsets['fetch']>>;
 
 /**
- * Commits a start for the partitions without one that are not in `placed`, and adds them to it: what was committed may be
- * seen only a moment later, and a second commit could take back what a worker has claimed by then.
+ * Commits a start for the partitions without one that are not in `placed`, and adds them to it: a commit may become visible with a delay,
+ * and a second commit could undo claims that a worker made in between.
  */
 export async function placeWorkers(deps: TaskStartDeps, committed: Committed, placed: Set<number>): Promise<void> {
   const missing = committed.filter(({ partition, offset }) => offset < 0 && !placed.has(partition)).map(({ partition }) => partition);
@@ -35,7 +35,7 @@ export async function placeWorkers(deps: TaskStartDeps, committed: Committed, pl
   for (const partition of missing) placed.add(partition);
 }
 
-/** Where the tasks begin that nobody has claimed, by partition. Needs a state that has caught up with the log. */
+/** Where the unclaimed tasks begin, by partition. Requires a state that has caught up with the log. */
 async function unclaimedFrom({ state, log, events }: TaskStartDeps, partitions: ReadonlySet<number>): Promise<readonly Position[]> {
   const resume = new Map(resumeOf(state).tasks.map(({ partition, offset }) => [partition, offset]));
   const from = new Map<number, number>();

@@ -1,5 +1,5 @@
-// The whole trainer over the log in memory: real codec, real fold, real commits; a scripted worker answers the tasks
-// and a learner without tensors makes versions.
+// The complete trainer over the in-memory log: real codec, real fold, real commits; a scripted worker answers the tasks and a learner
+// without tensors makes versions.
 import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { codecReader } from '../../infra/testing/codec-reader.ts';
@@ -43,7 +43,7 @@ const settings: RunSettings = {
 const WAIT = { timeout: 10_000, interval: 20 };
 const metrics = { loss: 0, approx_kl: 0, behave_kl: 0, clip_fraction: 0, capped_fraction: 0, ess: 1, entropy: 1, grad_norm: 1 };
 
-/** Weights are a hash of the weights before and the batch, so that a wrong checkpoint or batch shows in every later version. */
+/** Weights are a hash of the previous weights and the batch, so that a wrong checkpoint or batch shows in every later version. */
 function hashLearner(): Learner {
   let weights: Buffer = Buffer.alloc(0);
   return {
@@ -65,7 +65,7 @@ interface Rig {
   readonly log: MemoryLog;
   readonly events: EventReader;
   readonly statuses: RoleStatus[];
-  /** Records that the scripted worker has written. */
+  /** Number of records that the scripted worker has written. */
   written: number;
   deps(overrides?: Partial<TrainerDeps>): TrainerDeps;
   all(topic: 'training' | 'tasks' | 'policies'): Promise<readonly (DecodedEvent & { offset: number; body: Buffer })[]>;
@@ -125,7 +125,7 @@ function newRig(): Rig {
   };
 }
 
-/** Answers every task at once; `skip` says which requests it takes and never answers. */
+/** Answers every task at once; `skip` selects requests that the worker takes but never answers. */
 async function scriptedWorker(
   rig: Rig,
   skip: (request: TrajectoryRequested) => 'answer' | 'claim' | 'start' = () => 'answer',
@@ -322,7 +322,7 @@ describe('the trainer', () => {
     for (const { running, groups } of admissions) expect(running + groups.length).toBeLessThanOrEqual(6);
     const left = ledger.flatMap((read) => (read.type === 'TrajectoryDiscarded' ? [read.event] : []));
     expect(new Set(left.map(({ reason }) => reason))).toEqual(new Set(['stale', 'expired']));
-    // nothing that was asked of an older version is open behind a step
+    // no request for an older version is open after a step
     for (const { resume } of steps.slice(0, -1)) expect(resume.open_groups).toBeLessThanOrEqual(6);
   });
 
@@ -341,7 +341,7 @@ describe('the trainer', () => {
     await runTrainer(rig.deps(), never);
     const discards = (await rig.all('training')).flatMap((read) => (read.type === 'TrajectoryDiscarded' ? [read.event] : []));
     expect(new Set(discards.map(({ reason }) => reason))).toEqual(new Set(['uniform_group']));
-    // of a group that was admitted at version 0, before or after the first step
+    // belongs to a group that was admitted at version 0, before or after the first step
     expect(discards[0]).toMatchObject({ reward: 0.5, tokens: 10, turns: 1, staleness_total: discards[0]?.version });
     expect(await verified(rig)).toMatchObject({ ok: true, trained: 40 });
   });
@@ -442,7 +442,7 @@ describe('a run whose newest records are lost under its trainer', () => {
 });
 
 describe('a run whose requests retention deleted', () => {
-  /** Stops when it has admitted groups that nobody has answered. */
+  /** Stops once it has admitted groups, none of which is answered. */
   async function admitted(rig: Rig): Promise<void> {
     const stop = new AbortController();
     const running = runTrainer(rig.deps(), stop.signal);
@@ -534,7 +534,7 @@ describe('where a run begins', () => {
     const unplaced = { fetch: async () => [{ partition: 0, offset: 3, metadata: '' }] };
     const ways: readonly Partial<TrainerDeps>[] = [
       ...[{}, { index: nowhere }, { index: at(0) }, { index: at(0), offsets: forgotten }],
-      // offsets of a version that committed other ones; an index of a topic that was made anew since, or that is wrong
+      // offsets from a version that committed different ones; an index that is wrong or whose topic was recreated
       ...[
         { index: nowhere, offsets: unplaced },
         { index: at(1_000_000), offsets: forgotten },

@@ -1,11 +1,11 @@
-// What the clocks of workers say. How long an attempt has waited for its training is the time between two readings of one
-// clock, the worker's: when it finished, and now, which is when the worker was last heard plus what has passed here since.
-// A worker whose clock is an hour off, or a trainer that has just restarted, changes nothing about it.
+// Tracks the clocks of workers. How long an attempt has waited for training is the difference between two readings of the worker's clock:
+// when it finished, and now, which is the worker's last timestamp plus the time passed here since. The result does not depend on a worker's
+// clock offset or on a restart of the trainer.
 
 export interface WorkerClocks {
-  /** Notes a record that its worker has just written. `nowMs` is monotonic. */
+  /** Records the timestamp of a record that the worker has just written. `nowMs` is monotonic. */
   note(workerId: string, timestampMs: number, nowMs: number): void;
-  /** What the clock of the worker said at `nowMs`, ms since the epoch; 0 for one that was never heard. */
+  /** The worker's clock at `nowMs`, ms since the epoch; 0 for a worker that was never heard. */
   read(workerId: string, nowMs: number): number;
 }
 

@@ -10,7 +10,7 @@ const read = (from: number): PartitionStart => ({
   check: { offset: from - 1, timestampMs: 1_000 },
 });
 
-/** Two partitions, of both of which the offsets 10 to 19 were announced. */
+/** Two partitions, each with the offsets 10 to 19 announced. */
 function announcedOfTwo(): Assignment {
   const metadata = announce([
     { partition: 0, min: 10, max: 19 },

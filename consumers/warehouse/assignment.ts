@@ -1,5 +1,5 @@
-// What a member of the group has from one rebalance to the next: the ranges of its partitions and, to be repeated before
-// them, what a member that is gone had announced. No IO, no clock.
+// The state of a group member between two rebalances: the ranges of its partitions and, to be repeated before them, what a departed member
+// had announced. No IO, no clock.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { GroupSession, LogBatch, Position } from '../../streams/core/ports.ts';
@@ -10,38 +10,38 @@ import { createPartitionRanges, type Limits, type PartitionRanges } from './rang
 import { partOf, repeatsIn, type Committed, type Repeat } from './repeats.ts';
 import type { StartPlan } from './start-plan.ts';
 
-/** An insert costs the same for a row and for a thousand, and nobody looks for a task before its first turn. */
+/** An insert costs the same for one row as for a thousand, and nobody looks for a task before its first turn. */
 const TASKS_WAIT = 3;
 
 interface Partition {
   readonly topic: EventTopic;
   readonly partition: number;
   readonly ranges: PartitionRanges<Taken>;
-  /** Below it the tables may hold some of the records. */
+  /** Below it, the tables may already hold some of the records. */
   readonly askBelow: number;
-  /** A record that the tables hold, until the log was seen to have the same. */
+  /** A record that the tables hold, until the log is seen to have the same. */
   check: Top | undefined;
 }
 
-/** Where a member begins with a partition. */
+/** Where a member starts a partition. */
 export interface PartitionStart {
   readonly plan: StartPlan;
-  /** Of the log. */
+  /** End offset of the log. */
   readonly end: number;
-  /** The last record that the tables hold, when the log should have it, too. */
+  /** The last record that the tables hold, if the log should have it too. */
   readonly check?: Top;
 }
 
-/** A partition that nothing is stored of until somebody decides what becomes of the records that are missing. */
+/** A partition of which nothing is stored until an operator decides what happens to the missing records. */
 export interface Parked {
   readonly topic: EventTopic;
   readonly partition: number;
   readonly plan: Exclude<StartPlan, { kind: 'read' }>;
-  /** Where reading goes on, of which nothing is kept. */
+  /** Where reading continues; nothing read there is kept. */
   readonly end: number;
 }
 
-/** What is known of a topic when its partitions are assigned. */
+/** What is known about a topic when its partitions are assigned. */
 export interface TopicStart {
   readonly committed: Committed;
   readonly plans: ReadonlyMap<number, PartitionStart>;
@@ -60,7 +60,7 @@ export class Assignment {
   #parked: readonly Parked[] = [];
   #over = false;
 
-  /** True once the partitions may be another member's. */
+  /** True once the partitions may belong to another member. */
   isOver(): boolean {
     return this.#over;
   }
@@ -70,17 +70,17 @@ export class Assignment {
     this.stopReading();
   }
 
-  /** Ends the reading back of what is to be repeated. */
+  /** Aborts reading back the ranges to repeat. */
   stopReading(): void {
     this.#reading.abort(new PlatformError('GROUP_FENCED', 'reading back a range: the partition is no longer ours'));
   }
 
-  /** Aborted with GROUP_FENCED. */
+  /** Aborts with GROUP_FENCED. */
   get reading(): AbortSignal {
     return this.#reading.signal;
   }
 
-  /** Takes partitions of a topic; `committed` may tell of others as well. */
+  /** Adds partitions of a topic; `committed` may contain others as well. */
   add(topic: EventTopic, { committed, plans, limits }: TopicStart): void {
     const read = committed.filter(({ partition }) => plans.get(partition)?.plan.kind === 'read');
     const repeats = repeatsIn(topic, read);
@@ -100,12 +100,12 @@ export class Assignment {
     }
   }
 
-  /** Where to read from, as far as that is known. */
+  /** The start positions that are known so far. */
   positions(): readonly Position[] {
     return [...this.#starts, ...this.#parked.map(({ topic, partition, end }) => ({ topic, partition, offset: end }))];
   }
 
-  /** Compares what the log has with the last record that the tables hold, and parks a partition that has another. */
+  /** Compares the log with the last record that the tables hold, and parks a partition whose record differs. */
   check({ topic, partition, records, nextOffset, endOffset }: LogBatch): Parked | undefined {
     const known = this.#partitions.get(keyOf(topic, partition));
     const check = known?.check;
@@ -132,14 +132,14 @@ export class Assignment {
     return [...this.#partitions.keys()];
   }
 
-  /** Undefined when the partition is not among them, or was forgotten. */
+  /** Undefined when the partition is not assigned or was forgotten. */
   ranges(topic: EventTopic, partition: number): PartitionRanges<Taken> | undefined {
     return this.#partitions.get(keyOf(topic, partition))?.ranges;
   }
 
   /**
-   * What has to go in before anything else of its partitions: the commit of a later range would take the place of what
-   * announces it. So partitions that were checked do not wait for the others. It stays the same until `settleRepeat`.
+   * The repeat that must be inserted before anything else of its partitions: committing a later range would overwrite its announcement. So
+   * checked partitions do not wait for the others. It stays the same until `settleRepeat`.
    */
   repeat(): Repeat | undefined {
     for (const repeat of this.#repeats) {
@@ -158,7 +158,7 @@ export class Assignment {
     this.#repeats = this.#repeats.filter((one) => one !== repeat);
   }
 
-  /** When a range of a topic is old enough, those of its other partitions go with it. */
+  /** When a range of a topic is old enough, the ranges of its other partitions are due too. */
   due(nowMs: number, force: boolean): readonly PartitionRange<Taken>[] {
     const partitions = [...this.#partitions.values()];
     const ripe = new Set(partitions.filter(({ ranges }) => ranges.ripe(nowMs)).map(({ topic }) => topic));
@@ -179,7 +179,7 @@ export class Assignment {
     return at;
   }
 
-  /** Gathered and not stored. */
+  /** Buffered but not stored. */
   buffered(): { readonly bytes: number; readonly records: number } {
     let [bytes, records] = [0, 0];
     for (const { ranges } of this.#partitions.values()) {
@@ -190,7 +190,7 @@ export class Assignment {
     return { bytes, records };
   }
 
-  /** Records that are in the log and not in the tables. */
+  /** Records that are in the log but not in the tables. */
   behind(): readonly { readonly topic: EventTopic; readonly behind: number }[] {
     const gathering = [...this.#partitions.values()].map(({ topic, ranges }) => {
       const { next, end } = ranges.position();
@@ -200,7 +200,7 @@ export class Assignment {
     return [...gathering, ...repeating];
   }
 
-  /** Leaves everything to the assignment that follows, which starts from what is committed. */
+  /** Leaves everything to the next assignment, which starts from the committed offsets. */
   forget(): void {
     this.#partitions.clear();
     this.#repeats = [];

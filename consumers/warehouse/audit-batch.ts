@@ -1,5 +1,5 @@
-// Rows of several tables on their way to the scratch. The log is read and rows are made while others go in; what is on
-// its way and what waits is bounded, in rows and in bytes, and a failed insert fails whoever asks next.
+// Buffers rows of several tables on their way to the scratch tables. While some rows are inserted, the log is read and more rows are built;
+// pending and waiting rows are bounded in number and bytes, and a failed insert makes the next call fail.
 import type { Row } from '../../streams/core/ports.ts';
 import type { Scratch } from './audit-scratch.ts';
 import { PackedRows } from './rows/packed-rows.ts';
@@ -7,13 +7,13 @@ import type { TableName } from './rows/tables.ts';
 
 const BATCH_ROWS = 8_000;
 const BATCH_BYTES = 12_000_000;
-/** Bytes that wait over all tables, about. */
+/** Approximate limit of waiting bytes over all tables. */
 const WAITING_BYTES = 32_000_000;
 const INSERTS_AT_ONCE = 2;
 
 interface Waiting {
   readonly packed: PackedRows;
-  /** Rows that do not pack with the others. */
+  /** Rows that do not fit the columns of the others. */
   readonly odd: Row[];
   bytes: number;
 }
@@ -42,21 +42,21 @@ export class RowBatch {
     this.#bytes += bytes;
   }
 
-  /** Sends what is enough for an insert; resolves when more may be added. */
+  /** Inserts full batches; resolves when more rows may be added. */
   async drain(): Promise<void> {
     const all = this.#bytes >= WAITING_BYTES;
     for (const [table, waiting] of this.#waiting) if (all || isDue(waiting)) await this.#send(table);
     this.#assertWell();
   }
 
-  /** Resolves when everything is in. */
+  /** Resolves when everything is inserted. */
   async finish(): Promise<void> {
     for (const table of this.#waiting.keys()) await this.#send(table);
     await Promise.all(this.#underWay);
     this.#assertWell();
   }
 
-  /** Resolves when nothing is under way, failed or not. */
+  /** Resolves when no insert is pending, failed or not. */
   async settled(): Promise<void> {
     await Promise.all(this.#underWay);
   }

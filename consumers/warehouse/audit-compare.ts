@@ -1,5 +1,5 @@
-// Count and checksum of a slice on both sides, partition by partition, and the offsets where they part. Every query is bounded:
-// by its slice, by one thread, so that the sink and whoever reads keep theirs, and by time.
+// Compares the row counts and checksums of a slice on both sides, partition by partition, and finds the offsets where they differ. Every
+// query is limited: to its slice, to one thread, so that the sink and other readers keep theirs, and in time.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { QueryOptions, Store } from '../../streams/core/ports.ts';
 import { hashesFrom } from './audit-digest.ts';
@@ -24,11 +24,11 @@ export interface Compared {
   readonly topic: EventTopic;
   readonly table: TableName;
   readonly slice: readonly Window[];
-  /** Table of the log's side; undefined when the log gives no row. */
+  /** Hash table of the log's side; undefined when the log gives no rows. */
   readonly hashes: string | undefined;
 }
 
-/** Less than a client waits for an answer. */
+/** Shorter than the client's timeout. */
 const QUERY_S = 60;
 
 export const bounded = (params: Readonly<Record<string, unknown>>): QueryOptions => ({
@@ -48,7 +48,7 @@ interface Summed {
 
 const sideOf = ({ topic, partition, total, xored, summed }: Summed): Side => ({ topic, partition, rows: total, xored, summed });
 
-/** Condition on the rows of a slice: the bounds of all partitions first, which leave out most granules by themselves. */
+/** Condition on the rows of a slice: the bounds over all partitions come first, because they skip most granules. */
 export const inSlice = `_topic = {topic:String} and _offset >= {least:Int64} and _offset < {most:Int64} and has({partitions:Array(Int32)}, _partition)
   and _offset >= transform(_partition, {partitions:Array(Int32)}, {firsts:Array(Int64)}, toInt64(0))
   and _offset < transform(_partition, {partitions:Array(Int32)}, {ends:Array(Int64)}, toInt64(0))`;
@@ -62,7 +62,7 @@ export const sliceParams = (topic: EventTopic, slice: readonly Window[]): Record
   ends: slice.map(({ end }) => end),
 });
 
-/** What each table of the topic holds of the slice, one table after the other. */
+/** The rows of the slice in each table of the topic, one table after the other. */
 export async function tableSides(
   { store, topic, slice }: Pick<Compared, 'store' | 'topic' | 'slice'>,
   signal?: AbortSignal,
@@ -89,7 +89,7 @@ export async function logSide({ store, topic, hashes }: Compared): Promise<reado
   return found.map(sideOf);
 }
 
-/** Rows of a table that are of no partition of its topic: the log has none of them. */
+/** Rows of a table whose partition does not exist in the topic: the log has none of them. */
 export async function strays(
   store: Store,
   table: TableName,
@@ -104,7 +104,7 @@ export async function strays(
   return found.map(sideOf);
 }
 
-/** The lowest offsets of one partition where the sides have different rows. */
+/** The lowest offsets of one partition where the two sides have different rows. */
 export async function partings(compared: Compared, side: Pick<Side, 'topic' | 'partition'>, limit: number): Promise<readonly Parting[]> {
   const { store, topic, table, slice, hashes } = compared;
   const own = slice.find(({ partition }) => side.topic === topic && partition === side.partition);
@@ -128,7 +128,7 @@ export async function partings(compared: Compared, side: Pick<Side, 'topic' | 'p
   return found.map(({ at, log_rows, table_rows }) => ({ offset: at, logRows: log_rows, tableRows: table_rows }));
 }
 
-/** Offsets of rows that lie at or above the given ends of their partitions. */
+/** Offsets of rows at or above the given ends of their partitions. */
 export async function rowsAbove(
   compared: Pick<Compared, 'store' | 'topic' | 'table'>,
   ends: ReadonlyMap<number, number>,

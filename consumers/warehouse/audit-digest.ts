@@ -1,14 +1,14 @@
-// Long texts are compared by their SHA-256: the audit hashes those of the log itself, and the engine those of the tables. So a
-// page of 28 kB does not travel to the engine once more only to be hashed there.
+// Compares long texts by SHA-256: the audit hashes those of the log, and the engine those of the tables, so that a page of 28 kB does not
+// travel to the engine only to be hashed there.
 import { hash } from 'node:crypto';
 import type { Cell, Row } from '../../streams/core/ports.ts';
 import type { TableName } from './rows/tables.ts';
 
 const LONG_TEXTS: Readonly<Partial<Record<TableName, readonly string[]>>> = { turns: ['text', 'tool_result'] };
 
-/** Texts from this length on are remembered with their digest: many turns read the same page, and a look-up of one costs a tenth. */
+/** Digests of texts at least this long are cached: many turns read the same page, and a lookup costs a tenth of the hash. */
 const REMEMBERED_CHARS = 16_384;
-/** Characters of remembered texts. */
+/** Total characters of cached texts. */
 const MOST_CHARS = 64_000_000;
 
 let remembered = new Map<string, string>();
@@ -37,13 +37,13 @@ export function digested(table: TableName, row: Row): Row {
   return copy;
 }
 
-/** Bytes of a row that are left when its long texts are digests, about. */
+/** Approximate bytes of a row after digests replace its long texts. */
 export function weightOf(table: TableName, row: Row, bytes: number): number {
   const texts = (LONG_TEXTS[table] ?? []).reduce((sum, column) => sum + String(row[column]).length, 0);
   return Math.max(1_000, bytes - texts);
 }
 
-/** SELECT of place and hash of each row of a table, as the scratch makes it of rows with digests. */
+/** SELECT of the position and hash of each row of a table, equal to what the scratch table computes from rows with digests. */
 export function hashesFrom(table: TableName, where: string): string {
   const columns = LONG_TEXTS[table];
   if (columns === undefined) return `select _topic, _partition, _offset, sipHash64(*) as hash from ${table} where ${where}`;

@@ -1,4 +1,4 @@
-// What an audit has found so far, of all topics. It can be taken out as plain data and put into another audit.
+// The findings of an audit so far, over all topics. They can be exported as plain data and continued in another audit.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { Parting } from './audit-compare.ts';
 import type { Replayed } from './audit-replay.ts';
@@ -19,7 +19,7 @@ export interface AuditedTable {
 }
 
 export interface Difference {
-  /** `missing` and `extra` rows by number, `changed` by value, `uncovered` = an unreadable record without its dead letter. */
+  /** `missing` and `extra` rows differ in number, `changed` rows in value; `uncovered` = an unreadable record without a dead letter. */
   readonly kind: 'missing' | 'extra' | 'changed' | 'uncovered';
   readonly topic: string;
   readonly partition: number;
@@ -36,7 +36,7 @@ interface Reached {
   readonly offset: number;
 }
 
-/** Plain data: it is kept as JSON. */
+/** Plain data, stored as JSON. */
 export interface AuditState {
   readonly records: number;
   readonly deadLetters: number;
@@ -58,7 +58,7 @@ export class Findings {
   #deadLetters: number;
   #more: boolean;
 
-  /** Goes on with `state`; names at most `limit` differences. */
+  /** Continues with `state`; lists at most `limit` differences. */
   constructor(limit: number, state: AuditState = NOTHING) {
     this.#limit = limit;
     this.#tallies = new Tallies(state.tallies);
@@ -97,7 +97,7 @@ export class Findings {
     this.#tallies.add(tally);
   }
 
-  /** Rows that no slice has: they are counted at once. */
+  /** Adds rows that belong to no slice; they are counted at once. */
   stray(tally: Tally): void {
     this.#tallies.put(tally);
   }
@@ -123,7 +123,7 @@ export class Findings {
   }
 }
 
-/** An audit that goes on looks at some rows again. */
+/** A resumed audit checks some rows again. */
 const isSamePlace = (a: Difference, b: Difference): boolean =>
   a.offset === b.offset && a.partition === b.partition && a.table === b.table && a.topic === b.topic && a.kind === b.kind;
 

@@ -1,4 +1,4 @@
-// The log's side of the audit: which rows its records must have led to.
+// The log's side of the audit: the rows that its records must have produced.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { EventRead, LogReader, LogRecord, Row, Store } from '../../streams/core/ports.ts';
 import { batchesOf } from '../../streams/core/read-log.ts';
@@ -7,10 +7,10 @@ import { placeOf } from './rows/cells.ts';
 import { project } from './rows/project.ts';
 import type { TableName } from './rows/tables.ts';
 
-/** Tables of a record that have no row of it because it is a dead letter; 'all' when it could not be read. */
+/** Tables that lack a row of the record because it is a dead letter; 'all' when the record could not be decoded. */
 export type Covered = ReadonlyMap<string, ReadonlySet<TableName> | 'all'>;
 
-/** The records of a topic for which the warehouse wrote dead letters that are in the table. */
+/** The records of a topic whose dead letters are in the table. */
 export async function coveredRecords(store: Store, topic: EventTopic): Promise<Covered> {
   const found = await store.query<{ partition: number; offset: number; event_id: string }>(
     `select distinct original_partition as partition, original_offset as offset, event_id from dead_letter_events
@@ -29,14 +29,14 @@ export async function coveredRecords(store: Store, topic: EventTopic): Promise<C
 }
 
 export type Expectation =
-  /** These rows, and no others. */
+  /** Exactly these rows. */
   | { readonly kind: 'rows'; readonly rows: readonly { readonly table: TableName; readonly row: Row }[] }
-  /** Whatever row is there: it was not what it claims to be when it was stored. */
+  /** Any row: the record was not what it claims to be when it was stored. */
   | { readonly kind: 'as-stored' }
-  /** A dead letter that is not there. */
+  /** The dead letter is missing. */
   | { readonly kind: 'uncovered'; readonly reason: string };
 
-/** What the tables must hold of a record that was read. */
+/** What the tables must hold for a record. */
 export function expectationFrom(
   record: LogRecord,
   read: EventRead,
@@ -60,7 +60,7 @@ export function expectationFrom(
   return { kind: 'rows', rows };
 }
 
-/** Records of each partition that the sink has yet to commit; markers of transactions are none. */
+/** Records of each partition that the sink has not committed yet; transaction markers do not count. */
 export async function lagOf(
   reader: LogReader,
   topic: EventTopic,

@@ -1,4 +1,4 @@
-// The log's side of a slice: every committed record is made into rows again, which go to the scratch.
+// The log's side of a slice: projects every committed record into rows again and adds them to the scratch tables.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { EventRead, EventReader, LogReader, LogRecord, Row, Store } from '../../streams/core/ports.ts';
 import { batchesOf, eventsOf } from '../../streams/core/read-log.ts';
@@ -18,14 +18,14 @@ export interface Reading {
   readonly signal: AbortSignal | undefined;
 }
 
-/** What is known of a topic before its slices are looked at. */
+/** What is known of a topic before its slices are compared. */
 export interface Topic {
   readonly topic: EventTopic;
   readonly covered: Covered;
   readonly scratch: Scratch;
 }
 
-/** A record that cannot be read and whose dead letter is not there. */
+/** An undecodable record whose dead letter is missing. */
 interface Uncovered {
   readonly partition: number;
   readonly offset: number;
@@ -38,7 +38,7 @@ export interface Replayed {
   readonly uncovered: readonly Uncovered[];
 }
 
-/** Puts the rows of a slice into the scratch. */
+/** Adds the rows of a slice to the scratch tables. */
 export async function replaySlice(
   reading: Reading,
   topic: Topic,
@@ -69,7 +69,7 @@ class Replay implements Replayed {
       const range = { from: firstsOf(slice), to: endsOf(slice), onSkipped: () => undefined, ...(signal === undefined ? {} : { signal }) };
       for await (const { records } of batchesOf(reader, this.#topic.topic, range)) {
         for (const record of records) {
-          // Awaited only where there is something to wait for: this runs once a record of the log.
+          // Awaited only when necessary: this runs once per record of the log.
           const waiting = this.#expect(record);
           if (waiting !== undefined) await waiting;
         }
@@ -83,7 +83,7 @@ class Replay implements Replayed {
     }
   }
 
-  /** Answers a promise only when it has to wait. */
+  /** Returns a promise only when it has to wait. */
   #expect(record: LogRecord): Promise<void> | undefined {
     const read = this.#reading.events.read(record);
     if (read instanceof Promise) return read.then((known) => this.#take(record, known));
@@ -112,7 +112,7 @@ class Replay implements Replayed {
   }
 }
 
-/** The rows that the log gives of a table for a few offsets of one partition. */
+/** The rows that the log gives for a table at a few offsets of one partition. */
 export async function rowsAt(
   { reader, events, deadLetterBytes }: Reading,
   { topic, covered }: Topic,

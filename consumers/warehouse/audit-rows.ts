@@ -1,12 +1,12 @@
-// Which columns of a row differ: the rows that the log gives are put into a copy of their table, so that both sides
-// come out of ClickHouse alike.
+// Finds the columns in which a row differs: inserts the log's rows into a copy of their table, so that both sides are read from ClickHouse
+// in the same form.
 import { randomBytes } from 'node:crypto';
 import type { Row, Store } from '../../streams/core/ports.ts';
 import type { TableName } from './rows/tables.ts';
 
 export interface ColumnDifference {
   readonly column: string;
-  /** As ClickHouse shows it, shortened. */
+  /** As displayed by ClickHouse, shortened. */
   readonly log: string;
   readonly table: string;
 }
@@ -14,7 +14,7 @@ export interface ColumnDifference {
 const SHOWN_CHARS = 80;
 const EXACT = { output_format_json_quote_64bit_integers: 1, output_format_json_quote_denormals: 1 };
 
-/** For each offset the columns that differ between the rows of the log and those of the table. */
+/** For each offset, the columns that differ between the rows of the log and those of the table. */
 export async function changedColumns(
   store: Store,
   place: { readonly topic: string; readonly partition: number; readonly table: TableName; readonly offsets: readonly number[] },
@@ -47,7 +47,7 @@ function groupByOffset(rows: readonly Row[]): ReadonlyMap<number, readonly Row[]
   return groups;
 }
 
-/** Pairs the rows that have no equal on the other side, nearest first. */
+/** Pairs each row of the log that has no equal in the table with the most similar unmatched row, and lists the differing columns. */
 export function compareRows(log: readonly Row[], table: readonly Row[]): readonly ColumnDifference[] {
   const left = new Map<string, number>();
   for (const row of table) left.set(JSON.stringify(row), (left.get(JSON.stringify(row)) ?? 0) + 1);

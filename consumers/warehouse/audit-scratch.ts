@@ -1,6 +1,6 @@
-// Room for the audit: rows made from the log again go into a copy of their table that keeps nothing (engine Null) but
-// hands a hash of each row on. So both sides are hashed by the same engine, out of columns of the same types, and the
-// scratch costs twenty bytes a row whatever the rows weigh.
+// Scratch tables for the audit: rows rebuilt from the log go into a copy of their table that stores nothing (engine Null) but passes on a
+// hash of each row. So the same engine hashes both sides from columns of the same types, and the scratch costs twenty bytes per row,
+// whatever its size.
 import { randomBytes } from 'node:crypto';
 import type { Rows, Store } from '../../streams/core/ports.ts';
 import { bounded } from './audit-compare.ts';
@@ -8,12 +8,12 @@ import { hashesFrom } from './audit-digest.ts';
 import type { TableName } from './rows/tables.ts';
 
 export interface Scratch {
-  /** Table of (_partition, _offset, hash) for the rows given to `add`; undefined when there were none. */
+  /** Table of (_partition, _offset, hash) for the added rows; undefined when there were none. */
   readonly hashes: (table: TableName) => string | undefined;
   add(table: TableName, rows: Rows): Promise<void>;
-  /** Hashes stored rows as if they had been made again. */
+  /** Hashes stored rows as if they were rebuilt. */
   addStored(table: TableName, where: string, params: Readonly<Record<string, unknown>>): Promise<void>;
-  /** Forgets all rows; when no `add` is under way. */
+  /** Forgets all rows; call it only while no `add` is pending. */
   clear(): Promise<void>;
   drop(): Promise<void>;
 }
@@ -21,7 +21,7 @@ export interface Scratch {
 const PREFIX = 'audit_scratch_';
 const LEFT_OVER_MS = 86_400_000;
 
-/** Makes room for a table when its first row comes. `drop` it whatever happens, when no `add` is under way. */
+/** Creates the scratch of a table when its first row arrives. Always `drop` it, when no `add` is pending. */
 export function createScratch(store: Store, nowMs: number): Scratch {
   const base = `${PREFIX}${nowMs}_${randomBytes(4).toString('hex')}`;
   const nameOf = (table: TableName): string => `${base}_${table}`;
@@ -72,7 +72,7 @@ export function createScratch(store: Store, nowMs: number): Scratch {
   };
 }
 
-/** Removes what an audit that was killed left behind, once it is a day old. */
+/** Removes what a killed audit left behind, once it is a day old. */
 export async function dropLeftOvers(store: Store, nowMs: number): Promise<void> {
   const found = await store.query<{ name: string; engine: string }>(
     `select name, engine from system.tables where database = currentDatabase() and startsWith(name, {prefix:String}) order by engine = 'MaterializedView' desc`,

@@ -6,7 +6,7 @@ const windows = fc
   .array(fc.record({ first: fc.nat(10_000), length: fc.nat(5_000) }), { minLength: 1, maxLength: 8 })
   .map((all) => all.map(({ first, length }, partition): Window => ({ partition, first, end: first + length })));
 
-/** Each partition's offsets of all slices, in their order. */
+/** The offsets of each partition in all slices, in order. */
 function covered(slices: Iterable<readonly Window[]>): ReadonlyMap<number, readonly [number, number][]> {
   const parts = new Map<number, [number, number][]>();
   for (const slice of slices) {

@@ -1,22 +1,22 @@
-// An audit goes through the log slice by slice: a stretch of every partition, all of about the same age. Rows of one time lie
-// together in the tables, so a slice reads few of their granules, and no query of an audit grows with the log.
+// An audit processes the log slice by slice: a range of every partition, all of about the same age. Rows of the same time are adjacent in
+// the tables, so a slice reads few granules, and no query of an audit grows with the log.
 import { createRandom } from '../../streams/core/random.ts';
 
-/** Offsets of a partition that both sides must have: `first` up to, but not including, `end`. */
+/** Offsets of a partition that both sides must have: from `first` up to, but not including, `end`. */
 export interface Window {
   readonly partition: number;
   readonly first: number;
   readonly end: number;
 }
 
-/** Part of a log that is compared, chosen at random but repeatable. */
+/** A random but reproducible part of the log to compare. */
 export interface Sample {
-  /** Above 0, up to 1. */
+  /** Greater than 0, at most 1. */
   readonly share: number;
   readonly seed: number;
 }
 
-/** Offsets of all windows together. */
+/** Total number of offsets in all windows. */
 export const offsetsOf = (windows: readonly Window[]): number => windows.reduce((sum, { first, end }) => sum + Math.max(0, end - first), 0);
 
 export const endsOf = (windows: readonly Window[]): ReadonlyMap<number, number> =>
@@ -25,7 +25,7 @@ export const endsOf = (windows: readonly Window[]): ReadonlyMap<number, number> 
 export const firstsOf = (windows: readonly Window[]): ReadonlyMap<number, number> =>
   new Map(windows.map(({ partition, first }) => [partition, first]));
 
-/** The next `size` offsets or so, of every partition in proportion to what is left of it, and what comes after them. */
+/** The next `size` offsets or so, taken from every partition in proportion to what is left of it, and the rest. */
 export function cutSlice(
   windows: readonly Window[],
   size: number,
@@ -41,7 +41,7 @@ export function cutSlice(
 
 export const isOpen = ({ first, end }: Window): boolean => first < end;
 
-/** Every slice of the windows; one that was taken may be asked for again in smaller ones. */
+/** All slices of the windows; a slice may be requested again in smaller ones. */
 export function* slicesOf(windows: readonly Window[], sizeOf: () => number): Generator<readonly Window[]> {
   let rest: readonly Window[] = windows.filter(isOpen);
   while (rest.length > 0) {
@@ -54,7 +54,7 @@ export function* slicesOf(windows: readonly Window[], sizeOf: () => number): Gen
 const SLICES_OF_SAMPLE = 16;
 const [LEAST, MOST] = [20, 20_000];
 
-/** Slices of equal size, one drawn out of every `1 / share` that follow each other; one at least. */
+/** Slices of equal size, one drawn from every `1 / share` consecutive ones; at least one. */
 export function* sampledSlices(windows: readonly Window[], { share, seed }: Sample): Generator<readonly Window[]> {
   const total = offsetsOf(windows);
   const size = Math.min(MOST, Math.max(LEAST, Math.ceil((total * share) / SLICES_OF_SAMPLE)));
@@ -70,7 +70,7 @@ export function* sampledSlices(windows: readonly Window[], { share, seed }: Samp
 const TARGET_MS = 8_000;
 const [FIRST_SIZE, SMALLEST, LARGEST] = [20_000, 1_000, 250_000];
 
-/** How large slices are: as many records as take some seconds, whatever a record weighs and whoever else needs the machine. */
+/** Adapts the slice size, so that a slice takes some seconds whatever the size of its records and the load of the machine. */
 export class Pace {
   readonly #fixed: number | undefined;
   #size = FIRST_SIZE;
@@ -83,13 +83,13 @@ export class Pace {
     return this.#fixed ?? this.#size;
   }
 
-  /** A slice of `size` took so long. */
+  /** Reports how long a slice of `size` took. */
   took(ms: number): void {
     const factor = Math.min(2, Math.max(0.25, TARGET_MS / Math.max(1, ms)));
     this.#size = Math.round(Math.min(LARGEST, Math.max(SMALLEST, this.#size * factor)));
   }
 
-  /** A query reached its limit. */
+  /** Reports that a query exceeded its limit. */
   tooLarge(): void {
     this.#size = Math.max(SMALLEST, Math.floor(this.#size / 4));
   }

@@ -1,5 +1,5 @@
-// Counts and checksums of both sides, added up slice by slice. A checksum is the exclusive or and the sum of the hashes of
-// rows, so the order of slices does not matter and an audit can be continued by another process.
+// Sums the counts and checksums of both sides, slice by slice. A checksum is the XOR and the sum of the row hashes, so the order of slices
+// does not matter and another process can continue an audit.
 import type { TableName } from './rows/tables.ts';
 
 /** Rows of one side. Checksums are unsigned 64-bit numbers as decimal text. */
@@ -44,7 +44,7 @@ export class Tallies {
     for (const tally of tallies) this.add(tally);
   }
 
-  /** In place of what is known of it. */
+  /** Replaces the current value. */
   put(tally: Tally): void {
     this.#tallies.set(keyOf(tally), tally);
   }

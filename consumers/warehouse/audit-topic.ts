@@ -1,4 +1,4 @@
-// The audit of one topic: its slices, one after the other, and the rows that no slice has.
+// The audit of one topic: its slices, one after the other, and the rows outside every slice.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import { isPlatformError } from '../../streams/core/errors.ts';
 import type { LogReader } from '../../streams/core/ports.ts';
@@ -14,14 +14,14 @@ export interface TopicDeps {
   readonly reading: Reading;
   readonly findings: Findings;
   readonly pace: Pace;
-  /** Told how many records of a slice were read. */
+  /** Called with the number of records read for a slice. */
   readonly onRecords: (records: number) => void;
 }
 
-/** A slice of this many offsets is not cut any further when a query over it reaches its limit. */
+/** A slice of this many offsets is not split further when its query exceeds a limit. */
 const SMALLEST_SLICE = 50;
 
-/** Compares a slice; in parts when it is more than a query may look at. */
+/** Compares a slice; in parts when it is too large for one query. */
 export async function auditSlice(deps: TopicDeps, work: Topic, slice: readonly Window[]): Promise<void> {
   deps.reading.signal?.throwIfAborted();
   const there = await stillThere(deps.reading.reader, work.topic, slice);
@@ -35,29 +35,29 @@ export async function auditSlice(deps: TopicDeps, work: Topic, slice: readonly W
     for (const part of slicesOf(there, () => Math.ceil(offsetsOf(there) / 4))) await auditSlice(deps, work, part);
     return;
   }
-  // Retention took some of it while it was read.
+  // Retention deleted part of it while it was being read.
   await work.scratch.clear();
   await auditSlice(deps, work, slice);
 }
 
-/** Without what retention has taken. */
+/** The slice without what retention has deleted. */
 async function stillThere(reader: LogReader, topic: EventTopic, slice: readonly Window[]): Promise<readonly Window[]> {
   const firsts = firstsOf(await reader.bounds(topic));
   return slice.map((window) => ({ ...window, first: Math.max(window.first, firsts.get(window.partition) ?? 0) })).filter(isOpen);
 }
 
-/** Limits of time and of memory, at the engine and at the client. */
+/** Error codes for time and memory limits, in the engine and in the client. */
 const TOO_MUCH = new Set([159, 160, 209, 241]);
 
 const isTooMuch = (error: unknown): boolean =>
   isPlatformError(error) && (TOO_MUCH.has(Number(error.context['clickhouseCode'])) || error.message.includes('Timeout error'));
 
-/** False when the log lost some of the slice meanwhile: then nothing was found. */
+/** False when the log lost part of the slice meanwhile: then there are no findings. */
 async function compareSlice(deps: TopicDeps, work: Topic, slice: readonly Window[]): Promise<boolean> {
   const { reading, findings, onRecords } = deps;
   const { topic, scratch } = work;
   const { store, reader, signal } = reading;
-  // What is committed does not change, so the store may look at it while this process replays.
+  // Committed rows do not change, so the store can compute its side while this process replays.
   const looking = tableSides({ store, topic, slice }, signal);
   const looked = Promise.allSettled([looking]);
   let replayed: Replayed;
@@ -99,7 +99,7 @@ async function nameDifferences(
   for (const tally of tallies) if (!isEqual(tally)) await nameIn(deps, work, { compared, side: tally });
 }
 
-/** Of one partition. */
+/** Lists the differences of one partition. */
 async function nameIn(
   { reading, findings }: TopicDeps,
   work: Topic,
@@ -118,7 +118,7 @@ async function nameIn(
   }
 }
 
-/** Rows that no slice has: of partitions that there are not, and from beyond the end of the log. */
+/** Rows outside every slice: in partitions that do not exist, and beyond the end of the log. */
 export async function lookAside(deps: TopicDeps, work: Topic, partitions: readonly number[]): Promise<void> {
   const { store } = deps.reading;
   const { topic } = work;
@@ -131,7 +131,7 @@ export async function lookAside(deps: TopicDeps, work: Topic, partitions: readon
   }
 }
 
-/** The end is asked for again, since both go on. */
+/** Reads the end again, because the log and the sink both advance. */
 async function lookAbove({ reading, findings }: TopicDeps, { topic, table, store }: Compared): Promise<void> {
   const suspects = await rowsAbove({ store, topic, table }, await endsIn(reading.reader, topic), findings.limit + 1);
   if (suspects.length === 0) return;
@@ -142,7 +142,7 @@ async function lookAbove({ reading, findings }: TopicDeps, { topic, table, store
   }
 }
 
-/** Where each partition of the log ends now. */
+/** Current end offset of each partition of the log. */
 export async function endsIn(reader: LogReader, topic: EventTopic): Promise<ReadonlyMap<number, number>> {
   return endsOf(await reader.bounds(topic));
 }

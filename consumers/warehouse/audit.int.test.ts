@@ -1,4 +1,4 @@
-// The audit against the real engine; the log is the one in memory, which passes the contract of Kafka's.
+// The audit with the real engine; the in-memory log passes the same contract tests as Kafka's.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomBytes } from 'node:crypto';
 import { createCodec } from '../../schemas/codec.ts';

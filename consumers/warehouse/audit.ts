@@ -1,9 +1,9 @@
-// Compares the log with the tables, slice by slice: every committed record is made into rows again, and both sides must have the
-// same number of rows and the same checksum. Rows that differ are named.
+// Compares the log with the tables, slice by slice: every committed record is projected into rows again, and both sides must have the same
+// number of rows and the same checksum. Differing rows are listed.
 //
-// Only what the sink had committed when the audit began is compared, so the sink may go on meanwhile; what it has not is reported
-// as lag. Rows whose record has left the log by retention cannot be compared and are not. Nothing but scratch tables is written,
-// and they are dropped whatever happens. After each slice the state is handed out; an audit that is given one goes on after it.
+// Only what the sink had committed when the audit began is compared, so the sink can run meanwhile; the rest is reported as lag. Rows whose
+// record was deleted by retention are not compared. Only scratch tables are written, and they are always dropped. After each slice the
+// audit passes out its state, from which another audit can continue.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { Clock, EventReader, GroupOffsets, LogReader, Store } from '../../streams/core/ports.ts';
 import { Findings, type AuditedTable, type AuditState, type Difference } from './audit-findings.ts';
@@ -21,60 +21,60 @@ export interface AuditDeps {
   readonly offsets: GroupOffsets;
   readonly store: Store;
   readonly clock: Clock;
-  /** Consumer group of the sink, with its namespace. */
+  /** Consumer group of the sink, including its namespace. */
   readonly group: string;
   readonly onProgress?: (progress: AuditProgress) => void;
-  /** Called after each slice with what it takes to go on from there. */
+  /** Called after each slice with the state to continue from. */
   readonly onSlice?: (state: AuditState) => Promise<void> | void;
-  /** Ends the audit before its end; what was compared until then is the answer. */
+  /** Ends the audit early; the result covers what was compared until then. */
   readonly signal?: AbortSignal;
   readonly options?: AuditOptions;
 }
 
 export interface AuditProgress {
   readonly topic: EventTopic;
-  /** Offsets that were compared, of all topics. */
+  /** Compared offsets, over all topics. */
   readonly records: number;
   readonly of: number;
-  /** Differences that were found so far. */
+  /** Differences found so far. */
   readonly differences: number;
 }
 
 export interface AuditOptions {
-  /** Differing rows that are named at most, over all tables. */
+  /** Maximum number of differing rows to list, over all tables. */
   readonly differences?: number;
-  /** A sink that is behind is no failure. */
+  /** Lag of the sink is not a failure. */
   readonly allowLag?: boolean;
-  /** How long to wait for the sink to catch up with the log as it was when the audit began. */
+  /** How long to wait for the sink to reach the end that the log had when the audit began. */
   readonly waitMs?: number;
   readonly deadLetterBytes?: number;
   /** Compares only some slices. */
   readonly sample?: Sample;
-  /** Goes on where this audit ended. Not with a sample. */
+  /** Continues this audit. Not available with a sample. */
   readonly resume?: AuditState;
-  /** Records of a slice; unless given, as many as take some seconds. */
+  /** Records per slice; by default as many as take some seconds. */
   readonly sliceRecords?: number;
 }
 
 export interface AuditResult {
   readonly ok: boolean;
-  /** False when it was ended before it had compared everything. */
+  /** False when the audit ended before everything was compared. */
   readonly complete: boolean;
-  /** Share of the log that was compared when it was a sample; null when all of it was to be. */
+  /** The sample that was compared; null for a full audit. */
   readonly sample: Sample | null;
   readonly topics: readonly AuditedTable[];
   readonly differences: readonly Difference[];
-  /** More rows differ than are named. */
+  /** More rows differ than are listed. */
   readonly moreDifferences: boolean;
   readonly records: number;
   readonly deadLetters: number;
-  /** Records that the sink had yet to store when the audit began. */
+  /** Records that the sink had not stored when the audit began. */
   readonly lag: readonly { readonly topic: EventTopic; readonly partition: number; readonly records: number }[];
 }
 
 const POLL_MS = 100;
 
-/** Answers with what it found; throws only when it cannot look. */
+/** Returns the findings; throws only when the audit cannot run. */
 export async function audit(deps: AuditDeps): Promise<AuditResult> {
   const auditor = new Auditor(deps);
   return auditor.run();
@@ -83,7 +83,7 @@ export async function audit(deps: AuditDeps): Promise<AuditResult> {
 interface Planned {
   readonly topic: EventTopic;
   readonly windows: readonly Window[];
-  /** Drawn slices of a sample. */
+  /** The drawn slices of a sample. */
   readonly drawn: readonly (readonly Window[])[] | undefined;
 }
 
@@ -109,7 +109,7 @@ class Auditor {
   async run(): Promise<AuditResult> {
     await dropLeftOvers(this.#deps.store, this.#deps.clock.now());
     await this.#awaitSink();
-    // All windows before anything is read: what is committed later is not of this audit.
+    // All windows are fixed before anything is read: later commits are not part of this audit.
     const plan: Planned[] = [];
     for (const topic of warehouseTopics) plan.push(await this.#plan(topic));
     this.#of = plan.reduce((sum, { windows, drawn }) => sum + offsetsOf(drawn?.flat() ?? windows), 0);
@@ -120,7 +120,7 @@ class Auditor {
     return this.#result(complete);
   }
 
-  /** False when the signal ended the work. */
+  /** False when the signal aborted the work. */
   async #untilStopped(work: () => Promise<void>): Promise<boolean> {
     try {
       await work();
@@ -145,7 +145,7 @@ class Auditor {
     };
   }
 
-  /** While dead-letters lags, a dead letter that is not in its table may be on its way. */
+  /** While dead-letters lags, a dead letter that is not in its table may still arrive. */
   #certain(): readonly Difference[] {
     const { differences } = this.#findings.state;
     const lettersLag = this.#lag.some(({ topic }) => topic === 'dead-letters');
@@ -169,7 +169,7 @@ class Auditor {
     return { topic, windows, drawn: sample === undefined ? undefined : [...sampledSlices(windows, sample)] };
   }
 
-  /** What is committed and was not compared yet. */
+  /** Committed offsets that were not compared yet. */
   async #windows(topic: EventTopic): Promise<readonly Window[]> {
     const bounds = await this.#deps.reader.bounds(topic);
     const offsets = await this.#deps.offsets.fetch(this.#deps.group, topic);

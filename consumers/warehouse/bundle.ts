@@ -1,10 +1,10 @@
-// Ranges of several partitions of one topic that go into the tables together: an insert costs the same for a row and for a
-// thousand, and a second has only so many of them.
+// Ranges of several partitions of one topic that are inserted together: an insert costs the same for one row as for a thousand, and only so
+// many inserts fit into a second.
 //
 // Invariants
-// - A bundle is announced whole with each of its partitions, in one commit. Whoever has some of them after a crash repeats
-//   the records of these, and no others.
-// - The token of an insert follows from the bounds and the records alone.
+// - A bundle is announced in full with each of its partitions, in one commit. After a crash, the new owner of some of these partitions
+//   repeats their records, and no others.
+// - The token of an insert depends only on the bounds and the records.
 import { createHash } from 'node:crypto';
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { Bounds, ClosedRange, Entry, Limits } from './range.ts';
@@ -19,7 +19,7 @@ export interface Bundle<E extends Entry> {
   readonly bounds: readonly PartitionBounds[];
   /** In the order of each partition. */
   readonly entries: readonly E[];
-  /** The tables may hold some of it: they are asked before anything goes in. */
+  /** The tables may hold some of it, so they are queried before the insert. */
   readonly asks: boolean;
 }
 
@@ -30,7 +30,7 @@ export interface PartitionRange<E extends Entry> {
   readonly asks: boolean;
 }
 
-/** What a member commits for one of its partitions: `from` with the metadata before the rows go in, `next` after. */
+/** What a member commits for one of its partitions: `from` with the metadata before the insert, `next` after. */
 export interface Commit {
   readonly topic: EventTopic;
   readonly partition: number;
@@ -40,13 +40,13 @@ export interface Commit {
   readonly metadata: string;
 }
 
-/** What one flush puts in and commits. */
+/** What one flush inserts and commits. */
 export interface Work<E extends Entry> {
   readonly bundles: readonly Bundle<E>[];
   readonly commits: readonly Commit[];
 }
 
-/** Every partition carries the whole announcement; a broker keeps 4,096 bytes of it, and this takes 650 at most. */
+/** Every partition carries the whole announcement; a broker stores up to 4,096 bytes of metadata, and this takes at most 650. */
 const PARTITIONS_OF_BUNDLE = 16;
 const ALONE = /^v1:(\d{1,16}):(\d{1,16})$/;
 const BOUNDS = String.raw`\d{1,5}:\d{1,16}:\d{1,16}`;
@@ -59,7 +59,7 @@ export function announce(bounds: readonly PartitionBounds[]): string {
   return `v2:${bounds.map(({ partition, min, max }) => `${partition}:${min}:${max}`).join(',')}`;
 }
 
-/** The bounds that the metadata of a partition announces, this partition's among them; undefined when it announces none. */
+/** The bounds that the metadata of a partition announces, including its own; undefined when it announces none. */
 export function announced(metadata: string, partition: number): readonly PartitionBounds[] | undefined {
   const bounds = boundsIn(metadata, partition);
   const partitions = new Set(bounds.map((one) => one.partition));
@@ -79,8 +79,8 @@ function boundsIn(metadata: string, partition: number): readonly PartitionBounds
 }
 
 /**
- * `<topic>-<partition>-<min>-<max>-<times>-<table>`; of several partitions a digest of the announcement stands for the
- * bounds. The times are those of its oldest and its youngest record: a log whose tail was cut uses offsets again.
+ * `<topic>-<partition>-<min>-<max>-<times>-<table>`; for several partitions, a digest of the announcement replaces the bounds. The times
+ * are those of the oldest and the newest record: a log whose tail was cut reuses offsets.
  */
 export function tokenOf({ topic, bounds, entries }: Pick<Bundle<Stamped>, 'topic' | 'bounds' | 'entries'>, table: TableName): string {
   const [first] = bounds;
@@ -107,7 +107,7 @@ interface Group<E extends Entry> {
   bytes: number;
 }
 
-/** Bundles the ranges of each topic, in their order, as far as they stay below the limits of one range together. */
+/** Bundles the ranges of each topic in order, as long as their sum stays below the limits of one range. */
 export function bundled<E extends Entry>(ranges: readonly PartitionRange<E>[], limits: Pick<Limits, 'records' | 'bytes'>): Work<E> {
   const groups: Group<E>[] = [];
   for (const one of ranges) {

@@ -1,5 +1,5 @@
-// Which records can be stored, and what becomes of those that cannot: an event on dead-letters with the original bytes.
-// A record of dead-letters itself never makes another one; it becomes a row, so that nothing can go round for ever.
+// Decides which records can be stored. A record that cannot becomes an event on dead-letters with the original bytes. A record of
+// dead-letters itself never creates another dead letter; it becomes a row, so that there is no endless loop.
 import { createHash } from 'node:crypto';
 import type { DecodedEvent } from '../../schemas/codec.ts';
 import type { DeadLettered, Header } from '../../schemas/generated/events.ts';
@@ -16,28 +16,28 @@ export interface Unstorable {
   readonly record: LogRecord;
   readonly reason: string;
   readonly error: string;
-  /** The table that refused a row of it; none when it could not be read at all. */
+  /** The table that refused a row of the record; undefined when the record could not be decoded. */
   readonly table?: TableName;
 }
 
 export interface DeadLetterContext {
   readonly producer: string;
   readonly nowMs: number;
-  /** Bytes of an original value that are kept at most. */
+  /** Maximum bytes of an original value to keep. */
   readonly maxBytes: number;
 }
 
-/** Bytes of an original value that a dead letter keeps, unless it is told otherwise. */
+/** Default for the bytes of an original value that a dead letter keeps. */
 export const DEAD_LETTER_BYTES = 7_000_000;
 
 const STEP = 'warehouse';
 const ERROR_CHARS = 2_000;
-/** Keys and headers together, which nobody makes this long in good faith. */
+/** Limit for keys and headers together, far above legitimate sizes. */
 const SIDE_BYTES = 100_000;
-/** Of the key that decides the partition; the whole key is in the letter. */
+/** For the partition key; the letter contains the whole key. */
 const KEY_BYTES = 1_000;
 
-/** Lets an event pass that can be read and lies on the topic of its type. */
+/** Passes an event that can be decoded and is on the topic of its type. */
 export function judgeRecord(read: EventRead): Outcome<DecodedEvent> {
   if (!read.ok) return deadLetter(read.reason, read.error);
   const home = topicOf[read.value.type];
@@ -45,7 +45,7 @@ export function judgeRecord(read: EventRead): Outcome<DecodedEvent> {
   return deadLetter('wrong_topic', `${read.value.type} belongs on ${home}`);
 }
 
-/** The same record and table give the same id, so that a dead letter sent twice counts once. */
+/** The same record and table give the same id, so that a dead letter that is sent twice counts once. */
 function deadLetterId({ record, table }: Pick<Unstorable, 'record' | 'table'>): string {
   const place = `${record.topic}/${record.partition}/${record.offset}`;
   return table === undefined ? place : `${place}/${table}`;
@@ -56,7 +56,7 @@ export function deadLetterEvent(unstorable: Unstorable, context: DeadLetterConte
   return { type: 'DeadLettered', key, event: letterOf(unstorable, context) };
 }
 
-/** The row of a record of dead-letters that cannot be stored as what it claims to be; the same whenever it is made. */
+/** The row of a record of dead-letters that cannot be stored as what it claims to be; deterministic. */
 export function unreadableRow(unstorable: Unstorable, maxBytes: number): Row {
   const event = letterOf(unstorable, { producer: STEP, nowMs: unstorable.record.timestampMs, maxBytes });
   return deadLetterRow(event, originOf(unstorable.record));
@@ -84,7 +84,7 @@ function letterOf(unstorable: Unstorable, context: DeadLetterContext): DeadLette
   };
 }
 
-/** A producer may claim any time; one that no event can carry counts as the epoch. */
+/** A producer may claim any time; one that an event cannot represent becomes the epoch. */
 function microsOf(ms: number): number {
   const micros = Math.trunc(ms) * 1_000;
   return Number.isSafeInteger(micros) ? micros : 0;
@@ -98,7 +98,7 @@ function fittingHeaders(record: LogRecord): readonly Header[] {
   });
 }
 
-/** What was left out, with enough to recognise the whole: the record itself stays in its own topic. */
+/** What was omitted, with enough data to identify the whole: the record itself stays in its own topic. */
 function cutNote(record: LogRecord, headers: readonly Header[], maxBytes: number): string {
   const notes: string[] = [];
   if (record.value !== null && record.value.length > maxBytes) {

@@ -1,4 +1,4 @@
-// The views of evaluations say what the program says of the same answers, whatever the answers.
+// The evaluation views agree with the program for random answers.
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DecodedEvent } from '../../schemas/codec.ts';

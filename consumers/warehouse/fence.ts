@@ -1,16 +1,16 @@
-// Whether a member still has its partitions: the group says so by taking an announcement. It is asked before a flush, and
-// again when an insert begins long after it said so, since this process may have been frozen and replaced meanwhile.
+// Checks whether a member still owns its partitions: the group confirms it by accepting an announcement. The check runs before a flush, and
+// again when an insert starts long after it, because this process may have been frozen and replaced meanwhile.
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { Clock, GroupSession } from '../../streams/core/ports.ts';
 import type { Commit } from './bundle.ts';
 import { patiently, type Patience } from './patience.ts';
 
 export interface Fence {
-  /** Announces what is to be inserted; throws GROUP_FENCED when the partitions are another member's. */
+  /** Announces what is to be inserted; throws GROUP_FENCED when the partitions belong to another member. */
   ask(): Promise<void>;
-  /** The same, unless that was a moment ago. */
+  /** The same, unless the last confirmation is recent. */
   ensure(): Promise<void>;
-  /** Throws when nothing may be sent: the generation is over, or that was too long ago, and the next try asks again. */
+  /** Throws when nothing may be sent: the generation is over, or the last confirmation is too old, and the next attempt asks again. */
   assertFresh(): void;
 }
 
@@ -18,7 +18,7 @@ interface FenceDeps {
   readonly session: GroupSession;
   readonly patience: Patience;
   readonly clock: Clock;
-  /** How long an answer of the group holds; shorter than its sessions. */
+  /** How long a confirmation of the group is valid; shorter than its session timeout. */
   readonly fenceMs: number;
 }
 
@@ -27,7 +27,7 @@ export function createFence(commits: readonly Commit[], { session, patience, clo
     .filter(({ metadata }) => metadata !== '')
     .map(({ topic, partition, from, metadata }) => ({ topic, partition, offset: from, metadata }));
   let askedAtMs = -Infinity;
-  // In one commit, which the group takes whole or not at all.
+  // In one commit, which the group accepts in full or not at all.
   const ask = (): Promise<void> =>
     patiently(patience, async () => {
       const atMs = clock.monotonic();

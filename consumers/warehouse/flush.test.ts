@@ -1,4 +1,4 @@
-// The steps of the sink: everything that others can see is done between two crash points.
+// The steps of the sink: every externally visible action is between two crash points.
 import { describe, expect, it } from 'vitest';
 import { codecReader } from '../../infra/testing/codec-reader.ts';
 import { randomEvents, seeded } from '../../infra/testing/events.ts';
@@ -12,7 +12,7 @@ import { flush, type Taken } from './flush.ts';
 import { createPartitionRanges } from './range.ts';
 import { clockOf } from '../../infra/testing/clock.ts';
 
-/** One range of rollouts alone, with a record that cannot be read. */
+/** A single range of rollouts with an undecodable record. */
 async function workOf() {
   const log = new MemoryLog({ partitions: { rollouts: 1 } });
   await log.writer().append(randomEvents(200, seeded(1)));

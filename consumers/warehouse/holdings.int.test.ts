@@ -1,4 +1,4 @@
-// Over the engine: what the tables say, and that no insert outlives `settle`.
+// With the real engine: what the tables report, and that no insert outlives `settle`.
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectStore, type ClickHouseStore } from '../../infra/clickhouse/client.ts';
@@ -30,7 +30,7 @@ holdingsContract('over the embedded store', async () => {
   return { store, holdings: createHoldings(store) };
 });
 
-/** An insert whose sender stops in the middle of its rows, once the server has them; `answer` comes after `goOn`. */
+/** An insert whose sender stops in the middle of its rows, once the server has received them; `answer` follows `goOn`. */
 async function halfInsert(id: string, database: string): Promise<{ readonly goOn: () => void; readonly answer: Promise<number> }> {
   const query = encodeURIComponent('insert into heartbeats (worker_id, _topic, _partition, _offset) format JSONEachRow');
   const line = (offset: number): string => `${JSON.stringify({ worker_id: id, _topic: 'rollouts', _partition: 3, _offset: offset })}\n`;

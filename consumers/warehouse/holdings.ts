@@ -1,7 +1,7 @@
-// What the tables hold of the log, as the tables themselves say it. Every row carries the place of its record, so neither
-// the group's offsets nor the engine's memory of tokens is needed to know what is in.
+// What the tables hold of the log, according to the tables themselves. Every row carries the position of its record, so neither the group's
+// offsets nor the engine's token memory is needed to know what is stored.
 //
-// Replicas: the one that answers first takes over everything that any of them has acknowledged.
+// Replicas: before a replica answers, it fetches everything that any replica has acknowledged.
 import { createHash, randomBytes } from 'node:crypto';
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { QueryOptions, Store } from '../../streams/core/ports.ts';
@@ -12,33 +12,33 @@ import { tablesOf, type TableName } from './rows/tables.ts';
 /** The last record of a partition that the tables hold. */
 export interface Top {
   readonly offset: number;
-  /** Of the record, ms. */
+  /** Timestamp of the record, ms. */
   readonly timestampMs: number;
 }
 
 export interface Holdings {
-  /** An id for an insert into a table of rows of these partitions: what `settle` knows it by. */
+  /** An id for an insert of rows of these partitions into a table; `settle` finds the insert by it. */
   idOf(table: TableName, partitions: readonly number[]): string;
-  /** Ends the inserts into these tables of rows of any of these partitions that are under way, whoever sent them. */
+  /** Ends running inserts into these tables for any of these partitions, regardless of the sender. */
   settle(tables: readonly TableName[], partitions: readonly number[]): Promise<void>;
-  /** The last record that the tables of a topic hold of each partition, at `from` or above; none where they hold none. */
+  /** The last record of each partition in the tables of a topic, at `from` or above; missing where they hold none. */
   tops(topic: EventTopic, from: ReadonlyMap<number, number>): Promise<ReadonlyMap<number, Top>>;
-  /** When the records were written of which the tables hold rows, by offset, ms; of one partition, at `from` or above. */
+  /** Timestamps of the records that have rows in the tables, by offset, ms; for one partition, at `from` or above. */
   times(topic: EventTopic, partition: number, from: number): Promise<ReadonlyMap<number, number>>;
-  /** How many rows a table holds of each record within the bounds, by its place. */
+  /** How many rows a table holds of each record within the bounds, by position. */
   held(table: TableName, topic: EventTopic, bounds: readonly PartitionBounds[]): Promise<ReadonlyMap<string, number>>;
-  /** Removes the rows of the records within the bounds; resolves when they are gone. */
+  /** Deletes the rows of the records within the bounds; resolves when they are gone. */
   erase(table: TableName, topic: EventTopic, bounds: readonly PartitionBounds[]): Promise<void>;
 }
 
-/** Beyond every offset. */
+/** Greater than every offset. */
 export const LAST_OFFSET = Number.MAX_SAFE_INTEGER;
 
 export function createHoldings(store: Store): Holdings {
   const prefix = prefixOf(store.database);
   let replicated: Promise<ReadonlySet<string>> | undefined;
 
-  /** A replica that is behind would miss what another one has acknowledged. */
+  /** A replica that lags would miss what another one has acknowledged. */
   async function catchUp(tables: readonly TableName[]): Promise<void> {
     replicated ??= replicatedTables(store).catch((error: unknown) => {
       replicated = undefined;
@@ -98,7 +98,7 @@ export function createHoldings(store: Store): Holdings {
   };
 }
 
-/** Databases share a server and its ids, and may have names of any length. */
+/** Databases share a server and its query ids, and their names may have any length. */
 const prefixOf = (database: string): string => `turnstream-sink.${createHash('sha256').update(database).digest('hex').slice(0, 12)}.`;
 
 const rowsIn = (tables: readonly TableName[], within: string): string =>

@@ -1,10 +1,11 @@
-// One table's rows of a bundle, in once whatever happens. The first try of new rows goes straight in. Whenever some of
-// them may be in already (a repeat, a start without an offset, a try whose answer did not come), the table is asked first:
-//   1. the group says that the partitions are still ours,
-//   2. inserts of these partitions that are under way in the engine are ended,
-//   3. what the table holds of the bundle is left out, and the table is asked again afterwards.
-// An insert is one block, which the engine splits by the months of its partitions alone, and rows of one record are of one
-// month. So a record is in as a whole or not at all; one that someone has torn is removed and goes in again.
+// Inserts one table's rows of a bundle exactly once. The first attempt with new rows inserts directly. Whenever some of them may already be
+// stored (a repeat, a start without an offset, an attempt without a response), these steps come first:
+//   1. the group confirms that the partitions are still ours,
+//   2. running inserts of these partitions are ended in the engine,
+//   3. rows that the table already holds are left out, and the table is checked again afterward.
+//
+// An insert is one block, which the engine splits only by month, and all rows of one record are in the same month. So a record is stored in
+// full or not at all; a partially stored one is removed and inserted again.
 import { rowsOf } from '../../streams/core/columns.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { Clock, Row, Rows, Store } from '../../streams/core/ports.ts';
@@ -33,12 +34,12 @@ export interface InsertDeps {
   readonly metrics: Metrics;
 }
 
-/** The same token may have been used for rows that were removed since; then they go in under another. */
+/** The same token may have been used for rows that were removed since; then another token is used. */
 const TRIES = 4;
 
 export const placeOfRow = (row: Row): string => placeOf(Number(row['_partition']), Number(row['_offset']));
 
-/** Resolves with the number of rows that went in, when the table has all of them. */
+/** Resolves with the number of inserted rows, when the table has all rows of the bundle. */
 export function insertOnce(work: TableRows, deps: InsertDeps): Promise<number> {
   let asks = work.bundle.asks;
   return patiently(deps.patience, async () => {
@@ -68,7 +69,7 @@ async function insert({ table, rows, bundle, token }: TableRows, deps: InsertDep
   await fence.ensure();
   const startedMs = clock.monotonic();
   const id = holdings.idOf(table, partitionsOf(bundle));
-  // Whoever has the partitions next ends what was sent before; what is sent afterwards it would not know of.
+  // The next owner of the partitions ends inserts that were sent before; it would not know of any sent later.
   const beforeSending = (): void => {
     assertAlive(deps.patience);
     fence.assertFresh();

@@ -1,10 +1,12 @@
 import { expect, it } from 'vitest';
 import type { Clock, Store } from '../../streams/core/ports.ts';
-import { keepFigures, pauseAfter } from './keep-figures.ts';
+import { keepFigures, keepFor, pauseAfter } from './keep-figures.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** An hour of keeping beside a run that ends a step before each look, with queries that take `queryMs`; how much of it is queries. */
+/**
+ * Simulates an hour in which the run ends a step before each round and queries take `queryMs`; returns the share of time spent in queries.
+ */
 async function shareOfAnHour(queryMs: number): Promise<number> {
   const stop = new AbortController();
   let [now, queried] = [0, 0];
@@ -35,4 +37,20 @@ it('goes on at once while it is behind, and leaves the store as much time as it 
   expect(pauseAfter(400, true)).toBe(400);
   expect(pauseAfter(400, false)).toBe(20_000);
   expect(pauseAfter(4_000, false)).toBe(80_000);
+});
+
+it.each([
+  { name: 'goes on while it is behind and has time', rounds: [true, true, false], taken: 3, behind: false },
+  { name: 'leaves the rest for its next turn', rounds: [true, true, true, true, true], taken: 4, behind: true },
+  { name: 'takes one round when it is not behind', rounds: [false], taken: 1, behind: false },
+])('a keeper $name', async ({ rounds, taken, behind }) => {
+  let now = 0;
+  let taking = 0;
+  const round = () => {
+    now += 600;
+    taking += 1;
+    return Promise.resolve({ kept: 64, isBehind: rounds[taking - 1] ?? false });
+  };
+  expect(await keepFor(2_000, { round }, { monotonic: () => now })).toBe(behind);
+  expect(taking).toBe(taken);
 });

@@ -1,17 +1,19 @@
-// Beside a sink: keeps the figures that lists and charts read. What is read for it takes a reader's place in the store; what is
-// written are a few rows now and then, so that the sink never waits for it.
+// Runs beside a sink and maintains the figures that lists and charts read. Its queries count as a reader's in the store; it writes only a
+// few rows now and then, so that the sink never waits for it.
 import { messageOf } from '../../streams/core/errors.ts';
-import type { Logger } from '../../streams/core/ports.ts';
-import { StepFigureKeeper, type KeeperDeps } from './keep-step-figures.ts';
+import type { Clock, Logger } from '../../streams/core/ports.ts';
+import { StepFigureKeeper, type KeeperDeps, type Round } from './keep-step-figures.ts';
 import { ResultTextKeeper } from './keep-result-texts.ts';
 import { RepeatKeeper, repeatingTables } from './keep-repeats.ts';
 import { ToolFigureKeeper } from './keep-tool-figures.ts';
 
-/** What is kept; all of it may be emptied, and is filled again. */
+/** The derived tables; they may be truncated at any time and are filled again. */
 export const keptTables = ['step_figures', 'tool_figures', 'result_texts', 'result_text_marks', 'repeated_keys', 'repeat_marks'] as const;
 
 const ROUND_MS = 20_000;
-/** Between rounds, as a multiple of what they take: what is kept costs a bounded share of a thread, however large the tables are. */
+/** A keeper that is behind runs rounds for this long before the next keeper does. */
+const TURN_MS = 2_000;
+/** Pause between rounds, as a multiple of their duration: maintenance costs a bounded share of a thread, however large the tables are. */
 const [PACE, PACE_BEHIND] = [20, 1];
 
 interface Keeping extends KeeperDeps {
@@ -19,7 +21,7 @@ interface Keeping extends KeeperDeps {
   readonly signal: AbortSignal;
 }
 
-/** Goes on until the signal, which ends a query that runs. A store that does not answer is asked again later: the figures can wait. */
+/** Runs until the signal aborts, which also ends a running query. If the store does not answer, it retries later: the figures can wait. */
 export async function keepFigures({ logger, signal, store, clock }: Keeping): Promise<void> {
   const deps: KeeperDeps = {
     store: {
@@ -39,13 +41,26 @@ export async function keepFigures({ logger, signal, store, clock }: Keeping): Pr
     let isBehind = false;
     for (const keeper of keepers) {
       try {
-        if ((await keeper.round()).isBehind) isBehind = true;
+        if (await keepFor(TURN_MS, keeper, clock)) isBehind = true;
       } catch (error) {
         logger.debug({ error: messageOf(error) }, 'keeping figures failed, trying again');
       }
     }
     await clock.sleep(pauseAfter(clock.monotonic() - began, isBehind), signal);
   }
+}
+
+interface Keeper {
+  round(): Promise<Round>;
+}
+
+/** One round, and more of them while there is more to keep and time left. Resolves to whether the keeper is behind. */
+export async function keepFor(ms: number, keeper: Keeper, clock: Pick<Clock, 'monotonic'>): Promise<boolean> {
+  const until = clock.monotonic() + ms;
+  let isBehind = true;
+  do ({ isBehind } = await keeper.round());
+  while (isBehind && clock.monotonic() < until);
+  return isBehind;
 }
 
 export const pauseAfter = (roundMs: number, isBehind: boolean): number =>

@@ -1,4 +1,4 @@
-// The views of repeated rows against the plainest way to find them, wherever the keeper is.
+// Checks the views of repeated rows against the simplest way to find them, at any progress of the keeper.
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { connectStore, type ClickHouseStore } from '../../infra/clickhouse/client.ts';
@@ -29,10 +29,10 @@ async function empty(): Promise<void> {
 type Table = (typeof repeatingTables)[number];
 
 const views = { turns: 'repeated_turns', trajectories: 'repeated_attempts', discarded_trajectories: 'repeated_discards' } as const;
-/** What tells one event of an attempt from another. */
+/** The columns that distinguish the events of an attempt. */
 const kinds = { turns: 'turn', trajectories: '', discarded_trajectories: 'sequence' } as const;
 
-/** All rows of an event but the first by partition and offset. */
+/** All rows of an event except the first by partition and offset. */
 function repeatsOf(table: Table, rows: readonly Row[]): readonly string[] {
   const first = new Map<string, Row>();
   const keyOf = (row: Row): string => [row['run_id'], row['trajectory_id'], row['attempt'], row[kinds[table]] ?? ''].join('/');

@@ -1,13 +1,13 @@
-// Keeps `repeated_keys` filled: the attempts that a table holds a row of twice. It goes through a table by offsets, behind the sink.
-// The keys go in before the mark that covers them, and both may go in again after a crash. Should rows appear before a mark after all,
-// their number no longer fits the mark, and the partition is looked at again from its start.
+// Keeps `repeated_keys` filled with the attempts that have duplicate rows in a table. It goes through a table by offset, behind the sink.
+// The keys are inserted before the mark that covers them, and both may be inserted again after a crash. If rows appear before a mark after
+// all, their count no longer matches the mark, and the partition is checked again from its start.
 import type { Row } from '../../streams/core/ports.ts';
 import { inSlice, sliceParams } from './audit-compare.ts';
 import { cutSlice, offsetsOf, type Window } from './audit-slices.ts';
 import { keeperSettings as settings, NOTHING_KEPT, type KeeperDeps, type Round } from './keep-step-figures.ts';
 import { tableTopics } from './rows/tables.ts';
 
-/** What makes a row one of a kind within its attempt. */
+/** What makes a row unique within its attempt. */
 const rowsOfOneKind = {
   turns: 'uniqExact(turn)',
   trajectories: '1',
@@ -18,7 +18,7 @@ type Repeating = keyof typeof rowsOfOneKind;
 
 export const repeatingTables = Object.keys(rowsOfOneKind) as readonly Repeating[];
 
-/** Offsets of one round: their attempts are a set that the engine holds in memory. */
+/** Offsets per round: the engine holds their attempts in memory. */
 const MOST_OFFSETS = 500_000;
 
 interface Mark {
@@ -36,25 +36,25 @@ export class RepeatKeeper {
   readonly #table: Repeating;
   readonly #most: number;
 
-  /** `most`: offsets of one round. */
+  /** `most`: offsets per round. */
   constructor({ store }: Pick<KeeperDeps, 'store'>, table: Repeating, most = MOST_OFFSETS) {
     this.#store = store;
     this.#table = table;
     this.#most = most;
   }
 
-  /** Looks at some offsets that no mark covers. */
+  /** Checks some offsets that no mark covers. */
   async round(): Promise<Round> {
     const windows = await this.#windows();
     const { slice } = cutSlice(windows, this.#most);
     if (slice.length === 0) return NOTHING_KEPT;
-    // Counted before the keys are looked for, so that a row which appears in between is noticed later.
+    // Counted before the search for keys, so that a row that appears in between is noticed later.
     const counts = await this.#countTo(slice);
     await this.#add(slice, new Map(counts.map(({ partition, rows }) => [partition, rows])));
     return { kept: offsetsOf(slice), isBehind: offsetsOf(slice) < offsetsOf(windows) };
   }
 
-  /** What lies behind the marks that still fit. */
+  /** The offsets after the marks that still match. */
   async #windows(): Promise<readonly Window[]> {
     const marks = await this.#store.query<Mark>(
       'select partition, offset, rows from repeat_marks final where table_name = {table:String} order by partition',
@@ -70,7 +70,7 @@ export class RepeatKeeper {
       .filter(({ first, end }) => first < end);
   }
 
-  /** What the table has, and its rows before the end that is told of a partition: none where nothing is told. */
+  /** The table's row counts before the given end of each partition: none for a partition without an end. */
   async #countTo(ends: readonly Pick<Window, 'partition' | 'end'>[]): Promise<readonly Stored[]> {
     return this.#store.query<Stored>(
       `select _partition as partition, min(_offset) as first, max(_offset) + 1 as end,

@@ -1,6 +1,6 @@
-// Keeps `result_texts` filled: each result of a tool once. It goes through the turns in slices, as the audit does, behind the sink:
-// what a round saw as the end of a partition the next one goes up to, so that nothing is still on its way below that. The texts
-// go in before the mark that says so; what is repeated after a crash the table holds once.
+// Keeps `result_texts` filled: each distinct tool result once. It goes through the turns in slices, as the audit does, behind the sink:
+// each round goes up to the ends that the previous round saw, so that no row below them is still on its way. The texts are inserted before
+// their mark; repeats after a crash are deduplicated by the table.
 import type { Row } from '../../streams/core/ports.ts';
 import { inSlice, sliceParams } from './audit-compare.ts';
 import { cutSlice, offsetsOf, type Window } from './audit-slices.ts';
@@ -17,7 +17,7 @@ interface Mark {
 
 export class ResultTextKeeper {
   readonly #store: KeeperDeps['store'];
-  /** Where each partition ended when the last round looked. */
+  /** End of each partition in the previous round. */
   #ends: ReadonlyMap<number, number> = new Map();
   #size: number;
 
@@ -42,7 +42,7 @@ export class ResultTextKeeper {
     return { kept: offsetsOf(slice), isBehind: offsetsOf(slice) < offsetsOf(windows) };
   }
 
-  /** What lies between the marks and the ends that were seen before. */
+  /** The offsets between the marks and the ends of the previous round. */
   async #windows(): Promise<readonly Window[]> {
     const marks = await this.#store.query<Mark>('select partition, max(offset) as offset from result_text_marks group by partition', {
       settings,

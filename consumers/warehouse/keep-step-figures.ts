@@ -1,14 +1,14 @@
-// Keeps `step_figures` filled. A step is kept once everything that its figures are about is stored; none of that ever changes.
-// Two processes that keep the same step write the same row, which the table holds once. What is read here takes a reader's
-// place in the store; what is written are a few rows, so that the sink never waits for it.
+// Keeps `step_figures` filled. A step is added once all data behind its figures is stored; that data never changes. Two processes that add
+// the same step write the same row, which the table holds once. Queries count as a reader's in the store; only a few rows are written, so
+// that the sink never waits.
 import { createHash } from 'node:crypto';
 import type { Clock, Row, Store } from '../../streams/core/ports.ts';
 import { figureColumns, stepFiguresSql } from '../common/step-figures.ts';
 
-/** Steps of one statement: some thousand trajectories. */
+/** Steps per statement: a few thousand trajectories. */
 const STEPS_AT_ONCE = 64;
 const CANDIDATES = 2_000;
-/** How long a step waits whose trajectories or turns were not all there. */
+/** How long to wait before checking a step again whose trajectories or turns were incomplete. */
 const RETRY_MS = [10_000, 60_000, 600_000] as const;
 
 interface Candidate {
@@ -21,11 +21,11 @@ export interface KeeperDeps {
   readonly clock: Clock;
 }
 
-/** What one round of a keeper came to. */
+/** The result of one round. */
 export interface Round {
-  /** How much it went through: steps, blocks or offsets. */
+  /** Number of processed items: steps, blocks or offsets. */
   readonly kept: number;
-  /** There was more than one round takes. */
+  /** There was more work than one round handles. */
   readonly isBehind: boolean;
 }
 
@@ -40,14 +40,14 @@ export const keeperSettings = { max_execution_time: 60, max_threads: 1, priority
 
 export class StepFigureKeeper {
   readonly #deps: KeeperDeps;
-  /** Steps that were not whole, by run and step. */
+  /** Incomplete steps, by run and step. */
   readonly #waiting = new Map<string, Waiting>();
 
   constructor(deps: KeeperDeps) {
     this.#deps = deps;
   }
 
-  /** Keeps the figures of some steps. */
+  /** Adds the figures of some steps. */
   async round(): Promise<Round> {
     const due = await this.#candidates();
     const [first] = due;

@@ -1,10 +1,10 @@
-// Keeps `tool_figures` filled for runs that are large: blocks of versions that are no longer used. A block that grows all the same
-// is made again, and until then whoever reads makes it.
+// Keeps `tool_figures` filled for large runs: blocks of versions that are no longer in use. If such a block grows after all, it is computed
+// again, and until then readers compute it.
 import type { Row } from '../../streams/core/ports.ts';
 import { allToolBlocksSql, toolFigureParams, toolFiguresSql } from '../common/tool-figures.ts';
 import { keeperSettings as settings, NOTHING_KEPT, type KeeperDeps, type Round } from './keep-step-figures.ts';
 
-/** Below that the turns themselves are asked as fast. */
+/** Below this, querying the turns is as fast. */
 const TURNS_OF_LARGE_RUN = 200_000;
 /** Blocks of a run that may still grow. */
 const OPEN_BLOCKS = 2;
@@ -25,7 +25,7 @@ export class ToolFigureKeeper {
     this.#least = leastTurns;
   }
 
-  /** Keeps the figures of some blocks of one run. */
+  /** Adds the figures of some blocks of one run. */
   async round(): Promise<Round> {
     const { store } = this.#deps;
     const open = await store.query<Block>(
@@ -52,7 +52,7 @@ export class ToolFigureKeeper {
   }
 }
 
-/** The first blocks, up to as many turns as one statement may read. */
+/** The first blocks, up to the number of turns that one statement may read. */
 function few(blocks: readonly Block[]): readonly Block[] {
   let turns = 0;
   return blocks.filter(({ turns: own }, at) => {
@@ -65,7 +65,7 @@ function rowOf(run: string, turns: number, { since: _since, ...row }: Row): Row 
   return { ...row, run_id: run, turns };
 }
 
-/** Says that a block was looked at, which has no call. */
+/** Marks a block without calls as processed. */
 const emptyRow = (run: string, { block, turns }: Pick<Block, 'block' | 'turns'>): Row => ({
   ...{
     run_id: run,

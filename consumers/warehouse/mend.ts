@@ -1,5 +1,5 @@
-// What becomes of a partition whose position the log does not have. The log decides: rows of records that it has lost are
-// removed, and the sink goes on where both agree; records that left the log before they were stored are skipped.
+// Repairs a partition whose position is not in the log. The log is authoritative: rows of records that it lost are removed, and the sink
+// continues where both agree; records that left the log before they were stored are skipped.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { GroupOffsets, LogReader, LogRecord, Position } from '../../streams/core/ports.ts';
 import { batchesOf } from '../../streams/core/read-log.ts';
@@ -19,23 +19,23 @@ export interface MendDeps {
 export interface SurveyedPartition {
   readonly topic: EventTopic;
   readonly partition: number;
-  /** Of the sink's group; -1 = none. */
+  /** Offset of the sink's group; -1 = none. */
   readonly committed: number;
   readonly first: number;
   readonly end: number;
   /** Greatest offset that the tables hold; -1 = none. */
   readonly held: number;
   readonly state: 'ok' | Exclude<StartPlan['kind'], 'read'>;
-  /** Undefined when there is nothing to mend. */
+  /** Undefined when there is nothing to repair. */
   readonly mend: Mend | undefined;
 }
 
 interface Mend {
-  /** Rows of this offset and those above are removed; -1 = none. */
+  /** Rows at this offset and above are removed; -1 = none. */
   readonly removeFrom: number;
-  /** Where the sink goes on; -1 = behind what the tables hold. */
+  /** Where the sink continues; -1 = after what the tables hold. */
   readonly goOnAt: number;
-  /** Offsets that are passed over. */
+  /** Number of skipped offsets. */
   readonly skipped: number;
 }
 
@@ -44,7 +44,7 @@ type Known = Pick<SurveyedPartition, 'topic' | 'partition' | 'committed' | 'firs
   readonly top: Top | undefined;
 };
 
-/** Looks at every partition and changes nothing. */
+/** Examines every partition without changing anything. */
 export async function survey(deps: MendDeps): Promise<readonly SurveyedPartition[]> {
   const found: SurveyedPartition[] = [];
   for (const topic of warehouseTopics) {
@@ -53,7 +53,7 @@ export async function survey(deps: MendDeps): Promise<readonly SurveyedPartition
   return found;
 }
 
-/** Does what the survey says. The group must have no members. Safe to repeat. */
+/** Carries out the survey's repairs. The group must have no members. Safe to repeat. */
 export async function mend(partitions: readonly SurveyedPartition[], { group, offsets, holdings }: MendDeps): Promise<void> {
   for (const { topic, partition, first, mend: work } of partitions) {
     if (work === undefined) continue;
@@ -110,7 +110,7 @@ async function isAsStored(known: Known, log: LogReader): Promise<boolean> {
   return isSame(found.get(top.offset), top.timestampMs);
 }
 
-/** The lowest offset at which the log has lost a record that the tables hold, or has another one; its end when that is none. */
+/** The lowest offset at which the log lost a record that the tables hold, or has a different one; the log's end if there is none. */
 async function partingOf(known: Known, { holdings, log }: MendDeps): Promise<number> {
   const { topic, partition, first, end, top } = known;
   const to = Math.min(end, (top?.offset ?? -1) + 1);

@@ -1,5 +1,5 @@
-// A log that no longer has the position of the sink: nothing is stored of such a partition, it is said so, and `mend`
-// makes the tables follow the log again. On plain tables, which remember no tokens.
+// The log no longer has the sink's position: nothing of such a partition is stored, the sink reports it, and `mend` makes the tables match
+// the log again. Uses plain tables, which remember no tokens.
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createCodec } from '../../schemas/codec.ts';
@@ -27,7 +27,7 @@ const eventually = (check: () => Promise<void> | void): Promise<void> => vi.wait
 
 class World {
   #nowMs = 1_790_000_000_000;
-  /** Records that follow each other have different times. */
+  /** Consecutive records have different times. */
   readonly log = new MemoryLog({ batchRecords: 7, partitions: { rollouts: 3, tasks: 2 }, clock: { now: () => (this.#nowMs += 1) } });
   readonly store = new MemoryStore();
   readonly statuses: RoleStatus[] = [];
@@ -71,7 +71,7 @@ class World {
 
   end = async (partition: number): Promise<number> => (await this.log.reader().bounds('rollouts'))[partition]!.end;
 
-  /** Everything of the partitions that can be stored is committed. */
+  /** Waits until everything storable of the partitions is committed. */
   async drained(partitions = [0, 1, 2]): Promise<void> {
     await eventually(async () => {
       for (const partition of partitions) expect(Math.max(await this.committed(partition), 0)).toBe(await this.end(partition));

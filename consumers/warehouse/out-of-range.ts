@@ -1,4 +1,4 @@
-// A partition whose position the log does not have: how that is said, and how a decision about it is handed to the sink.
+// A partition whose position is not in the log: how this is reported, and how a decision about it reaches the sink.
 import { assertNever } from '../../streams/core/outcome.ts';
 import type { Parked } from './assignment.ts';
 
@@ -22,7 +22,7 @@ function whatOf(plan: Parked['plan']): string {
 
 const SKIPPED = /^skipped:(\d{1,16}):(\d{1,16})$/;
 
-/** Metadata of the commit that skips offsets: the sink that finds it says so. */
+/** Metadata of the commit that skips offsets; the sink reports it when it finds it. */
 export const skip = (from: number, to: number): string => `skipped:${from}:${to}`;
 
 export function skippedIn(metadata: string): { readonly from: number; readonly to: number } | undefined {

@@ -1,20 +1,20 @@
-// Waiting out an outage: the same work again, with growing pauses, for as long as this process still has the partition.
-// What an outage is, the error says (`retriable`); anything else is thrown on.
+// Waits out an outage: retries the same work with growing pauses as long as this process still owns the partition. The error tells whether
+// it is an outage (`retriable`); any other error is rethrown.
 import { isPlatformError, messageOf, PlatformError } from '../../streams/core/errors.ts';
 import { createBackoff } from '../../streams/core/waiting.ts';
 
 export interface Patience {
   readonly minMs: number;
   readonly maxMs: number;
-  /** False once the work is somebody else's; then the wait ends with GROUP_FENCED. */
+  /** False once the work belongs to another member; the wait then ends with GROUP_FENCED. */
   readonly alive: () => boolean;
-  /** Waits, or less when `alive` may have changed. */
+  /** Waits for `ms`, or less when `alive` may have changed. */
   readonly pause: (ms: number) => Promise<void>;
-  /** Called before each pause with what is waited for, and with '' once the work went through after all. */
+  /** Called before each pause with the reason for waiting, and with '' once the work succeeded. */
   readonly onWaiting: (detail: string) => void;
 }
 
-/** Runs `work` until it goes through. */
+/** Runs `work` until it succeeds. */
 export async function patiently<T>(patience: Patience, work: () => Promise<T>): Promise<T> {
   const backoff = createBackoff({ firstMs: patience.minMs, maxMs: patience.maxMs });
   let waited = false;

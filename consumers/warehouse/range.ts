@@ -1,7 +1,7 @@
-// The ranges of one partition: what is gathered, what waits to be inserted. No IO, no clock.
+// The ranges of one partition: records that are gathered or wait to be inserted. No IO, no clock.
 //
 // Invariants
-// - Ranges follow each other without overlap, in the order of the log; records below the next expected offset are ignored.
+// - Ranges are consecutive and do not overlap, in log order; records below the next expected offset are ignored.
 // - A range is announced only when it is closed, and a closed range never changes.
 
 /** First and last offset of the records of a range, both inclusive. */
@@ -13,7 +13,7 @@ export interface Bounds {
 export interface Limits {
   readonly records: number;
   readonly bytes: number;
-  /** How long a range gathers before it is closed. */
+  /** How long a range gathers records before it is closed. */
   readonly waitMs: number;
 }
 
@@ -23,16 +23,16 @@ export interface Entry {
 }
 
 export interface ClosedRange<E extends Entry> extends Bounds {
-  /** Committed while the range is announced: where a crash begins again. */
+  /** Committed while the range is announced: where to start again after a crash. */
   readonly from: number;
-  /** Committed when all rows are in. */
+  /** Committed when all rows are stored. */
   readonly next: number;
   readonly entries: readonly E[];
   readonly bytes: number;
 }
 
 export interface PartitionRanges<E extends Entry> {
-  /** Takes the records of one batch, and the offset that follows it (markers of transactions included). */
+  /** Takes the records of one batch, and the offset after it (including transaction markers). */
   offer(batch: { readonly entries: readonly E[]; readonly nextOffset: number; readonly endOffset: number }, nowMs: number): void;
   /** The oldest range, when it is full or old enough (or `force`). It stays the oldest until `settle`. */
   due(nowMs: number, force?: boolean): ClosedRange<E> | undefined;
@@ -40,11 +40,11 @@ export interface PartitionRanges<E extends Entry> {
   dueAt(): number | undefined;
   /** True when the oldest range is due by its age alone. */
   ripe(nowMs: number): boolean;
-  /** The oldest range is in the tables and its offset committed. */
+  /** Removes the oldest range after it is stored and its offset committed. */
   settle(): void;
   /** Bytes and records that are not settled. */
   pending(): { readonly bytes: number; readonly records: number };
-  /** The offset after the last one that was offered, and the end of the partition as it was told with it. */
+  /** The offset after the last offered one, and the end of the partition as reported with it. */
   position(): { readonly next: number; readonly end: number };
 }
 
@@ -53,12 +53,12 @@ interface Segment<E extends Entry> {
   next: number;
   readonly entries: E[];
   bytes: number;
-  /** When its first record came. */
+  /** When its first record arrived. */
   sinceMs: number;
   closed: boolean;
 }
 
-/** `start` is the first offset that is not in the tables, -1 when the group has committed none. */
+/** `start` is the first offset that is not in the tables; -1 when the group has committed none. */
 export function createPartitionRanges<E extends Entry>(start: number, limits: Limits): PartitionRanges<E> {
   return new Ranges<E>(start, limits);
 }
@@ -66,7 +66,7 @@ export function createPartitionRanges<E extends Entry>(start: number, limits: Li
 class Ranges<E extends Entry> implements PartitionRanges<E> {
   readonly #limits: Limits;
   readonly #segments: Segment<E>[] = [];
-  /** Where a crash begins again when nothing was ever committed: decided by what comes first. */
+  /** Where to start again after a crash when nothing was ever committed: the first offset that arrives decides. */
   #from: number | undefined;
   #expected: number;
   #end: number;
@@ -123,7 +123,7 @@ class Ranges<E extends Entry> implements PartitionRanges<E> {
     if (this.#isFull(segment)) segment.closed = true;
   }
 
-  /** Markers of transactions are passed as well, so that the committed offset reaches the end of the log. */
+  /** Transaction markers are passed too, so that the committed offset reaches the end of the log. */
   #pass(nextOffset: number, nowMs: number): void {
     this.#advance(this.#open(nextOffset, nowMs), nextOffset);
   }

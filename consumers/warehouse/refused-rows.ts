@@ -1,20 +1,20 @@
-// Finds the rows that ClickHouse refuses without inserting any: halves are tried against a copy of the table that
-// keeps nothing (engine Null) but parses and checks the same.
+// Finds the rows that ClickHouse refuses without inserting any: tries halves against a copy of the table that stores nothing (engine Null)
+// but parses and checks the same.
 import { isPlatformError, messageOf, type PlatformError } from '../../streams/core/errors.ts';
 import type { Row, Store } from '../../streams/core/ports.ts';
 import { patiently, type Patience } from './patience.ts';
 import type { TableName } from './rows/tables.ts';
 
-/** ClickHouse's codes for "this value cannot be": parsing, conversion, range, constraint. All else is no row's fault. */
+/** ClickHouse's error codes for invalid values: parsing, conversion, range, constraint. No other code is the fault of a row. */
 const faultCodes: ReadonlySet<unknown> = new Set([6, 25, 26, 27, 38, 41, 53, 69, 70, 72, 117, 130, 131, 190, 321, 349, 376, 407, 467, 469]);
 
-/** True when a row is to blame, and not the schema, the rights or the server. */
+/** True when a row is at fault, and not the schema, the permissions or the server. */
 export function isFaultOfRows(error: PlatformError): boolean {
   const code = Number(error.context['clickhouseCode']);
   return faultCodes.has(code) && !/unknown field/i.test(error.message);
 }
 
-/** The refused rows and why; empty when each row by itself would be taken. */
+/** The refused rows with reasons; empty when each row would be accepted by itself. */
 export async function refusedRows(
   work: { readonly table: TableName; readonly rows: readonly Row[]; readonly token: string },
   deps: { readonly store: Store; readonly patience: Patience },

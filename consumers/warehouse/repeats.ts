@@ -1,5 +1,5 @@
-// What a member announced that is gone since: it is read back from the log, and what the tables do not hold of it goes in.
-// A bundle whose partitions have gone to several members is repeated by each of them for its own partitions.
+// Completes what a departed member announced: reads it back from the log and inserts what the tables do not hold. If the partitions of a
+// bundle now belong to several members, each repeats the part of its own partitions.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { GroupOffsets, LogReader, LogRecord } from '../../streams/core/ports.ts';
 import { batchesOf } from '../../streams/core/read-log.ts';
@@ -9,7 +9,7 @@ import type { Taken } from './flush.ts';
 
 export interface Repeat {
   readonly topic: EventTopic;
-  /** Of the partitions that this member has. */
+  /** For the partitions that this member owns. */
   readonly bounds: readonly PartitionBounds[];
   readonly commits: readonly Commit[];
 }
@@ -37,7 +37,7 @@ function repeatOf(topic: EventTopic, bounds: readonly PartitionBounds[], commits
   return { topic, bounds, commits: commits.map((commit) => ({ ...commit, metadata })) };
 }
 
-/** The part of a repeat that is of these partitions; nothing when it has none of them. */
+/** The part of a repeat that belongs to these partitions; empty when it has none of them. */
 export function partOf({ topic, bounds, commits }: Repeat, has: (partition: number) => boolean): readonly Repeat[] {
   const own = bounds.filter(({ partition }) => has(partition));
   return own.length === 0
@@ -51,7 +51,7 @@ export function partOf({ topic, bounds, commits }: Repeat, has: (partition: numb
       ];
 }
 
-/** Records that left the log at its beginning meanwhile are left out. While it ends too soon, this is an outage. */
+/** Records that retention deleted from the beginning of the log are left out. If the log ends too early, this is an outage. */
 export async function readBack(
   { topic, bounds, commits }: Repeat,
   deps: { readonly log: LogReader; readonly take: (record: LogRecord) => Promise<Taken>; readonly signal: AbortSignal },

@@ -1,4 +1,4 @@
-// What the sink says about itself: state, rows, rows a second, lag.
+// The status of the sink: state, rows, rows per second, lag.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { Clock } from '../../streams/core/ports.ts';
 import type { Parked } from './assignment.ts';
@@ -6,15 +6,15 @@ import { troubleOf } from './out-of-range.ts';
 import type { Metrics, ReportStatus, RoleState } from '../../streams/core/telemetry.ts';
 
 interface SinkPicture {
-  /** Given when the lifecycle decides; otherwise it follows from the rest. */
+  /** Set when the lifecycle determines the state; otherwise it is derived from the rest. */
   readonly state: RoleState | undefined;
-  /** What is waited for; empty when nothing is. */
+  /** The reason for waiting; empty if there is none. */
   readonly waiting: string;
-  /** Partitions that nothing is stored of. */
+  /** Partitions of which nothing is stored. */
   readonly parked: readonly Parked[];
   /** Records of each partition that are in the log but not yet in the tables. */
   readonly positions: readonly { readonly topic: EventTopic; readonly behind: number }[];
-  /** What is gathered and not stored yet. */
+  /** Buffered records that are not stored yet. */
   readonly buffered: { readonly bytes: number; readonly records: number };
 }
 
@@ -24,7 +24,7 @@ export interface SinkStatus {
   failed(detail: string): void;
 }
 
-/** Records behind the end of the log from which the sink counts as catching up. */
+/** Lag in records from which the sink counts as catching up. */
 const CATCHING_UP = 20_000;
 const RATE_WINDOW_MS = 5_000;
 

@@ -1,32 +1,31 @@
-// Where a sink begins with a partition, out of what the group has committed, what the log has and what the tables hold.
-// Pure.
+// Determines where a sink starts a partition, from the group's commit, the bounds of the log and the content of the tables. Pure.
 //
-// The ranges of a partition go in one after the other, each behind the commit of the one before. So whatever lies more
-// than a range below the greatest offset that the tables hold is in, and what lies above it is not.
+// The ranges of a partition are inserted one after the other, each after the commit of the previous one. So everything more than a range
+// below the greatest stored offset is stored, and everything above it is not.
 
-/** Offsets of one range at most: four times the greatest number of records that may be configured, for markers and aborted records. */
+/** Maximum offsets of one range: four times the largest configurable number of records, to allow for markers and aborted records. */
 export const RANGE_OFFSETS = 800_000;
 
 export interface Known {
-  /** Of the group; -1 = none. */
+  /** Committed offset of the group; -1 = none. */
   readonly committed: number;
   /** Last offset of the range that was announced with it; -1 = none. */
   readonly intended: number;
   /** Bounds of the log. */
   readonly first: number;
   readonly end: number;
-  /** Greatest offset that the tables hold; -1 = none that is near the committed one, or none at all. */
+  /** Greatest offset that the tables hold; -1 = none near the committed one, or none at all. */
   readonly top: number;
 }
 
 export type StartPlan =
-  /** `from` -1 = wherever the log begins. Below `askBelow` the tables may hold some of what is read. */
+  /** `from` -1 = the beginning of the log. Below `askBelow` the tables may already hold some of the records. */
   | { readonly kind: 'read'; readonly from: number; readonly askBelow: number }
-  /** The log ends at `end` and has lost what lies between, of which the tables hold rows or the group an offset. */
+  /** The log ends at `end` and lost the offsets in between, which the tables have rows of or the group has committed. */
   | { readonly kind: 'tail-cut'; readonly from: number; readonly to: number }
-  /** The log begins at `to`; what lies between was deleted before it was stored. */
+  /** The log begins at `to`; the offsets in between were deleted before they were stored. */
   | { readonly kind: 'head-cut'; readonly from: number; readonly to: number }
-  /** The log has another record at `at` than the tables: its tail was cut, and the offsets were used again. */
+  /** The log and the tables have different records at `at`: the tail of the log was cut, and its offsets were reused. */
   | { readonly kind: 'tail-replaced'; readonly at: number };
 
 export function planStart({ committed, intended, first, end, top }: Known): StartPlan {

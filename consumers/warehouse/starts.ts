@@ -1,5 +1,5 @@
-// What a member finds out when partitions are assigned to it: what the group committed, what the tables hold and what the
-// log has of them. In this order: what was read from the log before cannot be beyond its end afterwards.
+// What a member reads when partitions are assigned to it: the group's commits, the content of the tables, and the log's bounds, in this
+// order: what was read from the log before cannot be beyond its end afterward.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { GroupOffsets, LogReader } from '../../streams/core/ports.ts';
 import type { PartitionStart, TopicStart } from './assignment.ts';
@@ -14,7 +14,7 @@ export interface StartsDeps {
   readonly offsets: GroupOffsets;
   readonly log: LogReader;
   readonly holdings: Holdings;
-  /** Waits before the bounds are asked for once more; not forever. */
+  /** Waits before the bounds are read again; not forever. */
   readonly pause: () => Promise<void>;
 }
 
@@ -23,10 +23,10 @@ export interface Assigned {
   readonly partitions: readonly number[];
 }
 
-/** Of the rows below a committed offset the last one is looked for among so many offsets. */
+/** The last row below a committed offset is searched within this many offsets. */
 const LOOK_BACK = 10_000;
 
-/** A broker that has just become the leader may know less of the end than the one before, for a moment. */
+/** A newly elected leader may briefly know a lower end than the previous one. */
 const LOOKS = 4;
 
 export async function findStart({ topic, partitions }: Assigned, deps: StartsDeps): Promise<Omit<TopicStart, 'limits'>> {
@@ -64,6 +64,6 @@ function startOf({ partition, first, end, top, committed }: Found): PartitionSta
   return { plan, end, ...(top !== undefined && top.offset >= first ? { check: top } : {}) };
 }
 
-/** The last offset that a commit announces of its partition; -1 = none. */
+/** The last offset of its partition that a commit announces; -1 = none. */
 export const intendedIn = (metadata: string, partition: number): number =>
   announced(metadata, partition)?.find((one) => one.partition === partition)?.max ?? -1;

@@ -1,4 +1,4 @@
-// What people select from: the promised columns, and views that answer what they say.
+// The public tables and views: the promised columns, and views that return what their descriptions say.
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DecodedEvent } from '../../schemas/codec.ts';

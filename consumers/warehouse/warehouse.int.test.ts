@@ -1,4 +1,4 @@
-// The sink over a real Kafka and the real engine: killed at every step, rebalanced in mid-batch, without its store.
+// The sink with a real Kafka and the real engine: killed at every step, rebalanced in mid-batch, without its store.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -81,7 +81,7 @@ class World {
     return { warehouse, statuses };
   }
 
-  /** Runs a sink in a process of its own until it ends itself. */
+  /** Runs a sink in its own process until it exits. */
   async runUntilKilled(end: NonNullable<WarehouseProcess['end']>, batchRecords: number): Promise<void> {
     const { namespace, group, database } = this;
     const settings: WarehouseProcess = { brokers, namespace, group, storeUrl: server.url, database, batchRecords, end };
@@ -221,7 +221,7 @@ describe('offsets', { timeout: 240_000 }, () => {
         log: world.kafka.reader(),
         offsets: { ...world.kafka.offsets, set: world.kafka.setOffsets },
       };
-      // The log has grown beyond the offset meanwhile: what was committed is what tells that something is missing.
+      // The log has grown past the offset meanwhile: only the commit shows that records are missing.
       await world.kafka.setOffsets(world.group, [{ topic: 'rollouts', partition: 1, offset: 1_000_000 }]);
       const found = await survey(deps);
       expect(found.filter((one) => one.mend !== undefined)).toMatchObject([{ topic: 'rollouts', partition: 1, state: 'tail-cut' }]);

@@ -26,7 +26,7 @@ interface Life {
   readonly warehouse: Warehouse;
   readonly statuses: RoleStatus[];
   readonly lines: ReturnType<typeof createRecordingLogger>['lines'];
-  /** From now on nothing that it does has any effect, and the group notices. */
+  /** From now on, none of its actions has any effect, and the group notices. */
   kill(): void;
 }
 
@@ -37,7 +37,7 @@ class World {
   readonly store = new MemoryStore();
   readonly reader: EventReader;
   readonly traps: Trap[] = [];
-  /** Whoever was frozen and replaced wakes up later than its group waits for anybody. */
+  /** How far the clock is advanced for a frozen process, beyond any session timeout of its group. */
   frozenMs = 0;
 
   constructor(batchRecords = 7) {
@@ -81,7 +81,7 @@ class World {
     };
   }
 
-  /** Everything in the log is committed. */
+  /** Waits until everything in the log is committed. */
   async drained(): Promise<void> {
     await vi.waitFor(
       async () => {
@@ -108,12 +108,12 @@ type Port = 'commit' | 'insert' | 'append';
 interface Trap {
   readonly port: Port;
   readonly when: 'before' | 'after';
-  /** Calls that pass first. */
+  /** Number of calls that pass first. */
   left: number;
   readonly spring: (process: Mortal) => Promise<void> | void;
 }
 
-/** Ports of a process that may be killed or frozen at any call; once dead, no call has an effect or an answer. */
+/** Ports of a process that may be killed or frozen at any call; once it is dead, no call has an effect or returns. */
 class Mortal {
   leave: () => void = () => undefined;
   #dead = false;
@@ -564,7 +564,7 @@ const ticks = async (count: number): Promise<void> => {
   for (let tick = 0; tick < count; tick += 1) await new Promise((resolve) => setImmediate(resolve));
 };
 
-/** Plays steps: each appends something to work on and strikes in the midst of it. */
+/** Plays steps: each appends some work and triggers a fault in the middle of it. */
 class Schedule {
   readonly #world: World;
   readonly #random: () => number;
@@ -615,7 +615,7 @@ class Schedule {
       expire: () => {
         log.expireMembers(GROUP);
       },
-      // A broker forgets offsets of a group that has no members alone.
+      // A broker expires offsets only for a group without members.
       forget: (process) => {
         process.die();
         if (running.length === 0) log.forgetOffsets(GROUP);

@@ -1,14 +1,14 @@
-// The sink: every record of every topic ends in rows of ClickHouse, exactly once.
+// The sink: stores every record of every topic in ClickHouse rows, exactly once.
 //
 // Invariants
-// - A partition's offset is committed only behind rows that are in; what is being inserted is in the commit's metadata.
-// - Whatever is gathered belongs to one assignment. A rebalance throws it away; the log has it.
-// - Of a partition whose position the log does not have nothing is stored, until `turnstream warehouse mend` was told to.
-// Delivery: exactly once per record. What may be in already the tables are asked for; tokens are a second barrier.
-// Crash: the next member reads back what was announced and repeats what of it is not in, before anything else.
-// Offsets forgotten by the broker: it goes on behind what the tables hold (start-plan.ts).
-// Outage of ClickHouse or Kafka: waits with growing pauses, pauses the topics, keeps at most `maxBufferedBytes` and what
-// was fetched already; the group's heartbeats go on.
+// - A partition's offset is committed only after its rows are stored; the commit's metadata names what is being inserted.
+// - Buffered records belong to one assignment. A rebalance drops them; the log has them.
+// - Nothing is stored of a partition whose position is not in the log, until an operator runs `turnstream warehouse mend`.
+// - Delivery: exactly once per record. The tables are queried for rows that may be stored already; tokens are a second safeguard.
+// - Crash: the next member reads back what was announced and inserts what is missing, before anything else.
+// - Offsets expired by the broker: it continues after what the tables hold (start-plan.ts).
+// - Outage of ClickHouse or Kafka: waits with growing pauses, pauses the topics, and keeps at most `maxBufferedBytes` plus what is already
+//   fetched; the group's heartbeats continue.
 import { isPlatformError, messageOf, PlatformError } from '../../streams/core/errors.ts';
 import type { EventTopic, EventType } from '../../schemas/generated/events.ts';
 import { reachNothing, type ReachPoint } from '../../streams/core/crash-points.ts';
@@ -42,25 +42,25 @@ import { createSinkStatus, type SinkStatus } from './sink-status.ts';
 import { findStart } from './starts.ts';
 import { warehouseTopics } from './rows/tables.ts';
 
-/** Types that a reader for the sink had better decode late: most of the log, of which it moves the bytes. */
+/** Types that a reader for the sink should decode lazily: they are most of the log, and the sink copies their bytes. */
 export const lateTypes: readonly EventType[] = ['TurnRecorded'];
 
 export interface WarehouseOptions {
-  /** Consumer group, with its namespace. */
+  /** Consumer group, including its namespace. */
   readonly group: string;
-  /** Role and id, as dead letters carry it. */
+  /** Role and id, as recorded in dead letters. */
   readonly producer: string;
-  /** Records of one range at most. */
+  /** Maximum records of one range. */
   readonly batchRecords: number;
-  /** Bytes of one range, about. */
+  /** Approximate maximum bytes of one range. */
   readonly batchBytes?: number;
-  /** How long a range gathers; one of tasks `TASKS_WAIT` times as long. */
+  /** How long a range gathers records; ranges of tasks wait `TASKS_WAIT` times as long. */
   readonly maxWaitMs: number;
-  /** Bytes gathered over all partitions before fetching pauses. */
+  /** Bytes buffered over all partitions before fetching pauses. */
   readonly maxBufferedBytes?: number;
-  /** Bytes of a dead letter's original value that are kept. */
+  /** Maximum bytes of an original value that a dead letter keeps. */
   readonly deadLetterBytes?: number;
-  /** Pauses between tries during an outage. */
+  /** Pauses between retries during an outage. */
   readonly retryMs?: { readonly min: number; readonly max: number };
 }
 
@@ -72,32 +72,32 @@ export interface WarehouseDeps {
   readonly deadLetters: EventWriter;
   readonly reader: EventReader;
   readonly store: Store;
-  /** Those of the store unless given. */
+  /** Those of the store by default. */
   readonly holdings?: Holdings;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly report: ReportStatus;
   readonly options: WarehouseOptions;
-  /** Named crash points; nothing unless given. */
+  /** Named crash points; by default none. */
   readonly reach?: ReachPoint;
 }
 
 export interface Warehouse {
   /** Resolves once it is a member of the group. */
   start(signal?: AbortSignal): Promise<void>;
-  /** Puts in what it has gathered, when the store lets it, and leaves the group. */
+  /** Inserts what is buffered, if the store is available, and leaves the group. */
   stop(): Promise<void>;
   /** Rejects with the error that ended it; resolves when it was stopped. */
   readonly finished: Promise<void>;
 }
 
-/** How long after its last commit a member asks the group again before it inserts. */
+/** A member whose last commit is older than this asks the group again before it inserts. */
 const FENCE_MS = 5_000;
 const REPORT_MS = 1_000;
 const BOUNDS_AGAIN_MS = 1_000;
 
-/** Key and value, or what is kept of a record that is decoded late, whose other parts would be made for this alone. */
+/** Size of key and value; for a lazily decoded record, of its retained part, because the others would be built only for this. */
 const bytesOf = (read: EventRead): number =>
   read.ok && read.value.plain !== undefined
     ? read.value.plain.value.length
@@ -254,7 +254,7 @@ class Sink implements Warehouse {
     this.#noteParked(assignment.check(batch));
     if (assignment.isParked(batch.topic, batch.partition)) return;
     const ranges = assignment.ranges(batch.topic, batch.partition);
-    // The group refused a commit, but no assignment has followed: what is passed over now would never come again.
+    // The group refused a commit, but no assignment has followed: records skipped now would never come again.
     if (ranges === undefined) throw new PlatformError('GROUP_FENCED', `taking ${batch.topic}: the partition has to be assigned anew`);
     assignment.session = session;
     ranges.offer({ entries, nextOffset: batch.nextOffset, endOffset: batch.endOffset }, this.#deps.clock.monotonic());
@@ -267,7 +267,7 @@ class Sink implements Warehouse {
     return read instanceof Promise ? this.#outwait(read, { record, session }) : read;
   }
 
-  /** The registry may be away; the group must not take that for a dead member. */
+  /** The registry may be unavailable; the group must not take that for a dead member. */
   async #outwait(first: Promise<EventRead>, { record, session }: { record: LogRecord; session: GroupSession }): Promise<EventRead> {
     let attempt: Promise<EventRead> | undefined = first;
     return patiently(this.#patience(), async () => {
@@ -285,14 +285,14 @@ class Sink implements Warehouse {
         this.#report();
         await this.#wake.wait(this.#untilDueMs());
       }
-      // What does not go in at once now is in the log, and the next start repeats it.
+      // What cannot be inserted at once stays in the log, and the next start repeats it.
       while (this.#waiting === '' && (await this.#round(true)));
     } catch (error) {
       this.#fail(error);
     }
   }
 
-  /** Repeats what was announced, or puts in one range of each partition that is due. Answers false when there was neither. */
+  /** Inserts a pending repeat, or one due range of each partition. Returns false when there was neither. */
   async #round(force = false): Promise<boolean> {
     const assignment = this.#assignment;
     const { session } = assignment;
@@ -344,7 +344,7 @@ class Sink implements Warehouse {
     return Math.min(Math.max(this.#assignment.dueAt() - this.#deps.clock.monotonic(), 0), REPORT_MS);
   }
 
-  /** Lasts as long as the assignment at hand, and ends a wait when the sink is stopped. */
+  /** Valid for the current assignment; ends a wait when the sink is stopped. */
   #patience(): Patience {
     const assignment = this.#assignment;
     const { retryMs } = this.#deps.options;

@@ -1,4 +1,4 @@
-// What a role process and its supervisor say to each other over the IPC channel.
+// Messages between a role process and its supervisor over the IPC channel.
 import type { StatusMessage } from '../telemetry/status.ts';
 import { parseStatusMessage } from '../telemetry/status.ts';
 import type { ServiceHealth } from '../telemetry/health.ts';
@@ -20,14 +20,14 @@ export interface MetricsMessage {
 
 export type FromRole = StatusMessage | FailedMessage | MetricsMessage;
 
-/** Reads a message of a role process; undefined for anything else. */
+/** Parses a message of a role process; undefined for anything else. */
 export function parseFromRole(message: unknown): FromRole | undefined {
   if (typeof message !== 'object' || message === null || !('type' in message)) return undefined;
   if (message.type === 'failed' && 'message' in message && typeof message.message === 'string') return message as FailedMessage;
   return parseMetricsMessage(message) ?? parseStatusMessage(message);
 }
 
-/** Reads metrics that the supervisor passes on to the API. */
+/** Parses metrics that the supervisor forwards to the API. */
 export function parseMetricsMessage(message: unknown): MetricsMessage | undefined {
   if (typeof message !== 'object' || message === null) return undefined;
   const candidate = message as Partial<MetricsMessage>;
@@ -35,13 +35,13 @@ export function parseMetricsMessage(message: unknown): MetricsMessage | undefine
   return fits ? (message as MetricsMessage) : undefined;
 }
 
-/** The health of all services, which the supervisor passes on to the API. */
+/** The health of all services, which the supervisor forwards to the API. */
 export interface HealthMessage {
   readonly type: 'health';
   readonly services: readonly ServiceHealth[];
 }
 
-/** Reads the health of all services; undefined for anything else. */
+/** Parses the health of all services; undefined for anything else. */
 export function parseHealthMessage(message: unknown): HealthMessage | undefined {
   if (typeof message !== 'object' || message === null) return undefined;
   const candidate = message as Partial<HealthMessage>;

@@ -1,5 +1,5 @@
-// What the rollout side costs without tensors: tool calls, and whole turns of the ranker with a scorer that finds all
-// candidates equal. `npx tsx infra/bench/agent.bench.ts`
+// The cost of the rollout side without tensors: tool calls, and whole turns of the ranker with a scorer that gives all candidates the same
+// score. `npx tsx infra/bench/agent.bench.ts`
 import { runAgent } from '../../producers/rollouts/agent/run-agent.ts';
 import { createRankerPolicy } from '../../producers/rollouts/policies/ranker/ranker.ts';
 import { createFactbookTools } from '../../producers/rollouts/tools/factbook.ts';
@@ -9,7 +9,7 @@ import { systemClock } from '../lifecycle/clock.ts';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Processor milliseconds, so that other programs on the machine count little. */
+/** CPU time in ms, so that other programs on the machine have little influence. */
 async function measured<T>(work: () => Promise<T>): Promise<{ readonly ms: number; readonly value: T }> {
   const before = process.cpuUsage();
   const value = await work();

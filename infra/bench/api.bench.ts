@@ -1,7 +1,7 @@
-// How many requests a second does the API answer on the list of steps, with 50 connections, while a run goes on? The run is
-// a real `turnstream up` of one's own: start it with TURNSTREAM_API_REQUESTS_PER_SECOND=0, since more than the 5,000 a second
-// that one address may ask are answered by 429, then `npm run bench api -- --url http://127.0.0.1:8787 --run <run>`.
-// The client runs in this process, on the same machine, and takes its share of the processors.
+// Measures how many requests per second the API answers on the list of steps, with 50 connections, during a run. The run is a real
+// `turnstream up`: start it with TURNSTREAM_API_REQUESTS_PER_SECOND=0, because the default limit of 5,000 requests per second and address
+// would return 429, then run `npm run bench api -- --url http://127.0.0.1:8787 --run <run>`. The client runs in this process, on the same
+// machine, and takes its share of the processors.
 import { connect, type Socket } from 'node:net';
 import { parseArgs } from 'node:util';
 import { describeEnvironment } from './environment.ts';
@@ -29,7 +29,7 @@ interface Answers {
   readonly seconds: number;
 }
 
-/** One connection that asks for one thing again and again; bytes are counted and not read, so that it costs little. */
+/** One connection that repeats one request; it counts bytes without parsing them, to cost little. */
 class Lane {
   readonly #socket: Socket;
   readonly #request: string;
@@ -53,7 +53,7 @@ class Lane {
     });
   }
 
-  /** The status of the answer, once all of it is there. */
+  /** The status of the response, once it is complete. */
   ask(): Promise<number> {
     return new Promise((resolve, reject) => {
       [this.#answered, this.#failed] = [resolve, reject];
@@ -82,7 +82,7 @@ class Lane {
   }
 }
 
-/** Every connection asks again as soon as it has its answer. */
+/** Every connection sends the next request as soon as it has a response. */
 async function ask(url: URL, connections: number, forMs: number): Promise<Answers> {
   const ms: number[] = [];
   let others = 0;
@@ -100,9 +100,9 @@ async function ask(url: URL, connections: number, forMs: number): Promise<Answer
 }
 
 interface Counters {
-  /** Rows that the sink put into the tables so far; 0 when no warehouse runs beside this API. */
+  /** Rows that the sink has stored so far; 0 without a warehouse next to this API. */
   readonly rows: number;
-  /** Processor seconds of the API so far. */
+  /** CPU time of the API so far, s. */
   readonly cpu: number;
 }
 

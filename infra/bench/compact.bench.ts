@@ -1,5 +1,5 @@
-// The compact recipe as it is written down, and with the settings that the built-in policy learns with: the curves of whole
-// runs, and Avg@4 on held-out questions at several versions. `npm run bench compact`
+// The compact recipe as documented, and with the settings with which the built-in policy learns: curves of whole runs, and Avg@4 on
+// held-out questions at several versions. `npm run bench compact`
 import { parseArgs } from 'node:util';
 import { describeEnvironment } from './environment.ts';
 import { openHome, type BenchHome } from './home.ts';
@@ -36,13 +36,13 @@ type Recipe = 'compact' | 'compact-tuned';
 
 interface Point {
   readonly step: number;
-  /** Means of the steps since the point before; of version 0 there are none. */
+  /** Means over the steps since the previous point; null for version 0. */
   readonly reward: number | null;
   readonly turns: number | null;
   readonly entropy: number | null;
-  /** Of F1 on held-out questions, sampled, 0 to 100. */
+  /** Avg@4 of F1 on held-out questions, sampled, 0 to 100. */
   readonly avg4: number;
-  /** Turns of an answer to them. */
+  /** Turns per held-out answer. */
   readonly answerTurns: number;
 }
 

@@ -1,4 +1,4 @@
-// Where a figure was measured. Without it a figure says nothing.
+// The environment of a measurement, without which a figure means nothing.
 import { execFileSync } from 'node:child_process';
 import { cpus, loadavg, totalmem } from 'node:os';
 
@@ -9,7 +9,7 @@ export interface Environment {
   readonly memoryGiB: number;
   readonly node: string;
   readonly commit: string;
-  /** Runnable processes in the last minute before the bench: over the number of cores, figures are too low. */
+  /** Load average of the last minute before the bench: above the number of cores, figures are too low. */
   readonly loadBefore: number;
 }
 

@@ -1,5 +1,5 @@
-// kafkajs as it comes, as a process: `node fold-bare.process.js <job as JSON>`; answers over the IPC channel. Nothing of infra/kafka
-// may be loaded here, for that replaces the decoder of kafkajs.
+// Plain kafkajs in a process of its own: `node fold-bare.process.js <job as JSON>`; answers over the IPC channel. It must not load
+// infra/kafka, which replaces the decoder of kafkajs.
 import { randomBytes } from 'node:crypto';
 import avro from 'avsc';
 import { Kafka, logLevel } from 'kafkajs';
@@ -8,7 +8,7 @@ import { contentId } from '../../schemas/subjects.ts';
 import type { FoldJob, FoldMeasure } from './fold-job.ts';
 import { createWatch } from './fold-watch.ts';
 
-/** The reader that anybody would write: no headers looked at, nothing committed, larger fetches than by default. */
+/** A typical reader: it ignores headers, commits nothing, and fetches more than the default. */
 async function bare({ brokers, topic, mode }: FoldJob): Promise<FoldMeasure> {
   const types = new Map(
     publishedSchemas.map((entry) => [contentId(entry.schema), avro.Type.forSchema(JSON.parse(entry.schema) as avro.Schema)]),

@@ -1,6 +1,6 @@
 import type { FoldTopic } from './fold-topic.ts';
 
-/** What one process of the fold bench does. */
+/** The job of one process of the fold bench. */
 export interface FoldJob {
   readonly mode: 'count' | 'decode' | 'fold';
   readonly brokers: readonly string[];

@@ -1,4 +1,4 @@
-// Writes the topic that the fold bench reads, and counts, apart from the fold, which groups become ready in it.
+// Writes the topic that the fold bench reads, and counts independently of the fold which groups become ready in it.
 import { createLoad, groupRequests, type LoadOptions } from '../../producers/load/load.ts';
 import { defaultShape } from '../../producers/load/shape.ts';
 import { writeLoad } from '../../producers/load/write-load.ts';
@@ -30,11 +30,11 @@ const optionsFor = (topic: Pick<FoldTopic, 'runId' | 'turnBytes'>): Omit<LoadOpt
   places: 512,
 });
 
-/** The requests of a group of the topic, as the trainer that admitted it knew them. */
+/** The requests of a group of the topic, as known to the trainer that admitted it. */
 export const requestsOf = (topic: FoldTopic, index: number): readonly TrajectoryRequested[] =>
   groupRequests(optionsFor(topic), { index, atMs: START_MS, version: 0 });
 
-/** Starts and ends make a fifth of the records. */
+/** Fraction of the records that are turns; the rest are starts and ends. */
 const TURNS_OF_RECORDS = 0.79;
 
 export async function prepareFoldTopic(
@@ -43,12 +43,12 @@ export async function prepareFoldTopic(
 ): Promise<FoldTopic> {
   const { turnBytes } = size;
   const [namespace, runId] = [`fold-${turnBytes}`, `fold-${turnBytes}`];
-  // kafkajs as it comes, which reads the same topic, knows no LZ4
+  // plain kafkajs, which reads the same topic, does not support LZ4
   const connection = await site.connect(namespace, { kafkaCompression: 'none' });
   const load = createLoad({ ...optionsFor({ runId, turnBytes }), turns: Math.round(size.records * TURNS_OF_RECORDS) });
   const tally = createTally();
   const writer = await connection.writer();
-  // requests are left out: the fold is told of them as a live trainer is, out of its own commits
+  // without requests: the fold learns of them as in a live trainer, from its own commits
   const rollouts = {
     next(): OutgoingEvent | undefined {
       for (let event = load.next(); event !== undefined; event = load.next()) {
@@ -67,7 +67,7 @@ export async function prepareFoldTopic(
 
 const COUNTING = ['answered', 'max_turns', 'max_tokens', 'timeout'];
 
-/** A group is ready when each of its trajectories has an attempt of which nothing is missing and whose end counts. */
+/** A group is ready when each of its trajectories has a complete attempt whose end counts. */
 function createTally() {
   const seen = new Map<string, Set<number>>();
   const whole = new Map<string, Set<string>>();

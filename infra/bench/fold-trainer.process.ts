@@ -1,4 +1,4 @@
-// The reader that is the trainer's, as a process: `node fold-trainer.process.js <job as JSON>`; answers over the IPC channel.
+// The trainer's reader in a process of its own: `node fold-trainer.process.js <job as JSON>`; answers over the IPC channel.
 import { createRolloutFeed } from '../../consumers/trainer/rollout-feed.ts';
 import { createLiveness } from '../../consumers/trainer/liveness.ts';
 import { createCodec } from '../../schemas/codec.ts';
@@ -17,12 +17,12 @@ import { createWatch } from './fold-watch.ts';
 
 const PARTITIONS = 8;
 /**
- * Groups of a partition that are open at once: many more than end within one fetch, for the next ones are admitted behind it.
- * Were they too few, records would come before their group and fewer groups would be ready than were written.
+ * Open groups per partition: many more than end within one fetch, because the next ones are admitted only after it. With fewer, some
+ * records would arrive before their group, and fewer groups would become ready than were written.
  */
 const WINDOW = 1_024;
 
-/** The path of the trainer, with groups admitted and settled as they become ready. */
+/** The trainer's code path: groups are admitted, and closed as they become ready. */
 async function fold({ brokers, topic }: FoldJob): Promise<FoldMeasure> {
   const logger = createLogger({ level: 'warn', role: 'bench' });
   const connection = connectKafka({ brokers, clientId: 'fold', namespace: topic.namespace, codec: createCodec(), logger });
@@ -78,7 +78,7 @@ async function fold({ brokers, topic }: FoldJob): Promise<FoldMeasure> {
   return { ...measure, ready };
 }
 
-/** Keeps a window of groups open in each partition, in the order in which they come. */
+/** Keeps a window of groups open in each partition, in arrival order. */
 function createAdmission(topic: FoldJob['topic'], open: (index: number) => void) {
   const waiting = Array.from({ length: PARTITIONS }, (): number[] => []);
   const partition = (id: string): number => partitionOf(Buffer.from(id), PARTITIONS);

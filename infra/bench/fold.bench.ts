@@ -1,6 +1,6 @@
-// How fast are turns folded into groups that can be trained on? From an 8-partition topic of a real broker, against the
-// least that any reader in this language pays: kafkajs alone, counting, and kafkajs that only decodes.
-// `npm run bench fold -- --records 5000000`
+// Measures how fast turns are folded into groups that can be trained on: from an 8-partition topic of a real broker, compared with the
+// minimum cost of any reader in JavaScript: plain kafkajs that only counts, and that only decodes. `npm run bench fold -- --records
+// 5000000`
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { extname } from 'node:path';
@@ -45,7 +45,7 @@ const ratesOf = (measures: readonly FoldMeasure[]): readonly number[] => measure
 const perCpuSecond = (measures: readonly FoldMeasure[]): readonly number[] =>
   measures.map(({ records, cpuSeconds }) => records / cpuSeconds);
 
-/** One measurement in a process of its own, so that none profits or suffers from the one before. */
+/** One measurement per process, so that measurements do not influence each other. */
 async function measure(job: FoldJob, signal: AbortSignal): Promise<FoldMeasure> {
   const file = fileURLToPath(
     new URL(`./${job.mode === 'fold' ? 'fold-trainer' : 'fold-bare'}.process${extname(import.meta.url)}`, import.meta.url),

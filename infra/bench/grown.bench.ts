@@ -1,6 +1,5 @@
-// Does training on questions that grew harder teach anything? Questions are synthesized from the factbook, whole runs are
-// trained on them, and the evaluator compares the trained policy with the untrained one on held-out questions.
-// `npm run bench grown`
+// Tests whether training on harder synthesized questions improves the policy: questions are synthesized from the factbook, whole runs are
+// trained on them, and the evaluator compares the trained policy with the untrained one on held-out questions. `npm run bench grown`
 import { parseArgs } from 'node:util';
 import type { Compared } from '../../streams/evaluation/compare.ts';
 import { describeEnvironment } from './environment.ts';
@@ -35,12 +34,12 @@ interface Synthesized {
 interface Trained {
   readonly seed: string;
   readonly minutes: number;
-  /** Of Avg@k of F1, B - A, as shares of 1. */
+  /** Difference of Avg@k of F1, B - A, as a fraction. */
   readonly lift: Compared;
   readonly pass: Compared;
 }
 
-/** The evaluation's id. */
+/** Returns the evaluation's id. */
 async function evaluate(home: BenchHome, run: string, policy: string): Promise<string> {
   const chosen = ['--run', run, '--policy', policy, '--split', 'heldout', '--questions', questions, '--n', flags.samples];
   const printed = await home.command('evaluate', ...chosen, '--concurrency', '64', '--format', 'json');

@@ -1,5 +1,5 @@
-// Do slow reads leave the sink alone? Twenty clients of POST /v1/sql ask for queries that run to their limit, one after the
-// other, while turns come in; what is measured is how long a turn takes until it can be selected. `npm run bench heavy`
+// Measures the effect of slow reads on the sink: twenty clients of POST /v1/sql run back-to-back queries up to their limit while turns come
+// in, and the bench measures how long a turn takes until it can be selected. `npm run bench heavy`
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { describeEnvironment } from './environment.ts';
@@ -23,7 +23,7 @@ const { values: flags } = parseArgs({
 
 const P99_MS = 3_000;
 
-/** Queries with no end in sight, each heavy in its own way: processor, memory, texts, sorting. */
+/** Endless queries, each heavy on something else: CPU, memory, strings, sorting. */
 const HEAVY = [
   'SELECT sum(cityHash64(a.event_id, b.event_id)) AS n FROM turns AS a CROSS JOIN turns AS b',
   'SELECT a.trajectory_id, uniqExact(b.event_id, a.turn) AS n FROM turns AS a CROSS JOIN turns AS b GROUP BY a.trajectory_id ORDER BY n DESC LIMIT 10',
@@ -38,7 +38,7 @@ interface Heavies {
 
 const isStopped = (signal: AbortSignal): boolean => signal.aborted;
 
-/** Each client asks again as soon as it has its answer. */
+/** Each client sends the next query as soon as it has a response. */
 function askHeavily(api: string): Heavies {
   const answers = new Map<string, number>();
   const end = new AbortController();

@@ -1,4 +1,4 @@
-// A data directory of its own for whole runs of the program, with the jars of this clone's own `turnstream up`.
+// A data directory for whole runs of the program, with the jars of this clone's own `turnstream up`.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
@@ -9,11 +9,11 @@ const program = join(process.cwd(), 'infra', 'cli', 'turnstream.mjs');
 
 export interface BenchHome {
   readonly dir: string;
-  /** The environment of every program that uses it. */
+  /** The environment of every program in this home. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Runs `turnstream <args>` to its end and answers what it printed; rejects unless it ended with 0. */
+  /** Runs `turnstream <args>` to its end and returns its output; rejects unless it exits with 0. */
   command(...args: readonly string[]): Promise<string>;
-  /** The same, with more variables. */
+  /** The same, with additional variables. */
   commandWith(settings: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<string>;
   remove(): Promise<void>;
 }

@@ -1,11 +1,11 @@
-// What long benches have measured so far, a line each: one that was interrupted goes on with the runs that are missing, as
-// long as commit and settings are the same.
+// Saves the results of long benches, one per line: an interrupted bench resumes with the missing runs, as long as commit and settings are
+// the same.
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Environment } from './environment.ts';
 import { say } from './local-bench.ts';
 
-/** Measures what is not kept yet under that key. */
+/** Measures unless a result with that key is saved. */
 export type Keep = <T extends object>(key: Readonly<Record<string, unknown>>, measure: () => Promise<T>) => Promise<T>;
 
 interface Line {
@@ -33,7 +33,7 @@ export function keepRuns(path: string, commit: string): Keep {
   };
 }
 
-/** Why figures that are measured now cannot be published; empty when they can. */
+/** Why results measured now cannot be published; empty when they can. */
 export function unfit({ commit, loadBefore, cores }: Environment): readonly string[] {
   return [
     ...(commit.endsWith('with local changes') || commit === 'unknown' ? ['the tree has local changes: nobody could repeat it'] : []),

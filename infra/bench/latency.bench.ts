@@ -1,5 +1,4 @@
-// How long does it take from the producing of a turn until it can be selected, while thousands of turns a second come in?
-// `npm run bench latency`
+// Measures the time from producing a turn until it can be selected, while thousands of turns per second come in. `npm run bench latency`
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { describeEnvironment } from './environment.ts';
@@ -37,7 +36,7 @@ interface Found {
   readonly times: readonly number[];
   readonly looks: readonly Minute[];
   readonly turnsPerSecond: number;
-  /** Records behind when the load ended, and how long they took, ms. */
+  /** Lag when the load ended, in records, and the time to catch up, ms. */
   readonly lagAtEnd: number;
   readonly drainedMs: number;
 }

@@ -1,6 +1,6 @@
-// Does the built-in policy learn? Agent, ranker, scorer and learner in one process, without the log between them, with
-// decisions that are some versions old. Held-out questions are answered four times each, as the policy samples; greedy
-// decoding is told beside, and is no measure of it. `npx tsx infra/bench/learn.bench.ts --seeds 1,2,3 --steps 150`
+// Tests whether the built-in policy learns: agent, ranker, scorer and learner in one process, without the log in between, with decisions
+// that are some versions old. Held-out questions are answered four times each, sampled from the policy; greedy decoding is reported as
+// well, but is not a measure of learning. `npx tsx infra/bench/learn.bench.ts --seeds 1,2,3 --steps 150`
 import { parseArgs } from 'node:util';
 import { runAgent } from '../../producers/rollouts/agent/run-agent.ts';
 import type { AgentResult } from '../../producers/rollouts/agent/run-agent.ts';
@@ -65,7 +65,7 @@ interface Versions {
   publish(bytes: Buffer): void;
 }
 
-/** Versions as a worker sees them: the last few, and a newest one that may lie behind. */
+/** Versions as a worker sees them: the last few, with a newest one that may lag. */
 function createVersions(): Versions {
   const scorers: Scorer[] = [];
   let newest = -1;
@@ -130,7 +130,7 @@ interface Evaluated {
   readonly turns: number;
   readonly two: number;
   readonly three: number;
-  /** Mean F1 and number of questions by what they ask for. */
+  /** Mean F1 and number of questions by question type. */
   readonly kinds: string;
 }
 

@@ -1,6 +1,5 @@
-// How much memory does a worker take that drives a language model through many long trajectories at once? A real
-// `turnstream worker` in a process of its own, real Kafka, the real factbook tools, and a scripted model on HTTP in this
-// process. `npm run bench llm-memory`
+// Measures the memory of a worker that runs many long trajectories of a language model at once: a real `turnstream worker` in its own
+// process, real Kafka, the real factbook tools, and a scripted model over HTTP in this process. `npm run bench llm-memory`
 import { openSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -30,7 +29,7 @@ const { values: flags } = parseArgs({
 
 const MB = 1e6;
 const MB_OF_TARGET = 600;
-/** 100 of 128; the others read pages, or are mistakes. */
+/** 100 of 128; the others read pages or are mistakes. */
 const CALLS_OF_TARGET = Math.max(1, (flags.quick ? 32 : Number(flags.turns)) - 28);
 const TOKENS_OF_TARGET = 150_000;
 const RUN = 'llm-memory';
@@ -59,7 +58,7 @@ const taskOf = (index: number): TrajectoryRequested => ({
   ...{ max_turns: turns, max_tokens: 100_000_000, max_wall_ms: 86_400_000, admitted_version: 0, evaluation_id: '' },
 });
 
-/** What a trainer does: the workers begin at the first task, and there are tasks. */
+/** Does the trainer's part: the workers begin at the first task, and there are tasks. */
 async function ask(kafka: KafkaConnection, namespace: string): Promise<void> {
   const trainer = await kafka.transactional(`${namespace}.trainer.${RUN}`);
   const positions = (await kafka.reader().bounds('tasks')).map(({ partition, first: offset }) => ({
@@ -88,17 +87,17 @@ async function endsIn(kafka: KafkaConnection, { codec }: BenchSite): Promise<rea
   return ends;
 }
 
-/** Highest resident memory of a process, bytes; Linux tells. */
+/** Peak resident memory of a process, bytes; Linux only. */
 const peakOf = (pid: number): number => Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? NaN) * 1_024;
 const hasTensors = (pid: number): boolean => /tensorflow|tfjs/.test(readFileSync(`/proc/${pid}/maps`, 'utf8'));
 
-/** Settings of the shell must not reach into a bench. */
+/** Settings of the shell must not influence a bench. */
 const withoutOurs = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TURNSTREAM_') && !name.startsWith('KAFKA_')));
 
 interface Watched {
   readonly pid: number;
-  /** Resolves when so many trajectories are recorded; rejects when the worker ends before. */
+  /** Resolves when this many trajectories are recorded; rejects when the worker ends first. */
   readonly finished: Promise<void>;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// What benches share: a broker of their own in a temporary directory, and the end of everything that they started.
+// Shared by benches: a broker in a temporary directory, and the cleanup of everything that they start.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,19 +17,19 @@ export interface BenchSite {
   readonly brokers: string[];
   readonly logger: Logger;
   readonly signal: AbortSignal;
-  /** A connection of its own; topics are made. Closed at the end unless it was before. */
+  /** A new connection with its topics created. Closed at the end if still open. */
   connect(namespace: string, overrides?: Partial<Config>): Promise<KafkaConnection>;
   readonly codec: Codec;
-  /** To be ended with the bench, last first. */
+  /** Registers cleanup, run in reverse order. */
   defer(end: () => Promise<void>): void;
 }
 
-/** Jars are those of this clone's own `turnstream up`. */
+/** The jars of this clone's own `turnstream up`. */
 const libsDir = join('.turnstream', 'kafka', 'libs');
 
 export const say = (text: string): void => void process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
 
-/** Runs a bench; what it started is ended afterwards, also after a failure or Ctrl-C. The bench must watch `signal`. */
+/** Runs a bench and cleans up afterwards, also after a failure or Ctrl-C. The bench must watch `signal`. */
 export async function withSite<T>(work: (site: BenchSite) => Promise<T>): Promise<T> {
   const logger = createLogger({ level: 'warn', role: 'bench' });
   const dataDir = await mkdtemp(join(tmpdir(), 'turnstream-bench-'));

@@ -1,4 +1,4 @@
-// `npm run bench <name> [flags]`: one bench after another would warm each other, so one a process.
+// `npm run bench <name> [flags]`: one bench per process, because a second one would profit from a warm process.
 import { readdirSync } from 'node:fs';
 
 const here = new URL('.', import.meta.url);

@@ -1,36 +1,36 @@
-// One run of the bench of the modes: a whole turnstream in a directory of its own that ends by itself after so many steps, what
-// its tables say of it, and what the trained policy is worth on held-out questions, answered without the model of latencies.
+// One run of the modes bench: a whole turnstream in its own directory that ends after a number of steps, the results from its tables, and
+// the score of the trained policy on held-out questions, answered without the latency model.
 import { openHome, type BenchHome } from './home.ts';
 
 export const GROUP = 8;
 export const BATCH = 8;
 const EVAL_SAMPLES = 4;
 
-/** What is modelled, and how the devices of the model are shared. */
+/** What is modeled, and how the devices of the model are shared. */
 export interface Model {
-  /** Mean of a generation that has the engine to itself, and of a tool call, ms. */
+  /** Mean duration of a generation alone on the engine, and of a tool call, ms. */
   readonly generationMs: number;
   readonly toolMs: number;
   readonly sigma: number;
-  /** Of the engine that all devices make: so many others at once make a generation take twice as long. */
+  /** Capacity of the engine on all devices: this many other concurrent generations double the duration of one. */
   readonly load: number;
-  /** Of a training step on all devices, ms. */
+  /** Duration of a training step on all devices, ms. */
   readonly trainMs: number;
-  /** Share of the devices that generate where the others train. */
+  /** Fraction of the devices that generate where the others train. */
   readonly generating: number;
 }
 
 /**
- * async: some devices generate, the others train. split: the same devices, in turn. colocated: all devices generate, then all
- * of them train, and to change over costs nothing.
+ * async: some devices generate, the others train. split: the same devices, but alternating. colocated: all devices generate, then all of
+ * them train, and switching costs nothing.
  */
 export type Mode = 'async' | 'split' | 'colocated';
 
 export interface Variant {
   readonly mode: Mode;
-  /** Groups that are asked for by each that the batch still needs; of no concern to async. */
+  /** Requested groups per group that the batch still needs; unused by async. */
   readonly oversample: number;
-  /** async: trajectories at once. */
+  /** async: concurrent trajectories. */
   readonly atOnce: number;
   readonly maxStaleness: number;
 }
@@ -40,7 +40,7 @@ interface Plan {
   readonly model: Model;
   readonly seed: number;
   readonly steps: number;
-  /** Held-out questions that are answered at the end; 0 leaves that out. */
+  /** Held-out questions answered at the end; 0 skips that. */
   readonly questions: number;
 }
 
@@ -49,16 +49,16 @@ export interface Found {
   readonly questionsTrained: number;
   /** From the first record of the run to the commit of its last step. */
   readonly seconds: number;
-  /** Share of that time in which the trainer trains, and in which it waits for a batch. */
+  /** Fraction of that time in which the trainer trains, and in which it waits for a batch. */
   readonly training: number;
   readonly waiting: number;
-  /** Trajectories that run, mean of the heartbeats. */
+  /** Running trajectories, mean of the heartbeats. */
   readonly running: number;
-  /** Groups that were asked for, by those that were trained on. */
+  /** Requested groups per trained group. */
   readonly asked: number;
   readonly stalenessMean: number;
   readonly stalenessMax: number;
-  /** Turns of a trajectory that was trained on: a mode that stops the slowest prefers short ones. */
+  /** Turns per trained trajectory: a mode that stops the slowest ones prefers short ones. */
   readonly turns: number;
   /** Avg@4 of F1 on held-out questions after the last step, 0 to 100. */
   readonly avg4: number;
@@ -67,7 +67,7 @@ export interface Found {
 const text = (settings: Readonly<Record<string, number>>): Record<string, string> =>
   Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, String(value)]));
 
-/** The variables of a variant. */
+/** The environment variables of a variant. */
 function settingsOf({ variant, model }: Pick<Plan, 'variant' | 'model'>): Record<string, string> {
   const { mode, oversample, atOnce, maxStaleness } = variant;
   const [generating, training] = mode === 'colocated' ? [1, 1] : [model.generating, 1 - model.generating];
@@ -126,7 +126,7 @@ async function avg4(home: BenchHome, questions: number): Promise<number> {
   return Number(printed.trim());
 }
 
-/** Runs it to its end. */
+/** Runs the plan to its end. */
 export async function runOnce(plan: Plan): Promise<Found> {
   const home = await openHome();
   try {

@@ -1,7 +1,6 @@
-// What does it gain not to wait? The time that it takes to train on the same number of questions: asynchronously, and by the
-// best synchronous trainer that there is, which oversamples, by as much as is best for it, and stops what it does not need.
-// Engine, tools and training step are MODELS (latency/engine.ts, latency/latency-model.ts); the rest is real.
-// `npm run bench modes`
+// Measures the benefit of asynchronous training: the time to train on the same number of questions, asynchronously and with the best
+// possible synchronous trainer, which oversamples by its optimal factor and stops what it does not need. Engine, tools and training step
+// are MODELS (latency/engine.ts, latency/latency-model.ts); the rest is real. `npm run bench modes`
 import { parseArgs } from 'node:util';
 import { describeEnvironment, type Environment } from './environment.ts';
 import { keepRuns, unfit, type Keep } from './kept-runs.ts';
@@ -39,7 +38,7 @@ An interrupted bench goes on with the runs that are missing. It wants a clean tr
 `;
 
 const GAIN_WANTED = 2;
-/** None of those that are compared. */
+/** Differs from the seeds that are compared. */
 const SWEEP_SEED = 1_000;
 
 const numbers = (list: string): readonly number[] => list.split(',').map(Number);
@@ -72,7 +71,7 @@ interface Row {
   readonly found: Found;
 }
 
-/** Synchronous runs without a training step, by how much they oversample: the best factor, and how long generating takes. */
+/** Synchronous runs without a training step, by oversampling factor: finds the best factor, and how long generation takes. */
 async function sweep(keep: Keep): Promise<readonly Row[]> {
   const rows: Row[] = [];
   for (const oversample of factors) {
@@ -87,7 +86,7 @@ async function bench(environment: Environment): Promise<boolean> {
   const swept = await sweep(keep);
   const [best] = [...swept].sort((a, b) => a.found.seconds - b.found.seconds);
   if (best === undefined) throw new RangeError('--factors has none');
-  // as long as is the wanted share of a step of the best synchronous trainer, which has all devices for it
+  // the wanted fraction of a step of the best synchronous trainer, which has all devices for it
   const trainMs = Math.round(((1_000 * best.found.seconds) / best.found.steps) * (share / (1 - share)));
   const rows: Row[] = [];
   for (const seed of seeds) {
@@ -125,7 +124,7 @@ const COLUMNS = [
   ...['running', 'groups asked a group trained', 'staleness mean', 'worst', 'turns', 'Avg@4 after'],
 ];
 
-/** How many times as long a mode takes as async, and how much less its policy is worth, over the seeds. */
+/** How many times as long a mode takes as async, and how much lower the score of its policy is, over the seeds. */
 function against(rows: readonly Row[], mode: Mode): { readonly gain: Interval; readonly avg4: Interval } {
   const of = (wanted: Mode) => rows.filter((row) => row.mode === wanted);
   const pairs = of('async').flatMap((one) => {

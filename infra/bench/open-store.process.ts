@@ -1,5 +1,5 @@
-// The embedded store with its engine's own Kafka connector within reach, for the sink's bench and nothing else: `turnstream
-// store` refuses every statement that would open a socket. Takes its settings as that command does.
+// The embedded store with access to its engine's own Kafka connector, only for the sink bench: `turnstream store` rejects every statement
+// that would open a socket. It takes the same settings as that command.
 import { loadConfig } from '../config/load.ts';
 import { startStore } from '../clickhouse/store-process.ts';
 import { ensureStorePassword } from '../clickhouse/store/password.ts';

@@ -1,6 +1,6 @@
-// What does a long outage cost? A worker, a trainer and a warehouse run; then ClickHouse is away for some minutes, then Kafka.
-// Printed: resident memory and buffers of each role before, in the middle, at the end and after, and how long it takes until
-// every role is ready again and the tables have the whole log. `npm run bench outage -- --minutes 10`
+// Measures the cost of a long outage: with a worker, a trainer and a warehouse running, first ClickHouse and then Kafka is unreachable for
+// some minutes. Prints the resident memory and the buffers of each role before, during, at the end and after, and the time until every role
+// is ready again and the tables have the whole log. `npm run bench outage -- --minutes 10`
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ interface Look {
   readonly role: OutageRole;
   readonly state: string;
   readonly rssMb: number;
-  /** Events of the worker or records of the sink that wait. */
+  /** Buffered events of the worker, or buffered records of the sink. */
   readonly waiting: number;
 }
 
@@ -41,7 +41,7 @@ interface Outage {
 }
 
 const PATIENCE_MS = 900_000;
-/** Growth of a role's memory over an outage that counts as none: what a garbage collector leaves lying, and the bounded buffers. */
+/** Tolerated growth of a role's memory during an outage: uncollected garbage and the bounded buffers. */
 const GROWTH_MB = 160;
 
 async function look(world: OutageWorld): Promise<readonly Look[]> {
@@ -97,7 +97,7 @@ function rowsOf(outage: Outage): readonly (readonly string[])[] {
   });
 }
 
-/** From the middle of the outage, when every buffer is as full as it gets, to its end. */
+/** From the middle of the outage, when every buffer is full, to its end. */
 const growthOf = ({ looks }: Outage): number => Math.max(...looks.end.map(({ rssMb }, i) => rssMb - (looks.middle[i]?.rssMb ?? rssMb)));
 
 async function run(dir: string, signal: AbortSignal): Promise<BenchReport> {

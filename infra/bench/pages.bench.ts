@@ -1,6 +1,6 @@
-// How long does every page of a run take? All routes of the OpenAPI description that read one run are asked for, each with values
-// of that run, against the API of a real `turnstream serve` or `up`. Start it with TURNSTREAM_API_FRESH_MS=0, so that no answer is one that
-// was kept, then `npm run bench pages -- --url http://127.0.0.1:8787 --run <run>`.
+// Measures the response time of every page of a run: all routes of the OpenAPI document that read one run, each with values of that run, on
+// the API of a real `turnstream serve` or `up`. Start it with TURNSTREAM_API_FRESH_MS=0, so that no response comes from the cache, then run
+// `npm run bench pages -- --url http://127.0.0.1:8787 --run <run>`.
 import { parseArgs } from 'node:util';
 import { describeEnvironment } from './environment.ts';
 import { say } from './local-bench.ts';
@@ -20,9 +20,9 @@ const { values: flags } = parseArgs({
 });
 
 const WANTED_MS = 200;
-/** A slow page is not asked for longer than this. */
+/** Time limit for one slow page. */
 const PAGE_BUDGET_MS = 30_000;
-/** They stream without an end. */
+/** Endless streams. */
 const STREAMS = /^\/v1\/live/;
 
 interface Parameter {
@@ -36,7 +36,7 @@ interface Description {
 interface Items {
   readonly items: readonly Readonly<Record<string, unknown>>[];
 }
-/** Values of the run for a parameter, by its name in the description. */
+/** Values of the run for a parameter, by its name in the document. */
 type Values = ReadonlyMap<string, readonly string[]>;
 
 interface Timed {
@@ -64,7 +64,7 @@ async function valuesOf(run: string): Promise<Values> {
   ]);
 }
 
-/** The path with values of the run, other ones each time; undefined when it needs a parameter that a run has no values for. */
+/** The path with values of the run, different ones each time; undefined when a required parameter has no values. */
 function pageAt(path: string, given: { readonly required: readonly Parameter[]; readonly values: Values }, at: number): string | undefined {
   const value = (name: string): string | undefined => {
     const all = given.values.get(name) ?? [];

@@ -1,4 +1,4 @@
-// How long does `turnstream warehouse rebuild` take, and does its audit pass? `npm run bench rebuild`
+// Measures the duration of `turnstream warehouse rebuild`, and checks that its audit passes. `npm run bench rebuild`
 import { parseArgs } from 'node:util';
 import { describeEnvironment } from './environment.ts';
 import { say, withSite, type BenchSite } from './local-bench.ts';

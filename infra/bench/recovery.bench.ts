@@ -1,5 +1,5 @@
-// How long is a run without steps when its trainer is killed? A real `turnstream up` at its default settings; the trainer
-// is killed with SIGKILL again and again, and the next committed step is read from the log. `npm run bench recovery`
+// Measures how long a run makes no steps after its trainer is killed: a real `turnstream up` with default settings; the trainer is killed
+// with SIGKILL repeatedly, and the next committed step is read from the log. `npm run bench recovery`
 import { spawn, type ChildProcess } from 'node:child_process';
 import { openSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -84,13 +84,13 @@ async function servicesOf(dir: string): Promise<ServicesFile> {
 
 interface Steps {
   count(): number;
-  /** Time of the commit of the newest step, ms. */
+  /** Commit time of the newest step, ms. */
   newestMs(): number;
   until(count: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Follows the ledger: its producer's time stamps are those of the commits. */
+/** Follows the ledger: its producer timestamps are those of the commits. */
 async function watchSteps(services: ServicesFile): Promise<Steps> {
   const logger = createLogger({ level: 'warn', role: 'bench' });
   const config = loadConfig({ KAFKA_BROKERS: services.kafkaBrokers.join(',') });
@@ -129,14 +129,14 @@ async function watchSteps(services: ServicesFile): Promise<Steps> {
   };
 }
 
-/** Kills it and answers the time to the next committed step, ms. */
+/** Kills it and returns the time to the next committed step, ms. */
 async function killTrainer(dir: string, steps: Steps): Promise<number> {
   const pid = readServices(dir)?.processes['trainer'];
   if (pid === undefined) throw new Error('killing the trainer: none is running');
   const [before, killedMs] = [steps.count(), Date.now()];
   process.kill(pid, 'SIGKILL');
   await steps.until(before + 1);
-  // a step that was on its way through the broker when the kill came is not the one of the next trainer
+  // a step that was in flight during the kill is not from the next trainer
   if (steps.newestMs() <= killedMs) await steps.until(before + 2);
   return steps.newestMs() - killedMs;
 }

@@ -1,5 +1,5 @@
-// A bench prints one table and writes its figures as JSON and as a page. Full runs go to infra/docs/reference/bench;
-// quick ones, which prove that a bench works and nothing else, to the system's temporary directory unless told otherwise.
+// A bench prints one table and writes its figures as JSON and as a page. Full runs go to infra/docs/reference/bench; quick ones, which only
+// prove that a bench works, go to the system's temporary directory by default.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ interface Target {
 export interface BenchReport {
   readonly name: string;
   readonly title: string;
-  /** How it was measured, in a few sentences. */
+  /** The method of measurement, in a few sentences. */
   readonly method: string;
   readonly quick: boolean;
   readonly environment: Environment;
@@ -33,7 +33,7 @@ export interface BenchReport {
 
 const DIRECTORY = 'infra/docs/reference/bench';
 
-/** Prints the table, writes both files, and answers whether every target was met. */
+/** Prints the table, writes both files, and returns whether every target was met. */
 export async function publish(report: BenchReport, directory?: string): Promise<boolean> {
   const to = directory ?? (report.quick ? tmpdir() : DIRECTORY);
   const name = report.quick ? `${report.name}-quick` : report.name;
@@ -45,7 +45,7 @@ export async function publish(report: BenchReport, directory?: string): Promise<
   return report.targets.every(({ met }) => met);
 }
 
-/** One, or none for a bench that only compares. */
+/** One table, or none for a bench that only compares. */
 function targetTables(targets: readonly Target[]): readonly Table[] {
   const rows = targets.map(({ what, wanted, found, met }) => [what, wanted, found, met ? 'met' : 'missed']);
   return rows.length === 0 ? [] : [{ columns: ['target', 'wanted', 'found', ''], rows }];
@@ -79,7 +79,7 @@ function plain({ columns, rows }: Table): string {
     .join('\n');
 }
 
-/** Cells padded as prettier does it. */
+/** Pads cells like prettier. */
 function markdown({ columns, rows }: Table): string {
   const widths = columns.map((column, at) => Math.max(3, column.length, ...rows.map((row) => (row[at] ?? '').length)));
   const line = (cells: readonly string[]): string => `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`;

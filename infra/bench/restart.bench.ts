@@ -1,6 +1,6 @@
-// How long is a trainer away that has much to refold? 50,000 open trajectories and 2,000,000 turns behind the resume point of
-// its last step: from the start of the process to the first plan, how much memory that takes, and whether the step after
-// it is right; with the snapshot that the killed trainer left, as it comes, and without it. `npm run bench restart`
+// Measures the restart of a trainer that has much to refold: 50,000 open trajectories and 2,000,000 turns after the resume point of its
+// last step. Reports the time from the start of the process to the first plan, the memory, and whether the next step is right: with the
+// snapshot that the killed trainer left, and without it. `npm run bench restart`
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -40,9 +40,9 @@ const RUN = 'synthetic-restart';
 const NAMESPACE = 'restart';
 const GROUP_SIZE = 8;
 const BATCH_GROUPS = 32;
-/** Steps before the restart, so that versions, counters and the resume point are not those of the start. */
+/** Steps before the restart, so that versions, counters and the resume point differ from those of a new run. */
 const STEPS_BEFORE = 3;
-/** Groups that are finished after the restart: a batch, and some for those that are discarded. */
+/** Groups that finish after the restart: a batch, and some that are discarded. */
 const FINISHED_AFTER = BATCH_GROUPS + 8;
 const MS_OF_TARGET = 10_000;
 const BYTES_OF_TARGET = 1.2e9;
@@ -57,7 +57,7 @@ const settings = {
   TURNSTREAM_BATCH_GROUPS: String(BATCH_GROUPS),
   TURNSTREAM_MAX_CONCURRENT: String(groups),
   TURNSTREAM_MAX_STALENESS: String(Math.min(1_000, Math.ceil(groups / BATCH_GROUPS) + STEPS_BEFORE)),
-  // nobody writes while the trainer is away, and that must not count as the silence of workers
+  // nobody writes while the trainer is down, which must not count as silent workers
   TURNSTREAM_SILENCE_MS: '3600000',
   TURNSTREAM_MAX_WALL_MS: '86400000',
   TURNSTREAM_PARTITIONS_ROLLOUTS: '8',
@@ -73,7 +73,7 @@ interface Stage {
 }
 
 interface Restart {
-  /** The snapshot that the trainer before left was there. */
+  /** The snapshot of the previous trainer was present. */
   readonly snapshot: boolean;
   readonly liveMs: number;
   readonly use: ProcessUse;
@@ -93,11 +93,11 @@ const offer =
 
 interface Prologue {
   readonly trainer: WatchedTrainer;
-  /** Groups that were answered. */
+  /** Groups that have been answered. */
   readonly answered: ReadonlySet<string>;
 }
 
-/** Admits everything and makes some steps. */
+/** Admits all groups and makes some steps. */
 async function prologue(stage: Stage): Promise<Prologue> {
   const trainer = await stage.startTrainer();
   await trainer.until('admission', ({ figures }) => figures['running'] === groups, LIMIT_MS);
@@ -113,13 +113,13 @@ async function prologue(stage: Stage): Promise<Prologue> {
 interface Behind {
   readonly open: number;
   readonly turns: number;
-  /** Of the trainer that folded them as they came. */
+  /** Resource usage of the trainer that folded the turns live. */
   readonly use: ProcessUse;
-  /** Ends of attempts that wait to be written. */
+  /** Ends of attempts that have not been written yet. */
   readonly ends: readonly OutgoingEvent[];
 }
 
-/** Every open trajectory gets its turns, which the trainer folds; those of the oldest groups only lack their end. Then it is killed. */
+/** Every open trajectory gets its turns, which the trainer folds; the oldest groups lack only their ends. Then the trainer is killed. */
 async function writeBehind(stage: Stage, { trainer, answered }: Prologue): Promise<Behind> {
   const asked = (await readAsked(stage.kafka.reader(), stage.site.codec, RUN)).filter(({ task }) => !answered.has(task.group_id));
   const open = asked.map(offer(false));
@@ -138,7 +138,7 @@ async function writeBehind(stage: Stage, { trainer, answered }: Prologue): Promi
   return { open: open.length, turns: written, use, ends };
 }
 
-/** Starts, waits for the first plan, and is killed. The snapshot that it finds is the one that it leaves. */
+/** Starts, waits for the first plan, and is killed. It leaves the snapshot that it found. */
 async function restartOnce(stage: Stage, snapshot: boolean): Promise<Restart> {
   const file = join(stage.site.dataDir, 'snapshots', `${RUN}.bin`);
   const kept = await readFile(file).catch(() => undefined);
@@ -159,7 +159,7 @@ interface After {
   readonly verdict: Verdict;
 }
 
-/** Restarts once more, finishes a batch, and judges the step that follows. */
+/** Restarts once more, finishes a batch, and checks the next step. */
 async function stepAfter(stage: Stage, ends: readonly OutgoingEvent[]): Promise<After> {
   const trainer = await stage.startTrainer();
   await trainer.until('the first plan', ({ state }) => state === 'live', LIMIT_MS);
@@ -236,7 +236,7 @@ function reportOf({ behind, restarts, after }: Results, environment: BenchReport
   };
 }
 
-/** For a profiler: says how to start the trainer by hand, and waits for Ctrl-C. */
+/** For a profiler: prints how to start the trainer by hand, and waits for Ctrl-C. */
 async function hold({ brokers, dataDir, signal }: BenchSite): Promise<void> {
   const env = { KAFKA_BROKERS: brokers.join(','), TURNSTREAM_DATA_DIR: dataDir, TURNSTREAM_NAMESPACE: NAMESPACE, ...settings };
   const assignments = Object.entries(env).map(([name, value]) => `${name}=${value}`);

@@ -1,23 +1,23 @@
-// A role as its users start it, for a bench: a process of its own, its log in a file, watched over its status channel.
+// Runs a role as users do, for a bench: in its own process, with its log in a file, observed through its status channel.
 import { openSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { RoleStatus } from '../../streams/core/telemetry.ts';
 import { startRoleChild } from '../app/fleet/role-child.ts';
 
 interface RoleProcessOptions {
-  /** The program of turnstream when left out. */
+  /** Default: the program of turnstream. */
   readonly program?: string;
   readonly args: readonly string[];
-  /** Settings by their environment variable; nothing of ours is taken from the shell. */
+  /** Settings by environment variable; settings of the shell are ignored. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Takes the log and is the role's data directory. */
+  /** The role's data directory, which also contains its log. */
   readonly dataDir: string;
 }
 
 export interface RoleProcess {
   readonly pid: number;
   newest(): RoleStatus | undefined;
-  /** Resolves at the first report that fits; rejects when the role ends before, or after `limitMs`. */
+  /** Resolves at the first report that matches; rejects when the role ends first, or after `limitMs`. */
   until(fits: (status: RoleStatus) => boolean, limitMs?: number): Promise<RoleStatus>;
   /** CPU time of all its threads so far, s. */
   cpuSeconds(): number;
@@ -63,7 +63,7 @@ export async function startRoleProcess({ program, args, settings, dataDir }: Rol
   };
 }
 
-/** Linux counts CPU time in hundredths of a second; NaN elsewhere. */
+/** Linux reports CPU time in hundredths of a second; NaN elsewhere. */
 function cpuSecondsOf(pid: number): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
@@ -73,6 +73,6 @@ function cpuSecondsOf(pid: number): number {
   }
 }
 
-/** The environment without settings of ours. */
+/** The environment without turnstream's settings. */
 export const withoutOurs = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !/^(TURNSTREAM|KAFKA|CLICKHOUSE|SCHEMA_REGISTRY)_/.test(name)));

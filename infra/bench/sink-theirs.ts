@@ -1,5 +1,5 @@
-// The engine's own way from a topic to a table: a table of engine Kafka that reads Avro by the ids of a registry, and a
-// materialized view that puts its rows into the very table that our sink fills, with the same columns.
+// The engine's own path from a topic to a table: a table with the Kafka engine that reads Avro by schema ids from a registry, and a
+// materialized view that writes its rows to the same table and columns as our sink.
 import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import { publishedSchemas } from '../../schemas/generated/events.ts';
@@ -8,15 +8,15 @@ import type { Store } from '../../streams/core/ports.ts';
 
 interface EngineReader {
   readonly brokers: readonly string[];
-  /** With its namespace. */
+  /** Including its namespace. */
   readonly topic: string;
   readonly registryUrl: string;
   readonly consumers: number;
-  /** Rows that it gathers before it writes a block. */
+  /** Rows per block. */
   readonly blockRows: number;
 }
 
-/** The part of a registry that a reader asks for: schemas by their id. */
+/** The part of a registry that a reader needs: schemas by id. */
 export async function serveSchemas(): Promise<{ readonly url: string; close(): Promise<void> }> {
   const texts = new Map(publishedSchemas.map(({ schema }) => [contentId(schema), schema]));
   const server: Server = createServer((request, response) => {
@@ -60,7 +60,7 @@ const SELECT = `
   fromUnixTimestamp64Micro(occurred_at) as occurred_at, producer, 'rollouts' as _topic, _partition, _offset,
   assumeNotNull(_timestamp_ms) as _timestamp`;
 
-/** Begins to read the whole topic into `turns`. */
+/** Starts reading the whole topic into `turns`. */
 export async function startEngineReader(store: Store, reader: EngineReader): Promise<void> {
   const { brokers, topic, registryUrl, consumers, blockRows } = reader;
   await store.command(`

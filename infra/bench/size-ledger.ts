@@ -1,10 +1,10 @@
-// A ledger for a load, which has none: what a trainer would have said of its trajectories, put into the tables by the store
-// itself. Every tenth group is discarded, eight groups make a step, and every step makes a version.
+// Creates a ledger for a load, which has none: the entries that a trainer would write for its trajectories, inserted by the store itself.
+// Every tenth group is discarded, eight groups make a step, and every step makes a version.
 import type { Store } from '../../streams/core/ports.ts';
 
 interface Made {
   readonly table: string;
-  /** What each column holds, by its name. */
+  /** The content of each column, by name. */
   readonly columns: Readonly<Record<string, string>>;
   readonly from: string;
 }
@@ -69,7 +69,7 @@ const made: readonly Made[] = [
   },
 ];
 
-/** Makes the rows of a whole run; once a run. */
+/** Creates the rows of a whole run; call it once per run. */
 export async function writeLedgerRows(store: Store, run: string): Promise<void> {
   for (const { table, columns, from } of made) {
     const names = Object.keys(columns).join(', ');

@@ -1,5 +1,5 @@
-// Do the questions and the pages stay fast when the tables are large? Ten million turns, a ledger over them, one trajectory
-// of 30,000 turns, and 2,000 turns a second coming in meanwhile. `npm run bench size`
+// Measures queries and pages on large tables: ten million turns with their ledger, one trajectory of 30,000 turns, and 2,000 new turns per
+// second meanwhile. `npm run bench size`
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
@@ -93,7 +93,7 @@ async function askQuestions(api: string, values: GuideValues): Promise<readonly 
   return found;
 }
 
-/** Pages of their own each time, so that no answer is one that was kept. */
+/** Different pages each time, so that no response comes from the cache. */
 async function askPages(api: string, lists: { readonly trajectories: readonly string[]; readonly steps: number }): Promise<Found['pages']> {
   const { trajectories, steps } = lists;
   const trajectory = (at: number): string => encodeURIComponent(trajectories[at % trajectories.length] ?? '');
@@ -132,7 +132,7 @@ async function askPages(api: string, lists: { readonly trajectories: readonly st
   return found;
 }
 
-/** The sink keeps the figures of steps and tools in its spare time; a page that is asked for before makes what is missing. */
+/** The sink computes the figures of steps and tools in its idle time; a page that is requested before computes what is missing. */
 async function untilKept(world: TablesWorld, site: BenchSite): Promise<void> {
   const open = async (): Promise<number> => (await world.store.query<{ open: number }>(OPEN))[0]?.open ?? 0;
   for (let left = await open(); left > 0; left = await open()) {

@@ -1,4 +1,4 @@
-// The long ledger of the start bench, scaled down: what a restart keeps of it is what lies behind its resume point.
+// The long ledger of the start bench, scaled down: a restart keeps only what lies after its resume point.
 import { expect, it } from 'vitest';
 import { createLedgerWriter } from '../../consumers/trainer/ledger-writer.ts';
 import { recoverRun } from '../../consumers/trainer/recover.ts';

@@ -1,5 +1,5 @@
-// Does a start cost what the run needs, or what the namespace holds? A new run beside none and beside very many entries of
-// others, and a run that is resumed after thousands of large steps: time and memory. `npm run bench start`
+// Tests whether the cost of a start depends on the run or on the namespace: time and memory of a new run, alone and among many entries of
+// other runs, and of a run that resumes after thousands of large steps. `npm run bench start`
 import { parseArgs } from 'node:util';
 import { SYNTHETIC_DATASET } from '../../producers/load/load.ts';
 import { createEventReader } from '../registry/event-reader.ts';
@@ -45,7 +45,7 @@ interface Resumed {
 }
 
 interface Results {
-  /** Time to live, ms, of each round. */
+  /** Time until live, ms, of each round. */
   readonly alone: readonly number[];
   readonly beside: readonly number[];
   readonly resumed: Resumed;
@@ -77,7 +77,7 @@ async function newRuns(site: BenchSite): Promise<Pick<Results, 'alone' | 'beside
   }
   say(`${whole(entries)} entries of other runs`);
   const found: { readonly alone: number[]; readonly beside: number[] } = { alone: [], beside: [] };
-  // one that is not counted, so that the program is in the caches of the machine
+  // an unmeasured start, so that the program is in the caches of the machine
   await startNew(site, 'alone', 'first');
   for (let round = 1; round <= Number(flags.rounds); round += 1) {
     for (const namespace of round % 2 === 0 ? (['alone', 'beside'] as const) : (['beside', 'alone'] as const)) {

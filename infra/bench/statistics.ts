@@ -1,4 +1,4 @@
-/** The middle value, or the mean of the two in the middle. */
+/** The middle value, or the mean of the two middle ones. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const half = sorted.length >> 1;
@@ -6,16 +6,16 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] ?? NaN) + upper) / 2;
 }
 
-/** Largest less smallest, as a share of the median. */
+/** Range as a fraction of the median. */
 export const spread = (values: readonly number[]): number => (Math.max(...values) - Math.min(...values)) / median(values);
 
-/** The value below which a share of the values lies. */
+/** The value below which a fraction of the values lies. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
 }
 
-/** Two-sided 95 % of Student's t with 1, 2, ... degrees of freedom; beyond them the normal's is close enough. */
+/** Two-sided 95 % quantiles of Student's t with 1, 2, ... degrees of freedom; beyond them the normal distribution is close enough. */
 const T95 = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131];
 
 export interface Interval {

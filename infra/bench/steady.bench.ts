@@ -1,5 +1,5 @@
-// Does a trainer stay the size that it is, and how long are its transactions? A synthetic fleet answers the requests of a
-// real trainer at a steady rate for a long time; each step is one transaction of 256 trajectories. `npm run bench steady`
+// Tests whether a trainer's memory stays constant, and measures its transactions: a synthetic fleet answers the requests of a real trainer
+// at a steady rate for a long time; each step is one transaction of 256 trajectories. `npm run bench steady`
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { createFleet, type Fleet } from '../../producers/load/fleet.ts';
@@ -41,7 +41,7 @@ const minutes = flags.quick ? 0.5 : Number(flags.minutes);
 const warmUpMinutes = flags.quick ? 0.1 : Number(flags['warm-up-minutes']);
 const rate = Number(flags.rate);
 
-/** 32 groups of 8 are 256 trajectories a step; lost attempts come back after their wall clock. */
+/** 32 groups of 8 are 256 trajectories per step; lost attempts are retried after their time limit. */
 const settings = {
   TURNSTREAM_GROUP_SIZE: '8',
   TURNSTREAM_BATCH_GROUPS: '32',
@@ -62,7 +62,7 @@ interface Seen {
   turns: number;
 }
 
-/** Requests of the run as they appear, first come first served. */
+/** Requests of the run as they appear, in FIFO order. */
 async function followTasks({ kafka, site }: Stage): Promise<AskedTask[]> {
   const waiting: AskedTask[] = [];
   const following = await kafka.reader().follow({
@@ -89,7 +89,7 @@ interface Stage {
   readonly trainer: WatchedTrainer;
 }
 
-/** Up to `turns` turns, and what is between them. */
+/** Events with up to `turns` turns. */
 function portionOf(fleet: Fleet, waiting: AskedTask[], turns: number): readonly OutgoingEvent[] {
   const events: OutgoingEvent[] = [];
   for (let taken = 0; taken < turns;) {
@@ -105,7 +105,7 @@ function portionOf(fleet: Fleet, waiting: AskedTask[], turns: number): readonly 
   return events;
 }
 
-/** Writes at the rate until the time is over; a tick that came late writes what it owes. */
+/** Writes at the given rate until the time is over; a late tick catches up. */
 async function drive(stage: Stage, writer: EventWriter, seen: Seen): Promise<void> {
   const waiting = await followTasks(stage);
   const versionAt = (): number => stage.trainer.newest()?.figures['step'] ?? 0;
@@ -131,7 +131,7 @@ async function drive(stage: Stage, writer: EventWriter, seen: Seen): Promise<voi
   }
 }
 
-/** Notes every step that the status tells of; of two within 200 ms it tells of the newer. */
+/** Records every step that the status reports; of two within 200 ms it reports only the newer one. */
 function watchSteps(seen: Seen) {
   let newest = 0;
   return ({ figures }: RoleStatus): void => {
@@ -145,7 +145,7 @@ function watchSteps(seen: Seen) {
   };
 }
 
-/** Medians of the first and of the last fifth: collections of garbage move a single sample by more. */
+/** Medians of the first and of the last fifth: garbage collection makes single samples too noisy. */
 function growthOf({ resident }: Seen): { readonly first: number; readonly last: number; readonly share: number } {
   const fifth = Math.max(1, Math.floor(resident.length / 5));
   const first = median(resident.slice(0, fifth).map(({ bytes }) => bytes));

@@ -1,4 +1,4 @@
-// Answers to a trainer's own requests by a synthetic fleet: what workers would write, without agents or models.
+// Answers a trainer's own requests with a synthetic fleet: it writes what workers would write, without agents or models.
 import { createFleet, type OfferedTask } from '../../producers/load/fleet.ts';
 import type { Load } from '../../producers/load/load.ts';
 import type { LoadShape } from '../../producers/load/shape.ts';
@@ -11,7 +11,7 @@ export interface AskedTask {
   readonly claim: { readonly partition: number; readonly offset: number };
 }
 
-/** The request in a record of `tasks`; undefined for one of another run. */
+/** The request in a record of `tasks`; undefined for another run. */
 export function askedOf(record: LogRecord, codec: Codec, runId: string): AskedTask | undefined {
   const read = codec.decode(record.value ?? Buffer.alloc(0));
   if (!read.ok || read.value.type !== 'TrajectoryRequested' || read.value.event.run_id !== runId) return undefined;
@@ -39,7 +39,7 @@ export interface AnswerOptions {
   readonly versionAt: (ms: number) => number;
 }
 
-/** The attempts at these tasks as one sequence of events; `takeEnd` may keep the end of an attempt back. */
+/** The attempts at these tasks as one sequence of events; `takeEnd` may hold the end of an attempt back. */
 export function answersOf(
   tasks: readonly OfferedTask[],
   options: AnswerOptions,

@@ -3,7 +3,7 @@ import type { EventWriter } from '../../streams/core/ports.ts';
 import { SYNTHETIC_DATASET } from '../../producers/load/load.ts';
 import { unasked } from '../../producers/questions/unasked.ts';
 
-/** Gives a trainer something to ask: questions without meaning, in the dataset `synthetic`. */
+/** Writes meaningless questions for a trainer to the dataset `synthetic`. */
 export async function writeSyntheticQuestions(writer: EventWriter, count: number): Promise<void> {
   const events = Array.from({ length: count }, (_, index) => ({
     type: 'QuestionAccepted' as const,

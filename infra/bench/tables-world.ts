@@ -1,4 +1,4 @@
-// A log, a store and the roles around them as processes of their own, for benches of the tables.
+// A log, a store and their roles as separate processes, for benches of the tables.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { openSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
@@ -20,26 +20,26 @@ export interface TablesWorld {
   readonly store: Store;
   readonly storeProcess: RoleProcess;
   readonly namespace: string;
-  /** Addresses of everything, by environment variable. */
+  /** Addresses of all services, by environment variable. */
   readonly settings: Readonly<Record<string, string>>;
   startWarehouse(): Promise<RoleProcess>;
   /** Resolves with its URL when it listens. */
   startApi(settings?: Readonly<Record<string, string>>): Promise<string>;
-  /** A command of `turnstream`, to its end; rejects with what it said unless it ends well. */
+  /** Runs a `turnstream` command to its end; rejects with its output unless it succeeds. */
   command(...args: readonly string[]): Promise<string>;
-  /** The same, as a process that is ended by `stop`. */
+  /** The same, as a process that `stop` ends. */
   begin(...args: readonly string[]): RunningCommand;
-  /** Records of all topics that the sink has not committed. */
+  /** Lag of the sink over all topics, in records. */
   lag(): Promise<number>;
 }
 
 interface RunningCommand {
-  /** Its output; rejects with it unless it ended well or was stopped. */
+  /** Its output; rejects with it unless it succeeded or was stopped. */
   readonly ended: Promise<string>;
   stop(): Promise<string>;
 }
 
-/** Broker, store and tables; what is started is ended with the site. */
+/** Starts the broker, the store and the tables; they end with the site. */
 export async function startTablesWorld(site: BenchSite, namespace: string, partitions = 8): Promise<TablesWorld> {
   const dataDir = join(site.dataDir, namespace);
   await mkdir(dataDir, { recursive: true });

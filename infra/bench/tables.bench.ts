@@ -1,5 +1,5 @@
-// What does each choice of the table of turns cost and gain? The same turns in tables that differ from it in one thing:
-// order, codecs, partitions, indexes, projections. `npm run bench tables`
+// Measures the costs and benefits of each choice in the schema of the turns table: the same turns in tables that differ in one property:
+// sort order, codecs, partitions, indexes, projections. `npm run bench tables`
 import { parseArgs } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '../../streams/core/ports.ts';
@@ -28,9 +28,9 @@ const SETTINGS = { max_insert_threads: 2, max_execution_time: 600 } as const;
 
 interface Variant {
   readonly name: string;
-  /** Out of the statement that makes the table as it is. */
+  /** Derived from the statement that creates the current table. */
   readonly ddl: (asItIs: string) => string;
-  /** Run after it was made. */
+  /** Runs after the table is created. */
   readonly then?: string;
 }
 
@@ -55,7 +55,7 @@ const variants: readonly Variant[] = [
   { name: 'projection: tools by version', ddl: (ddl) => ddl, then: TOOLS },
 ];
 
-/** Each as people ask it, of the table of the variant; `{id:String}` is a trajectory, `{ids:Array(String)}` are 64. */
+/** Typical queries on the variant's table; `{id:String}` is a trajectory, `{ids:Array(String)}` are 64. */
 const questions: readonly (readonly [string, string])[] = [
   [
     'a page of a trajectory',
@@ -84,7 +84,7 @@ interface Found {
   readonly name: string;
   readonly writeSeconds: number;
   readonly bytes: number;
-  /** Median ms of each question, in their order. */
+  /** Median ms of each query, in order. */
   readonly ms: readonly number[];
 }
 
@@ -96,9 +96,9 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 interface Base {
   readonly store: Store;
-  /** The statement that makes the table of the variants as the sink's is. */
+  /** The statement that creates the same table as the sink's. */
   readonly asItIs: string;
-  /** Some trajectories. */
+  /** Sample trajectories. */
   readonly ids: readonly string[];
 }
 

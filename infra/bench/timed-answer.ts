@@ -1,4 +1,4 @@
-/** Milliseconds to the last byte of an answer; rejects when its status is an error. */
+/** Milliseconds to the last byte of a response; rejects when its status is an error. */
 export async function timedAnswer(ask: () => Promise<Response>): Promise<number> {
   const began = performance.now();
   const answer = await ask();

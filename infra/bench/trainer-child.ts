@@ -1,4 +1,4 @@
-// A real trainer as its users start it: `turnstream trainer`, a process of its own, watched over its status channel.
+// Runs a real `turnstream trainer` in its own process, observed through its status channel.
 import { openSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { RoleStatus } from '../../streams/core/telemetry.ts';
@@ -10,7 +10,7 @@ export interface TrainerOptions {
   readonly namespace: string;
   readonly run: string;
   readonly dataset: string;
-  /** Settings by their environment variable. */
+  /** Settings by environment variable. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
@@ -18,18 +18,18 @@ export interface WatchedTrainer {
   readonly pid: number;
   /** When it was started, by performance.now(). */
   readonly beganMs: number;
-  /** When each state was reported first, ms after the start. */
+  /** When each state was first reported, ms after the start. */
   readonly states: ReadonlyMap<string, number>;
   newest(): RoleStatus | undefined;
-  /** Hears every report from now on. */
+  /** Receives every later report. */
   watch(hear: (status: RoleStatus) => void): void;
-  /** Resolves at the first report that fits, ms after the start; rejects when the trainer ends before, or after `limitMs`. */
+  /** Resolves at the first report that matches, with ms after the start; rejects when the trainer ends first, or after `limitMs`. */
   until(what: string, fits: (status: RoleStatus) => boolean, limitMs: number): Promise<number>;
   use(): ProcessUse;
   stop(): Promise<void>;
 }
 
-/** Bytes of resident memory, and CPU time in ms; NaN where the system does not tell. */
+/** Resident memory in bytes and CPU time in ms; NaN where the system does not report them. */
 export interface ProcessUse {
   readonly resident: number;
   readonly peak: number;
@@ -118,10 +118,10 @@ export async function startTrainer(options: TrainerOptions): Promise<WatchedTrai
   };
 }
 
-/** Linux counts CPU time in hundredths of a second. */
+/** Linux reports CPU time in hundredths of a second. */
 const MS_PER_TICK = 10;
 
-/** What a process uses, as Linux tells it: resident memory now and at its highest, CPU time of all its threads. */
+/** Resource usage of a process on Linux: current and peak resident memory, CPU time of all its threads. */
 function useOf(pid: number): ProcessUse {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
@@ -134,6 +134,6 @@ function useOf(pid: number): ProcessUse {
   }
 }
 
-/** Settings of the shell must not reach into a bench. */
+/** Settings of the shell must not influence a bench. */
 const withoutOurs = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TURNSTREAM_') && !name.startsWith('KAFKA_')));

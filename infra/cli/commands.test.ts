@@ -10,7 +10,7 @@ import { newRunId } from './up/run-up.ts';
 
 const context = { env: {}, program: '', out: () => undefined, err: () => undefined, bytes: async () => undefined, exit: () => undefined };
 
-/** Every command with the words that call it. */
+/** Every command with its full name. */
 function commandsOf(parent: Command, path: readonly string[] = []): { words: readonly string[]; made: Command }[] {
   return parent.commands.flatMap((made) => {
     const words = [...path, made.name()];

@@ -1,20 +1,20 @@
 import type { RoleHost } from '../app/roles/role.ts';
 import type { Env } from '../config/load.ts';
 
-/** What a command may use of its process. */
+/** What a command may use of the process that runs it. */
 export interface CommandContext {
   readonly env: Env;
-  /** The program itself, to start roles with. */
+  /** Path of the program, to start roles with. */
   readonly program: string;
-  /** Standard output: the result of the command and nothing else. */
+  /** Standard output: only the result of the command. */
   readonly out: (text: string) => void;
-  /** Standard error: what is wrong with how a command was called. */
+  /** Standard error: usage errors. */
   readonly err: (text: string) => void;
-  /** Standard output for bytes; resolves when it takes more. */
+  /** Writes bytes to standard output; resolves when it accepts more. */
   readonly bytes: (bytes: Buffer) => Promise<void>;
-  /** Standard output is a terminal; false unless given. */
+  /** Whether standard output is a terminal. Default: false. */
   readonly terminal?: boolean;
-  /** What roles use of the process; the process itself unless given. */
+  /** What roles use of the process. Default: the process itself. */
   readonly host?: RoleHost;
   /** Sets the exit code; the last call counts. */
   readonly exit: (code: number) => void;

@@ -1,4 +1,4 @@
-// The guides call commands that exist, with flags that they have and values that they take.
+// The commands in the guides exist, and so do their flags and values.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
@@ -9,7 +9,7 @@ import { buildProgram } from './main.ts';
 const folder = join(process.cwd(), 'infra', 'docs', 'guides');
 const context = { env: {}, program: '', out: () => undefined, err: () => undefined, bytes: async () => undefined, exit: () => undefined };
 
-/** Every line of a shell block that calls turnstream, with the lines that it goes on in. */
+/** Every line of a shell block that calls turnstream, including its continuation lines. */
 function linesOf(guide: string): readonly string[] {
   const text = readFileSync(join(folder, guide), 'utf8');
   const blocks = blocksOf(text, 'sh').map((block) => block.replace(/\\\n\s*/g, ' '));
@@ -19,7 +19,7 @@ function linesOf(guide: string): readonly string[] {
 const wordsOf = (line: string): readonly string[] =>
   [...line.matchAll(/'[^']*'|"[^"]*"|\S+/g)].map(([word]) => word.replace(/^['"]|['"]$/g, '')).slice(1);
 
-/** The command that the words call. */
+/** The command with this name. */
 function called(words: readonly string[]): Command {
   let command: Command = buildProgram(context);
   for (const word of words) {

@@ -1,4 +1,4 @@
-// The program: one folder per command. A command returns its exit code or throws; nothing else ends the process.
+// The CLI program: one folder per command. A command returns its exit code or throws; nothing else ends the process.
 import { Command, CommanderError } from 'commander';
 import { isDiskFull } from '../lifecycle/disk-full.ts';
 import { auditCommand } from './audit/command.ts';
@@ -59,14 +59,14 @@ export function buildProgram(context: CommandContext): Command {
   return settled(program, context);
 }
 
-/** What every command has: it throws instead of ending the process, and writes where the context says. */
+/** Settings of every command: it throws instead of ending the process, and writes to the streams of the context. */
 function settled(command: Command, context: CommandContext): Command {
   command.exitOverride().showHelpAfterError('(see --help)').configureOutput({ writeOut: context.out, writeErr: context.err });
   for (const sub of command.commands) settled(sub, context);
   return command;
 }
 
-/** Runs the command line and ends the process with its exit code. `program` is the file that Node was started with. */
+/** Runs the command line and ends the process with its exit code. `program` is the script that Node was started with. */
 export async function main(argv: readonly string[], program: string): Promise<void> {
   let exitCode = 0;
   const context: CommandContext = {
@@ -85,7 +85,7 @@ export async function main(argv: readonly string[], program: string): Promise<vo
     },
   };
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // what `up` and `serve` print is for information: a full disk under it must not end a run
+    // the output of `up` and `serve` is informational: a full disk behind it must not end a run
     if ((argv[0] === 'up' || argv[0] === 'serve') && isDiskFull(error)) return;
     process.exit(error.code === 'EPIPE' ? 0 : 1);
   });

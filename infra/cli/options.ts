@@ -1,8 +1,8 @@
-// Parsers of option values; what they refuse is a usage error with the option's name in it.
+// Parsers of option values. An invalid value is a usage error that names the option.
 import { InvalidArgumentError } from 'commander';
 import { parseRunId } from '../../streams/core/ids.ts';
 
-/** A whole number in `min`..`max`. */
+/** An integer in `min`..`max`. */
 export const wholeIn =
   (min: number, max: number) =>
   (raw: string): number => {
@@ -27,11 +27,11 @@ export function runSlug(raw: string): string {
   return id;
 }
 
-/** Name of a question set. */
+/** The name of a question set. */
 export function datasetSlug(raw: string): string {
   if (!/^[a-z0-9][a-z0-9_-]{0,62}$/.test(raw)) throw new InvalidArgumentError('It must be a slug: lower-case letters, digits, - and _.');
   return raw;
 }
 
-/** The examples under a command's help. */
+/** The examples in a command's help. */
 export const examples = (...lines: readonly string[]): string => `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`;

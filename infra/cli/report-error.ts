@@ -1,9 +1,9 @@
-// How a command ends that could not do its work: one message on standard error, and an exit code that says of what kind.
+// Reports the failure of a command: one message on standard error, and an exit code that classifies it.
 import { CommanderError } from 'commander';
 import { isPlatformError, messageOf } from '../../streams/core/errors.ts';
 import { exitCodeOf, exitCodes } from '../app/exit-codes.ts';
 
-/** The text for standard error; with the stack of everything in the chain of causes when `verbose`. */
+/** The text for standard error; `verbose` adds the stack of every error in the chain of causes. */
 export function describeError(error: unknown, verbose: boolean): string {
   const code = isPlatformError(error) ? ` [${error.code}]` : '';
   const causes = causesOf(error);
@@ -19,7 +19,7 @@ function causesOf(error: unknown): unknown[] {
   return chain;
 }
 
-/** Commander has printed its own message already; --help and --version are no errors. */
+/** Commander has already printed its message; --help and --version are not errors. */
 export function exitCodeForCommand(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   return exitCodeOf(error);

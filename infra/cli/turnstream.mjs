@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command. Plain JavaScript that any Node understands, so that a wrong Node gets one clear message.
+// The entry point. Plain JavaScript that any Node version parses, so that an unsupported version gets a clear message.
 import { existsSync } from 'node:fs';
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.exit(2);
 }
 
-// Where Node has it, compiled code is kept between starts.
+// Caches compiled code between starts, if Node supports it.
 module.enableCompileCache?.();
 
 const built = new URL('../../dist/infra/cli/main.js', import.meta.url);

@@ -1,5 +1,5 @@
-// Python's clickhouse-connect against the embedded store. Needs python3 with pip; fails where it cannot be installed,
-// so that a machine without it does not pass by accident.
+// Python's clickhouse-connect with the embedded store. Requires python3 with pip; fails where it cannot be installed, so that a machine
+// without it does not pass by accident.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { startTestStore, type TestStore } from '../testing/store.ts';
 
 const PACKAGES = ['clickhouse-connect==1.12.0', 'pandas==3.1.1', 'pyarrow==26.0.1'];
 const script = fileURLToPath(new URL('../e2e/clients/clickhouse_connect_check.py', import.meta.url));
-/** Kept between runs: installing takes most of the time. */
+/** Kept between runs: the installation takes most of the time. */
 const venv = join(tmpdir(), 'turnstream-test-clickhouse-connect-1.12.0');
 
 function run(command: string, args: readonly string[]): Promise<{ readonly code: number | null; readonly output: string }> {

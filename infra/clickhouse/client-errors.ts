@@ -1,8 +1,8 @@
-// What an answer of ClickHouse, or none, means to a role: wait and try again, or stop and say why.
+// Classifies failures of ClickHouse for a role: wait and retry, or stop with a reason.
 import { ClickHouseError } from '@clickhouse/client';
 import { isPlatformError, messageOf, PlatformError, type ErrorCode } from '../../streams/core/errors.ts';
 
-/** Codes that more room or more time cures: no offset is committed and the same is sent again. */
+/** Codes that more space or more time cures: no offset is committed, and the same data is sent again. */
 const full = new Map([
   [241, 'MEMORY_LIMIT_EXCEEDED'],
   [243, 'NOT_ENOUGH_SPACE'],
@@ -10,7 +10,7 @@ const full = new Map([
   [319, 'UNKNOWN_STATUS_OF_INSERT'],
 ]);
 
-/** Codes that say the server is there but cannot answer now. */
+/** Codes of a server that is up but cannot answer now. */
 const away = new Map([
   [159, 'TIMEOUT_EXCEEDED'],
   [202, 'TOO_MANY_SIMULTANEOUS_QUERIES'],
@@ -28,7 +28,7 @@ const away = new Map([
 
 const QUERY_WAS_CANCELLED = 394;
 
-/** Disk errors come under general codes; their text tells. */
+/** Disk errors have general codes; only their text identifies them. */
 const noSpace = /No space left on device|Not enough space|Disk quota exceeded|ENOSPC/i;
 
 const transport =
@@ -36,14 +36,14 @@ const transport =
 
 function codeFor(clickhouseCode: number, message: string, writes: boolean): ErrorCode {
   if (full.has(clickhouseCode) || noSpace.test(message)) return 'STORE_FULL';
-  // Whoever takes over ends what is under way; whether the work is still ours is asked before it is done again.
+  // A new owner cancels running inserts; before the insert is repeated, its owner checks that it still owns the work.
   if (clickhouseCode === QUERY_WAS_CANCELLED && writes) return 'STORE_UNAVAILABLE';
-  // A read that ran into its own time limit will do so again; a write is repeated with its token.
+  // A read that hit its own time limit would do so again; a write is repeated with its token.
   if (clickhouseCode === 159 && !writes) return 'STORE_REFUSED';
   return away.has(clickhouseCode) ? 'STORE_UNAVAILABLE' : 'STORE_REFUSED';
 }
 
-/** `doing` is what was being done and with what: "inserting 20000 rows into turns". */
+/** `doing` says what was being done, e.g. "inserting 20000 rows into turns". */
 export function storeError(doing: string, error: unknown, options: { readonly writes: boolean; readonly where: string }): unknown {
   if (isPlatformError(error)) return error;
   const { writes, where } = options;
@@ -61,7 +61,7 @@ export function storeError(doing: string, error: unknown, options: { readonly wr
 const errorName = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'no reason given';
 
-/** Connection errors of Node, also gathered in an AggregateError, and time-outs of the client. */
+/** Connection errors of Node, also inside an AggregateError, and timeouts of the client. */
 function isTransport(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof AggregateError) return error.errors.some(isTransport);

@@ -1,6 +1,6 @@
-// The one way to ClickHouse, embedded or not: `@clickhouse/client` over HTTP. Nothing is retried here, since only the
-// caller knows whether its statement may be repeated; inserts may, with the same token. Connections are kept alive and
-// opened again by themselves, so an outage shows as STORE_UNAVAILABLE and ends without any help.
+// The only client of ClickHouse, embedded or not: `@clickhouse/client` over HTTP. It retries nothing, because only the caller knows whether
+// a statement may be repeated; inserts may, with the same token. Connections are kept alive and reopened automatically, so an outage
+// appears as STORE_UNAVAILABLE and ends without intervention.
 import { Readable } from 'node:stream';
 import { createClient, type ClickHouseClient } from '@clickhouse/client';
 import { PlatformError } from '../../streams/core/errors.ts';
@@ -12,19 +12,19 @@ import { encodeRows, type ColumnTypes } from './rows-encoder.ts';
 import { quoteName } from './store/sql-text.ts';
 
 export interface StoreConnection {
-  /** `http(s)://host:port`; a user and password in it win over those below. */
+  /** `http(s)://host:port`; a user and password in it override those below. */
   readonly url: string;
   readonly database: string;
   readonly user?: string;
   readonly password?: string;
-  /** What the server is told of who asks; `turnstream` unless given. */
+  /** Client name that the server sees. Default: `turnstream`. */
   readonly application?: string;
-  /** How long an answer may take, ms. */
+  /** Request timeout, ms. */
   readonly timeoutMs?: number;
   readonly maxConnections?: number;
 }
 
-/** A store that can also make its own database. */
+/** A store that can also create its own database. */
 export interface ClickHouseStore extends Store {
   createDatabase(): Promise<void>;
 }
@@ -32,10 +32,10 @@ export interface ClickHouseStore extends Store {
 const TIMEOUT_MS = 120_000;
 const KEEP_ALIVE_MS = 2_000;
 const ERROR_TEXT_LIMIT = 120;
-/** The audit makes tables of its own, again and again. */
+/** Limit of the cache of table schemas, because the audit keeps creating tables of its own. */
 const TABLES_KNOWN = 64;
 
-/** Connects lazily: the first statement tells whether anyone is there. */
+/** Connects lazily: the first statement finds out whether the server is up. */
 export function connectStore(connection: StoreConnection): ClickHouseStore {
   return new HttpStore(connection);
 }
@@ -116,7 +116,7 @@ class HttpStore implements ClickHouseStore {
     await this.#client.close();
   }
 
-  /** Asked once; asked again when the answer did not come. */
+  /** Queried once; queried again after a failure. */
   #versioned(): Promise<ReadonlySet<string>> {
     this.#known ??= this.query<{ name: string }>('SELECT name FROM system.settings WHERE name IN ({names:Array(String)})', {
       params: { names: versionedSettings },
@@ -130,7 +130,7 @@ class HttpStore implements ClickHouseStore {
     return this.#known;
   }
 
-  /** Asked once a table. Types that are out of date do no harm: the server converts a block that names others than its own. */
+  /** Queried once per table. Outdated types do no harm: the server converts a block with other types. */
   #typesOf(table: string): Promise<ColumnTypes> {
     const known = this.#types.get(table);
     if (known !== undefined) return known;

@@ -1,13 +1,13 @@
-// A result that ClickHouse could not finish ends with a block that says why. It is held back here, so that a reader gets
-// the bytes of the result and then an error, never the block as data.
+// A result that ClickHouse could not finish ends with an exception block. This code holds the last bytes back, so that a reader gets the
+// bytes of the result and then an error, never the block as data.
 import { ClickHouseError } from '@clickhouse/client';
 import { messageOf } from '../../streams/core/errors.ts';
 import { failureOf } from './store/clickhouse-error.ts';
 
-/** ClickHouse keeps its block within 16 KiB. */
+/** ClickHouse limits the block to 16 KiB. */
 const HELD_BYTES = 32 * 1024;
 
-/** Passes bytes on; throws ClickHouse's error when the stream ends with one, else whatever broke the stream. */
+/** Passes bytes through; throws ClickHouse's error when the stream ends with one, else the error that broke the stream. */
 export async function* withoutException(stream: AsyncIterable<Buffer>, tag: string | undefined): AsyncGenerator<Buffer> {
   let held: Buffer[] = [];
   let size = 0;

@@ -1,7 +1,7 @@
-// Brings the database up to this version: forward only, each migration recorded with its checksum once all of its
-// statements ran. A statement that finds its object there already is taken as done, so that a migration that was cut
-// short by a kill, or that two processes run at once, ends the same as one that ran alone. Every other statement of a
-// migration must therefore be safe to repeat: drops say IF EXISTS, and rows are not moved by INSERT … SELECT.
+// Migrates the database to this version: forward only. Each migration is recorded with its checksum once all of its statements have run. A
+// statement that creates an existing object counts as done, so that a migration that was interrupted, or that two processes run at once,
+// has the same result as a single complete run. Every other statement must be safe to repeat: drops say IF EXISTS, and INSERT … SELECT does
+// not move rows.
 import { isPlatformError, PlatformError } from '../../streams/core/errors.ts';
 import type { ClickHouseStore } from './client.ts';
 import { applyComments } from './comments/apply-comments.ts';
@@ -21,11 +21,14 @@ const TABLE = `
   ) ENGINE = MergeTree ORDER BY number
   SETTINGS non_replicated_deduplication_window = 10000`;
 
-/** TABLE_ALREADY_EXISTS and DATABASE_ALREADY_EXISTS; columns and indices come under general codes, their text tells. */
+/** TABLE_ALREADY_EXISTS and DATABASE_ALREADY_EXISTS; columns and indices have general codes, only their text identifies them. */
 const ALREADY_THERE = new Set([57, 82]);
 const ALREADY_THERE_TEXT = /with this name already exists/;
 
-/** Creates the database when needed and answers what was applied now; every column has its comment then. Throws MIGRATION_MISMATCH before it changes anything. */
+/**
+ * Creates the database if needed, applies missing migrations and column comments, and returns the applied migrations. Throws
+ * MIGRATION_MISMATCH before any change.
+ */
 export async function migrate(store: ClickHouseStore, from?: readonly Migration[]): Promise<readonly AppliedMigration[]> {
   const migrations = from ?? (await readMigrations());
   await store.createDatabase();
@@ -44,7 +47,7 @@ interface Recorded {
   readonly checksum: string;
 }
 
-/** Two processes that record the same migration at once do it with one token; should two rows be there, the first counts. */
+/** Two processes that record the same migration at once use the same token; if two rows exist, the first counts. */
 const recorded = (store: ClickHouseStore): Promise<readonly Recorded[]> =>
   store.query<Recorded>(
     'SELECT number, argMin(name, applied_at) AS name, argMin(checksum, applied_at) AS checksum FROM schema_migrations GROUP BY number ORDER BY number',

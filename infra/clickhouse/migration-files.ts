@@ -1,6 +1,6 @@
-// The migrations of this version: `NNNN-name.sql` in infra/clickhouse/migrations, beside the package's package.json
-// whether the code runs from source or from dist/. A file holds statements that each end with a semicolon; semicolons
-// in texts, names and comments are no ends. A checksum is over the statements as they stand, comments left out.
+// The migrations of this version: `NNNN-name.sql` in infra/clickhouse/migrations, in the package folder, whether the code runs from source
+// or from dist/. Statements end with a semicolon; semicolons in strings, names and comments do not count. A checksum covers the statements
+// without comments.
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
@@ -13,14 +13,14 @@ export interface Migration {
   readonly number: number;
   /** File name without `.sql`. */
   readonly name: string;
-  /** sha256, hexadecimal. */
+  /** SHA-256, hexadecimal. */
   readonly checksum: string;
   readonly statements: readonly string[];
 }
 
 const FILE = /^(\d{4})-([a-z0-9-]+)\.sql$/;
 
-/** In the order of their numbers. Throws MIGRATION_MISMATCH for a file whose name or number does not fit. */
+/** In numeric order. Throws MIGRATION_MISMATCH for a file with an invalid name or number. */
 export async function readMigrations(folder = migrationsFolder()): Promise<readonly Migration[]> {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort();
   const migrations = await Promise.all(
@@ -44,7 +44,7 @@ export function parseMigration(number: number, name: string, text: string): Migr
   return { number, name, checksum, statements };
 }
 
-/** Statements of a text, without their semicolons; comments between them are left out. */
+/** Splits a text into statements without their semicolons; comments between them are left out. */
 export function splitStatements(text: string): readonly string[] {
   const found: string[] = [];
   let start: number | undefined;

@@ -8,7 +8,7 @@ const bytesOf = (type: string, cells: readonly Cell[]): Buffer | undefined => {
   return block === undefined ? undefined : Buffer.concat([...block.parts]);
 };
 
-/** Reads blocks as ClickHouse describes them, without a thought for how they are written. */
+/** Decodes blocks according to ClickHouse's documentation, independent of the encoder. */
 class Reading {
   readonly bytes: Buffer;
   at = 0;

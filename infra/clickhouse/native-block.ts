@@ -1,10 +1,10 @@
-// Rows as one block of ClickHouse's Native format: column by column, so that the server takes them as they are, which
-// costs it a fifth of parsing JSON, and this process a third of writing it.
+// Encodes rows as one block of ClickHouse's Native format, column by column. The server spends a fifth of the time that it needs to parse
+// JSON, and this process a third of the time to write it.
 //
 // Invariants
-// - A block is made only when every cell is exactly what its column holds: a whole number within range, a text, a flag. Anything
-//   else (null, a number out of range, a type that is not known here) makes no block at all, and the caller sends JSON,
-//   whose rules ClickHouse knows: so a value is refused or converted as it would be anyway.
+// - A block is made only when every cell is exactly what its column holds: an integer within range, a string, a boolean. For anything else
+// (null, a number out of range, an unknown type) no block is made, and the caller sends JSON: then ClickHouse applies its own rules to
+// reject or convert the value.
 // - The same rows give the same bytes.
 import type { Cell, Column, ListColumn, TextColumn } from '../../streams/core/ports.ts';
 import { putText, WIDEST } from '../../streams/core/utf8.ts';
@@ -13,23 +13,25 @@ import { putText, WIDEST } from '../../streams/core/utf8.ts';
 type Pass = (out: Pages, range: { readonly from: number; readonly to: number }) => void;
 
 interface Kind {
-  /** True when all of them can be cells of such a column. */
+  /** True when every cell fits such a column. */
   readonly fit: (cells: Column) => boolean;
-  /** Called one after the other, each for the whole column from its beginning to its end. */
+  /** The passes run in sequence, each over the whole column. */
   readonly passes: (cells: Column) => readonly Pass[];
 }
 
 interface NamedColumn {
   readonly name: string;
-  /** As ClickHouse names it. */
+  /** The type name in ClickHouse. */
   readonly type: string;
   readonly cells: Column;
 }
 
-/** Short of what glibc asks the system for each time anew, whose first touch costs more than filling it. */
+/**
+ * Just below the size for which glibc requests memory from the system each time; the first access to new memory costs more than filling it.
+ */
 const PAGE_BYTES = 120 * 1024;
 const ROWS_AT_ONCE = 256;
-/** Up to this length a loop is faster than a call out of JavaScript. */
+/** Up to this length a loop is faster than a native call. */
 const SHORT_BYTES = 96;
 
 interface Reserved {
@@ -37,10 +39,7 @@ interface Reserved {
   readonly at: number;
 }
 
-/**
- * Pages that were written once and may be written again. New ones all the time would make the collector of garbage look
- * through all objects several times a second.
- */
+/** Pages for reuse. New ones all the time would trigger a full garbage collection several times per second. */
 const spare: Buffer[] = [];
 const SPARE_PAGES = 512;
 const NO_PAGE = Buffer.alloc(0);
@@ -52,13 +51,13 @@ class Pages {
   #full: Buffer[] = [];
   readonly #used: Buffer[] = [];
 
-  /** Once nobody looks at the block any more. */
+  /** Called when nobody reads the block any more. */
   release(): void {
     for (const page of this.#used) if (page.length === PAGE_BYTES && spare.length < SPARE_PAGES) spare.push(page);
     this.#used.length = 0;
   }
 
-  /** What is complete; all of it at the end. */
+  /** Takes the complete pages; at the end, all of them. */
   take(end: boolean): readonly Buffer[] {
     if (end) this.#close();
     const full = this.#full;
@@ -74,7 +73,7 @@ class Pages {
   text(text: string): void {
     this.#room(text.length * WIDEST + 10);
     const page = this.#page;
-    // The length in bytes is known afterwards; it seldom needs more room than that in characters.
+    // The byte length is known only after encoding; it rarely needs a longer varint than the length in characters.
     const guessed = varintBytes(text.length);
     const start = this.#at + guessed;
     const end = putText(page, text, start);
@@ -83,7 +82,7 @@ class Pages {
     this.#at = putVarint(page, end - start, this.#at) + end - start;
   }
 
-  /** A text that is UTF-8 already. */
+  /** Writes a string that is already UTF-8. */
   bytes(source: Buffer, start: number, end: number): void {
     const length = end - start;
     this.#room(length + 10);
@@ -94,7 +93,7 @@ class Pages {
     this.#at = to + length;
   }
 
-  /** The page that takes what is reserved next, and where in it. */
+  /** Reserves bytes and returns the page and the position to write to. */
   reserve(bytes: number): Reserved {
     this.#room(bytes);
     const at = this.#at;
@@ -148,8 +147,7 @@ function varintBytes(value: number): number {
   return bytes;
 }
 
-// Each kind has loops of its own: one loop that calls a function for each cell takes twice as long, since it is called for
-// every kind.
+// Each kind has its own loops: one loop that calls a function per cell takes twice as long, because it is called for every kind.
 
 type Values = readonly Cell[] | Float64Array;
 
@@ -157,7 +155,7 @@ const isTexts = (cells: Column): cells is TextColumn => 'kind' in cells && cells
 const isLists = (cells: Column): cells is ListColumn => 'kind' in cells && cells.kind === 'lists';
 const isValues = (cells: Column): cells is Values => !('kind' in cells);
 
-/** By index: an iterator makes an object for each value. */
+/** By index: an iterator creates an object per value. */
 function every(values: Values, holds: (value: Cell) => boolean): boolean {
   for (let at = 0; at < values.length; at += 1) if (!holds(values[at] as Cell)) return false;
   return true;
@@ -183,7 +181,7 @@ const lyingTexts =
     for (let at = from; at < to; at += 1) out.bytes(sources[at] as Buffer, starts[at] as number, ends[at] as number);
   };
 
-/** Of one value a cell; `write` writes some of them. */
+/** For columns with one value per cell; `write` writes some of them. */
 const valued = (fit: (values: Values) => boolean, write: (values: Values) => Pass): Kind => ({
   fit: (cells) => isValues(cells) && fit(cells),
   passes: (cells) => [write(cells as Values)],
@@ -203,7 +201,7 @@ const fitWhole =
   (values: Values): boolean =>
     every(values, (value) => Number.isSafeInteger(value) && (value as number) >= low && (value as number) <= high);
 
-/** Whole numbers of one to four bytes. */
+/** Integers of one, two or four bytes. */
 const narrow = (low: number, high: number, bytes: 1 | 2 | 4): Kind =>
   valued(fitWhole(low, high), (values) => (out, { from, to }) => {
     const { page, at: start } = out.reserve((to - from) * bytes);
@@ -219,14 +217,14 @@ const narrow = (low: number, high: number, bytes: 1 | 2 | 4): Kind =>
     }
   });
 
-/** Whole numbers of eight bytes. */
+/** Integers of eight bytes. */
 const wide = (low: number, high: number): Kind =>
   valued(fitWhole(low, high), (values) => (out, { from, to }) => {
     const { page, at: start } = out.reserve((to - from) * 8);
     for (let at = from; at < to; at += 1) putInt64(page, values[at] as number, start + (at - from) * 8);
   });
 
-/** Numbers that JSON cannot carry come by their names. */
+/** JSON cannot represent these numbers, so they come by name. */
 const denormals: Readonly<Record<string, number>> = { NaN, Infinity, '-Infinity': -Infinity };
 const isFloat = (cell: Cell): boolean => typeof cell === 'number' || (typeof cell === 'string' && Object.hasOwn(denormals, cell));
 const floatOf = (cell: Cell | undefined): number => (typeof cell === 'number' ? cell : (denormals[String(cell)] ?? NaN));
@@ -261,7 +259,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   Float64: float(8),
 };
 
-/** Seconds of the first and the last moment that DateTime64 has. */
+/** The range of DateTime64, in seconds. */
 const [EARLIEST_S, LATEST_S] = [-2_208_988_800, 10_413_791_999];
 
 function ticks(precision: number): Kind {
@@ -269,7 +267,7 @@ function ticks(precision: number): Kind {
   return wide(Math.max(EARLIEST_S * factor, -SAFE), Math.min(LATEST_S * factor, SAFE));
 }
 
-/** Ends of the arrays, then what is in all of them. */
+/** The end offsets of the arrays, then all their elements. */
 function arrayOf(inner: Kind): Kind {
   return {
     fit(cells) {
@@ -313,17 +311,17 @@ function kindOf(type: string): Kind | undefined {
   return Object.hasOwn(kinds, type) ? kinds[type] : undefined;
 }
 
-/** The server makes the dictionary of a LowCardinality column itself. */
+/** The server builds the dictionary of a LowCardinality column itself. */
 const sentAs = (type: string): string => type.replace(/LowCardinality\((\w+)\)/g, '$1');
 
 export interface NativeBlock {
   /** Its bytes, page by page. */
   readonly parts: Iterable<Buffer>;
-  /** Gives its pages back, when nobody looks at them any more. */
+  /** Returns the pages to the pool, when nobody reads them any more. */
   readonly release: () => void;
 }
 
-/** The block of all rows; undefined when a cell is not exactly what its column holds. */
+/** The block of all rows; undefined when a cell does not match its column. */
 export function nativeBlock(columns: readonly NamedColumn[], rows: number): NativeBlock | undefined {
   const known: (NamedColumn & { readonly kind: Kind })[] = [];
   for (const { name, type: stored, cells } of columns) {

@@ -1,12 +1,12 @@
-// A Parquet file as lines of JSON, by the engine that comes with the embedded store: every codec, encoding and nesting is
-// read. The engine runs in a process of its own, since a process has one engine at most and this one may need it later.
+// Reads a Parquet file as lines of JSON, with the engine of the embedded store: it supports every codec, encoding and nesting. The engine
+// runs in a separate process, because a process can have only one engine and this one may need its own later.
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { inheritedEnv } from '../lifecycle/inherited-env.ts';
 
-/** Runs in the other process, with the engine, the file and the wanted columns as its arguments. */
+/** The program of the other process; its arguments are the engine, the file and the wanted columns. */
 const PROGRAM = `
 const [engine, file, columns] = process.argv.slice(1);
 const { query } = require(engine);
@@ -25,7 +25,7 @@ try {
 
 const MESSAGE_CHARS = 300;
 
-/** The named columns that the file has, a row a line. QUESTIONS_INVALID when it is no Parquet file. */
+/** The requested columns that the file has, one row per line. Throws QUESTIONS_INVALID when it is not a Parquet file. */
 export async function* parquetLines(file: string, columns: readonly string[]): AsyncGenerator<Uint8Array> {
   const engine = createRequire(import.meta.url).resolve('chdb');
   const child = spawn(process.execPath, ['-e', PROGRAM, engine, resolve(file), JSON.stringify(columns)], {

@@ -1,4 +1,4 @@
-// What the results of tools take on disk: pages that many trajectories read are not stored whole for each of them.
+// Disk usage of tool results: a page that many trajectories read is not stored in full for each of them.
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startTestStore, type TestStore } from '../testing/store.ts';
@@ -6,7 +6,7 @@ import { connectStore, type ClickHouseStore } from './client.ts';
 import { migrate } from './migrate.ts';
 
 const [TRAJECTORIES, TURNS, PAGES, PAGE_BYTES] = [400, 10, 200, 12_800];
-/** Two letters a byte, which nothing compresses to less than half, and no part of which is elsewhere. */
+/** Random hexadecimal text, which compresses to no less than half, without repetition. */
 const page = (at: number): string =>
   Array.from({ length: PAGE_BYTES / 64 }, (_, part) => createHash('sha256').update(`${at}/${part}`).digest('hex')).join('');
 const pages = Array.from({ length: PAGES }, (_, at) => page(at));
@@ -17,7 +17,7 @@ beforeAll(async () => {
   embedded = await startTestStore();
   store = connectStore({ url: embedded.url, database: 'test_result_blocks' });
   await migrate(store);
-  // as parts of more than 256 MB are, which hold nearly all of a large table
+  // like parts of more than 256 MB, which contain almost all of a large table
   await store.command('alter table turns modify setting min_bytes_for_wide_part = 0');
 });
 afterAll(async () => {

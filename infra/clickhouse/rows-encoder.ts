@@ -1,5 +1,5 @@
-// The seam between rows and the bytes of an INSERT. Whatever the format, the same rows always give the same bytes, so
-// that an insert that is repeated with its token is cut into the same blocks.
+// Encodes rows as the bytes of an INSERT. In every format the same rows give the same bytes, so that an insert that is repeated with its
+// token is split into the same blocks.
 import { rowsOf } from '../../streams/core/columns.ts';
 import type { Cell, ColumnRows, Row, Rows } from '../../streams/core/ports.ts';
 import { WIDEST } from '../../streams/core/utf8.ts';
@@ -7,23 +7,23 @@ import { nativeBlock, type NativeBlock } from './native-block.ts';
 
 export interface EncodedRows {
   readonly format: string;
-  /** Columns that the rows are for, in order; undefined when each row names its own. */
+  /** Columns of the rows, in order; undefined when each row names its own. */
   readonly columns: readonly string[] | undefined;
-  /** Made piece by piece, so that encoding a large batch never holds up the event loop for long. */
+  /** Generated piece by piece, so that a large batch does not block the event loop for long. */
   readonly parts: Iterable<Buffer>;
-  /** Gives back what the parts lie in, when nobody looks at them any more. */
+  /** Releases the memory of the parts, when nobody reads them any more. */
   readonly release: () => void;
 }
 
 const PART_BYTES = 512 * 1024;
 const LINE_END = 10;
 
-/** Types of a table's columns by name, as ClickHouse names them. */
+/** Types of a table's columns by name, in ClickHouse's notation. */
 export type ColumnTypes = ReadonlyMap<string, string>;
 
 /**
- * Columns as they are when they fit. Of rows a block of columns when all have the same ones, of types that are known, and
- * fit; JSON without repeated names when they only have the same ones; one JSON object each otherwise.
+ * Chooses the format: a Native block when all rows have the same columns of known types and all values fit; JSON without repeated names
+ * when only the columns are the same; otherwise one JSON object per row.
  */
 export function encodeRows(given: Rows, types: ColumnTypes = new Map()): EncodedRows {
   const ready = 'columns' in given ? readyBlock(given, types) : undefined;
@@ -70,7 +70,7 @@ function hasExactly(row: Row, columns: readonly string[]): boolean {
   return at === columns.length;
 }
 
-/** Each line goes straight into its place: joining texts first would cost more than making them. */
+/** Each line is written directly to its place: joining strings first would cost more than making them. */
 function* inParts(rows: readonly Row[], encode: (row: Row) => string): Generator<Buffer> {
   const encoder = new TextEncoder();
   let part = Buffer.allocUnsafe(PART_BYTES);

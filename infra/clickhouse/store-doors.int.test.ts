@@ -1,5 +1,5 @@
-// No statement that comes over the store's port reads or writes a file, a socket or a process: what people try, and every
-// name that the engine at hand knows.
+// No statement over the store's port reads or writes a file, a socket or a process: tests known attacks, and every name that the running
+// engine knows.
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -53,7 +53,7 @@ async function ask(
 }
 
 const column = async (query: string): Promise<readonly string[]> => (await ask(query)).text.split('\n').filter((line) => line !== '');
-/** `$FILE`, `$DIR` and `$URL` stand for a file, its folder and a server that tells when somebody connects. */
+/** `$FILE`, `$DIR` and `$URL` stand for a file, its folder and a server that records connections. */
 const filled = (statement: string): string =>
   statement.replaceAll('$FILE', join(folder, 'secret.csv')).replaceAll('$DIR', folder).replaceAll('$URL', `http://127.0.0.1:${port}/x`);
 

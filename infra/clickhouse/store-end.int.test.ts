@@ -1,12 +1,12 @@
-// A store whose engine cannot go on: it tells the sender, ends itself, and comes back with everything that was acknowledged.
+// A store whose engine cannot continue: it answers the client, kills itself, and comes back with everything that was acknowledged.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startTestStore, type TestStore } from '../testing/store.ts';
 
-/** Overflows the stack of the engine's parser of JSON; the engine then answers ABORTED to everything. */
+/** Overflows the stack of the engine's JSON parser; afterwards the engine answers ABORTED to everything. */
 const BOMB = `select length(JSONMergePatch(concat(repeat('{"a":',200000),'1',repeat('}',200000)),'{}'))`;
-/** Looks at no limit for over half a minute. */
+/** Ignores every limit for more than half a minute. */
 const ENDLESS = `select ${Array.from({ length: 12 }, (_, n) => `editDistance(repeat('a', ${64_000 + n}), repeat('b', 64000))`).join(' + ')}`;
-/** As the API sends what people send. */
+/** Settings that the API adds to users' queries. */
 const PEOPLE = { wait_end_of_query: '1', max_execution_time: '10' };
 
 let store: TestStore;

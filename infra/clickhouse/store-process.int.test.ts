@@ -1,4 +1,4 @@
-// The store as a process: killed, started again, started twice.
+// The store as a process: killed, restarted, started twice.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';

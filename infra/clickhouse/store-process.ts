@@ -1,6 +1,6 @@
-// The embedded store: one process that hosts the engine and answers ClickHouse's HTTP interface on 127.0.0.1.
-// Everything that a client was told is on disk as far as the operating system has it: a kill loses nothing that was
-// acknowledged, and an insert that was not is repeated with its token. The directory is locked while the process lives.
+// The embedded store: one process that hosts the engine and serves ClickHouse's HTTP interface on 127.0.0.1. Acknowledged data is written
+// to the operating system: killing the process loses nothing that was acknowledged, and any other insert is repeated with its token. The
+// process holds a lock on the directory.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -23,42 +23,44 @@ import { createUnderWay } from './store/under-way.ts';
 export interface StoreOptions {
   /** Data directory of the project; the store keeps everything under `<dataDir>/store`. */
   readonly dataDir: string;
-  /** 0 takes the port of the last time when it is free, else any free one, and remembers it. */
+  /** 0 takes the previous port if it is free, else any free one, and remembers it. */
   readonly port: number;
-  /** Queries at once; one of them is kept for writing. */
+  /** Maximum number of concurrent queries; one slot is reserved for writes. */
   readonly sessions: number;
-  /** What clients must send; empty: none is asked for, which is for tests. */
+  /** The password that clients must send; empty disables authentication, for tests. */
   readonly password: string;
   readonly logger: Logger;
-  /** Statements may use files, sockets and processes: for measurements against the engine's own connectors, never for data of worth. */
+  /**
+   * Allows statements to use files, sockets and processes: for measurements against the engine's own connectors, never for valuable data.
+   */
   readonly open?: boolean;
-  /** Ends the process when the engine cannot go on; a SIGKILL to itself unless given. */
+  /** Ends the process when the engine cannot continue. Default: a SIGKILL to itself. */
   readonly die?: () => void;
   /**
-   * UV_THREADPOOL_SIZE of this process. A running query keeps one of these threads, and files need some too, so the
-   * store runs at most two queries fewer at once than there are threads.
+   * UV_THREADPOOL_SIZE of this process. A running query occupies one of these threads, and file access needs some too, so the store runs at
+   * most two queries fewer than there are threads.
    */
   readonly ioThreads?: number;
-  /** Memory of the engine, bytes; a quarter of the machine's when left out. */
+  /** Memory limit of the engine, bytes. Default: a quarter of the machine's memory. */
   readonly memoryBytes?: number;
 }
 
 export interface RunningStore {
   readonly url: string;
   readonly port: number;
-  /** Resolves when the engine answers; throws what is wrong. */
+  /** Resolves when the engine answers; throws otherwise. */
   health(): Promise<void>;
-  /** Answers no new request, lets running ones end, closes the engine; what does not end in time is ended with the process. */
+  /** Rejects new requests, waits for running ones, and closes the engine; what does not end in time ends with the process. */
   stop(): Promise<void>;
 }
 
 const MiB = 1024 * 1024;
 const NODE_IO_THREADS = 4;
-/** How long running requests may take to end, and everything else after them. */
+/** Timeout for running requests, and again for everything after them. */
 const STOP_MS = 4_000;
 const STOP_ENGINE_MS = 2_000;
 
-/** Environment that a process should be started with so that it can run so many sessions. */
+/** Environment variables that a process needs at its start to run this many sessions. */
 export const storeEnvironment = (sessions: number): { readonly UV_THREADPOOL_SIZE: string } => ({
   UV_THREADPOOL_SIZE: String(sessions + NODE_IO_THREADS),
 });
@@ -109,12 +111,12 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
   }
 }
 
-/** Not an exit: that runs the engine's own endings, which wait for its threads. */
+/** Not an exit: that would run the engine's exit handlers, which wait for its threads. */
 const killSelf = (): void => {
   process.kill(process.pid, 'SIGKILL');
 };
 
-/** The engine takes `*?{}[]` in a path for a pattern: then rows pass through the folder for temporary files. */
+/** The engine treats `*?{}[]` in a path as a pattern: then rows pass through the folder for temporary files. */
 const incomingFolder = (folder: string): string =>
   /[*?{}[\]]/.test(folder) ? join(tmpdir(), `turnstream-store-${process.pid}`) : join(folder, 'incoming');
 

@@ -1,4 +1,4 @@
-// The store as its HTTP clients see it.
+// The store from the point of view of its HTTP clients.
 import { randomUUID } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
@@ -40,7 +40,7 @@ const freshTable = async (columns: string, settings = ''): Promise<string> => {
   return name;
 };
 
-/** A zstd frame that holds its bytes as they are; enough for a decoder, without an encoder. */
+/** A zstd frame with uncompressed content: enough to test a decoder, without an encoder. */
 function zstdStored(data: Buffer): Buffer {
   const head = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0, 0, 0, 0]);
   head.writeUInt32LE(data.length, 5);

@@ -1,4 +1,4 @@
-// The table of every setting. It is the loader, the type, the reference page and the list of known keys.
+// The table of all settings: the loader, the type, the reference page and the list of known keys are derived from it.
 import { crashAtPattern } from '../lifecycle/crash-at.ts';
 import { apiDescriptors } from './api-descriptors.ts';
 import { evaluationDescriptors } from './evaluation-descriptors.ts';
@@ -333,5 +333,5 @@ export const descriptors = {
   ...synthesisDescriptors,
 } as const satisfies Record<string, Descriptor>;
 
-/** Everything that can be configured; frozen. */
+/** The whole configuration; frozen. */
 export type Config = { readonly [K in keyof typeof descriptors]: ValueOf<(typeof descriptors)[K]> };

@@ -1,4 +1,4 @@
-// How runs are evaluated on held-out questions; part of the table in descriptors.ts.
+// Settings of evaluations on held-out questions; part of the table in descriptors.ts.
 
 export const evaluationDescriptors = {
   evalSamples: {

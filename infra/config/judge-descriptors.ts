@@ -1,4 +1,4 @@
-// The settings of the language model that judges answers, of evaluations and for the reward; part of the table in descriptors.ts.
+// Settings of the language model that judges answers, for evaluations and for the reward; part of the table in descriptors.ts.
 
 export const judgeDescriptors = {
   rewardJudge: {

@@ -1,4 +1,4 @@
-// Kafka: the connection, its topics, and what the local one keeps; part of the table in descriptors.ts.
+// Kafka: the connection, its topics, and the retention of the local broker; part of the table in descriptors.ts.
 
 export const kafkaDescriptors = {
   kafkaTls: { env: 'TURNSTREAM_KAFKA_TLS', kind: 'flag', fallback: false, help: 'Use TLS for connections to the brokers.' },

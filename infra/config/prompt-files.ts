@@ -1,5 +1,5 @@
-// The prompts of people's own: a folder of text files. Their hash is in the record of a run, so that two runs with other words
-// are never taken for one.
+// Users' own prompts: a folder of text files. Their hash is recorded with a run, so that runs with different prompts are never mistaken for
+// one another.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { messageOf, PlatformError } from '../../streams/core/errors.ts';
 
 const ENDING = '.txt';
 
-/** Texts by the names of their files, without the ending; of another name than those of `known`, CONFIG_INVALID. */
+/** Texts by file name without extension. Throws CONFIG_INVALID for a name that is not in `known`. */
 export function readPromptFiles(folder: string, known: readonly string[]): Readonly<Record<string, string>> {
   const files = namesIn(folder);
   const strange = files.filter((file) => !known.includes(file.slice(0, -ENDING.length)));

@@ -1,4 +1,4 @@
-// Recipes and the rules of an episode; part of the table in descriptors.ts. What a recipe changes is in recipes.ts.
+// Recipes and the rules of an episode; part of the table in descriptors.ts. recipes.ts lists what each recipe changes.
 
 export const recipeDescriptors = {
   recipe: {

@@ -1,4 +1,4 @@
-// The settings of the language models that make questions; part of the table in descriptors.ts.
+// Settings of the language models that generate questions; part of the table in descriptors.ts.
 
 const url = /^https?:\/\/\S+$/;
 

@@ -1,4 +1,4 @@
-// Settings of the tools that agents use, spread into the table in descriptors.ts.
+// Settings of the agents' tools, spread into the table in descriptors.ts.
 
 const url = /^https?:\/\/\S+$/;
 

@@ -11,7 +11,7 @@ interface Dashboard {
 const { templating, panels } = JSON.parse(readFileSync('infra/docker/grafana/dashboards/turnstream.json', 'utf8')) as Dashboard;
 const RUNS = ['run-a', 'run-b'];
 
-/** As Grafana and its ClickHouse data source fill variables and macros in. */
+/** Like Grafana and its ClickHouse data source expand variables and macros. */
 const filledIn = (sql: string): string =>
   sql
     .replaceAll('${run:singlequote}', RUNS.map((run) => `'${run}'`).join(','))

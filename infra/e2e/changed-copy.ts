@@ -1,4 +1,4 @@
-// A copy of a run's log in the namespace `changed`, at the same offsets, with one reward of a trained trajectory changed.
+// Copies a run's log to the namespace `changed`, at the same offsets, with one reward of a trained trajectory changed.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { LogRecord } from '../../streams/core/ports.ts';
 import { connectLog, type LogConnection } from '../app/open/connections.ts';
@@ -14,7 +14,7 @@ export interface Victim {
   readonly reward: number;
 }
 
-/** Makes the copy and answers whose reward is greater by 0.125 in it. */
+/** Makes the copy and returns the trajectory whose reward is increased by 0.125. */
 export function copyChanged(config: Config, run: string): Promise<Victim> {
   return withServices({ config, needs: { kafka: true, store: false }, logger: silentLogger, purpose: 'test' }, async (found) => {
     const source = await connectLog({ config: found, clientId: 'test', logger: silentLogger });
@@ -54,7 +54,7 @@ interface Copy {
   readonly victim: Victim;
 }
 
-/** Markers of transactions take an offset each, and are no records: something of nobody stands for them. */
+/** Transaction markers occupy an offset each but are not records: unrelated records fill these offsets. */
 async function copyTopic(copy: Copy, topic: EventTopic): Promise<void> {
   const next = new Map<number, number>();
   await copy.source.kafka.reader().readToEnd(topic, {

@@ -1,7 +1,7 @@
-// `npm run check:openapi [-- --schemathesis]`: starts an API with a small run, lints its OpenAPI document with redocly and
-// spectral, makes clients with openapi-typescript and openapi-python-client, compiles them strictly and lets them walk every
-// list to its end; with --schemathesis that asks it everything it can think of, with all checks. The tools are installed
-// below .turnstream on the first use. Ends with 1 when one of them found something.
+// `npm run check:openapi [-- --schemathesis]`: starts an API with a small run, lints its OpenAPI document with redocly and spectral,
+// generates clients with openapi-typescript and openapi-python-client, compiles them strictly and iterates every list to its end. With
+// --schemathesis it also runs that tool with all checks. The tools are installed below .turnstream on first use. Exits with 1 when a tool
+// reports a problem.
 import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -24,7 +24,7 @@ const names = [storyRun, `${storyRun}-g1-0.0`, 'eval-1'];
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const failed: string[] = [];
 
-/** Beside the API, which answers in this process. */
+/** In a child process, because the API runs in this one. */
 async function attempt(what: string, [file = '', ...args]: readonly string[]): Promise<void> {
   say(`== ${what}`);
   const code = await new Promise<number | null>((done) => {

@@ -1,16 +1,16 @@
-// Programs of others that the end-to-end tests run when they are installed; continuous integration has them all.
+// Third-party programs that the end-to-end tests run if they are installed; continuous integration has them all.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 const venv = join(process.cwd(), '.turnstream', 'venv', 'bin', 'python');
 
-/** A Python with the packages of clients/requirements.txt; undefined when .ci/run did not make one here. */
+/** A Python with the packages of clients/requirements.txt; undefined if .ci/run has not created one here. */
 export const python: string | undefined = existsSync(venv) ? venv : undefined;
 
 export const has = (name: string): boolean => spawnSync(name, ['-V'], { stdio: 'ignore' }).error === undefined;
 
-/** Runs a program until it has written `lines` lines, then ends it; answers them, or what it wrote to standard error. */
+/** Runs a program until it has written `lines` lines, then ends it; returns the lines, or its standard error. */
 export function firstLines(
   [file = '', ...args]: readonly string[],
   options: { readonly lines: number; readonly env: NodeJS.ProcessEnv; readonly timeoutMs: number },

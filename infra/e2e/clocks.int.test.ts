@@ -1,5 +1,4 @@
-// Processes that were stopped, and clocks that are wrong: no attempt of a living worker is given up, and who owns a run is
-// what the log says.
+// Stopped processes and wrong clocks: no attempt of a live worker is given up, and the log decides who owns a run.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { DecodedEvent } from '../../schemas/codec.ts';
 import { createCodec } from '../../schemas/codec.ts';
@@ -14,7 +13,7 @@ import { judgeRun } from './torture/oracle.ts';
 
 const SILENCE_MS = 3_000;
 const HOUR_MS = 3_600_000;
-/** The broker ends a transaction that is open for longer, and the sweep that does comes every 10 s. */
+/** The broker aborts transactions that are open for longer; it checks every 10 s. */
 const TRANSACTION_MS = 15_000;
 const patience = { timeout: 60_000, interval: 50 };
 const preload = `--import=${new URL('../testing/shifted-clock.mjs', import.meta.url).href}`;
@@ -67,7 +66,7 @@ describe('time', { timeout: 240_000 }, () => {
   const expiriesOf = async (run: string) =>
     (await eventsOf('training', run)).flatMap(({ type, event }) => (type === 'TrajectoryExpired' ? [event.reason] : []));
 
-  /** Of a run that nobody works on any more. */
+  /** For a run that nobody is working on any more. */
   async function isSound(run: string): Promise<void> {
     await world.killRoles();
     expect((await judged(run)).problems).toEqual([]);

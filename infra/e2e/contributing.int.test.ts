@@ -1,6 +1,6 @@
-// Follows the changes that infra/docs/CONTRIBUTING.md describes on a copy of the code: all steps together pass the checks, and
-// when a step of a change is left out, the compiler or a test says so. Checked are the files that the steps name and what
-// they import; everything else is checked by `npm run check`.
+// Applies the changes that infra/docs/CONTRIBUTING.md describes to a copy of the code: with all steps the checks pass, and without any one
+// step of a change the compiler or a test reports it. This covers the files that the steps name and what they import; `npm run check`
+// covers everything else.
 import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,19 +14,19 @@ const run = promisify(execFile);
 const changes = guideChanges();
 const LIMIT_MS = 900_000;
 
-/** How many files a change may take, and the tests that see what the compiler does not. */
+/** The number of files that a change may touch, and the tests that detect what the compiler does not. */
 const expected: Readonly<Record<string, { readonly files: number; readonly tests: readonly string[] }>> = {
   'Add a metric': { files: 3, tests: ['infra/telemetry/metrics.test.ts'] },
   'Add a tool': { files: 2, tests: ['producers/rollouts/tools/registry.test.ts'] },
   'Add a route': { files: 3, tests: ['consumers/api/api.test.ts'] },
   'Add an event': { files: 5, tests: ['consumers/warehouse/rows/project.test.ts', 'infra/testing/events.test.ts'] },
 };
-/** Where the compiler looks besides the files of the steps. */
+/** Files that are compiled besides those of the steps. */
 const ALSO = ['consumers/warehouse/rows/project.ts', 'infra/testing/rollout-events.ts'];
 
 let folder: string;
 
-/** A copy of the code with every step of every change, less those of the number that is left out. */
+/** A copy of the code with every step of every change, except those with the number that is left out. */
 async function follow(leftOut: number): Promise<string> {
   const root = join(folder, `without-${leftOut}`);
   for (const part of ['schemas', 'streams', 'producers', 'consumers', 'infra', 'package.json', 'tsconfig.json', 'README.md']) {
@@ -42,7 +42,7 @@ async function follow(leftOut: number): Promise<string> {
 
 const parsed = new Map<string, ts.SourceFile>();
 
-/** What the compiler says of the files of all steps. */
+/** The compiler's errors for the files of all steps. */
 function compile(root: string): readonly string[] {
   const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), (path) => ts.sys.readFile(path)) as { readonly config: object };
   const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, root);
@@ -65,7 +65,7 @@ function compile(root: string): readonly string[] {
   );
 }
 
-/** What the tests of these changes say; empty when all pass. */
+/** The failures of these changes' tests; empty when all pass. */
 async function test(root: string, tested: readonly GuideChange[]): Promise<string> {
   const files = tested.flatMap(({ title }) => expected[title]?.tests ?? []);
   const args = ['node_modules/vitest/vitest.mjs', 'run', '--config', 'infra/tooling/vitest.config.ts', '--project', 'unit', ...files];

@@ -1,18 +1,18 @@
-// The changes that infra/docs/CONTRIBUTING.md describes, step by step, as a program can follow them.
+// Parses the changes that infra/docs/CONTRIBUTING.md describes step by step, so that a program can follow them.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** One step: what it does to one file. */
+/** One step: the change of one file. */
 export interface GuideStep {
   readonly path: string;
-  /** The whole text of a new file, or changes to one that is there. */
+  /** The whole text of a new file, or diffs of an existing one. */
   readonly blocks: readonly { readonly language: string; readonly text: string }[];
-  /** What a check says when the step is left out. */
+  /** The error of a check when the step is left out. */
   readonly missing: string;
 }
 
 export interface GuideChange {
-  /** Such as `Add a metric`. */
+  /** For example `Add a metric`. */
   readonly title: string;
   readonly steps: readonly GuideStep[];
 }
@@ -26,14 +26,14 @@ function stepOf(section: string): GuideStep {
   return { path, blocks, missing };
 }
 
-/** Every change of the guide, in order. */
+/** Every change in the guide, in order. */
 export const guideChanges = (guide = readFileSync('infra/docs/CONTRIBUTING.md', 'utf8')): readonly GuideChange[] =>
   sectionsOf(guide, /^### (?=Add )/m).map((section) => ({
     title: section.slice(0, section.indexOf('\n')),
     steps: sectionsOf(section.split(/^## /m)[0] ?? '', /^\*\*\d+\. /m).map(stepOf),
   }));
 
-/** The text with the lines of a diff changed: those that it shows have to be there, once. */
+/** Applies a diff to the text: the lines that it shows must exist exactly once. */
 function applyDiff(text: string, diff: string): string {
   const lines = diff.split('\n').filter((line) => line !== '');
   const side = (left: string): string =>
@@ -47,7 +47,7 @@ function applyDiff(text: string, diff: string): string {
   return text.replace(before, () => side('+'));
 }
 
-/** Takes a step in the copy of the code at `root`. */
+/** Applies a step to the copy of the code at `root`. */
 export function takeStep(root: string, step: GuideStep): void {
   const path = join(
     root,

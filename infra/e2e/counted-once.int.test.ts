@@ -1,5 +1,5 @@
-// Whatever the log holds twice counts once: in every view of the tables, over REST and in the terminal. Attempts that were
-// cancelled or failed are no answers.
+// Duplicates in the log count once: in every view of the tables, in REST responses and in the terminal. Canceled and failed attempts do not
+// count as answers.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RepeatKeeper, repeatingTables } from '../../consumers/warehouse/keep-repeats.ts';
@@ -35,9 +35,9 @@ async function newWorld(): Promise<ToldWorld> {
   return world;
 }
 
-/** Where a record lies, which is not what it says. */
+/** The position of a record, which is not part of its content. */
 const placeColumns = new Set(['_topic', '_partition', '_offset', '_timestamp']);
-/** Sums may differ in their last digits, for they are made in another order. */
+/** Sums may differ in their last digits, because the order of addition differs. */
 const rounded = (_: string, value: unknown): unknown => (typeof value === 'number' ? Number(value.toPrecision(9)) : value);
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value, rounded));
 const said = (row: object): string =>
@@ -100,7 +100,7 @@ function loadEvents(seed: number): readonly OutgoingEvent[] {
   return events;
 }
 
-/** The load repeats some records by itself. */
+/** The load itself repeats some records. */
 const once = (events: readonly OutgoingEvent[]): readonly OutgoingEvent[] => [
   ...new Map(events.map((event) => [`${event.type} ${event.event.event_id}`, event])).values(),
 ];
@@ -173,7 +173,7 @@ describe('an attempt that was cancelled', () => {
   const id = (number: number): string => `${run}-g${number}.0`;
   const versions = (number: number) => ({ version_first: number % 8, version_last: number % 8 });
 
-  /** Eight questions that are answered right, ten times each. */
+  /** Eight questions that are answered correctly, ten times each. */
   const right = Array.from({ length: 80 }, (_, number) => {
     const place = { trajectory: id(number), run };
     const question_id = `q-${number % 8}`;
@@ -185,7 +185,7 @@ describe('an attempt that was cancelled', () => {
     ];
   }).flat();
 
-  /** What Ctrl-C leaves behind of a running attempt, and the trainer's word that it is given up. */
+  /** What Ctrl-C leaves of a running attempt, and the trainer's entry that gives it up. */
   const stopped = (status: string) =>
     Array.from({ length: 16 }, (_, number) => {
       const place = { trajectory: `${run}-${status}-g${number}.0`, run };

@@ -1,5 +1,5 @@
-// A disk that fills up under everything that runs on one machine: nothing ends, health says why, and what was acknowledged
-// is there when there is room again.
+// A disk fills up under everything that runs on one machine: nothing ends, health reports the reason, and acknowledged data is there when
+// there is space again.
 import { afterEach, describe, expect, it } from 'vitest';
 import { canMountDisk, smallDisk, type SmallDisk } from '../testing/small-disk.ts';
 import { command, startUp, testHome, type TestHome, type UpLine } from '../testing/up.ts';
@@ -28,7 +28,7 @@ describe.skipIf(!canMountDisk)('a full disk (skipped without root: it mounts a t
     await disk.fill();
     await up.until((line) => line.event === 'health' && String(line['detail']).includes('is full; free some'));
     await up.until((line) => line.event === 'exited' && isKafka(line));
-    // Kafka is tried again and again for as long as it takes
+    // Kafka is restarted as often as necessary
     await expect.poll(() => up.lines.filter((line) => line.event === 'restarting' && isKafka(line)).length).toBeGreaterThan(3);
     await disk.fill();
     const readiness = await fetch(`${apiUrl}/readyz`);
@@ -36,7 +36,7 @@ describe.skipIf(!canMountDisk)('a full disk (skipped without root: it mounts a t
     const detail = await readiness.text();
     expect(detail).toMatch(/kafka is being started again: /);
     expect(detail).toMatch(/up waits: for space: the disk of .* is full/);
-    // measured again since it is full: what was free before was more
+    // measured again since it is full: there was more free space before
     expect(detail).toMatch(/; (?:\d+ kB|\d\d? MB) free/);
     const before = up.lines.length;
     await disk.free();

@@ -1,4 +1,4 @@
-// Links of the documents lead to files and headings that exist, and a link whose text is a name in code to a file that has it.
+// Links in the documents lead to existing files and headings; a link whose text is a code identifier leads to a file that contains it.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -10,7 +10,7 @@ const documents = [
     .filter((path) => path.endsWith('.md')),
 ];
 
-/** As GitHub makes anchors of headings. */
+/** Converts headings to anchors like GitHub. */
 const anchorsOf = (markdown: string): readonly string[] =>
   [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
@@ -21,7 +21,7 @@ const anchorsOf = (markdown: string): readonly string[] =>
 
 const withoutCode = (markdown: string): string => markdown.replace(/^( *)```[\s\S]*?^\1```$/gm, '');
 
-/** What is wrong with a link; undefined when nothing is. */
+/** The problem with a link; undefined when there is none. */
 function wrongWith(document: string, text: string, target: string): string | undefined {
   const [path = '', anchor] = target.split('#');
   const file = path === '' ? document : join(dirname(document), decodeURIComponent(path));

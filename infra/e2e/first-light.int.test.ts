@@ -1,5 +1,5 @@
-// The whole path as a user has it: one command, real processes, a real Kafka, the real engine. Each process is killed in
-// turn; afterwards nothing may be missing.
+// The whole path from a user's point of view: one command, real processes, a real Kafka, the real engine. Each process is killed in turn;
+// afterwards nothing may be missing.
 import { spawnSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../config/load.ts';
@@ -82,7 +82,7 @@ describe('first light', { timeout: 240_000 }, () => {
     const metricOf = (text: string, name: string, label = ''): number =>
       Number(new RegExp(`^turnstream_trainer_${name}\\{[^}]*${label}[^}]*\\} (.+)$`, 'm').exec(text)?.[1]);
     const names = ['mean', 'p95', 'max', 'in_flight_mean', 'in_queue_mean', 'token_mean', 'token_p95', 'token_max'] as const;
-    /** Of the step that the metrics are of, which its reward tells; none while that is not in the tables. */
+    /** For the step that the metrics belong to, recognized by its reward; none while it is not in the tables. */
     const look = async (): Promise<{ readonly metrics: number[]; readonly step: Record<string, number> } | undefined> => {
       const text = await (await fetch(`${apiUrl}/metrics`)).text();
       const answer = await fetch(`${apiUrl}/v1/runs/${RUN}/steps?order=desc&limit=20`);

@@ -1,7 +1,7 @@
-// The command line of a program of this folder: --help, and one clear message about flags that cannot be used.
+// The command line of a program in this folder: --help, and one clear message about invalid flags.
 import { messageOf } from '../../streams/core/errors.ts';
 
-/** What `parse` makes of the flags. Ends the process after --help (0), and when `parse` throws (2). */
+/** The result of `parse`. Ends the process after --help (0), and when `parse` throws (2). */
 export function flagsOr<T>(help: string, parse: () => T): T {
   if (process.argv.includes('--help')) {
     process.stdout.write(`${help}\n`);

@@ -1,4 +1,5 @@
-// ClickHouse and Kafka away while a real run goes on: who waits says so, buffers keep to their bounds, everything catches up.
+// ClickHouse and Kafka are down during a real run: roles report what they wait for, buffers stay within their limits, everything catches
+// up.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,11 +12,11 @@ import { cleanEnv, command, program } from '../testing/up.ts';
 import { outageRoles, startOutageWorld, until, type OutageRole, type OutageWorld } from './outage-world.ts';
 
 const OUTAGE_MS = 8_000;
-/** Generous: a machine may be busy with other things. */
+/** Generous, because the machine may be busy. */
 const WAIT_MS = 120_000;
 const START_MS = 300_000;
 const CONCURRENCY = 16;
-/** What a worker of this concurrency may hold. */
+/** The number of events that a worker with this concurrency may buffer. */
 const EVENTS_BOUND = 1_000;
 const SINK_BYTES_BOUND = 64_000_000;
 
@@ -73,7 +74,7 @@ describe('flow control', { timeout: 600_000 }, () => {
   it('pauses agents and the trainer while Kafka is away', async () => {
     world.kafka.set('refuse', 'everyone');
     await Promise.all(outageRoles.map(waits));
-    // agents pause when the worker holds what it may hold, or when each of them has come to its end: then nothing moves
+    // agents pause when the worker's buffer is full, or when each of them has ended: then nothing moves
     await until('no turn is taken any more', WAIT_MS, async () => {
       const before = (await role('worker').says()).figures['turns_total'];
       await sleep(1_500);

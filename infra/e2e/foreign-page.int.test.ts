@@ -1,5 +1,5 @@
-// No request of a web page of another origin reaches data or a statement on any port that `up` opens, or on those of a role
-// and of `turnstream retrieval`: a real Chromium, in every way that a page has to send one.
+// No request of a web page of another origin reaches data or a statement on any port of `up`, of a role, or of `turnstream retrieval`:
+// tested with a real Chromium, in every way that a page can send one.
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { withKnownAddresses } from '../app/open/addresses.ts';
@@ -27,7 +27,7 @@ const subject = 'evil-value';
 
 const json = JSON.stringify({ query: 'SELECT 1', schema: '"string"', queries: ['capital'], urls: ['factbook://europe/austria'] });
 
-/** Requests by route and status, as the API counts them; those of this test are of /metrics, /readyz and of what it asks below. */
+/** Requests by route and status, as the API counts them; those of this test are /metrics, /readyz and the requests below. */
 async function requestsOf(apiUrl: string): Promise<ReadonlyMap<string, number>> {
   const text = await (await fetch(`${apiUrl}/metrics`)).text();
   const lines = [...text.matchAll(/^turnstream_api_requests_total\{([^}]*)\} (\d+)/gm)];
@@ -152,7 +152,7 @@ describe.skipIf(chromium === undefined || !linux)('a page of another origin (ski
   });
 });
 
-/** What a port says before it hangs up. */
+/** What a port sends before it closes the connection. */
 function answerTo(port: number, bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes));

@@ -1,4 +1,4 @@
-// A page of another origin in a real Chromium, which tries to reach ports of this machine in every way that a page has.
+// A page of another origin in a real Chromium, which tries to reach ports of this machine in every way that a page can.
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -14,7 +14,7 @@ const page = readFileSync(new URL('./foreign-page.html', import.meta.url), 'utf8
 /** The Chromium of this machine; undefined when there is none. */
 export const chromium = ['chromium', 'chromium-browser', 'google-chrome'].find((name) => spawnSync(name, ['--version']).status === 0);
 
-/** A name of another site that leads to this machine, as one whose owner points it here. */
+/** A foreign host name that resolves to this machine, as in DNS rebinding. */
 export const FOREIGN_NAME = 'evil.test';
 
 const flags = (profile: string): string[] => [
@@ -32,13 +32,13 @@ async function withProfile<T>(work: (profile: string) => Promise<T>): Promise<T>
   }
 }
 
-/** What a user sees who types the address. */
+/** What a user sees after typing the URL. */
 export const typed = (url: string): Promise<string> =>
   withProfile(async (profile) => (await run(chromium ?? '', [...flags(profile), '--dump-dom', url], { timeout: 60_000 })).stdout);
 
 export interface Plan {
   readonly urls: readonly string[];
-  /** Body of requests that may be a statement. */
+  /** Body of requests, possibly a SQL statement. */
   readonly statement: string;
   readonly json: string;
 }
@@ -56,7 +56,7 @@ export interface ForeignSite {
   close(): Promise<void>;
 }
 
-/** Serves the page, and redirects to wherever it is told. */
+/** Serves the page, and redirects to any target. */
 export async function startForeignSite(): Promise<ForeignSite> {
   let report: (text: string) => void = () => undefined;
   const server = createServer((request, response) => {
@@ -95,12 +95,12 @@ export async function startForeignSite(): Promise<ForeignSite> {
 
 export interface OpenPort {
   readonly port: number;
-  /** Method and Sec-Fetch-Dest of each request, or that it wanted another protocol. */
+  /** Method and Sec-Fetch-Dest of each request, or an attempt to use another protocol. */
   readonly seen: ReadonlySet<string>;
   close(): Promise<void>;
 }
 
-/** A port without a door, which shows what of the page gets through to one. */
+/** A port without origin checks, which shows which requests of the page get through to one. */
 export async function startOpenPort(): Promise<OpenPort> {
   const seen = new Set<string>();
   const server = createServer((request, response) => {
@@ -118,7 +118,7 @@ export async function startOpenPort(): Promise<OpenPort> {
   return { port, seen, close: () => close(server) };
 }
 
-/** Ports on which a process listens, as the system tells it. */
+/** Ports on which a process listens, according to the system. */
 export function listeningPorts(pid: number): readonly number[] {
   const links = readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
     try {

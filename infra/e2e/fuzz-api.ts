@@ -1,9 +1,8 @@
 // `npm run fuzz:api -- --requests 100000 [--url http://127.0.0.1:8787] [--seed 1] [--minutes 60] [--processes 2] [--out x.json]`:
-// schemathesis makes requests out of the OpenAPI document of a running API, good ones and bad ones, half of the rounds with
-// names of things that are there, until there were that many or the time is over; a seed makes the same again. Ends with 1
-// when there were too few, or when any answer was a 5xx, as the API's own metrics count them: that includes requests that
-// schemathesis did not think failed. The live stream never ends and is left out. It writes schemas to /registry: run it
-// against a turnstream that is only there for this.
+// schemathesis generates valid and invalid requests from the OpenAPI document of a running API, half of the rounds with existing names,
+// until the number is reached or the time is over; a seed reproduces the requests. Exits with 1 when there were too few requests, or when
+// any response was a 5xx according to the API's own metrics: that includes requests that schemathesis did not consider failed. The endless
+// live stream is left out. It writes schemas to /registry: run it only against a disposable turnstream.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -41,13 +40,13 @@ function install(): void {
 
 interface Counts {
   readonly requests: number;
-  /** Answers of 500 and above by route and status. */
+  /** Responses with status 500 or higher, by route and status. */
   readonly failures: ReadonlyMap<string, number>;
-  /** Routes that were asked for. */
+  /** Number of requested routes. */
   readonly routes: number;
 }
 
-/** What the API answered so far. */
+/** The API's response counts so far. */
 async function counts(): Promise<Counts> {
   const text = await (await fetch(`${flags.url}/metrics`)).text();
   let requests = 0;
@@ -66,7 +65,7 @@ async function counts(): Promise<Counts> {
 const deadlineMs = Date.now() + Number(flags.minutes) * 60_000;
 const leftSeconds = (): number => Math.floor((deadlineMs - Date.now()) / 1_000);
 
-/** One round of schemathesis, at most until the deadline; 1 means that it found something, which the metrics will tell better. */
+/** One round of schemathesis, at most until the deadline; exit code 1 means that it found a problem, which the metrics describe better. */
 function round(seed: number, examples: number, config: string | undefined): Promise<void> {
   const options = {
     ...{
@@ -96,7 +95,7 @@ function round(seed: number, examples: number, config: string | undefined): Prom
   });
 }
 
-/** Names of things that are there, since names that are made up mostly end in a 404. */
+/** Existing names, because made-up ones mostly end in a 404. */
 async function knownNames(folder: string): Promise<string | undefined> {
   const first = async (path: string): Promise<Record<string, string>> => {
     const answer = (await (await fetch(`${flags.url}${path}`)).json()) as { readonly items?: readonly Record<string, string>[] };
@@ -118,7 +117,7 @@ interface Rounds {
   readonly config: string | undefined;
 }
 
-/** Rounds of one process, each with a seed of its own, until there were enough requests or the time is over. */
+/** Rounds of one process, each with its own seed, until there are enough requests or the time is over. */
 async function rounds(first: number, { step, made, config }: Rounds): Promise<void> {
   let requests = await made();
   let turn = first % 2 === 1;

@@ -1,9 +1,8 @@
-// `npm run fuzz:sql -- --statements 10000 [--seed 1]`: hostile statements to POST /v1/sql of a `turnstream up` that runs here.
-// Beside its database there is another one with a secret, made for this and removed. Ends with 1 when a statement that had
-// to be refused ran, when an answer held the secret or a line of /etc/passwd, when one took longer than twice its limit,
-// when the store ended and did not answer again within 10 s, on any other 5xx, or when a table came, went or lost rows of
-// the secret. `--sweep` takes every name of the engine through every position instead, `--costs` every function of the
-// list through large inputs, both with an engine of their own.
+// `npm run fuzz:sql -- --statements 10000 [--seed 1]`: sends hostile statements to POST /v1/sql of a local `turnstream up`. For the test a
+// second database with a secret is created and removed. Exits with 1 when a statement ran that had to be rejected, when a response
+// contained the secret or a line of /etc/passwd, when one took longer than twice its limit, when the store ended and did not answer again
+// within 10 s, on any other 5xx, or when a table appeared, disappeared, or lost rows of the secret. `--sweep` instead tries every name of
+// the engine at every position, `--costs` every listed function on large inputs, both with an engine of their own.
 import { parseArgs } from 'node:util';
 import { connectWarehouse } from '../app/open/connections.ts';
 import type { ClickHouseStore } from '../clickhouse/client.ts';
@@ -55,7 +54,7 @@ async function tables(store: ClickHouseStore): Promise<string> {
 }
 
 interface Answer {
-  /** 0: none came. */
+  /** 0: no response. */
   readonly status: number;
   readonly body: string;
 }
@@ -104,7 +103,7 @@ class Fuzz {
     if (status === 503) await (this.#recovering ??= this.#recover(said));
   }
 
-  /** The store ends itself when a statement outlives its limits; it must be back soon. */
+  /** The store kills itself when a statement exceeds its limits; it must be back soon. */
   async #recover(query: string): Promise<void> {
     const began = performance.now();
     this.storeEnds += 1;

@@ -1,5 +1,5 @@
-// The shell blocks of the guides, pasted into a shell in a fresh clone: every program is found, and turnstream takes every
-// line. Nothing is started: a setting that does not exist ends each command once its line was understood.
+// Pastes the shell blocks of the guides into a shell in a fresh clone: every program is found, and turnstream accepts every line. Nothing
+// starts: an unknown setting ends each command once its line has been parsed.
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -25,14 +25,14 @@ const names = readdirSync(guides).filter((name) => name.endsWith('.md'));
 let home: string;
 const at = (...parts: readonly string[]): string => join(home, ...parts);
 
-/** What git has of the working tree, with what `npm ci` makes beside it. */
+/** The files that git tracks, together with what `npm ci` creates. */
 function clone(to: string): void {
   const tracked = execFileSync('git', ['ls-files', '-z'], { encoding: 'utf8' }).split('\0');
   for (const file of tracked) if (file !== '' && existsSync(file)) cpSync(file, join(to, file));
   for (const made of ['node_modules', 'dist']) symlinkSync(join(process.cwd(), made), join(to, made));
 }
 
-/** A program before the real one of that name that notes how each call ended, in one line whatever its arguments are. */
+/** A wrapper before the real program of that name, which records how each call ended, in one line. */
 function watched(name: string, body: string): void {
   writeFileSync(
     at('bin', name),
@@ -41,7 +41,7 @@ function watched(name: string, body: string): void {
   chmodSync(at('bin', name), 0o755);
 }
 
-/** What npx runs for the name of a program of this package; its own way there installs and builds a copy first. */
+/** What npx runs for a program of this package; the real npx would install and build a copy first. */
 function npxBody(): string {
   const { bin } = JSON.parse(readFileSync(at('clone', 'package.json'), 'utf8')) as { bin: Readonly<Record<string, string>> };
   const cases = Object.entries(bin).map(([name, path]) => `${name}) (shift; exec "${process.execPath}" "${at('clone', path)}" "$@");;`);
@@ -54,7 +54,7 @@ beforeAll(() => {
   clone(at('clone'));
   watched('npx', npxBody());
   watched('npm', `${execFileSync('sh', ['-c', 'command -v npm'], { encoding: 'utf8' }).trim()} "$@"`);
-  // who reads a guide has curl, and nothing that answers
+  // readers of a guide have curl, but here no server responds
   writeFileSync(at('bin', 'curl'), '#!/bin/sh\nexit 7\n');
   chmodSync(at('bin', 'curl'), 0o755);
 }, 60_000);
@@ -63,7 +63,7 @@ afterAll(() => {
 });
 
 interface Pasted {
-  /** Exit code and command, in their order. */
+  /** Exit codes and commands, in order. */
   readonly calls: readonly string[];
   readonly errors: string;
 }
@@ -93,7 +93,7 @@ describe('the guides, pasted', { timeout: 300_000 }, () => {
     expect(errors).not.toMatch(
       /command not found|syntax error|unknown (?:option|command)|too many arguments|missing required|could not determine/,
     );
-    // each line was understood: what stops it is the setting, or a file that only the reader has
+    // each line was parsed: it fails only because of the setting, or of a file that only the reader has
     for (const call of calls) expect(call).toMatch(/^2 /);
   });
 });

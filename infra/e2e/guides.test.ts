@@ -17,7 +17,7 @@ describe('the guide of the twelve questions', () => {
 
   it('shows the statements that the reports run', () => {
     const shown = guideQuestions.map(({ sql }) => plain(sql));
-    // The route of this one has pages where the statement has a limit.
+    // The route of this query is paginated where the statement has a limit.
     const limits: Partial<Record<string, string>> = { runQuestionsSql: ' LIMIT 1000' };
     for (const [name, sql] of Object.entries(reports)) expect(shown, name).toContain(`${plain(sql)}${limits[name] ?? ''}`);
   });

@@ -1,11 +1,11 @@
-// What the guide of the twelve questions tells people to run, so that the tests run the same.
+// Parses the guide of the twelve questions, so that the tests run exactly what it shows.
 import { readFileSync } from 'node:fs';
 import { blocksOf } from './blocks.ts';
 
 export interface GuideQuestion {
   readonly title: string;
   readonly sql: string;
-  /** Paths with $RUN, $STEP, $TRAJECTORY, $QUESTION and $OTHER in them. */
+  /** Paths with the variables $RUN, $STEP, $TRAJECTORY, $QUESTION and $OTHER. */
   readonly routes: readonly string[];
 }
 
@@ -29,7 +29,7 @@ export interface GuideValues {
   readonly question: string;
 }
 
-/** The parameters that a statement asks for. */
+/** The parameters of a statement. */
 export const paramsOf = (sql: string, values: GuideValues): Record<string, string | number> => {
   const all: Record<string, string | number> = { ...values, from_step: 0, to_step: 2_147_483_647 };
   return Object.fromEntries([...sql.matchAll(/\{(\w+):/g)].map(([, name = '']) => [name, all[name] ?? '']));

@@ -1,5 +1,5 @@
-// A run whose reward is the verdict of a language model: it learns from verdicts that are in the log, and is replayed from there
-// to the last bit when the judge is gone.
+// A run whose reward is the verdict of a language model: it trains on verdicts in the log, and its replay from the log is identical bit for
+// bit after the judge is gone.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { JUDGE_PROMPT_SHA256 } from '../../streams/reward/judge-prompt.ts';
 import { startLlmServer, type LlmServer } from '../testing/llm-server.ts';
@@ -13,7 +13,7 @@ let server: LlmServer;
 beforeAll(async () => {
   server = await startLlmServer(({ index }) => ({
     kind: 'says',
-    // each third try says nothing of use, and is made again
+    // every third reply is useless, and is retried
     text: index % 3 === 0 ? 'Let me think.' : `{"rationale": "r", "judgement": "${index % 2 === 0 ? 'correct' : 'incorrect'}"}`,
     naming: 'chunks',
   }));

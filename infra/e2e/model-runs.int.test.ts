@@ -1,5 +1,5 @@
-// A whole `turnstream up` that asks a language model over HTTP: one that keeps its weights, one that changes them, one that
-// names none, and one that refuses. Each run ends by itself, with counts that agree and a sentence that says what happened.
+// A whole `turnstream up` with a language model over HTTP: one that keeps its weights, one that changes them, one that reports no version,
+// and one that rejects requests. Each run ends by itself, with consistent counts and a sentence that explains the end.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeFactbookQuestions } from '../../producers/questions/write-questions.ts';
 import type { RunSummary } from '../cli/status/run-summary.ts';
@@ -15,7 +15,7 @@ let home: TestHome;
 let server: LlmServer;
 let golds: ReadonlyMap<string, string>;
 
-/** Half of the answers are right, so that groups are worth something; two turns each. */
+/** Half of the answers are correct, so that groups have a learning signal; two turns each. */
 function answering(naming: 'chunks' | undefined): Script {
   const named = naming === undefined ? {} : { naming };
   const asked = new Map<string, number>();

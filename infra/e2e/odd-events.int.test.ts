@@ -1,4 +1,4 @@
-// Events that are well-formed and odd: what others may write, and what becomes of it in the tables and at the API.
+// Well-formed but unusual events that others may write: how they appear in the tables and in the API.
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createCodec } from '../../schemas/codec.ts';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
@@ -118,7 +118,7 @@ describe('odd events', { timeout: 120_000 }, () => {
   });
 });
 
-/** A turn whose text is no UTF-8, as a writer in a language whose strings are bytes may send it. */
+/** A turn whose text is not valid UTF-8, as writers in languages with byte strings may send it. */
 function invalidUtf8() {
   const codec = createCodec();
   const value = codec.encode('TurnRecorded', turn({ run, trajectory: 'bytes.0', sequence: 1 }, 0, { text: 'PLACEHOLDER' }));

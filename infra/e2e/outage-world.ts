@@ -1,5 +1,5 @@
-// A worker, a trainer and a warehouse as processes of their own, with Kafka and ClickHouse behind proxies that can be shut,
-// and what they say of themselves on their health ports. For tests and benches of outages.
+// A worker, a trainer and a warehouse as separate processes, with Kafka and ClickHouse behind proxies that can be closed; their state comes
+// from their health ports. For tests and benches of outages.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,9 +22,9 @@ interface Said {
   readonly figures: Readonly<Record<string, number>>;
 }
 
-/** A role process, asked over its health port. */
+/** A role process, queried through its health port. */
 interface AskedRole {
-  /** True while the process that was started first lives. */
+  /** True while the first process is alive. */
   alive(): boolean;
   ready(): Promise<boolean>;
   says(): Promise<Said>;
@@ -36,7 +36,7 @@ export interface OutageWorld {
   readonly kafka: ChaosProxy;
   readonly clickhouse: ChaosProxy;
   readonly roles: Readonly<Record<OutageRole, AskedRole>>;
-  /** Addresses past the proxies. */
+  /** Addresses that bypass the proxies. */
   readonly config: Config;
   readonly env: Readonly<Record<string, string>>;
   close(): Promise<void>;
@@ -139,7 +139,7 @@ function askedRole(child: ChildProcess, port: number): AskedRole {
   };
 }
 
-/** Asks until it is so; rejects after `ms` with what it was about. */
+/** Polls until the condition holds; rejects after `ms` with its description. */
 export async function until(what: string, ms: number, look: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + ms;
   while (!(await look())) {

@@ -1,4 +1,4 @@
-// Runs that no trainer of turnstream made: external trajectories, and those of a load. They are runs wherever runs are.
+// Runs that no trainer of turnstream made: external trajectories, and those of a load. They appear wherever runs appear.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { charts } from '../../consumers/curves/charts.ts';
 import { readRecordedCurves } from '../../consumers/curves/recorded-curves.ts';
@@ -31,7 +31,7 @@ function loadEvents(): readonly OutgoingEvent[] {
   return events;
 }
 
-/** As the README tells people to write them: no task, no versions. */
+/** As in the README's example for external writers: no task, no versions. */
 const agentEvents = Array.from({ length: 10 }, (_, number) => {
   const place = { trajectory: `mine-${number}.0`, run: agent };
   const external = { purpose: 'external', worker_id: 'mine' };

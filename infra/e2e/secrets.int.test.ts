@@ -1,11 +1,11 @@
-// What the processes of a running `up` have in their environment, as the system tells it.
+// The environment variables of the processes of a running `up`, according to the system.
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { descriptors, type Config, type Descriptor } from '../config/descriptors.ts';
 import { usersOf } from '../config/secrets.ts';
 import { startUp, testHome, type TestHome, type UpProcess } from '../testing/up.ts';
 
-/** Would point at other services than those that `up` starts. */
+/** Settings that would select services other than those that `up` starts. */
 const ADDRESSES: ReadonlySet<string> = new Set(['clickhouseUrl', 'schemaRegistryUrl']);
 const secretKeys = Object.keys(usersOf).filter((key) => !ADDRESSES.has(key)) as (keyof Config)[];
 const markOf = (name: string): string => `very-secret-${name}-end`;
@@ -22,7 +22,7 @@ function valueOf(key: keyof Config): string {
   return shapes[key]?.(mark) ?? (isUrl ? `http://user:${mark}@127.0.0.1:9/v1` : mark);
 }
 
-/** What a user's shell may hold. */
+/** Typical secrets in a user's shell. */
 const foreign = ['AWS_SECRET_ACCESS_KEY', 'OPENAI_API_KEY', 'HF_TOKEN', 'NPM_TOKEN'];
 
 const marksIn = (pid: number): string[] => {
@@ -62,7 +62,7 @@ describe.skipIf(process.platform !== 'linux')('secrets under up (skipped where t
     up = startUp(home, ['--run', 'secrets']);
     const names = ['kafka', 'store', 'trainer', 'worker-1', 'api', 'warehouse', 'evaluator-before'];
     for (const name of names) await up.until(({ event, service }) => event === 'started' && service === name);
-    // the file with the addresses follows the event
+    // the file with the addresses is written after the event
     await expect.poll(() => Object.keys(up?.services().processes ?? {})).toEqual(expect.arrayContaining(names));
     const { processes } = up.services();
     expect(Object.fromEntries(Object.entries(processes).map(([name, pid]) => [name, marksIn(pid)]))).toEqual({

@@ -1,5 +1,5 @@
-// Runs of other days: what a finished run means is said before anything is started, `serve` opens what is there, and more
-// steps train a finished run further.
+// Finished runs: `up` reports a finished run before anything starts, `serve` opens existing data, and a higher number of steps continues a
+// finished run.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -39,7 +39,7 @@ describe('a run of another day', { timeout: 240_000 }, () => {
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(error).toMatch(/finished after step 2\. `turnstream serve` opens it .*`turnstream up --run yesterday --steps 4` trains it on/);
     expect(error.trim().split('\n')).toHaveLength(1);
-    // an idle machine takes half a second; nothing was started, which takes many
+    // an idle machine takes half a second; a start would take many
     expect(performance.now() - from).toBeLessThan(10_000);
     expect(existsSync(join(home.dataDir, 'services.json'))).toBe(false);
   });
@@ -79,7 +79,7 @@ describe('two clones on one machine', { timeout: 240_000 }, () => {
     try {
       await Promise.all(clones.map(listening));
       const urls = (): ReadonlySet<string> => new Set(clones.map((clone) => clone.services().apiUrl));
-      // both may have found the port free; who comes second moves
+      // both may have found the port free; the second one moves
       await expect.poll(() => urls().size, { timeout: 90_000 }).toBe(2);
       for (const [at, clone] of clones.entries()) {
         const home = homes[at];

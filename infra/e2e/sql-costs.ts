@@ -1,6 +1,6 @@
-// `npm run fuzz:sql -- --costs [--only name]`: every function that a statement may call, with arguments as large as the
-// memory of a query allows, through the sandbox with a limit of 2 s. A function that the engine does not stop within twice
-// that, or that ends the engine, does not belong on the list, or its arguments need a bound.
+// `npm run fuzz:sql -- --costs [--only name]`: calls every allowed function through the sandbox, with a limit of 2 s and with arguments as
+// large as the memory of a query allows. A function that the engine does not stop within twice the limit, or that crashes the engine, does
+// not belong on the list, or its arguments need a limit.
 import { createSandbox, type SqlSandbox } from '../../consumers/api/sql/sandbox.ts';
 import { isAllowedAggregate, isAllowedFunction } from '../../consumers/api/sql/functions.ts';
 import { connectStore } from '../clickhouse/client.ts';
@@ -9,12 +9,12 @@ import { isPlatformError } from '../../streams/core/errors.ts';
 
 const LIMIT_MS = 2_000;
 const OVER_MS = 2 * LIMIT_MS;
-/** Then the engine is ended. */
+/** After this time the engine is killed. */
 const GIVE_UP_MS = 12_000;
 const TRIED = 3;
 const TELL_MS = 30_000;
 
-/** An argument, small to find out whether the function takes it, and large. */
+/** An argument: small, to test whether the function accepts it, and large. */
 type Argument = readonly [small: string, large: string];
 
 const LETTERS = 'arrayStringConcat(arrayMap(x -> char(97 + x * 7919 % 26, 32 + x % 90), range(2000000)))';
@@ -43,11 +43,11 @@ const columns: readonly Argument[] = [
 
 interface Costs {
   readonly say: (text: string) => void;
-  /** One function. */
+  /** Restricts the test to one function. */
   readonly only: string;
 }
 
-/** False when a function overran. */
+/** False when a function exceeded its limit. */
 export async function measureCosts({ say, only }: Costs): Promise<boolean> {
   const engine = await startTestStore();
   const store = connectStore({ url: engine.url, database: 'default' });
@@ -93,7 +93,7 @@ async function restart(engine: { kill(): Promise<void>; restart(): Promise<void>
   await engine.restart();
 }
 
-/** For each number of arguments those statements whose small twins are taken. */
+/** For each number of arguments, the large statements whose small counterparts are valid. */
 async function largeStatements(sandbox: SqlSandbox, name: string): Promise<readonly string[]> {
   const isAggregate = isAllowedAggregate(name);
   const write = (args: readonly string[], rows: number): string =>
@@ -137,7 +137,7 @@ async function isTaken(sandbox: SqlSandbox, query: string): Promise<boolean> {
   );
 }
 
-/** How long it took, ms; at least `giveUpMs` when it did not end or when it ended the engine. */
+/** Its duration, ms; at least `giveUpMs` when it did not end or crashed the engine. */
 async function timed(sandbox: SqlSandbox, query: string, giveUpMs: number): Promise<number> {
   const began = performance.now();
   try {

@@ -1,10 +1,10 @@
-// `npm run fuzz:sql -- --sweep`: the whole sweep over the names of the engine, on an engine of its own.
+// `npm run fuzz:sql -- --sweep`: the full sweep over the names of the engine, on an engine of its own.
 import { connectStore } from '../clickhouse/client.ts';
 import { migrate } from '../clickhouse/migrate.ts';
 import { startTestStore } from '../testing/store.ts';
 import { sweepNames, unknownTakersOfLambdas } from '../testing/sql-sweep.ts';
 
-/** False when a name was let through that is on no list. */
+/** False when a name was allowed that is on no list. */
 export async function sweepAll(say: (text: string) => void): Promise<boolean> {
   const engine = await startTestStore();
   const store = connectStore({ url: engine.url, database: 'turnstream' });

@@ -1,5 +1,5 @@
-// The staleness of random ledgers by every way that one can ask for it: what the trainer writes, the tables, the views, REST
-// and the terminal give one number for one name, and the parts of a mean add up to it.
+// The staleness of random ledgers from every source: the trainer's entries, the tables, the views, REST and the terminal give the same
+// number for the same name, and the parts of a mean add up to it.
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { discardFields, stepMetrics, trainedFields } from '../../consumers/trainer/entries.ts';
@@ -47,7 +47,7 @@ const ending: Ending = {
   ...{ startedAt: 0, finishedAt: 1_000_000 },
 };
 
-/** Of the newest version at most; -1 is one that nobody knows. */
+/** At most the newest version; -1 is an unknown version. */
 const spans = fc.array(fc.record({ back: fc.integer({ min: -1, max: 6 }), tokens: fc.integer({ min: 1, max: 400 }) }), {
   minLength: 1,
   maxLength: 6,
@@ -55,7 +55,7 @@ const spans = fc.array(fc.record({ back: fc.integer({ min: -1, max: 6 }), tokens
 const step = fc.record({ trained: fc.array(spans, { minLength: 1, maxLength: 9 }), discarded: fc.array(spans, { maxLength: 6 }) });
 type Drawn = readonly { readonly back: number; readonly tokens: number }[];
 
-/** In the order of the turns: versions never go back, unless they are not known. */
+/** In turn order: versions never decrease, unless they are unknown. */
 function attemptOf(drawn: Drawn, version: number): Attempt {
   const sorted = [...drawn].sort((a, b) => b.back - a.back);
   const triples = sorted.flatMap(({ back, tokens }, at) => [at + 1, back < 0 ? -1 : Math.max(0, version - back), tokens]);
@@ -100,7 +100,7 @@ function ledgerOf(drawn: readonly { readonly trained: readonly Drawn[]; readonly
   return { run, steps, events };
 }
 
-/** In the plainest way, from the versions behind the tokens alone. */
+/** A straightforward computation from the versions of the tokens alone. */
 function expectedOf(trained: readonly (readonly VersionSpan[])[], version: number) {
   const known = trained.map((list) => list.filter((one) => one.version >= 0));
   const total = known.map(([first]) => (first === undefined ? 0 : version - first.version));
@@ -131,14 +131,14 @@ const sql = async (query: string, run: string): Promise<Json> => {
   return answer.json<{ data: Json[] }>().data[0] ?? {};
 };
 
-/** Every figure of `found` that is named in `wanted`, and at least one. */
+/** Compares every figure of `found` that is in `wanted`; there must be at least one. */
 function agree(where: string, found: Json | undefined, wanted: Readonly<Record<string, number>>): void {
   const shared = Object.keys(wanted).filter((name) => found !== undefined && name in found);
   expect(shared.length, where).toBeGreaterThan(0);
   for (const name of shared) expect(Number(found?.[name]), `${where} ${name}`).toBeCloseTo(wanted[name]!, 9);
 }
 
-/** `mean = in_flight + in_queue`, whatever stands before the names. */
+/** `mean = in_flight + in_queue`, with any prefix. */
 function partsAddUp(where: string, row: Json): void {
   for (const name of Object.keys(row).filter((one) => one.endsWith('staleness_in_flight_mean'))) {
     const before = name.slice(0, -'in_flight_mean'.length);
@@ -222,7 +222,7 @@ it('is corrected in tables that were stored before, so that they are what the lo
   agree('a step of an older entry', now, { staleness_mean: 1, staleness_token_mean: 15 / 7, staleness_token_max: 3 });
   partsAddUp('a step of an older entry', now);
 
-  // what an earlier version stored of the same entry, and what the migration makes of it
+  // what an earlier version stored for the same entry, and the result of the migration
   const before = { ...now, run_id: `${run}-before`, staleness_mean: now['staleness_token_mean'] };
   await store.insert(
     'steps',

@@ -1,7 +1,7 @@
-// `npm run clients` tries other people's programs against a `turnstream up` that runs here: confluent-kafka, fastavro and
-// kcat on the log and the registry; clickhouse-connect and ClickHouse's client for Node on the tables; curl, pandas, DuckDB,
-// pyarrow and Prometheus' parser on the API and on exports. They read everything and write only into databases of their
-// own, which they remove. Ends with 1 when one of them failed. What is not installed here, and cannot be, is named.
+// `npm run clients` tries third-party clients on a local `turnstream up`: confluent-kafka, fastavro and kcat on the log and the registry;
+// clickhouse-connect and ClickHouse's client for Node on the tables; curl, pandas, DuckDB, pyarrow and Prometheus' parser on the API and on
+// exports. They read everything and write only to databases of their own, which they remove. Exits with 1 when one of them fails. Programs
+// that are not installed and cannot be installed here are listed.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const folder = join('infra', 'e2e', 'clients');
 const program = [process.execPath, join(process.cwd(), 'infra', 'cli', 'turnstream.mjs')] as const;
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-/** A Python that has the packages; made on the first use. */
+/** A Python with the packages; created on first use. */
 function python(): string {
   const venv = join('.turnstream', 'clients-venv');
   const file = join(venv, 'bin', 'python');

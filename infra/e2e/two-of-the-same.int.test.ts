@@ -1,4 +1,4 @@
-// Two processes that want the same: trainers of one run, warehouses of one group; and a group that Kafka has forgotten.
+// Duplicate processes: two trainers of one run, two warehouses of one group; and a group that Kafka has deleted.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createCodec } from '../../schemas/codec.ts';
 import { connectLog, groupsOf, type LogConnection } from '../app/open/connections.ts';
@@ -113,7 +113,7 @@ describe('two of the same', { timeout: 240_000 }, () => {
     expect(twice).toEqual([]);
   });
 
-  /** Workers that began an attempt. */
+  /** Workers that started an attempt. */
   async function startsOf(run: string): Promise<ReadonlyMap<string, Set<string>>> {
     const starts = new Map<string, Set<string>>();
     await log.kafka.reader().readToEnd('rollouts', {

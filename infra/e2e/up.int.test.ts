@@ -1,4 +1,4 @@
-// `turnstream up` inside this process, so that coverage sees the supervisor at work; its children are real.
+// `turnstream up` in this process, so that coverage sees the supervisor; its children are real.
 import { afterEach, describe, expect, it } from 'vitest';
 import { readServices } from '../app/open/services-file.ts';
 import { command, runProgram, testHome, type TestHome } from '../testing/up.ts';

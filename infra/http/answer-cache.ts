@@ -1,31 +1,30 @@
-// Answers of reads that were just given, so that many clients that ask the same at once cost one read of the store.
-// An answer is fresh for `freshMs` after its read began, or for COST_FACTOR times as long as the read took, whichever is longer:
-// however often a page is asked for, it takes at most a tenth of a reader's time. Then the next request reads anew, and until that
-// is done the others still get the old answer, for STALE_FACTOR times that long at most, so that a slow store does not make
-// everyone wait. Where there is no old answer they wait for the read. Memory is bounded by `maxBytes`. With freshMs 0 nothing
-// is kept or shared.
+// Caches responses of reads, so that many clients with the same request cost one read of the store.
+// A response is fresh for `freshMs` after its read began, or for COST_FACTOR times the duration of the read, whichever is longer: however
+// often a page is requested, it takes at most a tenth of a reader's time. The next request after that reads again; meanwhile the others get
+// the old response, for at most STALE_FACTOR times that long, so that a slow store does not make everyone wait. Without an old response
+// they wait for the read. `maxBytes` limits the memory. With freshMs 0 nothing is cached or shared.
 import type { Coding } from './codings.ts';
 
 export interface CachedAnswer {
   readonly body: Buffer;
-  /** Weak: the same for every coding of the body. */
+  /** A weak ETag: the same for every encoding of the body. */
   readonly etag: string;
   readonly contentType: string;
-  /** The body in the codings that were asked for so far. */
+  /** The body in the encodings that were requested so far. */
   readonly coded: Map<Coding, Buffer>;
 }
 
-/** What a request is to do: use an answer, wait for that of an equal request, or answer and tell the others. */
+/** What a request should do: use a response, wait for that of an identical request, or read it and share it. */
 type Entry =
   | { readonly kind: 'found'; readonly answer: CachedAnswer; readonly ageMs: number }
   | { readonly kind: 'wait'; readonly flight: Promise<CachedAnswer | undefined> }
-  /** Call `end` with the answer, or with nothing when there is none; only the first call counts. */
+  /** Call `end` with the response, or without one on failure; only the first call counts. */
   | { readonly kind: 'lead'; readonly end: (answer?: CachedAnswer) => void };
 
-/** An answer is fresh for this many times as long as it took. */
+/** A response is fresh for this many times the duration of its read. */
 const COST_FACTOR = 10;
 const MOST_FRESH_MS = 10_000;
-/** An answer is used while a newer one is being read until it is this many times as old as a fresh one may be. */
+/** While a newer response is being read, an old one is used up to this many times its fresh period. */
 const STALE_FACTOR = 5;
 
 export interface AnswerCache {
@@ -35,11 +34,11 @@ export interface AnswerCache {
 interface Kept {
   readonly answer: CachedAnswer;
   readonly beganMs: number;
-  /** How long it is fresh. */
+  /** How long a response is fresh, ms. */
   readonly freshMs: number;
 }
 
-/** `now` in ms, of a clock that does not jump. */
+/** `now` in ms, from a monotonic clock. */
 export function createAnswerCache(options: {
   readonly freshMs: number;
   readonly maxBytes: number;

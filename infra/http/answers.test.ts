@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const server of open.splice(0)) await server.close();
 });
 
-/** A read that counts how often it was made, and answers when the test says so. */
+/** A read that counts its calls, and resolves when the test says so. */
 async function counting(freshMs: number, held = false) {
   const server = await createHttpServer({
     ...{ host: '127.0.0.1', port: 0, keys: [], version: '1', logger: silentLogger, metrics: recordingMetrics(), probes: [], freshMs },

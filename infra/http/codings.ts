@@ -1,10 +1,10 @@
-// Which compression a client takes, and the compression itself, at levels that cost about as much as sending would.
+// Content encodings: which one a client accepts, and the compression itself, at levels that cost about as much as sending.
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
 export type Coding = 'br' | 'gzip' | 'identity';
 
-/** Texts below this size are sent as they are. */
+/** Smaller bodies are sent uncompressed. */
 export const MIN_COMPRESSED_BYTES = 1_024;
 
 const GZIP_LEVEL = 1;
@@ -12,7 +12,7 @@ const BROTLI_QUALITY = 2;
 const zip = promisify(gzip);
 const brotli = promisify(brotliCompress);
 
-/** The coding that an Accept-Encoding header likes best; br wins a draw. */
+/** The encoding that an Accept-Encoding header prefers; br wins a tie. */
 export function codingOf(header: string | readonly string[] | undefined): Coding {
   if (header === undefined) return 'identity';
   const qualities = qualitiesOf(String(header));

@@ -1,5 +1,5 @@
-// Pages of other origins that may use this API from a browser: those of an allow-list, and none without one. They carry an API key
-// in a header like any other client; cookies play no part.
+// CORS: pages of origins in an allow-list may use this API from a browser; without a list, none may. They send an API key in a header like
+// any other client; cookies are not used.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { MethodTable } from './methods.ts';
 import { addVary } from './vary.ts';
@@ -8,13 +8,16 @@ const REQUEST_HEADERS = 'authorization, content-type, if-none-match, last-event-
 const ANSWER_HEADERS = 'etag, retry-after, x-request-id';
 const PREFLIGHT_SECONDS = '600';
 
-/** The origin of the request when the list has it. Origins are compared as browsers write them: `https://host[:port]`. */
+/** The origin of the request if it is in the list. Origins are compared in the form that browsers send: `https://host[:port]`. */
 export function allowedOrigin(origins: readonly string[], headers: FastifyRequest['headers']): string | undefined {
   const { origin } = headers;
   return typeof origin === 'string' && origins.includes(origin) ? origin : undefined;
 }
 
-/** Adds the headers for allowed origins, and answers their preflights. Call it before the hooks that ask for a key: a preflight has none. */
+/**
+ * Adds the CORS headers for allowed origins and answers their preflight requests. Call it before the hooks that require a key: a preflight
+ * request has none.
+ */
 export function allowOrigins(app: FastifyInstance, origins: readonly string[], methods: MethodTable): void {
   if (origins.length === 0) return;
   app.addHook('onRequest', async (request, reply) => {

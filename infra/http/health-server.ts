@@ -1,5 +1,5 @@
-// Health and metrics of one role on a port of its own: GET /healthz, /readyz and /metrics, nothing else. Says nothing of
-// the data and takes nothing in, so it has no keys; it listens on loopback unless it is told otherwise.
+// Serves health and metrics of one role on its own port: only GET /healthz, /readyz and /metrics. It reveals no data and accepts no input,
+// so it needs no keys; it listens on loopback by default.
 import { randomUUID } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 import { PlatformError } from '../../streams/core/errors.ts';
@@ -10,11 +10,11 @@ import { answerOf } from './problem.ts';
 
 export interface HealthServerOptions {
   readonly host: string;
-  /** 0 chooses a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
   readonly role: string;
   readonly status: () => RoleStatus;
-  /** When the role came into its state, ms since the epoch. */
+  /** When the role entered its current state, ms since the epoch. */
   readonly sinceMs: () => number;
   readonly metricsText: () => Promise<string>;
 }
@@ -24,7 +24,7 @@ export interface HealthServer {
   close(): Promise<void>;
 }
 
-/** Resolves when it listens. Throws PORT_IN_USE. */
+/** Resolves when the server listens. Throws PORT_IN_USE. */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
   const { host, role } = options;
   const server = createServer((request, response) => {

@@ -1,5 +1,5 @@
-// Named schemas of the OpenAPI document. A schema with a title is put among the components under that name, and a reference
-// takes its place; two different schemas of one name are a mistake, which throws.
+// Named schemas of the OpenAPI document. A schema with a title moves to the components under that name and is replaced by a reference; two
+// different schemas with the same name are a mistake, which throws.
 export type Json = Readonly<Record<string, unknown>>;
 
 export const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -10,14 +10,14 @@ export const mapValues = (object: unknown, change: (key: string, value: unknown)
 export interface Components {
   /** The schema, or a reference to it when it has a title. */
   name(schema: unknown): unknown;
-  /** The same in the media types of an answer. */
+  /** The same for the media types of a response. */
   ofAnswer(content: unknown): Json;
-  /** The same in the media types of a request, where a field with a default may be left out. */
+  /** The same for the media types of a request, where fields with a default are optional. */
   ofBody(content: unknown): Json;
   all(): Json;
 }
 
-/** Keywords that hold schemas by name, in a list, or one. */
+/** Keywords that hold a map of schemas, a list of schemas, or one schema. */
 const MAPS = new Set(['properties']);
 const LISTS = new Set(['anyOf', 'oneOf', 'allOf']);
 const SINGLE = new Set(['items', 'additionalProperties']);
@@ -57,7 +57,7 @@ export function createComponents(known: Json): Components {
   };
 }
 
-/** Generators want the type of an enumeration, and know a map by `additionalProperties` only. */
+/** Code generators need the type of an enumeration, and recognize a map only by `additionalProperties`. */
 function typed(schema: Json): Json {
   const { enum: values, type, patternProperties, ...rest } = schema;
   if (isObject(patternProperties)) return { type, ...rest, additionalProperties: Object.values(patternProperties)[0] };

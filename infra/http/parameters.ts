@@ -1,5 +1,5 @@
-// Query parameters, the same for every route: one that the route does not know is refused by name, also where a route takes
-// none; a list may be written as `a,b` or be repeated.
+// Query parameters, with the same rules for every route: unknown parameters are rejected by name, even on routes without parameters; a list
+// is written as `a,b` or by repeating the parameter.
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 
 interface QuerySchema {

@@ -1,15 +1,15 @@
-// Health: /healthz says that the process lives, how each dependency is and what every role of the same supervisor does;
-// /readyz is 200 only when all dependencies answer and every role is ready, and else says which of them waits for what.
+// Health endpoints: /healthz says that the process is alive, the state of each dependency, and what every role of the same supervisor does.
+// /readyz is 200 only when all dependencies answer and every role is ready; otherwise it says which of them waits for what.
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
 import type { RoleStatus } from '../../streams/core/telemetry.ts';
 import { unreadyAmong, type ServiceHealth } from '../telemetry/health.ts';
 
-/** One thing that must work before requests can be answered: the log, the store, its migrations. */
+/** A dependency that must work before requests can be answered: the log, the store, its migrations. */
 export interface Probe {
   readonly name: string;
-  /** Resolves when it works; the rejection's message says why not. */
+  /** Resolves when it works; otherwise rejects with a message that says why. */
   check(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export interface ProbeReport {
 
 const TIMEOUT_MS = 2_000;
 
-/** Runs every probe at once; one that hangs is down after two seconds. */
+/** Runs every probe in parallel; one that hangs counts as down after two seconds. */
 export async function runProbes(probes: readonly Probe[], timeoutMs = TIMEOUT_MS): Promise<readonly ProbeReport[]> {
   return Promise.all(probes.map((probe) => runProbe(probe, timeoutMs)));
 }
@@ -52,14 +52,14 @@ async function runProbe(probe: Probe, timeoutMs: number): Promise<ProbeReport> {
   }
 }
 
-/** Where the probes and the figures of the process come from. */
+/** Sources of the health and the metrics of this process. */
 export interface HealthSources {
   readonly probes: readonly Probe[];
-  /** Prometheus text exposition. */
+  /** Metrics in the Prometheus text format. */
   readonly metricsText: () => Promise<string> | string;
   /** State of the role that runs in this process. */
   readonly status: () => RoleStatus;
-  /** Health of the other services of the supervisor; none without one. */
+  /** Health of the other services of the supervisor; none without a supervisor. */
   readonly services?: () => readonly ServiceHealth[];
 }
 

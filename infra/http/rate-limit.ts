@@ -1,14 +1,14 @@
-// How much one caller may ask: a bucket of tokens a caller, filled at a steady rate, that holds two seconds of it.
-// A caller is an API key, or an address when there is none. Memory is bounded: the caller not seen for longest is forgotten.
+// Limits the request rate per caller with a token bucket that holds two seconds' worth of tokens. A caller is an API key, or an address
+// when there is no key. Memory is bounded: the least recently seen caller is evicted.
 
 export interface RateLimiter {
-  /** Takes a token; answers 0, or the milliseconds until there is one again. */
+  /** Takes a token; returns 0, or the milliseconds until a token is available. */
   take(caller: string): number;
 }
 
 const BURST_SECONDS = 2;
 
-/** `perSecond` 0 lets everything pass. `now` in ms. */
+/** `perSecond` 0 disables the limit. `now` in ms. */
 export function createRateLimiter(options: {
   readonly perSecond: number;
   readonly now: () => number;

@@ -1,5 +1,5 @@
-// Kafka as the ports of the log. Topics have their short names here and the namespace before them on the wire; groups and
-// transactional ids are passed as they are. Every client is made when it is first needed, and close() ends those that are open.
+// Implements the ports of the log on Kafka. Callers use short topic names; the namespace is prepended on the wire. Group ids and
+// transactional ids are passed unchanged. Each client is created on first use, and close() ends the open ones.
 import type { Codec } from '../../schemas/codec.ts';
 import type { Appended, EventWriter, GroupConsumer, Logger, LogReader, TransactionalWriter } from '../../streams/core/ports.ts';
 import type { EventTopic } from '../../schemas/generated/events.ts';
@@ -34,27 +34,27 @@ import { openTransactionalWriter } from './writing/transactional-writer.ts';
 export interface ConnectOptions {
   readonly brokers: readonly string[];
   readonly clientId: string;
-  /** Before every topic, with a dot. */
+  /** Prefix of every topic, separated by a dot. */
   readonly namespace: string;
   readonly security?: KafkaSecurity;
   readonly codec: Codec;
   readonly logger: Logger;
   readonly metrics?: Metrics;
-  /** Told of what a reader had to pass over, unless the read asks for that itself. */
+  /** Called for records that a reader had to skip, unless the read has its own callback. */
   readonly onSkipped?: OnSkipped;
-  /** How long an append waits for Kafka to come back, ms; 10 minutes unless given. */
+  /** How long an append waits for Kafka to come back, ms. Default: 10 minutes. */
   readonly deliveryTimeoutMs?: number;
-  /** Of what is written; LZ4 unless given. */
+  /** Compression of written records. Default: LZ4. */
   readonly compression?: Compression;
-  /** Bytes of the texts that turns share at most (text-writer.ts); 0, the default, writes every turn whole. */
+  /** Maximum total bytes of the texts that turns share (text-writer.ts); 0, the default, writes every turn whole. */
   readonly sharedTextBytes?: number;
-  /** False leaves out the texts of turns that share them, for readers that need none; true unless given. */
+  /** False leaves the shared texts out of turns, for readers that need none. Default: true. */
   readonly wholeTurns?: boolean;
-  /** Of members of groups, ms; 6 s unless given. */
+  /** Session timeout of group members, ms. Default: 6 s. */
   readonly sessionTimeoutMs?: number;
 }
 
-/** A topic of bytes that are no events, by its short name. */
+/** A topic whose records are not events, by its short name. */
 interface RawTopic {
   append(records: readonly RawRecord[]): Promise<readonly { readonly partition: number; readonly offset: number }[]>;
   /** First and end offset of each partition. */
@@ -63,35 +63,35 @@ interface RawTopic {
 }
 
 export interface KafkaConnection {
-  /** Shares one producer with the other writers of this connection. */
+  /** A writer that shares one producer with the other writers of this connection. */
   writer(): Promise<EventWriter>;
-  /** Opens the single writer of an id and fences those before it. */
+  /** Opens the only writer with this transactional id and fences earlier ones. */
   transactional(transactionalId: string, reach?: ReachPoint): Promise<TransactionalWriter>;
-  /** The same, for records of exactly these bytes beside events. */
+  /** The same, for raw records next to events. */
   transactionalMixed(transactionalId: string): Promise<MixedTransactionalWriter>;
   reader(): LogReader;
-  /** Each call is another member. */
+  /** Each call creates another member. */
   group(): GroupConsumer;
   readonly offsets: KafkaGroupOffsets;
   readonly topics: Topics;
   /** Where each run begins. */
   readonly runs: WholeRunIndex;
-  /** Appends exactly these bytes. */
+  /** Appends records with exactly these bytes. */
   appendRaw(topic: EventTopic, records: readonly RawRecord[]): Promise<readonly Appended[]>;
   raw(topic: string): RawTopic;
   /** Records between the committed offsets of a group and the ends of a topic, by partition. */
   lag: KafkaGroupOffsets['lag'];
   /** Commits for a group without members. */
   setOffsets: KafkaGroupOffsets['set'];
-  /** One metadata request; KAFKA_UNAVAILABLE when no broker answers. */
+  /** Sends one metadata request; throws KAFKA_UNAVAILABLE when no broker answers. */
   ping(): Promise<void>;
-  /** What the brokers call their cluster; the same for as long as it has its data. */
+  /** The cluster id of the brokers, constant for the lifetime of their data. */
   clusterId(): Promise<string>;
-  /** Closes writers after what they have was sent, readers and members after their handlers ended. */
+  /** Closes writers after their pending records are sent, readers and members after their handlers have ended. */
   close(): Promise<void>;
 }
 
-/** Does not wait for a broker: what needs one waits, or says KAFKA_UNAVAILABLE. */
+/** Does not wait for a broker: later calls that need one wait, or throw KAFKA_UNAVAILABLE. */
 export function connectKafka(options: ConnectOptions): KafkaConnection {
   const kafka = createClient(options);
   const names = createNames(options.namespace);
@@ -155,7 +155,7 @@ export function connectKafka(options: ConnectOptions): KafkaConnection {
 }
 
 function createTextReader({ logger, metrics }: ConnectOptions, log: () => RawLogReader): TextReader {
-  // Records of this topic are no events, which the reader of the log need not know.
+  // Records of this topic are not events, but the reader does not need to know that.
   const topics = [TEXTS_TOPIC as EventTopic];
   return new TextReader({
     ...{ logger, metrics },
@@ -176,7 +176,7 @@ function createTextReader({ logger, metrics }: ConnectOptions, log: () => RawLog
   });
 }
 
-/** An index of runs that is made together with their ledger is complete. */
+/** An index of runs that is created together with the topics is complete. */
 const withIndex = (topics: Topics, index: RawTopic): Topics => ({
   ...topics,
   async apply(plan) {
@@ -186,7 +186,7 @@ const withIndex = (topics: Topics, index: RawTopic): Topics => ({
   },
 });
 
-/** Remembers what is open, until it was closed. */
+/** Tracks open resources until they are closed. */
 function createClosers() {
   const open = new Set<() => Promise<void>>();
   return {
@@ -198,7 +198,7 @@ function createClosers() {
       open.add(close);
       return { ...resource, close };
     },
-    /** Gives back what could not be closed, and why. */
+    /** Returns the errors of resources that could not be closed. */
     async closeAll(): Promise<unknown[]> {
       const results = await Promise.allSettled([...open].map((close) => close()));
       return results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));

@@ -15,7 +15,7 @@ import { topicPlanOf } from './topics/topics.ts';
 const settings = { replication: 1, partitionsRollouts: 4, partitionsTasks: 2, retentionHours: -1 };
 let server: TestKafka;
 let kafka: KafkaConnection;
-/** kafkajs itself, to do what our adapter never does. */
+/** Plain kafkajs, for actions that our adapter never takes. */
 let foreign: Kafka;
 
 beforeAll(async () => {
@@ -301,7 +301,7 @@ describe('readers and handlers', () => {
       group,
       topics: ['tasks'],
       onBatch: async (batch, session) => {
-        // Stops the whole process for longer than the session, as a suspended machine does.
+        // Blocks the whole process for longer than the session timeout, like a suspended machine.
         if (outcomes.length === 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4_500);
         const commit = session.commit([{ topic: 'tasks', partition: batch.partition, offset: batch.nextOffset }]);
         outcomes.push(await commit.then(() => 'committed').catch((error: unknown) => (error as { code: string }).code));

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { isFinal, isGroupFence, isProducerFence, isTooLarge, kafkaError, protocolType } from './kafka-error.ts';
 
-/** As kafkajs wraps them: the protocol's error two levels down. */
+/** Wrapped like in kafkajs: the protocol's error is two levels down. */
 const wrapped = (type: string): Error =>
   new Error('tried too often', { cause: new Error('not retriable', { cause: Object.assign(new Error(`it says ${type}`), { type }) }) });
 

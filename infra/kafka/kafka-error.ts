@@ -1,4 +1,4 @@
-// Errors of kafkajs as ours. It wraps causes in causes; the protocol's own name of an error is found at any depth.
+// Translates errors of kafkajs to ours. kafkajs nests causes; the name that the protocol gives an error is found at any depth.
 import { messageOf, PlatformError, type ErrorCode } from '../../streams/core/errors.ts';
 
 const FENCED_GROUP = new Set(['ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID', 'REBALANCE_IN_PROGRESS', 'FENCED_INSTANCE_ID']);
@@ -24,7 +24,7 @@ function* chainOf(error: unknown): Generator<Error> {
   }
 }
 
-/** Kafka's name of the error, e.g. ILLEGAL_GENERATION; undefined when no broker sent it. */
+/** The protocol's name of the error, e.g. ILLEGAL_GENERATION; undefined when no broker sent it. */
 export function protocolType(error: unknown): string | undefined {
   for (const link of chainOf(error)) if ('type' in link && typeof link.type === 'string') return link.type;
   return undefined;
@@ -37,14 +37,14 @@ const isOneOf = (types: ReadonlySet<string>, error: unknown): boolean => {
 
 export const isGroupFence = (error: unknown): boolean => isOneOf(FENCED_GROUP, error);
 export const isProducerFence = (error: unknown): boolean => isOneOf(FENCED_PRODUCER, error);
-/** For a moment after a start, or after a broker has gone, nobody can be asked about a group. */
+/** For a moment after a start or the loss of a broker, a group has no coordinator. */
 export const isWithoutCoordinator = (error: unknown): boolean => isOneOf(NO_COORDINATOR, error);
 export const isTooLarge = (error: unknown): boolean => isOneOf(TOO_LARGE, error);
 
 const isRefusal = (error: unknown): boolean =>
   isOneOf(REFUSED, error) || [...chainOf(error)].some((link) => link.name === 'KafkaJSSASLAuthenticationError');
 
-/** Trying again cannot help. */
+/** A retry cannot help. */
 export const isFinal = (error: unknown): boolean => isTooLarge(error) || isRefusal(error);
 
 function codeOf(error: unknown): ErrorCode {
@@ -57,7 +57,7 @@ const hints: Readonly<Record<string, string>> = {
   UNKNOWN_TOPIC_OR_PARTITION: ' Make the topics with `turnstream topics apply`.',
 };
 
-/** An error of the client as ours, saying what was being done (gerund first). Ours stay as they are. */
+/** Wraps an error of the client in ours, with what was being done (gerund first). Our own errors pass unchanged. */
 export function kafkaError(doing: string, cause: unknown): PlatformError {
   if (cause instanceof PlatformError) return cause;
   const hint = hints[protocolType(cause) ?? ''] ?? '';

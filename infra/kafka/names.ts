@@ -1,4 +1,4 @@
-/** Names of topics with and without the namespace. */
+/** Topic names with and without the namespace. */
 export interface Names {
   full(topic: string): string;
   /** The short name; undefined for a topic of another namespace. */

@@ -1,4 +1,4 @@
-// How we talk to Kafka: security out of the configuration, and timeouts and retries that suit each client.
+// Client options: security from the configuration, and timeouts and retries for each kind of client.
 import { readFileSync } from 'node:fs';
 import type { Kafka, KafkaConfig, LogEntry, RetryOptions } from 'kafkajs';
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
@@ -11,7 +11,7 @@ import { withTrueEnds } from './patches/true-ends.ts';
 
 export interface KafkaSecurity {
   readonly tls: boolean;
-  /** PEM text of the authority that signed the brokers; the system's authorities when absent. */
+  /** PEM text of the certificate authority that signed the brokers' certificates. Default: the system's authorities. */
   readonly ca?: string;
   readonly sasl?: { readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; readonly username: string; readonly password: string };
 }
@@ -37,7 +37,7 @@ type KafkaSettings = Pick<
   | 'sharedTextsMb'
 >;
 
-/** Address and security out of the configuration; `brokers` are those of the local Kafka when none are configured. */
+/** Addresses and security from the configuration; `brokers` are those of the local Kafka when none are configured. */
 export function kafkaOptionsOf(config: KafkaSettings, brokers: readonly string[] = config.kafkaBrokers): KafkaAddress {
   return {
     brokers,
@@ -63,13 +63,13 @@ function readCa(file: string): string {
   }
 }
 
-/** About 12 s with the same producer id, so that the broker still recognises what it has. */
+/** About 12 s with the same producer id, so that the broker still recognizes duplicates. */
 export const writeRetry: RetryOptions = { initialRetryTime: 50, multiplier: 2, factor: 0.2, maxRetryTime: 1_000, retries: 15 };
 
-/** The first CONCURRENT_TRANSACTIONS costs one whole initial time: 5 ms keep a transaction under 10 ms. */
+/** The first CONCURRENT_TRANSACTIONS costs one whole initial delay: 5 ms keep a transaction under 10 ms. */
 export const transactionRetry: RetryOptions = { initialRetryTime: 5, multiplier: 2, factor: 0.2, maxRetryTime: 500, retries: 14 };
 
-/** Short: what waits for minutes is the loop around a consumer, not the consumer. */
+/** Short: the loop around a consumer waits out long outages, not the consumer. */
 const readRetry: RetryOptions = { initialRetryTime: 50, multiplier: 2, factor: 0.2, maxRetryTime: 1_000, retries: 6 };
 
 export interface ClientOptions {
@@ -100,7 +100,7 @@ export function createClient(options: ClientOptions): Kafka {
   return new kafkajs.Kafka(config);
 }
 
-/** What kafkajs calls an error is mostly a retry: whatever matters reaches our callers as an error, so here it is detail. */
+/** Most of what kafkajs logs as an error is a retry. Real errors reach our callers, so these are logged at debug level. */
 function bridge(logger: Logger): (entry: LogEntry) => void {
   return ({ namespace, log }) => {
     const { message, timestamp: _timestamp, logger: _logger, stack: _stack, ...fields } = log;

@@ -1,4 +1,4 @@
-// The broker is killed and comes back: everything heals by itself, nothing is lost.
+// The broker is killed and comes back: everything recovers by itself, nothing is lost.
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createCodec } from '../../schemas/codec.ts';

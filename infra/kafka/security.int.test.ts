@@ -1,4 +1,4 @@
-// TLS and SASL against a broker that asks for both.
+// TLS and SASL with a broker that requires both.
 import { execFile } from 'node:child_process';
 import { appendFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ let broker: Identity;
 let secure: string;
 let ca: string;
 
-/** A certificate for 127.0.0.1 that signs itself; gives back its text. */
+/** Creates a self-signed certificate for 127.0.0.1; returns its text. */
 async function makeCertificate(keystore: string): Promise<string> {
   const store = ['-alias', 'broker', '-keystore', keystore, '-storetype', 'PKCS12', '-storepass', PASSWORD];
   await run('keytool', ['-genkeypair', '-keyalg', 'EC', '-dname', 'CN=127.0.0.1', '-ext', 'san=ip:127.0.0.1', '-validity', '3', ...store]);

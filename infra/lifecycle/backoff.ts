@@ -1,4 +1,4 @@
-// The one place where waiting takes a timer.
+// The only place that waits with a timer.
 
 /** Resolves after `ms`, or at once when the signal aborts. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {

@@ -1,11 +1,11 @@
-// Where the time of one call over the network goes: our own queue, tries that failed with the waits behind them, and the try
-// that counts. All of the call is in one of the three, but for the moments between them.
+// Splits the time of one network call into three parts: our own queue, failed attempts including the waits after them, and the successful
+// attempt. Together they cover the whole call, except for the moments between them.
 import type { CallTiming } from '../../streams/core/agents.ts';
 
 export interface CallClock {
-  /** Time in our own queue. */
+  /** Measures time in our own queue. */
   queued<T>(wait: Promise<T>): Promise<T>;
-  /** One try. The one before it, and the time since, was a failure. */
+  /** Measures one attempt. The previous attempt, and the time since, count as failed. */
   tried<T>(run: () => Promise<T>): Promise<T>;
   timing(): CallTiming;
 }

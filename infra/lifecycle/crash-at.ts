@@ -1,4 +1,4 @@
-// Ends or freezes this process at a named crash point, when a test asks for it by TURNSTREAM_CRASH_AT.
+// Kills or freezes this process at a named crash point, for tests that set TURNSTREAM_CRASH_AT.
 import { writeSync } from 'node:fs';
 import { crashPoints, reachNothing, type CrashPoint, type ReachPoint } from '../../streams/core/crash-points.ts';
 
@@ -7,12 +7,12 @@ const FREEZE = ':freeze';
 const place = `(${crashPoints.map((point) => point.replaceAll('.', '\\.')).join('|')})(:[1-9]\\d{0,6})?`;
 
 /**
- * `<point>[:<n>]` is the n-th time that a point is reached, the first unless given. Several of them with commas between are
- * reached one after the other, and the last is meant. `:freeze` at the end stops instead of killing.
+ * `<point>[:<n>]` is the n-th time that a point is reached; default: the first. Several points separated by commas must be reached in
+ * order, and the last one triggers. A trailing `:freeze` stops the process instead of killing it.
  */
 export const crashAtPattern = new RegExp(`^${place}(,${place})*(${FREEZE})?$`);
 
-/** Nothing for ''; otherwise SIGKILL, or SIGSTOP, to this process with all its threads. */
+/** Does nothing for ''; otherwise sends SIGKILL or SIGSTOP to this process with all its threads. */
 export function reachFor(crashAt: string, strike: (how: NodeJS.Signals, point: CrashPoint) => void = strikeSelf): ReachPoint {
   if (crashAt === '') return reachNothing;
   const freezes = crashAt.endsWith(FREEZE);
@@ -31,7 +31,7 @@ export function reachFor(crashAt: string, strike: (how: NodeJS.Signals, point: C
   };
 }
 
-/** The line is written before the signal: whoever watches knows that it was this and no other death. */
+/** The line is written before the signal, so that a test knows that the crash point caused the exit. */
 function strikeSelf(how: NodeJS.Signals, point: CrashPoint): void {
   writeSync(STDERR, `crash point ${point}: ${how}\n`);
   process.kill(process.pid, how);

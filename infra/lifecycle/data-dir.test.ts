@@ -60,7 +60,7 @@ describe('the data directory', () => {
     mkdirSync(join(root, 'home', 'kafka'), { recursive: true });
     chmodSync(join(root, 'home', 'kafka'), 0o500);
     expect(refused(join(root, 'home'))).toContain(`this user may not write in ${join(root, 'home', 'kafka')}`);
-    // such as the lost+found of a disk
+    // e.g. the lost+found of a disk
     mkdirSync(join(root, 'disk', 'lost+found'), { recursive: true });
     chmodSync(join(root, 'disk', 'lost+found'), 0o000);
     assertDataDir(join(root, 'disk'));

@@ -1,14 +1,13 @@
-// Whether the data directory can be used, asked before anything is started. It leaves nothing behind: what a system says of
-// permissions is not the whole truth (root may write everywhere, and yet no folder can be made under /proc), so a
-// folder is made and removed again.
+// Checks whether the data directory is usable, before anything is started. Permission bits are not the whole truth (root may write
+// everywhere, yet nobody can create a folder under /proc), so the check creates a folder and removes it again.
 //
-// It also keeps callers from `mkdir -p` where no folder can be made: Node never returns from that under /proc.
+// It also protects callers from `mkdir -p` where no folder can be created: under /proc, Node never returns from that call.
 import { accessSync, constants, lstatSync, mkdtempSync, rmdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { isDiskFull } from './disk-full.ts';
 
-/** Throws DATA_DIR_UNUSABLE unless `dataDir` is a folder that can be written, or one that can be made; DISK_FULL where there is no room. */
+/** Throws DATA_DIR_UNUSABLE unless `dataDir` is a writable folder or can be created; DISK_FULL when there is no space. */
 export function assertDataDir(dataDir: string): void {
   const path = resolve(dataDir);
   const doing = `using the data directory ${path}`;
@@ -27,7 +26,7 @@ class Unusable extends Error {
   override readonly name = 'Unusable';
 }
 
-/** The directory itself, or the folder that it would be made in. */
+/** The directory itself, or its nearest existing parent. */
 function nearestFolder(path: string): string {
   let at = path;
   while (!isThere(at)) at = dirname(at);
@@ -55,10 +54,10 @@ function isThere(path: string, look: (path: string) => unknown = lstatSync): boo
   }
 }
 
-/** Folders that turnstream cannot do without. */
+/** Folders that turnstream requires. */
 const NEEDED = ['kafka', 'store', 'weights'] as const;
 
-/** An earlier start as another user may have left them to that user. */
+/** An earlier start as another user may have created them with another owner. */
 function assertNeeded(path: string): void {
   for (const folder of NEEDED.map((name) => join(path, name))) {
     try {

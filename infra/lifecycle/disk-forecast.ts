@@ -1,15 +1,15 @@
-// Tells early that a disk is filling up, from how much was free over the last minutes.
+// Predicts when a disk will be full from the free space of the last minutes, to warn early.
 import { bytesText } from './disk-use.ts';
 
-/** With less a warning is due at any pace, bytes. */
+/** With less free space, a warning is due at any rate, bytes. */
 export const LOW_BYTES = 2_000_000_000;
 
-/** A disk that is full sooner than this at its pace is worth a warning, ms. */
+/** If the disk will be full sooner than this, a warning is due, ms. */
 const SOON_MS = 2 * 3_600_000;
 
 const WINDOW_MS = 600_000;
 const SPACING_MS = 5_000;
-/** A pace is known after this long, ms. */
+/** A rate is known after this long, ms. */
 const KNOWN_MS = 60_000;
 
 interface Sample {
@@ -18,7 +18,7 @@ interface Sample {
 }
 
 export interface DiskForecast {
-  /** Takes what is free now, at a monotonic time, and answers the warning that is due; empty when none is. */
+  /** Takes the free bytes at a monotonic time and returns the warning that is due; empty when there is none. */
   look(free: number, atMs: number): string;
 }
 

@@ -1,5 +1,4 @@
-// What the data directory takes of its disk, by part. Sizes are those of the blocks that files take: Kafka's indexes are
-// much larger on paper.
+// Disk usage of the data directory, by part. Sizes are allocated blocks: the apparent size of Kafka's indexes is much larger.
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, statfs } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -11,16 +10,16 @@ interface DiskPart {
 }
 
 export interface DiskUse {
-  /** Of the data directory. */
+  /** Size of the data directory. */
   readonly bytes: number;
-  /** What may still be written to its disk, and its size. */
+  /** Free space on its disk, and the size of the disk. */
   readonly free_bytes: number;
   readonly disk_bytes: number;
   /** Largest first. */
   readonly parts: readonly DiskPart[];
 }
 
-/** Undefined when there is no such directory. Files that go meanwhile are left out. */
+/** Undefined when there is no such directory. Files that disappear meanwhile are left out. */
 export async function measureDisk(dataDir: string, namespace: string): Promise<DiskUse | undefined> {
   const root = resolve(dataDir);
   try {
@@ -71,13 +70,13 @@ function partOf([first, second, folder = '']: readonly string[], namespace: stri
   return topic.startsWith(`${namespace}.`) ? `log.${topic.slice(namespace.length + 1)}` : 'log.other';
 }
 
-/** A number of bytes for people. */
+/** Formats a number of bytes. */
 export function bytesText(bytes: number): string {
   if (bytes >= 1e9) return `${(bytes / 1e9).toFixed(1)} GB`;
   return bytes >= 1e6 ? `${Math.round(bytes / 1e6)} MB` : `${Math.round(bytes / 1e3)} kB`;
 }
 
-/** One line: what there is, the largest first, and what is free. */
+/** One line: the parts, largest first, and the free space. */
 export function diskText({ bytes, free_bytes: free, parts }: DiskUse): string {
   const log = parts.filter(({ part }) => part.startsWith('log.'));
   const topics = log.slice(0, 3).map((one) => `${one.part.slice('log.'.length)} ${bytesText(one.bytes)}`);

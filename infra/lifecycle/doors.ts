@@ -1,14 +1,14 @@
-// The check at the door of every HTTP port that turnstream opens. A page of another origin can make a browser send almost any
-// request to this machine: by fetch, form, image, script, frame, link, beacon or WebSocket. None of them gets past this check.
+// The origin check of every HTTP port that turnstream opens. A page of another origin can make a browser send almost any request to this
+// machine: by fetch, form, image, script, frame, link, beacon or WebSocket. This check rejects all of them.
 import { PlatformError } from '../../streams/core/errors.ts';
 import { foreignHeader, isLoopbackHost, type ForeignHeader, type RequestHeaders } from './fetch-site.ts';
 
 export interface Door {
-  /** Address that the port listens on. */
+  /** Address that the port is bound to. */
   readonly host: string;
-  /** Other names that people reach the port by, such as that of a reverse proxy; without ports. */
+  /** Other host names for the port, such as that of a reverse proxy; without ports. */
   readonly names?: readonly string[];
-  /** Origins whose pages may ask, as browsers write them. */
+  /** Origins whose pages may send requests, in the form that browsers send. */
   readonly origins?: readonly string[];
 }
 
@@ -17,7 +17,7 @@ const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
 /** True when only programs on this machine can connect to the address. */
 const isLoopback = (host: string): boolean => LOOPBACK.has(host);
 
-/** The host name of a Host header in lower case, without port and brackets; undefined when it is none. */
+/** The host name in a Host header, in lower case, without port and brackets; undefined when it is malformed. */
 function nameIn(host: string | undefined): string | undefined {
   const match = /^(\[[0-9a-f:]+\]|[^:[\]\s]+)(?::\d{1,5})?$/i.exec(host?.trim() ?? '');
   return match?.[1]?.toLowerCase().replace(/^\[|\]$/g, '');
@@ -27,7 +27,7 @@ function nameIn(host: string | undefined): string | undefined {
 export const isLocalHostHeader = (host: string | undefined): boolean =>
   host !== undefined && (isLoopbackHost(host.trim()) || nameIn(host)?.endsWith('.localhost') === true);
 
-/** Why a request is refused: a page of another origin sent it. Undefined for programs, the address bar and pages of this port. */
+/** Why a request is rejected: a page of another origin sent it. Undefined for programs, the address bar and pages of this port. */
 export function foreignRequest(headers: RequestHeaders, door: Door): PlatformError | undefined {
   const foreign = foreignHeader(headers, 'any');
   if (foreign !== undefined && !isLetIn(foreign, one(headers['origin']), door)) return refusal(foreign);
@@ -35,7 +35,7 @@ export function foreignRequest(headers: RequestHeaders, door: Door): PlatformErr
   return isLoopback(door.host) && !isLocalHostHeader(asked) && !isKnown(nameIn(asked), door) ? refusal('host') : undefined;
 }
 
-/** A page of a listed origin, or of this port behind a proxy that has another name. */
+/** True for a page of a listed origin, or of this port behind a proxy with another name. */
 function isLetIn(foreign: ForeignHeader, origin: string | undefined, door: Door): boolean {
   if (origin === undefined) return false;
   if (door.origins?.includes(origin) === true) return true;

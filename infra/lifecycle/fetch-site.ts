@@ -1,13 +1,13 @@
-// Who sent a request to a port on this machine: a program, a page that this port served, or a page from anywhere else. Any
-// page in a browser can send requests to 127.0.0.1; the browser says so in headers that no page can change.
+// Detects who sent a request to a port on this machine: a program, a page that this port served, or a page of another origin. Any web page
+// can send requests to 127.0.0.1; the browser reveals that in headers that pages cannot change.
 
-/** Header names in lower case, as Node gives them. */
+/** Header names in lower case, as in Node. */
 export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Which header gave a foreign page away. */
+/** The header that revealed a foreign page. */
 export type ForeignHeader = 'sec-fetch-site' | 'origin' | 'host';
 
-/** The address bar, a bookmark, or a page of this very origin. Programs send no such header. */
+/** The address bar, a bookmark, or a page of the same origin. Programs do not send this header. */
 const OWN_SITES = new Set(['none', 'same-origin']);
 
 const LOOPBACK = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(:\d{1,5})?$/i;
@@ -17,8 +17,8 @@ export const isLoopbackHost = (host: string): boolean => LOOPBACK.test(host);
 
 /**
  * The header that shows that a page of another origin sent the request; undefined for programs and for pages of this origin.
- * `names` is `loopback` for a port that only this machine reaches: then a Host with any other name is foreign as well, since
- * a page can point its own name at 127.0.0.1 (DNS rebinding).
+ * Pass `loopback` as `names` for a port that only this machine reaches: then any other Host name is foreign as well, because a page can
+ * point its own name at 127.0.0.1 (DNS rebinding).
  */
 export function foreignHeader(headers: RequestHeaders, names: 'loopback' | 'any' = 'loopback'): ForeignHeader | undefined {
   const { origin, host } = headers;
@@ -29,7 +29,7 @@ export function foreignHeader(headers: RequestHeaders, names: 'loopback' | 'any'
   return undefined;
 }
 
-/** A header that came twice is none of the values that are taken. */
+/** A repeated header matches none of the accepted values. */
 const one = (value: string | readonly string[]): string => (typeof value === 'string' ? value : value.join(', '));
 
 const isOriginOf = (origin: string, host: string): boolean =>

@@ -1,17 +1,17 @@
-// Signals of a process that stops in order: the first asks, the second insists. npm forwards Ctrl-C to the program that
-// the terminal has told already, so that a second signal within REPEAT_MS is the first one again.
+// Signals for a graceful stop: the first one requests it, the second one forces it. npm forwards Ctrl-C to a program that has already
+// received it from the terminal, so a second signal within REPEAT_MS counts as the first.
 
 export interface Interrupts {
-  /** Aborts at the first signal. */
+  /** Aborts on the first signal. */
   readonly signal: AbortSignal;
-  /** The signal that was first, once there is one. */
+  /** The first signal, once there is one. */
   received(): NodeJS.Signals | undefined;
   close(): void;
 }
 
 const REPEAT_MS = 400;
 
-/** Listens to SIGINT, SIGTERM and SIGHUP of `source`, the process by default. `onSecond` runs at a later signal, again at each. */
+/** Listens for SIGINT, SIGTERM and SIGHUP of `source`, by default the process. `onSecond` runs on every later signal. */
 export function listenForInterrupts(options: {
   readonly onSecond: (signal: NodeJS.Signals) => void;
   readonly now: () => number;
@@ -40,7 +40,7 @@ export function listenForInterrupts(options: {
   };
 }
 
-/** Waits for `work` at most `deadlineMs`; false when the time ran out. Failures of `work` pass through. */
+/** Waits for `work` for at most `deadlineMs`; false on timeout. Failures of `work` are passed on. */
 export async function within(work: Promise<unknown>, deadlineMs: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((resolve) => {

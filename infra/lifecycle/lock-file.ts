@@ -1,5 +1,5 @@
-// One owner of a directory at a time: a file with the owner's pid and start mark. The lock of a process that is gone is
-// taken over; nobody has to remove a stale file by hand.
+// Gives a directory one owner at a time, with a file that holds the owner's pid and start mark. The lock of a dead process is taken over;
+// nobody has to remove a stale file by hand.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { sameProcessAlive, startMarkOf } from './process-alive.ts';
@@ -14,7 +14,7 @@ interface Owner {
   readonly purpose: string;
 }
 
-/** Takes the lock, or tells who has it. `purpose` is for the message of the one who comes second. */
+/** Takes the lock, or returns its owner. `purpose` appears in the message of the next process that wants it. */
 export function takeLock(path: string, purpose: string): LockResult {
   mkdirSync(dirname(path), { recursive: true });
   const mine: Owner = { pid: process.pid, mark: startMarkOf(process.pid), purpose };
@@ -29,7 +29,7 @@ export function takeLock(path: string, purpose: string): LockResult {
       };
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) {
-        // made, but not written: the disk is full
+        // created, but not written: the disk is full
         rmSync(path, { force: true });
         throw error;
       }

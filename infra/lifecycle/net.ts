@@ -1,7 +1,7 @@
-// Questions about ports, asked before anything is started.
+// Checks of ports before anything is started.
 import { connect, createServer } from 'node:net';
 
-/** True when this process could listen there now. */
+/** True when this process could bind the port now. */
 export function portIsFree(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -16,7 +16,7 @@ export function portIsFree(host: string, port: number): Promise<boolean> {
   });
 }
 
-/** True when something accepts a connection there within `timeoutMs`. */
+/** True when something accepts a connection within `timeoutMs`. */
 export function portAnswers(host: string, port: number, timeoutMs = 1_000): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port });
@@ -36,7 +36,7 @@ export function portAnswers(host: string, port: number, timeoutMs = 1_000): Prom
   });
 }
 
-/** Host and port of `host:port` or of an http(s) URL. */
+/** Host and port from `host:port` or an http(s) URL. */
 export function endpointOf(address: string): { readonly host: string; readonly port: number } {
   const url = new URL(/^https?:/.test(address) ? address : `tcp://${address}`);
   const fallback = url.protocol === 'https:' ? 443 : 80;

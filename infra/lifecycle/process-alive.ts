@@ -1,7 +1,7 @@
-// A process is known by its pid and its start time, because pids come back.
+// Identifies a process by its pid and its start time, because pids are reused.
 import { readFileSync } from 'node:fs';
 
-/** True when a process has this pid, whoever it belongs to. */
+/** True when a process with this pid exists, whoever owns it. */
 export function processAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -11,7 +11,7 @@ export function processAlive(pid: number): boolean {
   }
 }
 
-/** A text that differs between two processes that had the same pid; empty where the system does not tell. */
+/** A text that distinguishes processes with the same pid; empty where the system provides none. */
 export function startMarkOf(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${String(pid)}/stat`, 'utf8');
@@ -21,5 +21,5 @@ export function startMarkOf(pid: number): string {
   }
 }
 
-/** True when the process that was seen with this pid and mark is still there. */
+/** True when the process with this pid and mark is still running. */
 export const sameProcessAlive = (pid: number, mark: string): boolean => processAlive(pid) && (mark === '' || startMarkOf(pid) === mark);

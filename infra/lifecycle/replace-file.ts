@@ -1,8 +1,8 @@
 import { rename, writeFile } from 'node:fs/promises';
 
 /**
- * Puts a file into its place whole: a reader sees the old one or the new one. It is written beside first, under a name
- * that a caller with rivals makes its own; what a crash leaves there the next write goes over.
+ * Replaces a file atomically: a reader sees the old content or the new one. It is written to a temporary name first, which callers with
+ * concurrent writers must make unique; the next write overwrites what a crash leaves there.
  */
 export async function replaceFile(path: string, content: string | Uint8Array, beside = `${path}.part`): Promise<void> {
   await writeFile(beside, content);

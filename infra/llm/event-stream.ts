@@ -1,11 +1,11 @@
-// Server-sent events: the data of each event as it comes. Chunks may end anywhere, within a character too.
+// Parses server-sent events and yields the data of each event as it arrives. Chunks may end anywhere, even within a character.
 
-/** The bytes of an answer are more than `maxBytes`. */
+/** The response exceeds `maxBytes`. */
 export class TooLong extends Error {}
 
 const LINE_END = /\r\n|\r|\n/;
 
-/** The text of a body in pieces; throws TooLong. */
+/** The text of a body in chunks; throws TooLong. */
 export async function* textOf(body: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let bytes = 0;
@@ -17,13 +17,13 @@ export async function* textOf(body: AsyncIterable<Uint8Array>, maxBytes: number)
   yield decoder.decode();
 }
 
-/** The data of each event, its lines joined; an event that has no end is not one. */
+/** The data of each event, with its lines joined; an incomplete event at the end is dropped. */
 export async function* eventData(texts: AsyncIterable<string>): AsyncGenerator<string> {
   let rest = '';
   let data: string[] = [];
   for await (const text of texts) {
     rest += text;
-    // a line end that may be the first half of \r\n waits for what comes next
+    // a line end that may be the first half of \r\n waits for the next chunk
     const held = rest.endsWith('\r') ? '\r' : '';
     const lines = rest.slice(0, rest.length - held.length).split(LINE_END);
     rest = (lines.pop() ?? '') + held;

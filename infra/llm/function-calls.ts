@@ -1,5 +1,5 @@
-// The calls of functions in an answer, whole or in pieces, as the server's own field has them. Arguments stay the text that they are:
-// whether it is JSON is not decided here.
+// Function calls in a response, whole or streamed, from the server's own field. Arguments stay text: this code does not decide whether they
+// are JSON.
 import type { FunctionCall } from '../../streams/core/agents.ts';
 import { at, countAt, listAt, textAt } from './json.ts';
 
@@ -9,7 +9,7 @@ interface Building {
   readonly pieces: string[];
 }
 
-/** Some servers give the object where OpenAI gives its text. */
+/** Some servers send an object where OpenAI sends its text. */
 function argumentsIn(call: unknown): string {
   const given = at(call, 'function', 'arguments');
   if (typeof given === 'string') return given;
@@ -19,7 +19,7 @@ function argumentsIn(call: unknown): string {
 export class CallsBuilder {
   readonly #calls = new Map<number, Building>();
 
-  /** Answers how many characters the choice brought. */
+  /** Returns how many characters the choice added. */
   add(choice: unknown): number {
     let chars = 0;
     for (const part of ['delta', 'message']) {
@@ -41,7 +41,7 @@ export class CallsBuilder {
     return known;
   }
 
-  /** In the order of the answer; a call without an id has one of its place. */
+  /** In the order of the response; a call without an id gets one from its index. */
   all(): readonly FunctionCall[] {
     return [...this.#calls.entries()]
       .sort(([a], [b]) => a - b)

@@ -1,4 +1,4 @@
-// Reading JSON that somebody else wrote: nothing is where it should be until it was looked at.
+// Safe access to JSON from other programs.
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -30,7 +30,7 @@ export const listAt = (value: unknown, ...path: readonly (string | number)[]): r
   return Array.isArray(found) ? found : [];
 };
 
-/** Undefined for what is not JSON. */
+/** Undefined for invalid JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

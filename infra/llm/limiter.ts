@@ -1,7 +1,7 @@
-// At most so many at once; the others wait in the order in which they came.
+// Limits concurrency; waiters enter in FIFO order.
 
 export interface Limiter {
-  /** Resolves with what has to be called when the work is over; undefined when the signal aborted first. */
+  /** Resolves with a function to call when the work is done; undefined when the signal aborts first. */
   enter(signal: AbortSignal): Promise<(() => void) | undefined>;
   running(): number;
   waiting(): number;

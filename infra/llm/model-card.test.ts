@@ -1,4 +1,4 @@
-// What a server says of its model before it is evaluated.
+// What a server reports about its model before an evaluation.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { startLlmServer, type LlmServer } from '../testing/llm-server.ts';

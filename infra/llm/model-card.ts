@@ -1,11 +1,11 @@
-// What an OpenAI-compatible server says of a model in its list: where its weights come from. What changes from call to
-// call (`created` of vLLM is the time of the call) or says nothing of the weights (prices) is left out.
+// What an OpenAI-compatible server reports about a model in its model list: where its weights come from. Fields that change with every call
+// (`created` of vLLM is the time of the call) or say nothing about the weights (prices) are left out.
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
 import { pause } from '../lifecycle/backoff.ts';
 import { at, listAt, parseJson, textAt } from './json.ts';
 
 export interface ModelPlace {
-  /** With its version, e.g. http://127.0.0.1:8000/v1 */
+  /** Including the API version, e.g. http://127.0.0.1:8000/v1 */
   readonly url: string;
   readonly model: string;
   readonly apiKey: string;
@@ -18,8 +18,8 @@ const TIMEOUT_MS = 10_000;
 const WAITS_MS = [500, 1_500] as const;
 
 /**
- * Empty when the server gives no such list or the list has no such model. MODEL_UNAVAILABLE when nobody answers,
- * MODEL_REFUSED when the key is refused.
+ * Empty when the server has no such list or the list does not contain the model. Throws MODEL_UNAVAILABLE when the server does not answer,
+ * MODEL_REFUSED when it rejects the key.
  */
 export async function modelCard(place: ModelPlace, signal: AbortSignal): Promise<ModelCard> {
   const response = await get(place, signal);
@@ -61,7 +61,7 @@ function unavailable(url: string, cause: unknown): PlatformError {
   return new PlatformError('MODEL_UNAVAILABLE', `asking ${safeUrl(url)} for its models: ${said}`);
 }
 
-/** An address without user, password and query, which may hold secrets. */
+/** An address without its user, password and query, which may contain secrets. */
 export function safeUrl(address: string): string {
   try {
     const { protocol, host, pathname } = new URL(address);

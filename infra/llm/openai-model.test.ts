@@ -1,4 +1,4 @@
-// The model over a server that does what it should, and everything else.
+// The model with a server that behaves correctly, and with servers that do not.
 import { setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { GenerationOutcome, GenerationRequest } from '../../streams/core/models.ts';
@@ -59,7 +59,7 @@ function modelOf(options: Partial<LlmOptions> = {}): ServedModel {
   return model;
 }
 
-/** Answers one reply after the other, the last one again and again; what was asked is in `requests`. */
+/** Sends these replies in order and repeats the last one; `requests` contains what was received. */
 function replies(...all: readonly Reply[]): SeenRequest[] {
   const requests: SeenRequest[] = [];
   server.setScript((request) => {

@@ -1,7 +1,6 @@
-// A language model behind an OpenAI-compatible server, chat or completions. Requests beyond the limit wait their turn.
-// Guarantees: `generate` never rejects; a try that failed for a passing reason is made again, later each time and never
-// at the same moment as others; the version of a token is what the server says, and unknown when it says nothing. Nothing
-// is kept between requests but the newest version; a crash loses the generations that were running.
+// A language model behind an OpenAI-compatible server, with chat or plain completions. Requests beyond the concurrency limit wait.
+// Guarantees: `generate` never rejects; transient failures are retried with exponential backoff and jitter; the version of a token is what
+// the server reports, and unknown otherwise. Only the newest version is kept between requests; a crash loses the running generations.
 import type {
   Generation,
   GenerationFailure,
@@ -22,24 +21,24 @@ import { tryOnce, type Tried } from './try-once.ts';
 export interface LlmParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Uniform in [0, 1): how long a wait is within its bounds. */
+  /** Uniform in [0, 1): the jitter of a wait. */
   readonly random: () => number;
 }
 
 export interface ServedModel extends LanguageModel {
-  /** Newest version that the server has named, -1 = none. */
+  /** Newest version that the server has reported, -1 = none. */
   newestVersion(): number;
   /** Ends every request. */
   close(): void;
 }
 
-/** The server did not take the request as it was. */
+/** The server rejected the request itself. */
 const isRefusal = ({ errorType }: GenerationFailure): boolean => errorType === 'model_http_400' || errorType === 'model_http_422';
 
-/** A server that asks for a longer wait is asked again after this one. */
+/** Upper limit of a wait that the server requests. */
 const LONGEST_ASKED_MS = 10 * 60_000;
 
-/** A model that is asked over HTTP; nothing is sent yet. */
+/** A model that is called over HTTP. Sends nothing yet. */
 export function createServedModel(options: LlmOptions, parts: LlmParts): ServedModel {
   return new ModelOverHttp(options, parts);
 }
@@ -110,7 +109,9 @@ class ModelOverHttp implements ServedModel {
     return again || (isRefusal(failure) && continuation.anew());
   }
 
-  /** Goes on with a generation for as often as its server interrupts it: what was generated is progress, and no failure. */
+  /**
+   * Continues a generation each time its server interrupts it: tokens generated so far are progress, and an interruption is not a failure.
+   */
   async #tryOn(continuation: Continuation, signal: AbortSignal, clock: CallClock): Promise<Tried> {
     for (;;) {
       const tried = await this.#tryInTurn(continuation.request, signal, clock);
@@ -121,7 +122,7 @@ class ModelOverHttp implements ServedModel {
     }
   }
 
-  /** Waits hold no place: others are asked meanwhile. */
+  /** Waits do not occupy a slot: other requests proceed. */
   async #tryInTurn(request: GenerationRequest, signal: AbortSignal, clock: CallClock): Promise<Tried> {
     this.#gauge();
     const leave = await clock.queued(this.#limiter.enter(signal));
@@ -138,7 +139,7 @@ class ModelOverHttp implements ServedModel {
     }
   }
 
-  /** What the whole of it took, beside the last request. */
+  /** Timing of the whole generation, not just of the last request. */
   #told<T extends GenerationOutcome & { readonly timing: GenerationTiming }>(outcome: T): T {
     const { metrics } = this.#parts;
     const { queueMs, retries, retryMs, firstTokenMs } = outcome.timing;
@@ -151,7 +152,7 @@ class ModelOverHttp implements ServedModel {
     return outcome;
   }
 
-  /** Between half of a doubling wait and all of it, and not less than the server asked for. */
+  /** Between half and all of an exponentially growing wait, and at least as long as the server requests. */
   #waitMs(retry: number, afterMs: number): number {
     const [first, longest] = this.#options.retryMs;
     const most = Math.min(longest, first * 2 ** retry);
@@ -171,7 +172,7 @@ class ModelOverHttp implements ServedModel {
     this.#newest = Math.max(this.#newest, ...spans.map(({ version }) => version));
   }
 
-  /** A server that takes stop strings out and does not say which leaves every call without its end. */
+  /** A server that removes stop strings from the text without reporting them leaves every tool call without its closing tag. */
   #tellOfStops({ stop }: GenerationRequest, { finishReason, stopText }: Generation): void {
     if (this.#toldOfStops || finishReason !== 'stop' || stopText !== undefined || !stop.some((text) => text.startsWith('</'))) return;
     this.#toldOfStops = true;

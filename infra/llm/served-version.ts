@@ -9,8 +9,8 @@ const LONGEST_MS = 60_000;
 const DOWN = /^model_(unreachable|timeout|http_5)/;
 
 /**
- * The version that a server names for the weights behind a short answer, -1 when it names none. MODEL_UNAVAILABLE when
- * nobody answers, MODEL_REFUSED when the server refuses every request.
+ * The version that a server reports for the weights behind a short answer, -1 when it reports none. Throws MODEL_UNAVAILABLE when the
+ * server does not answer, MODEL_REFUSED when it rejects every request.
  */
 export async function servedVersion(
   options: LlmOptions,

@@ -1,9 +1,9 @@
-// What schemas/compatibility.ts judges, as errors of a registry.
+// Reports the results of schemas/compatibility.ts as errors of a registry.
 import { compatibilityOf } from '../../schemas/compatibility.ts';
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
 import type { RegisteredSchema } from '../../streams/core/ports.ts';
 
-/** The same schema always has the same text: without the whitespace that was sent. Throws SCHEMA_INVALID when it is not JSON. */
+/** A canonical text of the schema, without whitespace. Throws SCHEMA_INVALID when it is not JSON. */
 export function normalised(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text));

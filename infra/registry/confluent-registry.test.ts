@@ -17,7 +17,7 @@ interface Asked {
   readonly body: unknown;
 }
 
-/** A registry with Confluent's routes and error bodies; `before` may answer instead of it. */
+/** A registry with Confluent's routes and error bodies; `before` may respond in its place. */
 async function serve(before: (asked: Asked) => Answer | 'hang up' | undefined = () => undefined) {
   const asked: Asked[] = [];
   const bySubject = new Map<string, string[]>();

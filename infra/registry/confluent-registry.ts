@@ -1,5 +1,5 @@
-// Confluent's schema registry over its REST interface. Outages are tried again a few times and are then
-// REGISTRY_UNAVAILABLE, which is retriable; refusals are SCHEMA_INVALID and SCHEMA_INCOMPATIBLE with the registry's own words.
+// A client of Confluent's schema registry. Outages are retried a few times and then reported as REGISTRY_UNAVAILABLE, which is retriable;
+// rejections are SCHEMA_INVALID and SCHEMA_INCOMPATIBLE with the registry's own message.
 import { publishedSchemas } from '../../schemas/generated/events.ts';
 import { subjectOf } from '../../schemas/subjects.ts';
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
@@ -7,12 +7,12 @@ import type { Logger, RegisteredSchema, SchemaRegistry } from '../../streams/cor
 import { pause } from '../lifecycle/backoff.ts';
 
 export interface ConfluentRegistryOptions {
-  /** May carry a user and a password. */
+  /** May contain a user and a password. */
   readonly url: string;
   readonly namespace: string;
   readonly logger: Logger;
   readonly timeoutMs?: number;
-  /** Waiting times between tries, ms; as many tries more as there are. */
+  /** Waits before the retries, ms; one retry each. */
   readonly retryMs?: readonly number[];
 }
 
@@ -56,7 +56,7 @@ class Subjects {
     this.#logger = options.logger;
   }
 
-  /** Refused by a registry where we may not configure: then its own level counts. */
+  /** A registry that does not let us set the level keeps its own. */
   async requireFullTransitive(subject: string): Promise<void> {
     try {
       await this.#client.request('PUT', `/config/${encodeURIComponent(subject)}`, { compatibility: 'FULL_TRANSITIVE' });
@@ -109,7 +109,7 @@ class Subjects {
 
 interface RestClient {
   request(method: string, path: string, body?: object): Promise<unknown>;
-  /** GET; undefined when there is no such thing. */
+  /** GET; undefined when the resource does not exist. */
   find(path: string): Promise<unknown>;
 }
 
@@ -198,7 +198,7 @@ interface Kinds {
   readonly number: number;
 }
 
-/** An answer of another shape comes from something else than a registry. */
+/** A response of another shape does not come from a schema registry. */
 function expectFields<S extends Readonly<Record<string, keyof Kinds>>>(
   answer: unknown,
   shape: S,

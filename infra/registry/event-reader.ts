@@ -1,21 +1,21 @@
-// Records to events. A schema id that the codec does not know is asked for at the registry and remembered, also when the
-// registry does not know it, so that a flood of strange records costs one question a second and not one each. A record that
-// was put back from dead-letters is always asked for: most likely its schema is there by now, maybe only just.
+// Decodes records to events. A schema id that the codec does not know is looked up in the registry, and the result is cached, also a
+// negative one, so that a flood of foreign records costs one lookup per second instead of one each. A record that was retried from
+// dead-letters is always looked up: its schema has probably been registered since.
 import type { Codec, DecodeResult } from '../../schemas/codec.ts';
 import { LETTER_HEADER } from '../../schemas/framing.ts';
 import { messageOf } from '../../streams/core/errors.ts';
 import type { Clock, EventRead, EventReader, LogRecord, SchemaRegistry } from '../../streams/core/ports.ts';
 import { systemClock } from '../lifecycle/clock.ts';
 
-/** How long a schema id counts as unknown, ms. */
+/** How long a schema id stays cached as unknown, ms. */
 const UNKNOWN_MS = 1_000;
 
-/** Unknown ids that are remembered at most; more of them are asked for again. */
+/** Maximum number of cached unknown ids; others are looked up again. */
 const UNKNOWN_MAX = 10_000;
 
 /**
- * What cannot be read is a result with a reason. An outage of the registry is not: then `read` rejects with a retriable
- * error, because the record may well be good.
+ * An unreadable record is a result with a reason. An outage of the registry is not: then `read` rejects with a retriable error, because the
+ * record may be valid.
  */
 export function createEventReader(
   codec: Codec,
@@ -49,7 +49,7 @@ export function createEventReader(
   };
 }
 
-/** A text that is no schema is as good as none. */
+/** A text that is not a valid schema counts as missing. */
 function learnt(codec: Codec, id: number, schema: string): boolean {
   try {
     return codec.learn(id, schema);

@@ -7,7 +7,7 @@ import { createTopicRegistry, type SchemaTopic } from './topic-registry.ts';
 interface FakeTopic extends SchemaTopic {
   readonly records: LogRecord[];
   reads: number;
-  /** Keeps the newest record of each key only, as Kafka does in time. */
+  /** Keeps only the newest record of each key, as Kafka eventually does. */
   compact(): void;
   put(key: string | null, value: string | null): void;
 }
@@ -150,7 +150,7 @@ describe('registry out of a topic', () => {
   it('answers by what the topic said when it was asked', async () => {
     const { topic, registry } = setup();
     expect(await registry.byId(5)).toBeUndefined();
-    // read already, by the question before, when this one comes
+    // already read for the previous lookup
     const early = registry.byId(6);
     await Promise.resolve();
     topic.put('s/1', JSON.stringify({ subject: 's', version: 1, id: 5, schema: record([a]) }));

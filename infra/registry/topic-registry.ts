@@ -1,19 +1,19 @@
-// A schema registry out of one compacted topic: the key of a record is `<subject>/<version>`, its value the registration
-// as JSON. What was written last under a key counts, before and after compaction.
+// A schema registry stored in one compacted topic: the key of a record is `<subject>/<version>`, its value the registration as JSON. The
+// last record of a key counts, before and after compaction.
 //
-// - Ids of our own schemas are derived from their text, so any number of processes publish the same records without asking
-//   each other. An id that another text has already is passed over.
-// - Foreign schemas are registered by one process at a time (the API): two that register different texts under one subject
-//   at the same moment would write the same version.
-// - Nothing is kept but what the topic says; a restart reads it again.
-// - A question is answered by what the topic said when it was asked, or later: whoever registered a schema, here or in another
-//   process, may use it at once. Asking whether there is more is one request of a few milliseconds.
+// - Ids of our own schemas are derived from their text, so any number of processes publish the same records without coordination. An id
+// that belongs to another text is skipped.
+// - Only one process at a time (the API) registers foreign schemas: two processes that register different texts under one subject at the
+// same moment would write the same version.
+// - No other state is kept; a restart reads the topic again.
+// - A lookup sees everything that was in the topic when it began: a schema is usable as soon as it is registered, in this or another
+// process. Checking for new records is one request of a few milliseconds.
 import { publishedSchemas } from '../../schemas/generated/events.ts';
 import { contentId, subjectOf } from '../../schemas/subjects.ts';
 import type { LogReader, LogRecord, RegisteredSchema, SchemaRegistry } from '../../streams/core/ports.ts';
 import { assertCompatible, normalised } from './compatibility.ts';
 
-/** The topic that the registry lives in. */
+/** The topic of the registry. */
 export interface SchemaTopic {
   append(records: readonly { readonly key: string; readonly value: Buffer }[]): Promise<unknown>;
   readToEnd(options: Parameters<LogReader['readToEnd']>[1]): Promise<void>;
@@ -105,7 +105,7 @@ class Registrar {
     await this.#view.refresh();
   }
 
-  /** The id that the text has already, or the one derived from it, or the next that no other text has. */
+  /** The id of an equal text, or the derived id, or the next free one. */
   #freeId(schema: string, others: readonly RegisteredSchema[]): number {
     let id = this.#view.idOf(schema) ?? contentId(schema);
     const isTaken = (): boolean => {
@@ -117,7 +117,7 @@ class Registrar {
   }
 }
 
-/** What the topic said when it was last read. */
+/** The state of the topic at the last read. */
 class TopicView {
   readonly #options: TopicRegistryOptions;
   readonly #bySubject = new Map<string, Map<number, RegisteredSchema>>();
@@ -130,7 +130,7 @@ class TopicView {
     this.#options = options;
   }
 
-  /** Reads what was written before this call. A read that runs already may have begun too early, so another one follows it. */
+  /** Reads everything written before this call. A read that is already running may have begun too early, so another one follows it. */
   async refresh(): Promise<void> {
     await this.#reading?.catch(() => undefined);
     this.#reading ??= this.#read().finally(() => {
@@ -143,7 +143,7 @@ class TopicView {
     return [...this.#bySubject.keys()].sort();
   }
 
-  /** By version. */
+  /** Sorted by version. */
   versionsOf(subject: string): RegisteredSchema[] {
     return [...(this.#bySubject.get(subject)?.values() ?? [])].sort((a, b) => a.version - b.version);
   }
@@ -177,7 +177,7 @@ class TopicView {
   }
 }
 
-/** A record that is none of ours says nothing; the topic may be written by others. */
+/** Foreign records are ignored; others may write to the topic. */
 function parseRegistered({ value }: LogRecord): RegisteredSchema | undefined {
   try {
     const parsed = JSON.parse(value?.toString() ?? 'null') as Partial<RegisteredSchema> | null;

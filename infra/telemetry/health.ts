@@ -1,17 +1,17 @@
-// Health in words that a person and a probe share: what each role does now, and which of them are not ready and why.
+// Health in a form that people and probes share: what each role does now, and which roles are not ready and why.
 import type { RoleState, RoleStatus } from '../../streams/core/telemetry.ts';
 
-/** What a service may be beside the states of its role: its process is gone and comes back, or has ended for good. */
+/** The state of a service: that of its role, or its process is restarting or has ended for good. */
 export type ServiceState = RoleState | 'restarting' | 'stopped' | 'finished';
 
-/** One service as its supervisor sees it. */
+/** One service from the supervisor's point of view. */
 export interface ServiceHealth {
   readonly name: string;
   readonly state: ServiceState;
-  /** What it waits for, or why it failed; empty when there is nothing to say. */
+  /** What it waits for, or why it failed; may be empty. */
   readonly detail: string;
   readonly restarts: number;
-  /** When it came into this state, ms since the epoch. */
+  /** When it entered this state, ms since the epoch. */
   readonly sinceMs: number;
 }
 
@@ -31,7 +31,7 @@ const words: Readonly<Record<ServiceState, string>> = {
   finished: 'is finished',
 };
 
-/** Why this service is not ready, e.g. `warehouse waits: connecting to …`; undefined when it is. */
+/** Why this service is not ready, e.g. `warehouse waits: connecting to …`; undefined when it is ready. */
 export function unready(service: Omit<ServiceHealth, 'restarts'>, nowMs: number): string | undefined {
   const { name, state, detail, sinceMs } = service;
   if (state === 'live' || state === 'finished') return undefined;
@@ -41,11 +41,11 @@ export function unready(service: Omit<ServiceHealth, 'restarts'>, nowMs: number)
   return lastedMs <= CATCHING_UP_MS ? undefined : `${text}, for ${Math.round(lastedMs / 1_000)} s`;
 }
 
-/** Everything that is not ready, in words. */
+/** Every service that is not ready, with its reason. */
 export const unreadyAmong = (services: readonly ServiceHealth[], nowMs: number): readonly string[] =>
   services.flatMap((service) => unready(service, nowMs) ?? []);
 
-/** The state of a process whose dependencies were asked just now. */
+/** The state of a process after a check of its dependencies. */
 export function withDependencies(status: RoleStatus, down: readonly string[]): RoleStatus {
   if (down.length === 0 || status.state !== 'live') return status;
   return { ...status, state: 'waiting', detail: `for ${down.join(' and ')}` };

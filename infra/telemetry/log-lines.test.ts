@@ -4,7 +4,7 @@ import { logLinesTo } from './log-lines.ts';
 
 type Callback = (error: NodeJS.ErrnoException | null, written: number) => void;
 
-/** A descriptor that answers when it is told to. */
+/** A descriptor that completes writes on request. */
 function descriptor() {
   const asked: { readonly text: string; readonly answer: Callback }[] = [];
   const writeTo = (_fd: number, bytes: Buffer, answer: Callback): void => void asked.push({ text: bytes.toString(), answer });

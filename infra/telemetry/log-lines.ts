@@ -1,21 +1,21 @@
-// Where log lines go: a file descriptor, in order, without waiting. A descriptor that takes nothing (a full disk, a reader that
-// is gone) must not end the process or fill its memory: lines are dropped then, and counted when it takes some again.
+// Writes log lines to a file descriptor, in order and without blocking. A descriptor that accepts nothing (a full disk, a closed pipe) must
+// not end the process or fill its memory: lines are then dropped, and counted when writes succeed again.
 import { write, writeSync } from 'node:fs';
 
-/** Bytes that may wait. */
+/** Maximum bytes in the buffer. */
 const MAX_WAITING = 4 * 1024 * 1024;
 const AGAIN_MS = 100;
 
 type Write = typeof write;
 
-/** What pino writes to. */
+/** The destination of pino. */
 export interface LogLines {
   write(line: string): void;
-  /** Writes what waits, at the end of the process; what cannot be written is lost. */
+  /** Writes the buffered lines at the end of the process; lines that cannot be written are lost. */
   flushSync(): void;
 }
 
-/** Lines to a descriptor. `writeTo` is for tests. */
+/** Writes lines to a descriptor. Tests replace `writeTo`. */
 export function logLinesTo(fd: number, writeTo: Pick<{ write: Write }, 'write'> = { write }): LogLines {
   let waiting: string[] = [];
   let [bytes, dropped, told, lines] = [0, 0, 0, 0];
@@ -56,7 +56,7 @@ export function logLinesTo(fd: number, writeTo: Pick<{ write: Write }, 'write'> 
       try {
         if (rest.length > 0) writeSync(fd, rest);
       } catch {
-        // there is nobody left to tell
+        // there is nowhere left to report this
       }
     },
   };

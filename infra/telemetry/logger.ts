@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import type { Logger } from '../../streams/core/ports.ts';
 import { logLinesTo, type LogLines } from './log-lines.ts';
 
-/** JSON lines on standard error, so that standard output belongs to the command's result. */
+/** Writes JSON lines to standard error, so that standard output has only the result of the command. */
 export function createLogger(options: { readonly level: string; readonly role: string }): Logger {
   return pino(
     {
@@ -19,7 +19,7 @@ export function createLogger(options: { readonly level: string; readonly role: s
 
 let lines: LogLines | undefined;
 
-/** One for all loggers of the process, so that it is flushed once. */
+/** Shared by all loggers of the process, so that it is flushed once. */
 function standardError(): LogLines {
   if (lines !== undefined) return lines;
   const made = logLinesTo(2);

@@ -1,13 +1,13 @@
-// The Metrics port on prom-client: one registry a process, every series labelled with its role, default process
-// metrics and the event loop's delay beside our own. Snapshots of other processes are merged series by series.
+// Implements the Metrics port with prom-client: one registry per process, every series labeled with its role; includes the default process
+// metrics and the event loop delay. Snapshots of other processes are merged series by series.
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { metricTable, type MetricName, type Metrics } from '../../streams/core/telemetry.ts';
 
-/** The metrics of one process as plain data, to be sent to another one. */
+/** The metrics of one process as plain data, to send to another process. */
 export type MetricsSnapshot = readonly object[];
 
 export interface ProcessMetrics extends Metrics {
-  /** Prometheus text, the metrics of `others` merged in. */
+  /** Prometheus text, with the metrics of `others` merged in. */
   text(others?: readonly MetricsSnapshot[]): Promise<string>;
   snapshot(): Promise<MetricsSnapshot>;
   readonly contentType: string;
@@ -30,13 +30,13 @@ function instrumentOf(name: MetricName, registers: Registry[]): Instrument {
   }
 }
 
-/** Metrics of a role's own area are there from its start; those of shared adapters from their first use. */
+/** Metrics of a role's own area exist from its start; those of shared adapters from their first use. */
 function areaOf(role: string): string {
   const [name = role] = role.split('-');
   return name === 'warehouse' ? 'sink' : name;
 }
 
-/** Makes the registry of this process. `role` labels every series, e.g. `worker-2`, and so does the run that the process is of. */
+/** Creates the registry of this process. `role`, e.g. `worker-2`, labels every series, and so does the run, if there is one. */
 export function createMetrics(role: string, run?: string): ProcessMetrics {
   const registry = new Registry();
   registry.setDefaultLabels({ role, ...(run === undefined ? {} : { run }) });

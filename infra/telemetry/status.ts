@@ -1,6 +1,5 @@
-// Status of a role as it travels to the supervisor: over the IPC channel when there is one, into the log at changes of
-// state. Reports are throttled to one every 200 ms; the newest is never lost, and a figure that a report leaves out keeps
-// its value.
+// Sends the status of a role to its supervisor, over the IPC channel if there is one, and logs state changes. Reports are throttled to one
+// every 200 ms; the newest is never lost, and a number that a report omits keeps its value.
 import type { Logger } from '../../streams/core/ports.ts';
 import type { ReportStatus, RoleStatus } from '../../streams/core/telemetry.ts';
 
@@ -13,9 +12,9 @@ export interface StatusMessage {
 
 export interface StatusChannel {
   readonly report: ReportStatus;
-  /** The newest report; a role that has said nothing yet is starting. */
+  /** The newest report; `starting` before the first one. */
   current(): RoleStatus;
-  /** When it came into its state, ms since the epoch. */
+  /** When the role entered its current state, ms since the epoch. */
   sinceMs(): number;
 }
 
@@ -23,7 +22,7 @@ const THROTTLE_MS = 200;
 
 const fresh: RoleStatus = { state: 'starting', detail: '', figures: {} };
 
-/** `send` is the IPC channel, or undefined when nobody supervises this process. */
+/** `send` is the IPC channel, or undefined without a supervisor. */
 export function createStatusChannel(options: {
   readonly role: string;
   readonly logger: Logger;
@@ -42,7 +41,7 @@ export function createStatusChannel(options: {
     sinceMs: () => sinceMs,
     report(status) {
       const changed = status.state !== current.state || status.detail !== current.detail;
-      // an outage has a new reason with every try, of which the first is enough
+      // an outage has a new reason with every attempt; reporting the first is enough
       const news = changed && !(status.state === 'waiting' && current.state === 'waiting');
       if (status.state !== current.state) sinceMs = Date.now();
       current = { ...status, figures: { ...current.figures, ...status.figures } };
@@ -65,7 +64,7 @@ function logStatus(logger: Logger, status: RoleStatus): void {
   else logger.info(fields, message);
 }
 
-/** Reads a status message of a child; undefined for anything else. */
+/** Parses a status message of a child; undefined for anything else. */
 export function parseStatusMessage(message: unknown): StatusMessage | undefined {
   if (typeof message !== 'object' || message === null) return undefined;
   const candidate = message as Partial<StatusMessage>;

@@ -1,5 +1,5 @@
-// A short run as the log tells it, and its rows as the warehouse would have written them: three steps, groups that are
-// trained, stale and uniform, a lost attempt, an evaluation, questions and a dead letter.
+// A short run as log records, and the rows that the warehouse would write for it: three steps; groups that are trained, stale and uniform;
+// a lost attempt; an evaluation; questions and a dead letter.
 import type { OutgoingEvent, Row, Store } from '../../streams/core/ports.ts';
 import type { EventByType, EventType, StepCompleted } from '../../schemas/generated/events.ts';
 import { project } from '../../consumers/warehouse/rows/project.ts';
@@ -15,7 +15,7 @@ const AT = 1_700_000_000_000_000;
 const some = <T extends EventType>(type: T, overrides: Partial<EventByType[T]>): OutgoingEvent =>
   outgoing(type, randomEvent(type, random, { run_id: storyRun, ...overrides }));
 
-/** Four trajectories a step, two turns each; the second turn of sample 1 calls a tool that fails. */
+/** Four trajectories per step with two turns each; the second turn of sample 1 calls a tool that fails. */
 function rolloutsOf(step: number): OutgoingEvent[] {
   return [0, 1].flatMap((group) =>
     [0, 1].flatMap((sample) => {
@@ -126,7 +126,7 @@ export async function tellStory(log: MemoryLog, store: Store): Promise<void> {
   await storeLog(log, store);
 }
 
-/** Every record of the log as rows of the store; `told` names the insert, for the same log is stored once. */
+/** Stores every record of the log as rows. `told` is the insert token: one log is stored only once. */
 export async function storeLog(log: MemoryLog, store: Store, told = 'story'): Promise<void> {
   const tables = new Map<string, Row[]>();
   for (const topic of ['tasks', 'rollouts', 'training', 'policies', 'questions', 'evaluations', 'dead-letters'] as const) {

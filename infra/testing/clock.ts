@@ -1,14 +1,14 @@
 import { systemClock } from '../lifecycle/clock.ts';
 import type { Clock } from '../../streams/core/ports.ts';
 
-/** A clock of one time, which a test sets; its waits are real. */
+/** A clock whose time the test sets; its sleeps are real. */
 export const clockOf = (now: () => number): Clock => ({ now, monotonic: now, sleep: systemClock.sleep });
 
-/** A clock that stands still until a test moves it on; whoever sleeps wakes as the time passes. */
+/** A clock that stands still until a test advances it; sleepers wake as the time passes. */
 export interface TestClock extends Clock {
-  /** Moves it on by `ms`, stopping at each sleeper that is due. */
+  /** Advances it by `ms` and stops at each sleeper that is due. */
   advance(ms: number): Promise<void>;
-  /** How many sleep now. */
+  /** Number of current sleepers. */
   sleepers(): number;
 }
 
@@ -16,7 +16,7 @@ export function createTestClock(startMs = 0): TestClock {
   let nowMs = startMs;
   const sleeping = new Set<{ readonly due: number; readonly wake: () => void }>();
   const now = (): number => nowMs;
-  /** Lets everybody who was woken go on until they wait again. */
+  /** Lets woken code run until it waits again. */
   const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   return {
     now,

@@ -1,7 +1,7 @@
 import type { Codec } from '../../schemas/codec.ts';
 import type { EventRead, LogRecord } from '../../streams/core/ports.ts';
 
-/** Reads with the codec alone, as when every schema is one of ours. */
+/** Decodes with the codec alone, for tests in which every schema is ours. */
 export const codecReader = (codec: Codec) => ({
   read(record: LogRecord): EventRead {
     if (record.value === null) return { ok: false, record, reason: 'empty', error: 'the record has no value' };

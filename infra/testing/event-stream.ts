@@ -1,4 +1,4 @@
-// Reads server-sent events as a browser does, one after the other.
+// Reads server-sent events one at a time, like a browser.
 export interface ServerSentEvent {
   readonly event: string;
   readonly id: string;
@@ -22,7 +22,7 @@ export class EventStream {
     return new EventStream(await fetch(url, { headers, signal: abort.signal }), abort);
   }
 
-  /** The next event, comments left out; undefined when the server ended the stream. */
+  /** The next event, without comments; undefined when the server has ended the stream. */
   async next(): Promise<ServerSentEvent | undefined> {
     for (;;) {
       const end = this.#text.indexOf('\n\n');

@@ -1,5 +1,5 @@
-// Random but valid events of every type, out of the published schemas themselves, so that a new field is covered
-// the day it is published. Seeded: the same seed gives the same events.
+// Random valid events of every type, generated from the published schemas, so that a new field is covered immediately. The same seed gives
+// the same events.
 import type { EventByType, EventType } from '../../schemas/generated/events.ts';
 import { latestSchema, topicOf } from '../../schemas/subjects.ts';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
@@ -87,7 +87,7 @@ function primitive(kind: string, name: string, random: Random): unknown {
   }
 }
 
-/** A step names each of its trajectories once. */
+/** A step lists each of its trajectories once. */
 function eachTrajectoryOnce(made: readonly unknown[]): readonly unknown[] {
   const seen = new Set<unknown>();
   return made.filter((one) => {
@@ -144,7 +144,7 @@ const keyFields: Readonly<Record<(typeof topicOf)[EventType], string>> = {
   'dead-letters': 'original_topic',
 };
 
-/** The event with the key that its topic is partitioned by. */
+/** The event with its partition key. */
 export function outgoing<T extends EventType>(type: T, event: EventByType[T]): OutgoingEvent {
   const fields = event as unknown as Readonly<Record<string, unknown>>;
   const key = fields[keyFields[topicOf[type]]] ?? fields['worker_id'];
@@ -153,7 +153,7 @@ export function outgoing<T extends EventType>(type: T, event: EventByType[T]): O
 
 export const eventTypes = Object.keys(topicOf) as readonly EventType[];
 
-/** `count` events of random types (or of `types` only), ready to be appended. */
+/** `count` events of random types, or of `types` only. */
 export function randomEvents(count: number, random: Random, types: readonly EventType[] = eventTypes): readonly OutgoingEvent[] {
   return Array.from({ length: count }, () => {
     const type = pick(random, types);

@@ -1,11 +1,11 @@
-// What the tables must hold for a log: every record as its rows, once. For tests of the sink.
+// The expected content of the tables for a log: the rows of every record, exactly once. For tests of the sink.
 import type { EventRead, EventReader, LogRecord, Row } from '../../streams/core/ports.ts';
 import { judgeRecord } from '../../consumers/warehouse/dead-letter.step.ts';
 import { project } from '../../consumers/warehouse/rows/project.ts';
 
 const textOf = (row: Row): string => JSON.stringify(Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1)));
 
-/** Rows of each table, as sorted texts; records that cannot be stored are left out, except what dead-letters says of them. */
+/** Rows of each table, as sorted texts. Records that cannot be stored are left out, except for their dead letters. */
 export function expectedRows(records: readonly LogRecord[], reader: EventReader): Record<string, string[]> {
   const tables = new Map<string, string[]>();
   for (const record of records) {
@@ -16,7 +16,7 @@ export function expectedRows(records: readonly LogRecord[], reader: EventReader)
   return sorted(tables);
 }
 
-/** The same of rows that are there. */
+/** The same for actual rows. */
 export function actualRows(tables: ReadonlyMap<string, readonly Row[]>): Record<string, string[]> {
   return sorted(new Map([...tables].map(([table, rows]) => [table, rows.map(textOf)])));
 }

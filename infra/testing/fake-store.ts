@@ -1,4 +1,4 @@
-// A store for unit tests of readers and routes: it answers what a test says and keeps what it was asked.
+// A store for unit tests of readers and routes: it returns what the test wants and records its queries.
 import type { QueryOptions, Store } from '../../streams/core/ports.ts';
 
 export interface Asked {
@@ -7,7 +7,7 @@ export interface Asked {
   readonly settings: Readonly<Record<string, string | number>>;
 }
 
-/** `answer` gives the rows for a statement, or throws; nothing by default. */
+/** `answer` returns the rows for a statement, or throws. Default: no rows. */
 export function createFakeStore(answer: (asked: Asked) => readonly object[] = () => []): Store & { readonly asked: Asked[] } {
   const asked: Asked[] = [];
   const note = (sql: string, options: QueryOptions = {}): Asked => {

@@ -1,4 +1,4 @@
-// What the holdings of a store must say, over the store in memory and over the engine.
+// The contract of a store's holdings, for the in-memory store and for the engine.
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Holdings, Top } from '../../consumers/warehouse/holdings.ts';
 import type { Row, Store } from '../../streams/core/ports.ts';
@@ -18,7 +18,7 @@ const row = (partition: number, offset: number): Row => ({
 
 const top = (offset: number): Top => ({ offset, timestampMs: 1_790_000_000_000 + offset });
 
-/** `connect` gives a store with the tables of the project, empty. */
+/** `connect` returns a store with the project's tables, empty. */
 export function holdingsContract(name: string, connect: () => Promise<HoldingsUnderTest>): void {
   describe(`holdings: ${name}`, () => {
     let world: HoldingsUnderTest;

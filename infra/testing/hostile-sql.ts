@@ -1,10 +1,10 @@
-// Hostile statements by the thousand, out of a seed: cores that read outside or write, put where a harmless statement can
-// hold them, in disguise; cores that name something dangerous without calling it; statements that once stalled or killed
-// the engine, and ones that take all that they may; and the listed ones (sql-statements.ts) with words dropped, doubled,
-// swapped and spliced. Of the last two some run, so that only what came of them can be judged.
+// Generates thousands of hostile statements from a seed: cores that read outside data or write, embedded and disguised in otherwise
+// harmless statements; cores that name something dangerous without calling it; statements that once stalled or crashed the engine, and ones
+// that use all the resources they may; and the statements of sql-statements.ts with words dropped, doubled, swapped and spliced. Some of
+// the last two kinds are valid, so only their outcome can be checked.
 import { hostileStatements, legitimateStatements } from './sql-statements.ts';
 
-/** What the generated statements are after, by the name of a table outside of the project's database. */
+/** What the generated statements attack; `secret` is a table outside of the project's database. */
 const cores = (secret: string): readonly string[] => [
   "select * from file('/etc/passwd', 'LineAsString')",
   "select * from url('http://127.0.0.1:1/', 'LineAsString')",
@@ -52,7 +52,7 @@ const FUNCTIONS = [
   'demangle',
 ];
 
-/** A dangerous name that no parenthesis follows. */
+/** A dangerous name without a parenthesis after it. */
 const bareCores: readonly ((name: string, secret: string) => string)[] = [
   (name) => `select arrayMap(${name}, ['/etc/passwd'])`,
   (name) => `select arrayMap(\`${name}\`, ['/etc/passwd'])`,
@@ -90,7 +90,7 @@ const bareCores: readonly ((name: string, secret: string) => string)[] = [
   () => "with 'file:/usr/share/zoneinfo/UTC' as zone select toHour(now(), zone)",
 ];
 
-/** Each stalled the engine for longer than twice its limit, or killed it. */
+/** Each of these stalled the engine for longer than twice its limit, or crashed it. */
 const killers: readonly string[] = [
   `length(JSONMergePatch(concat(repeat('{"a":', 200000), '1', repeat('}', 200000)), '{}'))`,
   `length(jsonMergePatch(concat(repeat(repeat('{"a":', 10000), 20), '1', repeat(repeat('}', 10000), 20)), '{}'))`,
@@ -111,7 +111,7 @@ const killers: readonly string[] = [
   "arrayMap(editDistance, [repeat('a', 60000)], [repeat('b', 60000)])",
 ];
 
-/** Allowed, and bounded by their limits alone. */
+/** Allowed, and limited only by their resource limits. */
 const heavy: readonly string[] = [
   'select count() from numbers(1000000000000) where sipHash64(number) = 1',
   'select count() from numbers(1000000) as a, numbers(1000000) as b where a.number = b.number + 1',
@@ -174,7 +174,7 @@ const disguises: readonly ((text: string, random: Random) => string)[] = [
   (text) => `${text};;`,
 ];
 
-/** Bound with every statement. */
+/** Parameters of every statement. */
 export const hostileParams = (secret: string): Readonly<Record<string, string>> => ({
   path: '/etc/passwd',
   table: secret,
@@ -198,13 +198,13 @@ function mutated(pick: <T>(list: readonly T[]) => T, random: Random): string {
 
 export interface Generated {
   readonly query: string;
-  /** Refused for certain; otherwise it may be harmless by chance. */
+  /** True if it must be rejected; otherwise it may be harmless by chance. */
   readonly refused: boolean;
-  /** What is dangerous in it is a name that no parenthesis follows. */
+  /** Its dangerous part is a name without a parenthesis after it. */
   readonly bare: boolean;
 }
 
-/** One after the other, the same for the same `random`. `secret` is a table outside of the project's database. */
+/** A sequence that depends only on `random`. `secret` is a table outside of the project's database. */
 export function* generateHostile(random: Random, secret: string): Generator<Generated, never> {
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
   const own = cores(secret);

@@ -1,5 +1,4 @@
-// One broker for a whole run of the integration tests: it is started by the first test file that asks for it, found again
-// by the files after it, and ended here.
+// One broker for a whole run of the integration tests: the first test file that needs it starts it, later files find it, and it ends here.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -7,18 +7,18 @@ import { inject, onTestFinished } from 'vitest';
 import { startLocalKafka, type LocalKafka } from '../kafka/broker/local.ts';
 import { silentLogger } from './logger.ts';
 
-/** Jars are shared by all tests and with `turnstream up` of this clone. */
+/** The jars are shared by all tests and by `turnstream up` of this clone. */
 export const sharedLibsDir = join(process.cwd(), '.turnstream', 'kafka', 'libs');
 
 export interface TestKafka {
   readonly brokers: string[];
-  /** Random: topics and groups of this test file belong to nobody else. */
+  /** Random: the topics and groups of this test file are its own. */
   readonly namespace: string;
 }
 
 export const randomNamespace = (): string => `test-${randomBytes(6).toString('hex')}`;
 
-/** The broker that all test files of this run share. Call it in `beforeAll`; never end or kill it. */
+/** The broker that all test files of this run share. Call it in `beforeAll`; never stop or kill it. */
 export async function useKafka(): Promise<TestKafka> {
   const { brokers } = await startLocalKafka({ dataDir: inject('kafkaDataDir'), libsDir: sharedLibsDir, logger: silentLogger });
   return { brokers, namespace: randomNamespace() };
@@ -26,11 +26,11 @@ export async function useKafka(): Promise<TestKafka> {
 
 export interface OwnKafka {
   readonly dataDir: string;
-  /** Starts it, or starts it again on the same data and, when they are free, the same ports. */
+  /** Starts or restarts it on the same data and, if they are free, the same ports. */
   start(): Promise<LocalKafka>;
 }
 
-/** A broker of one test alone, which may be stopped, killed and started again; it and its data go when the test ends. */
+/** A broker for one test, which may stop, kill and restart it; it is removed with its data when the test ends. */
 export async function ownKafka(): Promise<OwnKafka> {
   const dataDir = await mkdtemp(join(tmpdir(), 'turnstream-own-'));
   const started: LocalKafka[] = [];

@@ -1,32 +1,32 @@
-// A scripted model that researches for as long as it is let: it searches, opens pages, thinks a lot, and makes the mistakes
-// that models make. What it does depends on the question and on how often that was asked; the text of the prompt decides
-// only whether a call, a thought or the answer is wanted.
+// A scripted model that researches for as long as it may: it searches, opens pages, thinks at length, and makes typical mistakes of models.
+// Its behavior depends on the question and on how often it was asked; the prompt text only decides whether a call, a thought or the answer
+// is expected.
 import type { Script, SeenRequest } from './llm-server.ts';
 
 export interface ResearcherOptions {
-  /** URLs to open, in turn. */
+  /** URLs to open, in order. */
   readonly urls: readonly string[];
-  /** Words to search for, in turn. */
+  /** Search queries, in order. */
   readonly queries: readonly string[];
-  /** Turns after which it answers, where the prompt lets it. */
+  /** Turns after which it answers, if the prompt allows it. */
   readonly turns: number;
   /** Characters of each thought. */
   readonly thoughtChars: number;
-  /** Calls from one opened page to the next. */
+  /** Number of calls from one opened page to the next. */
   readonly opensEvery: number;
-  /** Milliseconds before each answer. */
+  /** Delay before each answer, ms. */
   readonly beforeMs?: number;
   /** Called with each request before it is answered; the turn is 0-based. */
   readonly onRequest?: (request: SeenRequest, turn: number) => void;
 }
 
-/** What it says instead of a call, by turn. */
+/** Malformed answers in place of a call, by turn. */
 const mistakes: Readonly<Record<number, string>> = {
   3: 'I wonder.</think>',
   5: 'I wonder.</think> <search> ',
   7: 'I wonder.</think> <search> </search>',
 };
-/** An answer long before the end. */
+/** The turn of a premature answer. */
 const EARLY = 1;
 
 const FILLER = 'The notes say more about rivers, borders, harbours and prices than about what is asked, so it goes on; ';
@@ -40,7 +40,7 @@ const wants = ({ prompt, body }: SeenRequest): 'call' | 'thought' | 'answer' => 
   return stops.includes('</think>') || prompt.includes('Make no call') ? 'thought' : 'call';
 };
 
-/** Each question is asked by one trajectory: the answers to it are counted. */
+/** Each question belongs to one trajectory, so the answers to it are counted. */
 export function researcher(options: ResearcherOptions): Script {
   const turns = new Map<string, number>();
   const opened = new Map<string, number>();

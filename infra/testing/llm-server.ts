@@ -1,10 +1,9 @@
-// A language model for tests: an HTTP server with the two interfaces of OpenAI, that says and does what a script tells it.
-// It streams when it is asked to, ends at stop strings and at max_tokens, counts tokens of four characters, and names the
-// version of its weights in the places where vLLM and SGLang do.
+// A scripted language model for tests: an HTTP server with both OpenAI interfaces. It streams on request, stops at stop strings and at
+// max_tokens, counts tokens of four characters, and reports the version of its weights where vLLM and SGLang do.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A request as the server got it. */
+/** A request as the server received it. */
 export interface SeenRequest {
   /** 0-based order of arrival. */
   readonly index: number;
@@ -20,23 +19,23 @@ export interface Says {
   readonly kind: 'says';
   readonly text: string;
   readonly reasoning?: string;
-  /** Functions that it calls, after the text; their arguments as they are. */
+  /** Function calls after the text; their arguments are sent unchanged. */
   readonly calls?: readonly { readonly name: string; readonly arguments: string; readonly id?: string }[];
-  /** Milliseconds before the first byte, and between two chunks. */
+  /** Delays before the first byte and between two chunks, ms. */
   readonly beforeMs?: number;
   readonly betweenMs?: number;
-  /** Tokens of a chunk; all in one unless given. */
+  /** Tokens per chunk. Default: all in one. */
   readonly chunkTokens?: number;
-  /** Ends the connection after so many chunks, without a word. */
+  /** Closes the connection after this many chunks, without an error. */
   readonly cutAfterChunks?: number;
-  /** Puts other weights in after so many tokens. */
+  /** Changes the weights after this many tokens. */
   readonly swap?: { readonly afterTokens: number; readonly version: number };
-  /** Where versions are named; nowhere unless given. */
+  /** Where versions are reported. Default: nowhere. */
   readonly naming?: 'chunks' | 'header' | 'list' | 'spans';
-  /** Whether tokens are counted, and listed; counted unless given. */
+  /** Whether tokens are counted and listed. Default: counted. */
   readonly tokens?: 'none' | 'counted' | 'ids' | 'logprobs' | 'ids_in_logprobs';
   readonly finishReason?: string;
-  /** Where it says which stop string it met: as vLLM unless given. */
+  /** How it reports the stop string. Default: like vLLM. */
   readonly namesStop?: 'vllm' | 'sglang' | 'nowhere';
   /** Leaves the stop string in the text. */
   readonly keepsStop?: boolean;
@@ -45,29 +44,29 @@ export interface Says {
 export type Reply =
   | Says
   | { readonly kind: 'status'; readonly status: number; readonly body?: string; readonly headers?: Readonly<Record<string, string>> }
-  /** Bytes as they are, with a content type. */
+  /** These bytes, with a content type. */
   | { readonly kind: 'raw'; readonly body: string; readonly type: string }
   | { readonly kind: 'hangs' }
-  /** Ends the connection before an answer. */
+  /** Closes the connection before a response. */
   | { readonly kind: 'hangs_up' };
 
 export type Script = (request: SeenRequest) => Reply | Promise<Reply>;
 
 export interface LlmServer {
-  /** With /v1. */
+  /** Including /v1. */
   readonly url: string;
-  /** How many requests came, and how many were open at once at most. */
+  /** The number of requests, and the maximum number of concurrent ones. */
   seen(): { readonly requests: number; readonly atOnce: number };
   setScript(script: Script): void;
   setVersion(version: number): void;
-  /** What `GET /v1/models` lists; such requests are not counted. */
+  /** Sets the list of `GET /v1/models`; such requests are not counted. */
   setModels(models: readonly object[]): void;
   close(): Promise<void>;
 }
 
 const TOKEN_CHARS = 4;
 
-/** Pieces of four characters. */
+/** Tokens of four characters. */
 function tokensOf(text: string): readonly string[] {
   return Array.from({ length: Math.ceil(text.length / TOKEN_CHARS) }, (_, at) => text.slice(at * TOKEN_CHARS, (at + 1) * TOKEN_CHARS));
 }
@@ -92,7 +91,7 @@ async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown>
   return JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>;
 }
 
-/** The text up to the first stop string, and which that was. */
+/** The text up to the first stop string, and that stop string. */
 function untilStop({ text, keepsStop = false }: Says, body: SeenRequest['body']): { readonly text: string; readonly stopped: string } {
   const stops = Array.isArray(body['stop']) ? (body['stop'] as string[]) : [];
   const ends = stops.map((stop) => ({ stop, at: text.indexOf(stop) })).filter(({ at }) => at >= 0);
@@ -101,7 +100,7 @@ function untilStop({ text, keepsStop = false }: Says, body: SeenRequest['body'])
   return { text: text.slice(0, first.at + (keepsStop ? first.stop.length : 0)), stopped: first.stop };
 }
 
-/** What a model with this script would have written: up to a stop string, and to max_tokens. */
+/** What a model with this script would write: up to a stop string and to max_tokens. */
 function write(says: Says, body: SeenRequest['body'], version: number): Written {
   const { text, stopped } = untilStop(says, body);
   const texts = [
@@ -118,7 +117,7 @@ function write(says: Says, body: SeenRequest['body'], version: number): Written 
   return { tokens, finishReason: says.finishReason ?? (full ? 'length' : ended), stopped: full ? '' : stopped };
 }
 
-/** The fields of a choice that carry these tokens. */
+/** The fields of a choice that contains these tokens. */
 function choiceOf(tokens: readonly Token[], { api, body }: SeenRequest, says: Says): Record<string, unknown> {
   const join = (reasoning: boolean): string => tokens.flatMap((token) => (token.reasoning === reasoning ? [token.text] : [])).join('');
   const part = body['stream'] === true ? 'delta' : 'message';
@@ -139,7 +138,7 @@ function choiceOf(tokens: readonly Token[], { api, body }: SeenRequest, says: Sa
   };
 }
 
-/** Not streamed: the message has the calls. */
+/** Not streamed: the message contains the calls. */
 function wholeChoice(tokens: readonly Token[], request: SeenRequest, says: Says): Record<string, unknown> {
   const choice = choiceOf(tokens, request, says);
   const message = choice['message'];
@@ -158,7 +157,7 @@ function spansOf(tokens: readonly Token[]): readonly object[] {
   return spans;
 }
 
-/** What is said of the versions with these of all tokens; the last word comes with none. */
+/** Reports the versions of these tokens; the final chunk has none. */
 function naming(says: Says, tokens: readonly Token[], all: readonly Token[]): object {
   const newest = tokens.at(-1) ?? all.at(-1);
   switch (says.naming) {
@@ -176,7 +175,7 @@ function naming(says: Says, tokens: readonly Token[], all: readonly Token[]): ob
 function stopOf({ namesStop = 'vllm' }: Says, stopped: string): object {
   const named = stopped === '' ? null : stopped;
   if (namesStop === 'vllm') return { stop_reason: named };
-  // SGLang names the token that ended a generation
+  // SGLang reports the token that ended a generation
   return namesStop === 'sglang' ? { matched_stop: named ?? 151_645 } : {};
 }
 
@@ -217,7 +216,7 @@ async function stream(response: ServerResponse, request: SeenRequest, { says, wr
   const chunks = chunked(written.tokens, says.chunkTokens ?? Math.max(1, written.tokens.length));
   for (const [at, tokens] of chunks.entries()) {
     if (at === says.cutAfterChunks) {
-      // what was written before is on its way, also its headers
+      // earlier output, including headers, is on its way
       await new Promise<void>((resolve) => {
         response.write(': cut\n', () => {
           resolve();
@@ -271,7 +270,7 @@ async function seenRequest(request: IncomingMessage, index: number): Promise<See
   return { index, api, prompt, messages, body, headers: request.headers };
 }
 
-/** Listens on a free port of this machine. Close it. */
+/** Listens on a free port of this machine; the caller closes it. */
 export async function startLlmServer(script: Script = () => ({ kind: 'says', text: '<answer> 42 </answer>' })): Promise<LlmServer> {
   let [current, version, requests, open, atOnce] = [script, 0, 0, 0, 0];
   let models: readonly object[] = [];

@@ -1,5 +1,5 @@
-// The two models of question synthesis for tests: each prompt is told by its words, and answered as a good model would, or
-// as a test wants. It writes questions that read like a machine's, with quotes out of the page that it was given.
+// Both models of question synthesis for tests: each prompt is recognized by its words and answered like a good model, or as the test
+// specifies. It writes artificial questions, with quotes from the page that it receives.
 import type { Reply, Script, SeenRequest } from './llm-server.ts';
 
 const kinds = {
@@ -20,23 +20,23 @@ export type SynthesisPrompt = keyof typeof kinds;
 export const synthesisPrompts = Object.keys(kinds) as readonly SynthesisPrompt[];
 export type SynthesisWords = Readonly<Record<SynthesisPrompt, string | ((request: SeenRequest) => string | Reply)>>;
 
-/** The prompt that a request is; undefined when it is none of synthesis. */
+/** Which synthesis prompt a request contains; undefined when it contains none. */
 export const synthesisPromptOf = ({ prompt }: SeenRequest): SynthesisPrompt | undefined =>
   synthesisPrompts.find((kind) => prompt.includes(kinds[kind]));
 
-/** A text that a prompt gives under a name. */
+/** The text that a prompt gives under a name. */
 function given(prompt: string, name: string): string {
   const line = new RegExp(`^${name}[^:\\n]*: (".*")$`, 'm').exec(prompt)?.[1];
   return line === undefined ? '' : (JSON.parse(line) as string);
 }
 
-/** What the question names: its longest run of words with capitals, apart from its first word. */
+/** The entity in a question: its longest run of capitalized words, without the first word. */
 function entityIn(question: string): string {
   const runs = [...question.replace(/^\S+/, '').matchAll(/\p{Lu}[\p{L}'-]*(?: (?:of |and |the )?\p{Lu}[\p{L}'-]*)*/gu)].map(([run]) => run);
   return runs.sort((a, b) => b.length - a.length)[0] ?? '';
 }
 
-/** A sentence or line of the page that names neither. */
+/** A sentence or line of the page that contains none of the given names. */
 function quoteFrom(page: string, ...without: readonly string[]): string {
   const lines = page.split(/\n|(?<=\.) /).map((line) => line.replace(/^[#*\s-]+/, '').trim());
   const fits = (line: string): boolean =>
@@ -70,7 +70,7 @@ const goodWords: SynthesisWords = {
   judge: '{"rationale": "it says nothing", "judgement": "incorrect"}',
 };
 
-/** Answers as a good model, apart from the words that are given. */
+/** Answers like a good model, except for the given answers. */
 export function synthesizer(words: Partial<SynthesisWords> = {}): Script {
   return (request) => {
     const kind = synthesisPromptOf(request);

@@ -1,9 +1,9 @@
-// Several nodes of a real Apache Kafka on this machine, each broker and controller: topics are replicated to all of them,
-// and a write is acknowledged by all but one. For tests of what happens when the leader of a partition is lost.
+// Several nodes of Apache Kafka on this machine, each both broker and controller: topics are replicated to all of them, and a write is
+// acknowledged by all but one. For tests of losing a partition leader.
 //
-// - The ports and the id of the cluster are chosen once and kept in `<dataDir>/cluster.json`: a node that is started
-//   again is the same node. A port that a stranger took meanwhile keeps its node from starting.
-// - A node is a process like that of local.ts, and is started again by whoever keeps it.
+// - The ports and the cluster id are chosen once and kept in `<dataDir>/cluster.json`: a restarted node is the same node. If another
+// program takes its port meanwhile, the node does not start.
+// - A node is a process like that of local.ts; its owner restarts it.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -21,20 +21,20 @@ export interface LocalClusterOptions {
   readonly nodes: number;
   readonly logger: Logger;
   readonly libsDir?: string;
-  /** One for each node, when clients reach them through proxies. */
+  /** One per node, when clients connect through proxies. */
   readonly fronts?: readonly Front[];
 }
 
 export interface LocalCluster {
   /** Addresses of all nodes. */
   readonly brokers: readonly string[];
-  /** Starts a node, by its id from 1, or takes over its process. Resolves when it answers, which takes most of the others. */
+  /** Starts the node with this id (from 1), or takes over its process. Resolves when it answers, which requires most of the others. */
   start(id: number): Promise<LocalKafka>;
-  /** Starts all nodes and resolves when each knows of the others. */
+  /** Starts all nodes and resolves when each one knows the others. */
   startAll(): Promise<readonly LocalKafka[]>;
 }
 
-/** Nothing is started yet. */
+/** Starts no node yet. */
 export async function openLocalCluster(options: LocalClusterOptions): Promise<LocalCluster> {
   const dataDir = resolve(options.dataDir);
   const { clusterId, ports } = await identityOf(dataDir, options.nodes);
@@ -53,7 +53,7 @@ export async function openLocalCluster(options: LocalClusterOptions): Promise<Lo
     brokers,
     start,
     async startAll() {
-      // no node answers before most of them are there
+      // no node answers before most of them are up
       const nodes = await Promise.all(ports.map((_, i) => start(i + 1)));
       await waitForNodes(brokers, ports.length);
       return nodes;
@@ -103,15 +103,15 @@ async function waitForNodes(brokers: readonly string[], nodes: number): Promise<
   );
 }
 
-/** A partition, and the id of the node that leads it. */
+/** A partition, and the id of its leader. */
 export interface Leader {
-  /** As the cluster names it. */
+  /** The topic's full name. */
   readonly topic: string;
   readonly partition: number;
   readonly node: number;
 }
 
-/** Who leads each partition of these topics; those without a leader are left out. */
+/** The leader of each partition of these topics; partitions without a leader are left out. */
 export async function leadersOf(brokers: readonly string[], topics: readonly string[]): Promise<readonly Leader[]> {
   const { topics: found } = await withAdmin(brokers, (admin) => admin.fetchTopicMetadata({ topics: [...topics] }));
   return found.flatMap(({ name, partitions }) =>

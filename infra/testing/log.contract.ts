@@ -1,4 +1,4 @@
-// What every log must do; run over the one in memory and over Kafka.
+// The contract of every log, for the in-memory one and for Kafka.
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { EventByType } from '../../schemas/generated/events.ts';
 import type {
@@ -75,7 +75,7 @@ async function readIds(log: LogUnderTest, topic: 'rollouts' | 'training' | 'task
 const ends = async (log: LogUnderTest, topic: 'rollouts' | 'training' | 'tasks'): Promise<Map<number, number>> =>
   new Map((await log.reader().bounds(topic)).map(({ partition, end }) => [partition, end]));
 
-/** `make` is called once; tests tell their records apart by id. */
+/** `make` is called once; tests distinguish their records by id. */
 export function logContract(backend: string, make: () => Promise<LogUnderTest>): void {
   let made: Promise<LogUnderTest> | undefined;
   const open = (): Promise<LogUnderTest> => (made ??= make());

@@ -2,7 +2,7 @@ import type { Logger } from '../../streams/core/ports.ts';
 
 const nothing = (): void => undefined;
 
-/** A logger that says nothing. */
+/** A logger that discards everything. */
 export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
 export interface LoggedLine {
@@ -11,7 +11,7 @@ export interface LoggedLine {
   readonly message: string;
 }
 
-/** A logger that keeps what it was told. */
+/** A logger that keeps its lines. */
 export function createRecordingLogger(): Logger & { readonly lines: LoggedLine[] } {
   const lines: LoggedLine[] = [];
   const keep =

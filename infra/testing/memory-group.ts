@@ -1,5 +1,5 @@
-// A consumer group of the log in memory: a rebalance waits until running handlers have ended, and gives the group a new
-// generation; commits of an older generation are refused.
+// A consumer group of the in-memory log: a rebalance waits for running handlers and starts a new generation; commits of older generations
+// are rejected.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import { isPlatformError, PlatformError } from '../../streams/core/errors.ts';
 import type { GroupConsumer, GroupSession, LogBatch, Position } from '../../streams/core/ports.ts';
@@ -37,7 +37,7 @@ export class MemoryGroup {
     return this.#committed.get(`${topic}/${partition}`);
   }
 
-  /** As when a broker has not heard of the group for days. */
+  /** Simulates the expiration of the group on a broker. */
   forget(): void {
     this.#committed.clear();
   }
@@ -46,7 +46,7 @@ export class MemoryGroup {
     this.#committed.set(`${position.topic}/${position.partition}`, { offset: position.offset, metadata: position.metadata ?? '' });
   }
 
-  /** Becomes a member; gives back how to leave. */
+  /** Joins the group; returns a function that leaves it. */
   async join(options: MemberOptions): Promise<() => Promise<void>> {
     const fenced: GroupSession = { commit: async () => this.#refuse(), heartbeat: async () => this.#refuse(), isOver: () => true };
     const member: Member = { options, generation: -1, assigned: [], positions: new Map(), session: fenced, busy: false, closed: false };
@@ -62,7 +62,7 @@ export class MemoryGroup {
     };
   }
 
-  /** A new generation at once, without waiting for handlers. */
+  /** Starts a new generation at once, without waiting for handlers. */
   expireMembers(): void {
     this.#assign(this.#members);
   }
@@ -114,7 +114,7 @@ export class MemoryGroup {
     }
   }
 
-  /** An error of a handler is reported, and the member starts again from what is committed. */
+  /** Reports an error of a handler; the member restarts from the committed offsets. */
   async #guarded(member: Member, work: () => Promise<void>): Promise<void> {
     member.busy = true;
     try {
@@ -146,7 +146,7 @@ export class MemoryGroup {
     member.generation = generation;
   }
 
-  /** A member that wants to know of a position that the log does not have joins again. */
+  /** Reports an out-of-range position to a member with a callback for it, which then rejoins; returns whether it did. */
   #isOutOfRange(member: Member): boolean {
     const { onOutOfRange } = member.options;
     const lost = member.assigned.find((log) => {

@@ -1,11 +1,11 @@
-// A schema registry in memory, with ids derived from the content as the topic's registry has them.
+// An in-memory schema registry; its ids are derived from the content, as in the topic registry.
 import { compatibilityOf } from '../../schemas/compatibility.ts';
 import { publishedSchemas } from '../../schemas/generated/events.ts';
 import { contentId, subjectOf } from '../../schemas/subjects.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { RegisteredSchema, SchemaRegistry } from '../../streams/core/ports.ts';
 
-/** Holds the published schemas of `namespace` and whatever is registered later. */
+/** Contains the published schemas of `namespace`, plus later registrations. */
 export function createMemoryRegistry(namespace = 'memory'): SchemaRegistry {
   const subjects = new Map<string, RegisteredSchema[]>();
   const add = (subject: string, schema: string): RegisteredSchema => {

@@ -1,5 +1,5 @@
-// A store in memory for unit tests of the sink: tables as arrays of rows, tokens that deduplicate as ClickHouse's do or
-// are not remembered, inserts of two parts, and faults on demand. It knows no SQL beyond creating and dropping copies of tables.
+// An in-memory store for unit tests of the sink: tables as arrays of rows; insert tokens that deduplicate as in ClickHouse, or are not
+// remembered; inserts of two parts; injected faults. Of SQL it supports only creating and dropping copies of tables.
 import type { Holdings, Top } from '../../consumers/warehouse/holdings.ts';
 import type { PartitionBounds } from '../../consumers/warehouse/bundle.ts';
 import { placeOf } from '../../consumers/warehouse/rows/cells.ts';
@@ -22,17 +22,17 @@ const isWithin = (row: Row, topic: string, bounds: readonly PartitionBounds[]): 
 export class MemoryStore implements Store {
   readonly database = 'memory';
   readonly tables = new Map<string, Row[]>();
-  /** Every token that was asked for, in order, repeated or not. */
+  /** Every requested token in order, including repeats. */
   readonly asked: string[] = [];
-  /** Rows that a table refuses, as a violated constraint. */
+  /** Rows that a table rejects, as if they violated a constraint. */
   refuses: (table: string, row: Row) => boolean = () => false;
   /** Runs before an insert takes effect; may throw or wait. */
   beforeInsert: (table: string, token: string) => Promise<void> | void = () => undefined;
-  /** Runs after an insert took effect and before its answer; may throw or wait. */
+  /** Runs after an insert took effect, before the response; may throw or wait. */
   afterInsert: (table: string, token: string) => Promise<void> | void = () => undefined;
-  /** An insert that breaks off between its parts: rows of even offsets are in, the others are not. */
+  /** Makes an insert fail between its parts: rows of even offsets are stored, the others are not. */
   tears: (table: string, token: string) => boolean = () => false;
-  /** False for plain tables, which take the same token again. */
+  /** False for tables without deduplication. */
   remembersTokens = true;
   readonly #tokens = new Set<string>();
   readonly #underWay = new Set<{ readonly id: string; ended: boolean }>();
@@ -42,7 +42,7 @@ export class MemoryStore implements Store {
     return this.tables.get(table) ?? [];
   }
 
-  /** Names of the copies that are there now. */
+  /** Names of the existing copies. */
   copies(): readonly string[] {
     return [...this.#copies.keys()];
   }
@@ -91,7 +91,7 @@ export class MemoryStore implements Store {
     await this.afterInsert(table, token);
   }
 
-  /** What `createHoldings` says over a real one. */
+  /** The counterpart of `createHoldings` for this store. */
   holdings(): Holdings {
     let ids = 0;
     return {
@@ -134,7 +134,7 @@ export class MemoryStore implements Store {
     };
   }
 
-  /** Each part by itself is in or not, and known by its token or not. */
+  /** Each part is stored and deduplicated independently. */
   #put(table: string, rows: readonly Row[], token: string): void {
     const known = (row: Row): boolean => this.remembersTokens && this.#tokens.has(`${table}/${token}/${isFirstPart(row)}`);
     const fresh = rows.filter((row) => !known(row));

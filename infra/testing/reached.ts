@@ -1,12 +1,12 @@
-// Watches crash points in a test: what is reached, and whether effects happen inside of a step only.
+// Records crash points in a test: which ones are reached, and whether effects happen only inside of a step.
 import { crashSteps, type CrashPoint, type CrashStep } from '../../streams/core/crash-points.ts';
 
 export interface Reached {
   readonly reach: (point: CrashPoint) => void;
   readonly points: readonly CrashPoint[];
-  /** Effects by the step in which they were made; the name is '' for those outside of any. */
+  /** Effects with the step that they belong to; '' for effects outside of any step. */
   readonly effects: readonly (readonly [step: CrashStep | '', effect: string])[];
-  /** Notes an effect where it is made. */
+  /** Records an effect where it happens. */
   readonly effect: (name: string) => void;
 }
 

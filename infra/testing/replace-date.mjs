@@ -1,5 +1,5 @@
-// Gives this process another wall clock: Date.now() and new Date() say what `nowOf` makes of the true time. Timers and
-// performance.now() keep their pace. Plain JavaScript, for preloads run where no TypeScript is loaded.
+// Replaces the wall clock of this process: Date.now() and new Date() return the result of `nowOf` for the true time. Timers and
+// performance.now() are unchanged. Plain JavaScript, because preloads run without TypeScript.
 export function replaceDate(nowOf) {
   const Original = globalThis.Date;
   const trueNow = Original.now.bind(Original);

@@ -1,4 +1,4 @@
-// A role as its users run it: the program in a process of its own, watched over its status channel. It ends with the test.
+// Runs a role as users do: as a program in its own process, observed through its status channel. It ends with the test.
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,15 +10,15 @@ import { cleanEnv, program } from './up.ts';
 export interface RoleProcess {
   readonly pid: number;
   readonly exited: Promise<Exit>;
-  /** Everything that it wrote until now. */
+  /** All output so far. */
   output(): string;
   statuses(): readonly RoleStatus[];
-  /** Resolves with the first report, past or to come, that fits; rejects when the process ends before. */
+  /** Resolves with the first report, past or future, that matches; rejects when the process ends first. */
   until(fits: (status: RoleStatus) => boolean): Promise<RoleStatus>;
   signal(name: NodeJS.Signals): void;
 }
 
-/** `env` is all that it sees of settings; `args` are those of the command. */
+/** `env` contains all settings that the role sees; `args` are the arguments of the command. */
 export async function startRole(env: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<RoleProcess> {
   const dir = mkdtempSync(join(tmpdir(), 'turnstream-role-'));
   const file = join(dir, 'log');

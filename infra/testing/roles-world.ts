@@ -1,4 +1,4 @@
-// A log and a store that roles in processes of their own work on, as `turnstream <role>` starts them.
+// A log and a store for role processes that are started with `turnstream <role>`.
 import { prepareLog, prepareStore } from '../app/open/prepare.ts';
 import type { Config } from '../config/descriptors.ts';
 import { loadConfig } from '../config/load.ts';
@@ -10,17 +10,17 @@ export interface RolesWorld {
   /** All settings that a role sees. */
   readonly env: Readonly<Record<string, string>>;
   readonly config: Config;
-  /** Starts `turnstream <args>`; `extra` are settings of this process alone. */
+  /** Starts `turnstream <args>`; `extra` are settings of this process only. */
   start(extra: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<RoleProcess>;
-  /** The roles that have not ended. */
+  /** Roles that have not ended. */
   running(): readonly RoleProcess[];
-  /** Kills the roles that run. */
+  /** Kills the running roles. */
   killRoles(): Promise<void>;
-  /** Kills them, and removes the store and the data. */
+  /** Kills the roles and removes the store and the data. */
   close(): Promise<void>;
 }
 
-/** With topics and tables; groups of four trajectories, a batch of one, on the CPU. Call it in `beforeAll`. */
+/** Creates topics and tables; groups of four trajectories, a batch of one group, on the CPU. Call it in `beforeAll`. */
 export async function openRolesWorld(settings: Readonly<Record<string, string>>): Promise<RolesWorld> {
   const home = await sharedHome({
     TURNSTREAM_BACKEND: 'cpu',

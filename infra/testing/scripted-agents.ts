@@ -1,7 +1,7 @@
-// Policies and tools that do as they are told, for tests of what runs them.
+// Scripted policies and tools, for tests of the code that runs them.
 import type { Action, DecideOptions, Observation, Policy, PolicyTurn, Tool, ToolResult } from '../../streams/core/agents.ts';
 
-/** A turn as a policy gives it; ten tokens of version 0 unless told otherwise. */
+/** A policy's turn; default: ten tokens of version 0. */
 export const policyTurn = (action: Action | undefined, fields: Partial<PolicyTurn> = {}): PolicyTurn => ({
   action,
   text: action === undefined ? '' : `<${action.tool}> it </${action.tool}>`,
@@ -13,7 +13,7 @@ export const policyTurn = (action: Action | undefined, fields: Partial<PolicyTur
   ...fields,
 });
 
-/** A policy made of one function. */
+/** A policy from a function. */
 export const policyOf = (
   decide: (observation: Observation, options: DecideOptions) => PolicyTurn | Promise<PolicyTurn>,
   name = 'scripted',
@@ -36,11 +36,11 @@ export const toolResult = (fields: Partial<ToolResult> = {}): ToolResult => ({
   ...fields,
 });
 
-/** Both tools out of one function. */
+/** Both tools from one function. */
 export const toolsOf = (call: (argument: string, signal: AbortSignal) => ToolResult | Promise<ToolResult>): readonly Tool[] =>
   (['search', 'access'] as const).map((name) => ({ name, call: async (argument, signal) => call(argument, signal) }));
 
-/** As searchThenAnswer, with a turn that takes `turnMs`. */
+/** Like searchThenAnswer, with turns that take `turnMs`. */
 export const slowSearches = (searches: number, turnMs: number): Policy =>
   policyOf(async ({ turn }) => {
     await new Promise((resolve) => setTimeout(resolve, turnMs));

@@ -1,4 +1,4 @@
-// Settings of programs that run over the Kafka of all tests and a store of their own.
+// Settings for programs that use the Kafka of all tests and a store of their own.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { useKafka } from './kafka.ts';
 import { startTestStore } from './store.ts';
 import type { TestHome } from './up.ts';
 
-/** A namespace, a database and a data directory that nothing else uses. Call it in `beforeAll`. */
+/** A namespace, a database and a data directory for exclusive use. Call it in `beforeAll`. */
 export async function sharedHome(settings: Readonly<Record<string, string>>): Promise<TestHome> {
   const [kafka, store] = await Promise.all([useKafka(), startTestStore()]);
   const dataDir = mkdtempSync(join(tmpdir(), 'turnstream-home-'));

@@ -1,11 +1,11 @@
-// Preload that gives a process a wrong wall clock: `NODE_OPTIONS=--import=<this file>`. Timers and performance.now() keep
-// running at their own pace, as they do on a machine whose clock is wrong. Worker threads and child processes inherit it.
+// Preload that gives a process a wrong wall clock: `NODE_OPTIONS=--import=<this file>`. Timers and performance.now() are unchanged, as on a
+// machine whose clock is wrong. Worker threads and child processes inherit it.
 //
-// SHIFT_CLOCK_MS        by how much Date is ahead (positive) or behind (negative), ms
-// SHIFT_CLOCK_AFTER_MS  the clock is right at first and jumps this long after the start of the thread; 0 unless given
-// SHIFT_CLOCK_BACK_MS   the clock jumps back to the right time this long after the start; never unless given
+// - SHIFT_CLOCK_MS: how far Date is ahead (positive) or behind (negative), ms
+// - SHIFT_CLOCK_AFTER_MS: the clock is right at first and jumps this long after the start of the thread; default: 0
+// - SHIFT_CLOCK_BACK_MS: the clock jumps back to the right time this long after the start; default: never
 //
-// Plain JavaScript, for it also runs in processes that load no TypeScript.
+// Plain JavaScript, because it also runs in processes without TypeScript.
 import { replaceDate } from './replace-date.mjs';
 
 const milliseconds = (name, otherwise) => {

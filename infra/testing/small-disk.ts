@@ -1,5 +1,5 @@
-// A disk of a few megabytes that a test can fill: a tmpfs of its own. Mounting one needs root on Linux; where that is
-// not possible `canMountDisk` is false, and tests that need it are skipped by name.
+// A disk of a few megabytes that a test can fill: a tmpfs. Mounting it requires root on Linux; elsewhere `canMountDisk` is false, and tests
+// that need it are skipped by name.
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdtempSync, rmdirSync } from 'node:fs';
 import { mkdtemp, open, rm, rmdir, statfs } from 'node:fs/promises';
@@ -11,22 +11,22 @@ const run = promisify(execFile);
 
 export interface SmallDisk {
   readonly dir: string;
-  /** Takes all space that is left. Programs that delete files make room again: call it as often as needed. */
+  /** Fills the remaining space. Programs that delete files free space again: call it as often as needed. */
   fill(): Promise<void>;
-  /** Gives back what fill() took. */
+  /** Frees what fill() took. */
   free(): Promise<void>;
   freeBytes(): Promise<number>;
-  /** Unmounts it, with everything on it. */
+  /** Unmounts the disk and deletes its content. */
   remove(): Promise<void>;
 }
 
 const MiB = 1024 * 1024;
-/** From large to small, so that not even a page is left over. */
+/** From large to small, so that not even a page remains. */
 const CHUNKS = [Buffer.alloc(MiB), Buffer.alloc(4_096), Buffer.alloc(1)] as const;
 
 const isFull = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOSPC';
 
-/** Mounts and unmounts a tiny tmpfs to find out. */
+/** Mounts and unmounts a tiny tmpfs as a test. */
 function tryToMount(): boolean {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return false;
   const dir = mkdtempSync(join(tmpdir(), 'turnstream-mount-'));
@@ -44,7 +44,7 @@ function tryToMount(): boolean {
 /** Whether this process may mount a tmpfs. */
 export const canMountDisk = tryToMount();
 
-/** Mounts a disk with room for `megabytes` of data. */
+/** Mounts a disk with space for `megabytes` of data. */
 export async function smallDisk(megabytes: number): Promise<SmallDisk> {
   const dir = await mkdtemp(join(tmpdir(), 'turnstream-disk-'));
   await run('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', dir]);

@@ -1,17 +1,17 @@
-// What the source says, for tests that look for something that nobody uses.
+// Searches the source text, for tests that detect unused names.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** No product code: tests, their helpers, and benchmarks. */
+/** Not product code: tests, their helpers, and benchmarks. */
 const ASIDE = /\.(?:test|contract)\.ts$|^infra\/(?:bench|e2e|testing|tooling)\//;
 
-/** Paths of all source files below `folders` that are part of the product. */
+/** Paths of all product source files in `folders`. */
 export const sourceFiles = (folders: readonly string[]): readonly string[] =>
   folders
     .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)))
     .filter((path) => path.endsWith('.ts') && !ASIDE.test(path));
 
-/** The names that no source file has in quotes. */
+/** The names that appear in quotes in no source file. */
 export function namesNobodyUses(names: readonly string[], folders = ['streams', 'producers', 'consumers', 'infra']): readonly string[] {
   const text = sourceFiles(folders)
     .map((path) => readFileSync(path, 'utf8'))

@@ -1,22 +1,22 @@
-// Every place of a statement where a name can stand, for the sweep over all names of the engine (sql-sweep.ts).
+// Every position of a statement where a name can stand, for the sweep over all names of the engine (sql-sweep.ts).
 
 export interface Position {
   readonly position: string;
   readonly write: (name: string) => string;
-  /** Left to the sweep that is a command: what CI has in another form. */
+  /** Only in the full sweep, not in CI, which covers it in another form. */
   readonly rare?: true;
-  /** Gives the name to something of the statement's own, which it may be unless the engine has a function of that name. */
+  /** Declares the name within the statement, which is allowed unless the engine has a function with that name. */
   readonly declares?: true;
-  /** Reads the column or the table of that name, where the project's database has one. */
+  /** Reads the column or table with that name, if the project's database has one. */
   readonly reads?: true;
-  /** What the position makes of the name, where that may be on a list itself. */
+  /** The name that results at this position, if that one may be on a list itself. */
   readonly as?: (name: string) => string;
 }
 
 const text = (name: string): string => `'${name.replace(/[\\']/g, '\\$&')}'`;
 const name = (of: string): string => `\`${of.replace(/[\\`]/g, '\\$&')}\``;
 
-/** Where a function is called, or its bare name could stand for a call. */
+/** Positions of a function call, or of a bare name that could act as one. */
 export const functionPositions: readonly Position[] = [
   { position: 'call', write: (n) => `select ${name(n)}('/etc/passwd')` },
   { position: 'bare name', write: (n) => `select ${name(n)}`, rare: true, reads: true },
@@ -88,7 +88,7 @@ export const aggregatePositions: readonly Position[] = [
   { position: 'aggregate with a combinator', write: (n) => `select ${name(n)}(step) from steps` },
 ];
 
-/** Where the text of a literal names a function. */
+/** Positions where a string literal names a function. */
 export const namedInText: readonly Position[] = [
   { position: 'arrayReduce', write: (n) => `select arrayReduce(${text(n)}, [1])` },
   { position: 'arrayReduce with -If', write: (n) => `select arrayReduce(${text(`${n}If`)}, [1], [1])`, rare: true },

@@ -1,4 +1,4 @@
-// Statements for the SQL sandbox: what it must refuse and what it must run. The database is `turnstream`.
+// Statements that the SQL sandbox must reject, and statements that it must run. The database is `turnstream`.
 
 /** Each must end in a 4xx with a code, and none may run. */
 export const hostileStatements: readonly string[] = [
@@ -129,7 +129,7 @@ export const hostileStatements: readonly string[] = [
   "select * from filesystem('/etc')",
   'select * from (explain select 1)',
   "select * from viewExplain('EXPLAIN', '', (select 1))",
-  // the same, deeper in
+  // the same, nested deeper
   "select * from turns where run_id in (select line from file('/etc/passwd', 'LineAsString', 'line String'))",
   "select (select * from file('/etc/passwd', 'LineAsString'))",
   "with x as (select * from url('http://127.0.0.1/')) select * from x",
@@ -226,7 +226,7 @@ export const hostileStatements: readonly string[] = [
   "select length(repeat(repeat('a', 1000000), 1000))",
   "select countMatches(repeat(repeat('a', 10000), 100), 'a.*?b|a')",
   "select replaceRegexpAll(text, 'a.*?b|a', 'x') from (select repeat(repeat('a', 10000), 100) as text)",
-  // tables of others
+  // tables outside of the project
   'select * from system.users',
   'select * from system.tables',
   'select * from system.columns',
@@ -270,7 +270,7 @@ export const hostileStatements: readonly string[] = [
   'select 1 format JSON',
   'select 1 format Null',
   'select 1 format `JSON`',
-  // text that is built to confuse
+  // confusing text
   '',
   '   ',
   ';',
@@ -307,7 +307,7 @@ export interface LegitimateStatement {
 const plain = (query: string, params?: LegitimateStatement['params']): LegitimateStatement =>
   params === undefined ? { query } : { query, params };
 
-/** Each must be answered with 200. */
+/** Each must return 200. */
 export const legitimateStatements: readonly LegitimateStatement[] = [
   plain('select 1'),
   plain('SELECT * FROM steps'),

@@ -1,6 +1,6 @@
-// Takes every name that the engine at hand has (functions, combinators, table functions, types, settings, formats,
-// collations, system tables) through every position of a statement and finds those that are let through without being on
-// a list. An engine that brings new names finds them refused, or is found out here.
+// Tries every name that the running engine has (functions, combinators, table functions, types, settings, formats, collations, system
+// tables) at every position of a statement, and reports names that are allowed without being on a list. The names of a new engine version
+// are either rejected or reported here.
 import { SYSTEM_TABLES } from '../../consumers/api/sql/decide.ts';
 import { isAllowedAggregate, isAllowedFunction, isAllowedTableFunction } from '../../consumers/api/sql/functions.ts';
 import { judge } from '../../consumers/api/sql/sandbox.ts';
@@ -15,7 +15,7 @@ export interface Swept {
   readonly kind: string;
   readonly names: number;
   readonly statements: number;
-  /** `position: statement`, of what should have been refused. */
+  /** `position: statement` of each statement that should have been rejected. */
   readonly holes: readonly string[];
 }
 
@@ -36,7 +36,7 @@ const COMBINED = `select arrayJoin([concat(name, suffix), concat(name, suffix, '
   (select name from system.functions where is_aggregate) as functions,
   (select name as suffix from system.aggregate_function_combinators) as combinators`;
 
-/** Of a place that has one check for all names, CI takes one name in eight. */
+/** Where one check covers all names, CI tries one name in eight. */
 const sweeps: readonly Sweep[] = [
   { kind: 'functions', names: FUNCTIONS, positions: positions.functionPositions, isListed: isAllowedFunction },
   { kind: 'functions in texts', names: FUNCTIONS, positions: positions.namedInText, isListed: isAllowedAggregate, every: 8 },
@@ -66,7 +66,7 @@ const sweeps: readonly Sweep[] = [
   },
 ];
 
-/** `dense`: what CI has time for. */
+/** `dense`: tries only the subset that CI has time for. */
 export async function sweepNames(store: Store, options: { readonly dense: boolean; readonly lanes: number }): Promise<readonly Swept[]> {
   const results: Swept[] = [];
   const { names } = await readVocabulary(store, { version: '', fresh: true });
@@ -100,7 +100,7 @@ async function sweepOne(store: Store, sweep: Sweep, options: SweepOptions): Prom
   return { kind: sweep.kind, names: names.length, statements: cases.length, holes };
 }
 
-/** False when it would run. Throws when it was not judged at all. */
+/** False when it would run. Throws when the check itself fails. */
 async function isRefused(store: Store, query: string): Promise<boolean> {
   try {
     await judge(store, { query, params: { path: '1' } });
@@ -115,8 +115,8 @@ async function isRefused(store: Store, query: string): Promise<boolean> {
 const LAMBDAS = ["lower, ['a']", "['a'], lower", "lower, map('a', 'b')", 'plus, [1], [2]', "lower, 'a'", "'a', lower", "lower, 1, ['a']"];
 
 /**
- * Allowed functions that take the bare name of another one for a lambda, less those whose names begin as all of these do:
- * the sandbox knows them by that.
+ * Allowed functions that take the bare name of another function as a lambda, except those with the prefix that all such functions have: the
+ * sandbox recognizes these by it.
  */
 export async function unknownTakersOfLambdas(store: Store): Promise<readonly string[]> {
   const rows = await store.query<{ name: string }>('select name from system.functions where not is_aggregate order by name');

@@ -1,4 +1,4 @@
-// The process behind infra/testing/store.ts: `<dataDir> <port> <sessions>`; says where it listens in one line of JSON.
+// The child process of infra/testing/store.ts: `<dataDir> <port> <sessions>`; prints its address as one line of JSON.
 import { messageOf, isPlatformError } from '../../streams/core/errors.ts';
 import { startStore } from '../clickhouse/store-process.ts';
 import { createLogger } from '../telemetry/logger.ts';

@@ -1,5 +1,5 @@
-// What every Store must do, whichever ClickHouse is behind it. Runs over the embedded store always, and over
-// CLICKHOUSE_URL when it is set.
+// The contract of every Store, whichever ClickHouse is behind it. Always runs with the embedded store, and also with CLICKHOUSE_URL when it
+// is set.
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import type { ClickHouseStore } from '../clickhouse/client.ts';
 import { isPlatformError } from '../../streams/core/errors.ts';
 import type { Cell, Column, ColumnRows, Row } from '../../streams/core/ports.ts';
 
-/** Text of any kind that UTF-8 can carry: control characters, quotes, backslashes, line ends, astral planes. */
+/** Any text that UTF-8 can encode: control characters, quotes, backslashes, line ends, astral planes. */
 const anyText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.string({
@@ -24,7 +24,7 @@ const gather = async (parts: AsyncIterable<Buffer>): Promise<Buffer> => {
 
 const failure = async (work: Promise<unknown>): Promise<unknown> => work.then(() => 'no error').catch((error: unknown) => error);
 
-/** `connect` must give a store whose database may be created and dropped; its name must have `test` in it. */
+/** `connect` must return a store whose database may be created and dropped; its name must contain `test`. */
 export function storeContract(name: string, connect: () => Promise<ClickHouseStore>): void {
   describe(`a store: ${name}`, () => {
     let store: ClickHouseStore;
@@ -103,7 +103,7 @@ export function storeContract(name: string, connect: () => Promise<ClickHouseSto
         { word: '', text: '', yes: false, ...times, half: '-Infinity', f: 0.1, words: [], pairs: [] },
       ];
       await store.insert(block, rows, 'block');
-      // A third row with a column more is what no block carries.
+      // A third row with an extra column, which no block supports.
       await store.insert(lines, [...rows, { ...rows[1], more: 'other' }], 'lines');
       const [found] = await store.query<{ same: number; rows: number }>(
         `select count() as rows, uniqExact(*) as same from (select * from ${block} union all select * from ${lines} where more = 'none')`,

@@ -1,4 +1,4 @@
-// The embedded store in a process of its own, for tests: `const store = await startTestStore();` … `await store.stop();`
+// The embedded store in its own process, for tests: `const store = await startTestStore();` … `await store.stop();`
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,11 +15,11 @@ export interface TestStore {
   readonly dataDir: string;
   /** kill -9; the data stays. */
   kill(): Promise<void>;
-  /** Asks it to end; the data stays. */
+  /** Sends SIGTERM; the data stays. */
   terminate(): Promise<void>;
-  /** The signal that its process ended with. */
+  /** The signal that ended its process. */
   ended(): Promise<NodeJS.Signals | null>;
-  /** Starts again on the same data and the same port. */
+  /** Restarts it on the same data and the same port. */
   restart(): Promise<void>;
   /** Ends the process and removes the data. */
   stop(): Promise<void>;
@@ -33,7 +33,7 @@ interface Running {
 
 const main = fileURLToPath(new URL('./store-main.ts', import.meta.url));
 
-/** Starts a store on a free port and a temporary directory, or on one that is given (which then is not removed). */
+/** Starts a store on a free port and in a temporary directory, or in the given one, which is then not removed. */
 export async function startTestStore(
   options: { readonly dataDir?: string; readonly sessions?: number; readonly port?: number } = {},
 ): Promise<TestStore> {
@@ -67,7 +67,7 @@ export async function startTestStore(
   };
 }
 
-/** Starts a store in this process: quicker, and seen by coverage. One at a time, and it cannot be killed. */
+/** Starts a store in this process: faster, and visible to coverage. Only one at a time, and it cannot be killed. */
 export async function startStoreHere(): Promise<RunningStore & { readonly dataDir: string }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'turnstream-test-store-'));
   const store = await startStore({

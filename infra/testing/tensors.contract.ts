@@ -1,5 +1,5 @@
-// What every tensor backend must do, so that a run can go on with another one: the same initial bytes, the same logits,
-// learning, determinism, restoring, finite figures. Loaded backends of one process are tested side by side.
+// The contract of every tensor backend, so that a run can continue on another one: the same initial bytes, the same logits, learning,
+// determinism, restoring, finite results. All backends that load in one process are tested.
 import * as tf from '@tensorflow/tfjs-core';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -34,7 +34,7 @@ function turnOf(random: Random, candidates: number): TrainingTurn {
   return { features, candidates, width: architecture.inputs, chosen, logprob: -Math.log(candidates), version: 0, reward: 0 };
 }
 
-/** Trajectories of different lengths over decisions of different sizes. */
+/** Trajectories of different lengths with decisions of different sizes. */
 function batchOf(seed: number, { trajectories = 12, step = 1 } = {}): TrainingBatch {
   const random = seeded(seed);
   const rows = Array.from({ length: trajectories }, (_, i): TrainingTrajectory => {
@@ -50,7 +50,7 @@ const weightsOf = (checkpoint: Checkpoint): { version: number; architecture: Arc
   bytes: checkpoint.weights,
 });
 
-/** Starts learners that are closed after the tests of the suite. */
+/** Starts learners that are closed after the suite. */
 function learners(backend: BackendName) {
   const open: Learner[] = [];
   afterAll(async () => {
@@ -64,7 +64,7 @@ function learners(backend: BackendName) {
   };
 }
 
-/** What the learner and the scorer of one backend promise. */
+/** The contract of the learner and the scorer of one backend. */
 export function tensorContract(name: BackendName): void {
   describe(`learner on ${name}`, { timeout: 60_000 }, () => {
     learnerSuite(name);
@@ -134,7 +134,7 @@ function learnerSuite(name: BackendName): void {
     const advantages = (trajectory: TrainingTrajectory): number[] => trajectory.turns.map(() => trajectory.advantage);
     const { decisions } = packBatch(batchOf(4, { trajectories: 8 }), architecture.inputs, advantages);
     const weights = initialWeights(architecture, 9).map((value) => value * 1.5);
-    // a proximal policy of its own, so that some ratios are clipped and some are not
+    // a separate proximal policy, so that some ratios are clipped and some are not
     const proximal = evaluate(
       engine,
       initialWeights(architecture, 10).map((value) => value * 4),
@@ -177,7 +177,7 @@ function learnerSuite(name: BackendName): void {
 
 const CANDIDATES = 5;
 
-/** A game whose best candidate is the one with the largest first feature; gives the success of the first and last rounds. */
+/** A bandit whose best candidate has the largest first feature; returns the success rates of the first and last rounds. */
 async function playBandit(
   name: BackendName,
   { algorithm, learningRate }: { readonly algorithm: 'grpo' | 'reinforce'; readonly learningRate: number },
@@ -348,12 +348,12 @@ function scorerSuite(name: BackendName): void {
   });
 }
 
-/** Largest difference between two arrays of the same length. */
+/** Maximum difference between two arrays of the same length. */
 function largestGap(a: Float32Array, b: Float32Array): number {
   return a.reduce((gap, value, i) => Math.max(gap, Math.abs(value - b[i]!)), 0);
 }
 
-/** What backends promise each other: weights made on one are used on the others. */
+/** The contract between backends: weights made on one are used on the others. */
 export function exchangeContract(names: readonly BackendName[]): void {
   const logitsOn = async (name: BackendName, checkpoint: Checkpoint): Promise<Float32Array> => {
     const scorer = createScorerFactory(await loadBackend(name)).load(weightsOf(checkpoint));

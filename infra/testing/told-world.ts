@@ -1,4 +1,4 @@
-// A log in memory, and a database of its own with what the warehouse would have made of it.
+// An in-memory log, and a database with the rows that the warehouse would store for it.
 import { project } from '../../consumers/warehouse/rows/project.ts';
 import type { LogRecord, OutgoingEvent, Row } from '../../streams/core/ports.ts';
 import { connectStore, type ClickHouseStore } from '../clickhouse/client.ts';
@@ -11,13 +11,13 @@ const topics = ['tasks', 'rollouts', 'training', 'policies', 'questions', 'evalu
 export interface ToldWorld {
   readonly store: ClickHouseStore;
   readonly log: MemoryLog;
-  /** Appends events to the log, and the rows of them to the tables. */
+  /** Appends events to the log, and their rows to the tables. */
   tell(events: readonly OutgoingEvent[]): Promise<void>;
-  /** Status and body of each address. */
+  /** Status and body of each URL. */
   get(urls: readonly string[]): Promise<readonly { readonly status: number; readonly body: Record<string, unknown> }[]>;
 }
 
-/** `url` is that of a store. */
+/** `url` is the URL of a store. */
 export async function newToldWorld(url: string, database: string): Promise<ToldWorld> {
   const store = connectStore({ url, database });
   await migrate(store);

@@ -1,4 +1,4 @@
-// A real `turnstream up` as a child process, for end-to-end tests.
+// Runs `turnstream up` as a child process, for end-to-end tests.
 import { EventEmitter } from 'node:events';
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
@@ -17,12 +17,12 @@ export const program = join(process.cwd(), 'infra', 'cli', 'turnstream.mjs');
 
 export interface TestHome {
   readonly dataDir: string;
-  /** The environment of every program that uses it. */
+  /** The environment of every program in this home. */
   readonly env: Readonly<Record<string, string>>;
   remove(): Promise<void>;
 }
 
-/** A data directory of its own in `parent`, with the jars that all tests share. */
+/** A new data directory in `parent`, with the jars that all tests share. */
 export async function testHome(extra: Readonly<Record<string, string>> = {}, parent = tmpdir()): Promise<TestHome> {
   const dataDir = await mkdtemp(join(parent, 'turnstream-e2e-'));
   await ensureJars(localPaths(dataDir, sharedLibsDir), { toolchain: systemToolchain, logger: silentLogger });
@@ -38,7 +38,7 @@ export async function testHome(extra: Readonly<Record<string, string>> = {}, par
   };
 }
 
-/** Without what a developer's shell may have set. */
+/** Removes what a developer's shell may have set. */
 export function cleanEnv(extra: Readonly<Record<string, string>>): Record<string, string | undefined> {
   const ours = /^(TURNSTREAM_|KAFKA_BROKERS$|CLICKHOUSE_URL$|SCHEMA_REGISTRY_URL$|NODE_OPTIONS$|NODE_V8_COVERAGE$|VITEST)/;
   const kept = Object.entries(process.env).filter(([name]) => !ours.test(name));
@@ -57,13 +57,13 @@ export interface UpProcess {
   readonly lines: readonly UpLine[];
   readonly stderr: () => string;
   readonly exit: Promise<number | null>;
-  /** Resolves with the first line, past or to come, that fits; rejects when the program ends before. */
+  /** Resolves with the first line, past or future, that matches; rejects when the program ends first. */
   until(fits: (line: UpLine) => boolean): Promise<UpLine>;
   services(): ServicesFile;
   signal(name: NodeJS.Signals): void;
 }
 
-/** Starts `up`, or `serve`; ask for `exit` before the test ends. */
+/** Starts `up` or `serve`; await `exit` before the test ends. */
 export function startUp(home: TestHome, args: readonly string[], name: 'up' | 'serve' = 'up'): UpProcess {
   const child = spawn(process.execPath, [program, name, ...args], { env: cleanEnv(home.env), stdio: ['ignore', 'pipe', 'pipe'] });
   const lines: UpLine[] = [];
@@ -124,7 +124,7 @@ export interface CommandResult {
 export const command = (env: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<CommandResult> =>
   commandWith({ env }, args);
 
-/** The same for a role, which is stopped by a signal that `host` emits. */
+/** The same for a role, which stops on a signal that `host` emits. */
 export async function commandWith(
   { env, host }: { readonly env: Readonly<Record<string, string>>; readonly host?: NodeJS.EventEmitter },
   args: readonly string[],
@@ -147,7 +147,7 @@ export async function commandWith(
   }
 }
 
-/** Runs the real program and waits for its end. */
+/** Runs the real program and waits until it ends. */
 export function runProgram(env: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<CommandResult> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [program, ...args], { env: cleanEnv(env), stdio: ['ignore', 'pipe', 'pipe'] });

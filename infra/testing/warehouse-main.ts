@@ -1,5 +1,5 @@
-// A warehouse in a process of its own, which ends itself with SIGKILL at a chosen call of one of its ports. One argument:
-// JSON of WarehouseProcess.
+// A warehouse in its own process, which kills itself with SIGKILL at a chosen call of one of its ports. One argument: JSON of
+// WarehouseProcess.
 import { createWarehouse, lateTypes } from '../../consumers/warehouse/warehouse.ts';
 import { createCodec } from '../../schemas/codec.ts';
 import type { GroupConsumer, GroupSession } from '../../streams/core/ports.ts';
@@ -16,7 +16,7 @@ export interface WarehouseProcess {
   readonly storeUrl: string;
   readonly database: string;
   readonly batchRecords: number;
-  /** The call at which it ends: before it is made, or after it took effect. Calls are counted from 1. */
+  /** The call at which it kills itself: before the call, or after it took effect. Calls are counted from 1. */
   readonly end?: { readonly port: 'commit' | 'insert' | 'append'; readonly call: number; readonly when: 'before' | 'after' };
 }
 

@@ -1,4 +1,4 @@
-// A web site on this machine: two hundred pages that link to each other, and pages that nobody should have to read.
+// A local web site: two hundred pages that link to each other, and pages that are hard to read.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createRawServer, type AddressInfo, type Server as RawServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
@@ -8,11 +8,11 @@ export interface WebSite {
   readonly url: string;
   /** `127.0.0.1:<port>` */
   readonly host: string;
-  /** Speaks something like HTTP: each path is what it sends, as it is. */
+  /** A server for malformed responses: its response is the decoded path of the request, verbatim. */
   readonly rawHost: string;
-  /** Paths that were asked for, in order. */
+  /** Requested paths, in order. */
   readonly seen: readonly string[];
-  /** Connections that are open now. */
+  /** Number of open connections. */
   open(): number;
   close(): Promise<void>;
 }
@@ -35,7 +35,7 @@ const html = (response: ServerResponse, body: string | Buffer, headers: Record<s
   response.end(body);
 };
 
-/** Sends for ever, or until the other side has had enough. */
+/** Sends forever, or until the other side closes the connection. */
 function drip(response: ServerResponse, chunk: Buffer | string, everyMs: number): void {
   const timer = setInterval(() => response.write(chunk), everyMs);
   response.once('close', () => {
@@ -156,7 +156,7 @@ async function listen(server: Server | RawServer): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Listens on free ports of this machine. Close it. */
+/** Listens on free ports of this machine; the caller closes it. */
 export async function startWebSite(): Promise<WebSite> {
   const seen: string[] = [];
   const sockets = new Set<{ destroy(): unknown }>();

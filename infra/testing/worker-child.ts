@@ -1,5 +1,5 @@
-// A worker in a process of its own, which a test can freeze and kill. Arguments: broker, namespace, worker id, turn time.
-// It ends after the disconnection of its parent, or as it is told.
+// A worker in its own process, which a test can freeze and kill. Arguments: broker, namespace, worker id, turn time. It ends when its
+// parent disconnects, or on request.
 import { createCodec } from '../../schemas/codec.ts';
 import { connectKafka } from '../kafka/connect.ts';
 import { createEventReader } from '../registry/event-reader.ts';

@@ -1,4 +1,4 @@
-// A worker over a log in memory, with everything that it writes read back.
+// A worker on an in-memory log, with access to everything that it writes.
 import type {
   TrajectoryFinished,
   TrajectoryRequested,
@@ -19,7 +19,7 @@ import { systemClock } from '../lifecycle/clock.ts';
 export interface TestWorker {
   readonly worker: Worker;
   readonly statuses: RoleStatus[];
-  /** The newest report that was made. */
+  /** The newest report. */
   status(): RoleStatus | undefined;
 }
 
@@ -50,7 +50,7 @@ export function testWorker(
   return { worker, statuses, status: () => statuses.at(-1) };
 }
 
-/** The group begins at the first task unless it has begun already, as a trainer would have it. */
+/** The group begins at the first task unless it has begun already, as with a trainer. */
 export function overMemory(log: MemoryLog) {
   const group = log.groupOf('memory.workers.run-a');
   for (const { partition } of log.partitionsOf('tasks')) {
@@ -59,7 +59,7 @@ export function overMemory(log: MemoryLog) {
   return { writer: log.writer(), reader: codecReader(log.codec), tasks: log.group(), offsets: log.offsets, log: log.reader() };
 }
 
-/** What a trainer does first: the group of the workers begins at the first task. */
+/** Does the trainer's first action: the group of the workers begins at the first task. */
 export async function beginTasks(kafka: Pick<KafkaConnection, 'transactional'>, namespace: string, partitions: number): Promise<void> {
   const trainer = await kafka.transactional(`${namespace}.trainer.run-a`);
   const positions = Array.from({ length: partitions }, (_, partition) => ({ topic: 'tasks' as const, partition, offset: 0 }));
@@ -67,7 +67,7 @@ export async function beginTasks(kafka: Pick<KafkaConnection, 'transactional'>, 
   await trainer.close();
 }
 
-/** Writes requests as the trainer does. */
+/** Writes requests like the trainer. */
 export async function request(writer: EventWriter, tasks: readonly TrajectoryRequested[]): Promise<void> {
   await writer.append(tasks.map((event) => ({ type: 'TrajectoryRequested', key: event.trajectory_id, event })));
 }
@@ -77,7 +77,7 @@ export type AttemptEvent =
   | { readonly type: 'TurnRecorded'; readonly event: TurnRecorded }
   | { readonly type: 'TrajectoryFinished'; readonly event: TrajectoryFinished };
 
-/** Everything that the workers wrote: events by `<trajectory>/<attempt>` in the order of the log, and heartbeats. */
+/** Everything that the workers wrote: events by `<trajectory>/<attempt>` in log order, and heartbeats. */
 export function rolloutsOf(log: MemoryLog): {
   readonly attempts: ReadonlyMap<string, readonly AttemptEvent[]>;
   readonly heartbeats: readonly WorkerHeartbeat[];

@@ -1,4 +1,4 @@
-// Adam with decoupled weight decay, on plain arrays: its state is bytes, so that a restored run goes on bit for bit.
+// Adam with decoupled weight decay (AdamW) on plain arrays. Its state is serialized exactly, so that a restored run continues bit for bit.
 import { PlatformError } from '../../streams/core/errors.ts';
 import { fromBytes, toBytes } from './network.ts';
 import { numberAt } from './number-at.ts';
@@ -22,7 +22,7 @@ const HEADER_BYTES = 8;
 /** State before the first step. */
 export const freshAdam = (count: number): AdamState => ({ steps: 0, mean: new Float32Array(count), variance: new Float32Array(count) });
 
-/** Step count as float64 little-endian, then both moments as float32; no bytes before the first step. */
+/** Step count as float64 little-endian, then both moments as float32; empty before the first step. */
 export function adamToBytes(state: AdamState): Buffer {
   if (state.steps === 0) return Buffer.alloc(0);
   const header = Buffer.alloc(HEADER_BYTES);
@@ -30,7 +30,7 @@ export function adamToBytes(state: AdamState): Buffer {
   return Buffer.concat([header, toBytes(state.mean), toBytes(state.variance)]);
 }
 
-/** State for `count` weights out of bytes; WEIGHTS_MISMATCH when they are not such a state. */
+/** Parses the state for `count` weights; throws WEIGHTS_MISMATCH when the bytes are not such a state. */
 export function parseAdam(bytes: Uint8Array, count: number): AdamState {
   if (bytes.byteLength === 0) return freshAdam(count);
   const expected = HEADER_BYTES + 8 * count;
@@ -48,7 +48,7 @@ export function parseAdam(bytes: Uint8Array, count: number): AdamState {
   return { steps, mean: moments.slice(0, count), variance: moments.slice(count) };
 }
 
-/** One step; gives new arrays and leaves the old ones alone. */
+/** One step; returns new arrays and leaves the old ones unchanged. */
 export function adamStep(
   current: { readonly weights: Float32Array; readonly state: AdamState },
   gradient: Float32Array,

@@ -1,6 +1,5 @@
-// The tensor backend of this process. Invariants: one instance of tfjs-core; a backend is loaded at most once a
-// thread; loading changes no listener of the process. A crash of the native library takes the process with it: the
-// log replays.
+// The tensor backend of this process. Invariants: one instance of tfjs-core; a backend is loaded at most once per thread; loading changes
+// no listener of the process. A crash of the native library ends the process: the log replays.
 import { existsSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -14,12 +13,12 @@ import type { Logger } from '../../streams/core/ports.ts';
 export const backendNames = ['tfjs-node-gpu', 'tfjs-node', 'wasm', 'cpu'] as const;
 export type BackendName = (typeof backendNames)[number];
 
-/** A tensor backend that has been loaded and has computed something. */
+/** A tensor backend that is loaded and has passed a test computation. */
 export interface Backend {
   readonly name: BackendName;
-  /** What computes, for people: "TensorFlow 2.15.1 on the CPU". */
+  /** Description of the device, e.g. "TensorFlow 2.15.1 on the CPU". */
   readonly device: string;
-  /** Runs `work` on this backend; every tensor that it makes and does not tf.keep is freed. */
+  /** Runs `work` on this backend and frees every tensor that it creates without tf.keep. */
   compute<T>(work: () => T): T;
 }
 
@@ -40,8 +39,8 @@ const loaders: Readonly<Record<BackendName, () => Promise<Loaded>>> = {
 const loaded = new Map<BackendName, Promise<Backend>>();
 
 /**
- * Loads the configured backend, or with `auto` the first that loads here; a configured one that cannot be loaded is
- * BACKEND_UNAVAILABLE. The choice is logged with what was passed over and why.
+ * Loads the configured backend, or with `auto` the first one that loads here; throws BACKEND_UNAVAILABLE when the configured one does not
+ * load. Logs the choice, and which backends were skipped and why.
  */
 export async function loadBackend(preferred: Config['backend'], logger?: Logger): Promise<Backend> {
   if (preferred !== 'auto') {
@@ -85,7 +84,7 @@ function loadNamed(name: BackendName): Promise<Backend> {
 }
 
 async function open(name: BackendName): Promise<Backend> {
-  tf.env().set('PROD', true); // no greetings, no checks of every argument
+  tf.env().set('PROD', true); // no banner, no argument checks
   const { engineName, device } = await withoutNewListeners(async () => {
     const result = await loaders[name]();
     if (!(await tf.setBackend(result.engineName))) throw new Error(`${result.engineName} did not start`);
@@ -96,10 +95,10 @@ async function open(name: BackendName): Promise<Backend> {
     name,
     device,
     compute<T>(work: () => T): T {
-      // a backend that was started once is made the current one before setBackend gives control back
+      // an initialized backend becomes current synchronously, before setBackend returns
       if (tf.getBackend() !== engineName) void tf.setBackend(engineName);
       const results: T[] = [];
-      // not handed to tidy as its result: it would look for tensors in every element of an array
+      // not returned from tidy, which would search every array element for tensors
       tf.tidy(() => {
         results.push(work());
       });
@@ -111,7 +110,7 @@ async function open(name: BackendName): Promise<Backend> {
   return backend;
 }
 
-/** Emscripten adds handlers that turn every rejection of the process into an exit; they are taken off again. */
+/** Emscripten installs handlers that turn every unhandled rejection into an exit; they are removed again. */
 async function withoutNewListeners<T>(work: () => Promise<T>): Promise<T> {
   const events = ['uncaughtException', 'unhandledRejection'];
   const before = events.map((event) => new Set(process.rawListeners(event)));
@@ -159,23 +158,22 @@ function hasBinding(packageDir: string): boolean {
   return existsSync(lib) && readdirSync(lib).some((entry) => existsSync(join(lib, entry, 'tfjs_binding.node')));
 }
 
-/** The native library reads its verbosity from the environment only, once, when it is loaded. */
+/** The native library reads its log level only from the environment, once, when it is loaded. */
 function quietNativeLibrary(): void {
   // eslint-disable-next-line no-restricted-properties -- not our configuration: TensorFlow has no other switch
   process.env['TF_CPP_MIN_LOG_LEVEL'] ??= '2';
 }
 
 /**
- * The library shares a sum out over its threads, so that the last bits follow from how many there are: as many as the
- * machine has cores unless told otherwise. With one an update comes out the same on machines of any size, and one of
- * the built-in network sooner.
+ * The library splits sums among its threads, so the last bits of a result depend on their number: by default one per core. With one thread,
+ * updates are identical on machines of any size, and faster for the built-in network.
  */
 function holdToOneThread(): void {
   // eslint-disable-next-line no-restricted-properties -- not our configuration: TensorFlow has no other switch
   process.env['TF_NUM_INTRAOP_THREADS'] ??= '1';
 }
 
-/** tfjs-node calls two functions of node:util that Node 23 took away. */
+/** tfjs-node calls two functions of node:util that Node 23 removed. */
 function restoreRemovedUtilities(): void {
   const target = util as unknown as Record<string, unknown>;
   target['isNullOrUndefined'] ??= (value: unknown): boolean => value === null || value === undefined;

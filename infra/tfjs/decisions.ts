@@ -1,27 +1,26 @@
-// The decisions of a batch as flat arrays: what travels to the learner's thread and what the losses work on. A decision
-// that cannot be learned from (wrong shape, features that are not numbers, unknown log-probability) is left out and
-// counted, so that nothing after this file meets one.
+// The decisions of a batch as flat arrays, for the learner's thread and the losses. Invalid decisions (wrong shape, features that are not
+// finite, unknown log-probability) are left out and counted, so that later code never sees one.
 import type { TrainingBatch, TrainingTrajectory, TrainingTurn } from '../../streams/core/learning.ts';
 import { fromBytes } from './network.ts';
 import { numberAt } from './number-at.ts';
 
 export interface Decisions {
   readonly width: number;
-  /** Rows x width; the candidates of one decision after the other. */
+  /** Shape [rows, width]; the candidates of one decision are consecutive rows. */
   readonly features: Float32Array;
-  /** First row of each decision, and the number of rows at the end. */
+  /** First row of each decision, followed by the number of rows. */
   readonly starts: Int32Array;
   readonly chosen: Int32Array;
-  /** Behaviour log-probability; at most 0, may be -Infinity. */
+  /** Behavior log-probability; at most 0, may be -Infinity. */
   readonly logprobs: Float64Array;
-  /** What the decision was worth: the advantage for GRPO, the discounted return for REINFORCE. */
+  /** The learning signal of the decision: the advantage for GRPO, the discounted return for REINFORCE. */
   readonly signals: Float64Array;
 }
 
 export interface Packed {
   readonly step: number;
   readonly decisions: Decisions;
-  /** First decision of each trajectory, and the number of decisions at the end. */
+  /** First decision of each trajectory, followed by the number of decisions. */
   readonly trajectories: readonly number[];
   /** Decisions of the batch that were left out. */
   readonly excluded: number;
@@ -33,13 +32,13 @@ interface Usable {
   readonly signal: number;
 }
 
-/** Features beyond this are taken for garbage: a product of two of them still fits into a float32. */
+/** Larger features are treated as invalid: a product of two of them still fits into a float32. */
 const MAX_FEATURE = 1e6;
 const MAX_SIGNAL = 1e6;
-/** Rounding can put the logarithm of a probability of 1 a little over 0. */
+/** Rounding can put the logarithm of a probability of 1 slightly above 0. */
 const MAX_LOGPROB = 1e-3;
 
-/** Flattens a batch; `signals` gives what each turn of a trajectory was worth. */
+/** Flattens a batch; `signals` returns the learning signal of each turn of a trajectory. */
 export function packBatch(batch: TrainingBatch, width: number, signals: (trajectory: TrainingTrajectory) => readonly number[]): Packed {
   const usable: Usable[] = [];
   const trajectories = [0];
@@ -88,22 +87,22 @@ function flatten(usable: readonly Usable[], width: number): Decisions {
   };
 }
 
-/** How many decisions there are. */
+/** The number of decisions. */
 export const countOf = (decisions: Decisions): number => decisions.chosen.length;
 
-/** The memory behind the arrays, to hand over to another thread. */
+/** The buffers of the arrays, to transfer to another thread. */
 export const buffersOf = (decisions: Decisions): ArrayBuffer[] =>
   [decisions.features, decisions.starts, decisions.chosen, decisions.logprobs, decisions.signals].map(
     (array) => array.buffer as ArrayBuffer,
   );
 
-/** One decision among others. */
+/** One decision within a set. */
 export interface Source {
   readonly decisions: Decisions;
   readonly index: number;
 }
 
-/** The decisions of `sources` together, in that order; a copy. */
+/** The decisions of `sources` in that order; a copy. */
 export function select(sources: readonly Source[], width: number): Decisions {
   const starts = new Int32Array(sources.length + 1);
   const rows = sources.map(({ decisions, index }) => {
@@ -125,14 +124,14 @@ export function select(sources: readonly Source[], width: number): Decisions {
   };
 }
 
-/** The decisions of several parts one after the other; a copy. */
+/** Concatenates several sets of decisions; a copy. */
 export const joined = (parts: readonly Decisions[], width: number): Decisions =>
   select(
     parts.flatMap((decisions) => Array.from({ length: countOf(decisions) }, (_, index) => ({ decisions, index }))),
     width,
   );
 
-/** Discounted returns of the turns of a trajectory; its final reward is added to the last turn's. */
+/** Discounted returns of the turns of a trajectory; its final reward is added to that of the last turn. */
 export function discountedReturns(trajectory: TrainingTrajectory, discount: number): readonly number[] {
   const returns: number[] = [];
   let following = trajectory.reward;

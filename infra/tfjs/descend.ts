@@ -1,5 +1,4 @@
-// One look at the network's log-probabilities, and one gradient step. A gradient or a step that is not finite changes
-// nothing.
+// Evaluates the network's log-probabilities, and makes one gradient step. A gradient or a step that is not finite changes nothing.
 import * as tf from '@tensorflow/tfjs-core';
 import type { Architecture, UpdateMetrics } from '../../streams/core/learning.ts';
 import { adamStep, type AdamState } from './adam.ts';
@@ -9,7 +8,7 @@ import type { Hyper } from './hyper.ts';
 import { lossOf, type LossResult, type Term } from './losses.ts';
 import { backward, forward, loadLayers, readLogits } from './network.ts';
 
-/** What an update computes with. */
+/** What an update computes on. */
 export interface Engine {
   readonly backend: Backend;
   readonly architecture: Architecture;
@@ -27,7 +26,7 @@ export interface Update {
   readonly metrics: UpdateMetrics;
 }
 
-/** Of an update without decisions: nothing changes. */
+/** The metrics of an update without decisions, which changes nothing. */
 export const noMetrics: UpdateMetrics = {
   loss: 0,
   approx_kl: 0,
@@ -39,7 +38,7 @@ export const noMetrics: UpdateMetrics = {
   grad_norm: 0,
 };
 
-/** Log-probabilities and entropy of the decisions under some weights. */
+/** Log-probabilities and entropy of the decisions under the given weights. */
 export function evaluate({ backend, architecture }: Engine, weights: Float32Array, decisions: Decisions): LossResult {
   return backend.compute(() => {
     const logits = readLogits(forward(loadLayers(architecture, weights), rowsOf(decisions)));
@@ -47,7 +46,7 @@ export function evaluate({ backend, architecture }: Engine, weights: Float32Arra
   });
 }
 
-/** What is to be minimised: the mean of the terms less the entropy bonus. */
+/** The loss to minimize: the mean of the terms minus the entropy bonus. */
 export interface Objective {
   readonly decisions: Decisions;
   readonly term: (index: number, logprob: number) => Term;
@@ -71,7 +70,7 @@ export function gradientOf(
 export interface Descent {
   readonly state: State;
   readonly loss: number;
-  /** Of the gradient before it was held. */
+  /** Gradient norm before clipping. */
   readonly norm: number;
 }
 
@@ -79,7 +78,7 @@ export interface Descent {
 export const descend = (engine: Engine, state: State, objective: Objective): Descent =>
   descendAlong(engine, state, gradientOf(engine, state.weights, objective));
 
-/** One Adam step along a gradient, which is held to the largest allowed norm. */
+/** One Adam step along a gradient, clipped to the maximum norm. */
 export function descendAlong(
   { hyper }: Engine,
   state: State,

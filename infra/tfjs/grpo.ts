@@ -1,10 +1,10 @@
-// GRPO with the decoupled, clipped loss of PPO: the advantages come with the batch, the ratio that is clipped is the one
-// to the weights before the update, and how far those are from the policy that decided is a weight of its own.
+// GRPO with the decoupled, clipped loss of PPO: the advantages come with the batch; the clipped ratio is relative to the weights before the
+// update (the proximal policy), and a separate weight accounts for the distance between those and the behavior policy.
 import { countOf, select, type Decisions } from './decisions.ts';
 import { descend, evaluate, noMetrics, type Engine, type State, type Update } from './descend.ts';
 import { behaviourAccount, klEstimate, proximalTerm } from './losses.ts';
 
-/** One update: `epochs` passes over the batch. Loss, norm and clipping are means over the passes. */
+/** One update: `epochs` passes over the batch. Loss, norm and clip fraction are means over the passes. */
 export function updateProximal(engine: Engine, before: State, decisions: Decisions): Update {
   const count = countOf(decisions);
   if (count === 0) return { state: before, metrics: noMetrics };
@@ -41,7 +41,7 @@ interface Part {
   readonly proximal: Float64Array;
 }
 
-/** Decision i goes to minibatch i mod n: nothing is left to chance, and neighbours are spread. */
+/** Decision i goes to minibatch i mod n: deterministic, and neighboring decisions are spread. */
 function split(decisions: Decisions, proximal: Float64Array, minibatches: number): readonly Part[] {
   const count = countOf(decisions);
   const parts = Math.min(minibatches, count);

@@ -2,38 +2,38 @@ import { PlatformError } from '../../streams/core/errors.ts';
 import type { LearnerParameters } from '../../streams/core/learning.ts';
 import type { Config } from '../config/descriptors.ts';
 
-/** Everything about the update that can be chosen. */
+/** The hyperparameters of an update. */
 export interface Hyper {
   readonly algorithm: Config['algorithm'];
   readonly learningRate: number;
   readonly beta1: number;
   readonly beta2: number;
   readonly epsilon: number;
-  /** Decoupled: a weight loses learningRate x weightDecay of itself a step. */
+  /** Decoupled weight decay: each step shrinks a weight by learningRate x weightDecay of its value. */
   readonly weightDecay: number;
-  /** Largest norm of the gradient over all weights. */
+  /** Maximum norm of the gradient over all weights. */
   readonly maxGradNorm: number;
-  /** What a nat of entropy is worth. */
+  /** Loss reduction per nat of entropy. */
   readonly entropyBonus: number;
-  /** GRPO: the ratio to the policy before the update is held in 1 -+ clip. */
+  /** GRPO: the ratio to the policy before the update is clipped to 1 ± clip. */
   readonly clip: number;
-  /** Largest behaviour weight: GRPO drops a decision over it, REINFORCE holds it there. */
+  /** Maximum behavior weight: GRPO drops a decision above it, REINFORCE clips it. */
   readonly behaveCap: number;
   /** GRPO: passes over the batch; in the first one every ratio is 1. */
   readonly epochs: number;
-  /** GRPO: parts of the batch that get a gradient step each. */
+  /** GRPO: number of minibatches, each with its own gradient step. */
   readonly minibatches: number;
-  /** REINFORCE: what a reward is worth a turn earlier. */
+  /** REINFORCE: discount factor per turn. */
   readonly discount: number;
-  /** REINFORCE: above 0 the buffer keeps and draws whole trajectories; 0, in runs that recorded nothing of it, single decisions. */
+  /** REINFORCE: above 0, the buffer keeps and samples whole trajectories; 0, for runs that did not record the setting, single decisions. */
   readonly replayTrajectories: number;
-  /** REINFORCE: what the buffer keeps at most, in trajectories (or decisions). */
+  /** REINFORCE: capacity of the buffer, in trajectories (or decisions). */
   readonly replayCapacity: number;
-  /** REINFORCE: what the buffer keeps at most, in bytes; 0 is no limit. */
+  /** REINFORCE: capacity of the buffer, in bytes; 0 is no limit. */
   readonly replayBytes: number;
-  /** REINFORCE: trajectories (or decisions) of one batch, which is one gradient step. */
+  /** REINFORCE: trajectories (or decisions) per batch, which is one gradient step. */
   readonly replaySample: number;
-  /** REINFORCE: batches of one update. */
+  /** REINFORCE: batches per update. */
   readonly replaySteps: number;
 }
 
@@ -55,23 +55,23 @@ const shared = {
   replaySteps: 10,
 };
 
-/** What a run was made with that did not record it. */
+/** Values for runs that did not record these settings. */
 const unrecorded = { replayTrajectories: 0, replayBytes: 0 };
 
 const learningRates: Readonly<Record<Config['algorithm'], number>> = { grpo: 0.003, reinforce: 1e-5 };
 
-/** Defaults of the algorithm, changed where `changes` says so. A learning rate of 0 takes that of the algorithm. */
+/** Defaults of the algorithm, overridden by `changes`. A learning rate of 0 selects that of the algorithm. */
 export function hyperOf(algorithm: Config['algorithm'], wanted: number, changes: Partial<Hyper> = {}): Hyper {
   const learningRate = wanted > 0 ? wanted : learningRates[algorithm];
   return { ...shared, weightDecay: algorithm === 'reinforce' ? 0.01 : 0, ...changes, algorithm, learningRate };
 }
 
-/** As they are recorded: every one of them, defaults included. */
+/** The hyperparameters as recorded: all of them, including defaults. */
 export const parametersOf = (hyper: Hyper): LearnerParameters => ({ ...hyper });
 
 const isAlgorithm = (name: unknown): name is Config['algorithm'] => typeof name === 'string' && name in learningRates;
 
-/** Recorded hyper-parameters; RUN_CONFLICT when this version cannot make updates with them. One that was not recorded has its default. */
+/** Parses recorded hyperparameters; throws RUN_CONFLICT when this version cannot use them. Missing ones get their defaults. */
 export function hyperFrom(recorded: LearnerParameters): Hyper {
   const { algorithm, ...numbers } = recorded;
   const refuse = (name: string): PlatformError =>

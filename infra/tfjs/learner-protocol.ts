@@ -1,4 +1,4 @@
-// What the learner's two threads say to each other.
+// Messages between the learner's two threads.
 import type { Architecture, UpdateMetrics } from '../../streams/core/learning.ts';
 import type { ErrorCode } from '../../streams/core/errors.ts';
 import type { Config } from '../config/descriptors.ts';
@@ -6,13 +6,13 @@ import type { Packed } from './decisions.ts';
 import type { Hyper } from './hyper.ts';
 import type { ReplayPlace } from './updater.ts';
 
-/** What the thread is started with. */
+/** Start options of the thread. */
 export interface LearnerSettings {
   readonly backend: Config['backend'];
   readonly architecture: Architecture;
   readonly hyper: Hyper;
   readonly replay?: ReplayPlace;
-  /** As in the configuration: a function does not cross into a thread. */
+  /** As in the configuration: a function cannot be passed to a thread. */
   readonly crashAt?: string;
 }
 

@@ -1,5 +1,5 @@
-// What runs in the learner's thread: loads the backend, then answers one request after the other. An error of a request
-// is answered and leaves the state as it was; anything else ends the thread, and the other side reports it.
+// The main loop of the learner's thread: loads the backend, then answers requests one at a time. A failed request is answered with its
+// error and leaves the state unchanged; any other error ends the thread, which the owner reports.
 import type { MessagePort } from 'node:worker_threads';
 import type { ReachPoint } from '../../streams/core/crash-points.ts';
 import { isPlatformError, messageOf, type ErrorCode } from '../../streams/core/errors.ts';
@@ -17,7 +17,7 @@ const wire = ({ weights, optimizer }: Checkpoint): WireCheckpoint => ({
   optimizer: new Uint8Array(optimizer),
 });
 
-/** Serves a learner at `port` until it is asked to close. */
+/** Serves a learner at `port` until it receives a close request. */
 export async function serveLearner(port: MessagePort, settings: LearnerSettings): Promise<void> {
   const reply = (message: Reply, transfer: readonly ArrayBuffer[] = []): void => {
     port.postMessage(message, transfer);
@@ -44,7 +44,7 @@ export async function serveLearner(port: MessagePort, settings: LearnerSettings)
   }
 }
 
-/** Each computation of an update is one of its passes, or a look at the policy between them. */
+/** Each computation of an update is one of its passes, or an evaluation of the policy between them. */
 const reaching = (backend: Backend, reach: ReachPoint): Backend => ({
   name: backend.name,
   device: backend.device,

@@ -1,5 +1,5 @@
-// The learner's thread as its owner sees it: questions in, answers out, in order. It keeps the process alive only while a
-// question waits. When it dies, everything that waits and everything asked later is refused with what it died of.
+// The owner's side of the learner's thread: requests in, responses out, in order. The thread keeps the process alive only while a request
+// is pending. When it dies, pending and later requests are rejected with the cause.
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { SHARE_ENV, Worker, type WorkerOptions } from 'node:worker_threads';
@@ -9,9 +9,9 @@ import type { Answers, LearnerSettings, Reply, Request } from './learner-protoco
 
 /** A running learner thread. */
 export interface LearnerThread {
-  /** The backend that it loaded. */
+  /** Name of the loaded backend. */
   readonly backend: string;
-  /** `transfer` is handed over: it cannot be used here afterwards. */
+  /** `transfer` is moved to the thread: it cannot be used here afterwards. */
   ask<R extends Request>(request: R, transfer?: readonly ArrayBuffer[]): Promise<Answers[R['kind']]>;
   close(): Promise<void>;
 }
@@ -25,9 +25,9 @@ interface Call {
 
 const NEXT = 'restart the trainer, it goes on from its last step';
 
-/** Starts the thread. The built file runs as it is; the source file needs the loader for TypeScript, which a thread does not inherit. */
+/** Starts the thread. A built file runs directly; a source file needs the TypeScript loader, which a thread does not inherit. */
 export function openWorker(settings: LearnerSettings): Worker {
-  // the native library reads the real environment, of which a thread otherwise has only a copy
+  // the native library reads the real environment; by default a thread has only a copy
   const options: WorkerOptions = { workerData: settings, env: SHARE_ENV, execArgv: [], name: 'learner' };
   if (!import.meta.url.endsWith('.ts')) return new Worker(new URL('./learner.worker.js', import.meta.url), options);
   const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx/esm/api')).href.replace(/\.cjs$/, '.mjs');
@@ -36,7 +36,7 @@ export function openWorker(settings: LearnerSettings): Worker {
   return new Worker(new URL(`data:text/javascript,${encodeURIComponent(script)}`), options);
 }
 
-/** The calls that wait for an answer of `worker`. */
+/** Pending calls to `worker`. */
 function createCalls(worker: Worker) {
   const waiting = new Map<number, Call>();
   let ended: PlatformError | undefined;
@@ -49,7 +49,7 @@ function createCalls(worker: Worker) {
   };
   return {
     ended: () => ended,
-    /** Refuses later calls; those that wait are still answered. */
+    /** Rejects later calls; pending ones are still answered. */
     refuse(reason: PlatformError): void {
       ended ??= reason;
     },
@@ -74,7 +74,7 @@ function createCalls(worker: Worker) {
   };
 }
 
-/** Waits until the thread has loaded its backend; BACKEND_UNAVAILABLE when it cannot. */
+/** Waits until the thread has loaded its backend; throws BACKEND_UNAVAILABLE when it cannot. */
 export async function startThread(worker: Worker, logger: Logger | undefined): Promise<LearnerThread> {
   const calls = createCalls(worker);
   worker.on('message', (reply: Reply) => {
@@ -100,7 +100,7 @@ export async function startThread(worker: Worker, logger: Logger | undefined): P
       const closing = calls.ask({ kind: 'close' }, []).catch(() => undefined);
       calls.refuse(new PlatformError('INTERNAL', 'training: the learner was closed'));
       await closing;
-      worker.ref(); // or the process could end before the thread has
+      worker.ref(); // otherwise the process could end before the thread
       await exited;
     },
   };

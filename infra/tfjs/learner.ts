@@ -1,7 +1,6 @@
-// The Learner in a thread of its own, so that the trainer's fold goes on while it trains. Calls are answered in the order
-// in which they were made. When the thread dies, the calls that wait for it and all later ones are refused with what it
-// died of; a trainer restarts and restores from its last published checkpoint. The replay buffer of REINFORCE lives in
-// the thread only: it starts empty after restore().
+// Runs the Learner in a thread of its own, so that the trainer's fold continues while it trains. Calls are answered in order. When the
+// thread dies, pending and later calls are rejected with the cause; a trainer then restarts and restores its last published checkpoint. The
+// replay buffer of REINFORCE lives only in the thread: it is empty after restore().
 import type { Architecture, Learner } from '../../streams/core/learning.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import type { Config } from '../config/descriptors.ts';
@@ -16,16 +15,16 @@ export interface LearnerOptions {
   readonly algorithm: Config['algorithm'];
   readonly learningRate: number;
   readonly backend: Config['backend'];
-  /** Changes to the defaults of the algorithm. */
+  /** Overrides of the algorithm's defaults. */
   readonly hyper?: Partial<Hyper>;
-  /** For the replay buffer; in memory alone unless given. */
+  /** Where to store the replay buffer. Default: in memory. */
   readonly replay?: ReplayPlace;
   readonly logger?: Logger;
-  /** Setting of that name: where the thread ends the process. */
+  /** Crash point at which the thread ends the process. */
   readonly crashAt?: string;
 }
 
-/** Starts the learner's thread; BACKEND_UNAVAILABLE when its backend cannot be loaded. */
+/** Starts the learner's thread; throws BACKEND_UNAVAILABLE when its backend cannot be loaded. */
 export async function createLearner(options: LearnerOptions): Promise<Learner> {
   const { architecture, backend, logger, replay, crashAt = '' } = options;
   let hyper = hyperOf(options.algorithm, options.learningRate, options.hyper);

@@ -1,32 +1,32 @@
-// The losses, on plain numbers: logits in, gradient with respect to the logits out. Everything is finite for finite
-// logits: log-ratios are clamped, empty batches count as one.
+// The losses on plain numbers: logits in, gradient with respect to the logits out. All results are finite for finite logits: log-ratios are
+// clamped, and the divisor is at least one.
 import { countOf, type Decisions } from './decisions.ts';
 import { numberAt } from './number-at.ts';
 
-/** Log-ratios are clamped to this: e^20 is 485 million, far beyond every cap. */
+/** Bound for log-ratios: e^20 is 485 million, far beyond every cap. */
 const MAX_LOG_RATIO = 20;
 
-/** exp(to - from) as a logarithm, clamped to +-20; 0 when both are impossible. */
+/** The log-ratio to - from, clamped to ±20; 0 when both are impossible. */
 export function logRatio(to: number, from: number): number {
   const ratio = to - from;
   return Number.isNaN(ratio) ? 0 : Math.max(-MAX_LOG_RATIO, Math.min(MAX_LOG_RATIO, ratio));
 }
 
-/** One decision as its loss sees it; its share of the loss is divided by the number of decisions afterwards. */
+/** The contribution of one decision to the loss, before division by the number of decisions. */
 export interface Term {
   readonly loss: number;
-  /** Derivative with respect to the log-probability of what was chosen. */
+  /** Derivative with respect to the log-probability of the chosen candidate. */
   readonly slope: number;
 }
 
 export interface LossResult {
-  /** Mean over the decisions, entropy bonus included. */
+  /** Mean over the decisions, including the entropy bonus. */
   readonly loss: number;
   /** Mean entropy of the policy, nats. */
   readonly entropy: number;
-  /** Log-probability of what was chosen, a decision each; -Infinity where it is not a number. */
+  /** Log-probability of the chosen candidate per decision; -Infinity where it is not a number. */
   readonly logprobs: Float64Array;
-  /** Gradient with respect to the logits, one a row. */
+  /** Gradient with respect to the logits, one value per row. */
   readonly gradient: Float32Array;
 }
 
@@ -45,7 +45,7 @@ function distributionOf(logits: Float32Array): Distribution | undefined {
   return { logs, entropy };
 }
 
-/** Mean loss over the decisions, term by term, and its gradient; a decision whose logits are no numbers has no share. */
+/** Mean loss over the decisions, term by term, and its gradient; a decision with non-finite logits does not contribute. */
 export function lossOf(
   logits: Float32Array,
   decisions: Decisions,
@@ -78,20 +78,20 @@ export function lossOf(
 }
 
 export interface ProximalOptions {
-  /** The ratio to the proximal policy is held in 1 -+ clip. */
+  /** The ratio to the proximal policy is clipped to 1 ± clip. */
   readonly clip: number;
-  /** Decisions whose behaviour weight is over this have no share in the gradient. */
+  /** Decisions with a larger behavior weight do not contribute to the gradient. */
   readonly behaveCap: number;
 }
 
-/** What happened to the decisions of one pass. */
+/** Counts of one pass over the decisions. */
 export interface ProximalCounts {
   clipped: number;
 }
 
 /**
- * Decoupled clipped PPO: the ratio to the proximal policy (the weights before the update) is clipped, and the term is
- * weighted by how likely the proximal policy is compared with the policy that decided.
+ * Decoupled clipped PPO: the ratio to the proximal policy (the weights before the update) is clipped, and the term is weighted by the ratio
+ * of the proximal policy to the behavior policy.
  */
 export function proximalTerm(
   decisions: Decisions,
@@ -115,17 +115,17 @@ export function proximalTerm(
   return { term, counts };
 }
 
-/** How far the policy before the update is from the one that decided. */
+/** The distance between the policy before the update and the behavior policy. */
 export interface BehaviourAccount {
-  /** Estimate of KL(behaviour, proximal): mean of w - 1 - log w over the decisions, never negative. */
+  /** Estimate of KL(behavior, proximal): mean of w - 1 - log w over the decisions, never negative. */
   readonly behave_kl: number;
-  /** Share of decisions whose weight w = exp(proximal - behaviour) is over the cap. */
+  /** Fraction of decisions whose weight w = exp(proximal - behavior) exceeds the cap. */
   readonly capped_fraction: number;
-  /** Effective number of decisions, (sum w)^2 / sum w^2: from 1 to the number of decisions; 0 without any. */
+  /** Effective sample size, (sum w)^2 / sum w^2: from 1 to the number of decisions; 0 without any. */
   readonly ess: number;
 }
 
-/** Compares the policy before the update with the one that decided, over all decisions, capped ones included. */
+/** Compares the policy before the update with the behavior policy, over all decisions, including capped ones. */
 export function behaviourAccount(decisions: Decisions, proximal: Float64Array, behaveCap: number): BehaviourAccount {
   let capped = 0;
   let sum = 0;

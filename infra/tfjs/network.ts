@@ -1,6 +1,6 @@
-// The multi-layer perceptron 'mlp-f32-v1': a logit for each row of features, tanh between layers. Weights are one flat
-// float32 array, for each layer the matrix (inputs x outputs, row-major) and then its bias. The backward pass is written
-// by hand: it needs a third of the operations of a recorded gradient, and the loss stays outside in plain numbers.
+// The multilayer perceptron 'mlp-f32-v1': one logit per row of features, tanh between layers. Weights are one flat float32 array: for each
+// layer the matrix (inputs x outputs, row-major), then its bias. The backward pass is written by hand: it needs a third of the operations
+// of automatic differentiation, and the loss can be computed outside on plain numbers.
 import { endianness } from 'node:os';
 import * as tf from '@tensorflow/tfjs-core';
 import { PlatformError } from '../../streams/core/errors.ts';
@@ -10,11 +10,11 @@ import { createNormal, createRandom } from './random.ts';
 interface Layer {
   readonly inputs: number;
   readonly outputs: number;
-  /** Where its matrix starts in the flat weights; the bias follows. */
+  /** Offset of its matrix in the flat weights; the bias follows. */
   readonly offset: number;
 }
 
-/** Shapes of the layers, the output layer of one unit last. */
+/** Shapes of the layers; the output layer has one unit. */
 function layersOf(architecture: Architecture): readonly Layer[] {
   const sizes = [architecture.inputs, ...architecture.hidden, 1];
   let offset = 0;
@@ -26,15 +26,15 @@ function layersOf(architecture: Architecture): readonly Layer[] {
   });
 }
 
-/** How many weights the architecture has. */
+/** The number of weights of the architecture. */
 export const weightCount = (architecture: Architecture): number =>
   layersOf(architecture).reduce((sum, layer) => sum + (layer.inputs + 1) * layer.outputs, 0);
 
 const OUTPUT_SCALE = 0.01;
 
 /**
- * Seeded weights: normal with variance 1/inputs and no bias; the output layer a hundredth of that, so that the first
- * policy is near uniform. The same seed gives the same bytes everywhere.
+ * Seeded initial weights: normal with variance 1/inputs, zero bias; the output layer is scaled by 1/100, so that the first policy is near
+ * uniform. The same seed gives the same bytes everywhere.
  */
 export function initialWeights(architecture: Architecture, seed: number): Float32Array {
   const normal = createNormal(createRandom(seed));
@@ -53,14 +53,14 @@ export function toBytes(values: Float32Array): Buffer {
   return endianness() === 'LE' ? bytes : bytes.swap32();
 }
 
-/** The array behind float32 little-endian bytes; a copy, wherever the bytes lie. */
+/** An array from float32 little-endian bytes; a copy, so any alignment works. */
 export function fromBytes(bytes: Uint8Array): Float32Array {
   const copy = Buffer.from(new Uint8Array(bytes).buffer);
   if (endianness() !== 'LE') copy.swap32();
   return new Float32Array(copy.buffer, 0, copy.byteLength / 4);
 }
 
-/** Weights out of bytes; WEIGHTS_MISMATCH when they are not of this architecture or not finite. */
+/** Parses weights; throws WEIGHTS_MISMATCH when they do not fit this architecture or are not finite. */
 export function parseWeights(architecture: Architecture, bytes: Uint8Array): Float32Array {
   const expected = weightCount(architecture) * 4;
   if (bytes.byteLength !== expected) {
@@ -83,7 +83,7 @@ export interface LayerTensors {
   readonly bias: tf.Tensor1D;
 }
 
-/** Puts flat weights into the tensor backend. */
+/** Loads flat weights into the tensor backend. */
 export function loadLayers(architecture: Architecture, weights: Float32Array): readonly LayerTensors[] {
   return layersOf(architecture).map(({ inputs, outputs, offset }) => {
     const end = offset + inputs * outputs;
@@ -94,14 +94,14 @@ export function loadLayers(architecture: Architecture, weights: Float32Array): r
   });
 }
 
-/** The logits of a forward pass, out of the backend. */
+/** Reads the logits of a forward pass from the backend. */
 export function readLogits(outputs: readonly tf.Tensor2D[]): Float32Array {
   const logits = outputs.at(-1);
   if (logits === undefined) throw new RangeError('a network has at least its output layer');
   return logits.dataSync<'float32'>();
 }
 
-/** What each layer gives, the logits (rows x 1) last. */
+/** The outputs of all layers; the last are the logits (rows x 1). */
 export function forward(layers: readonly LayerTensors[], features: tf.Tensor2D): readonly tf.Tensor2D[] {
   const outputs: tf.Tensor2D[] = [];
   let input = features;
@@ -120,7 +120,7 @@ export interface Pass {
   readonly outputs: readonly tf.Tensor2D[];
 }
 
-/** Gradient of the loss with respect to the flat weights, given its gradient with respect to the logits. */
+/** Gradient of the loss with respect to the flat weights, from its gradient with respect to the logits. */
 export function backward({ layers, features, outputs }: Pass, logitGradient: Float32Array): Float32Array {
   const pieces: tf.Tensor1D[] = [];
   let gradient = tf.tensor2d(logitGradient, [logitGradient.length, 1]);

@@ -1,4 +1,4 @@
-// Seeded randomness of the learner: the same numbers on every machine and backend.
+// Seeded random numbers for the learner: the same on every machine and backend.
 
 /** Uniform numbers in [0, 1) from a 32-bit seed (splitmix32). */
 export function createRandom(seed: number): () => number {
@@ -14,7 +14,7 @@ export function createRandom(seed: number): () => number {
   };
 }
 
-/** Standard normal numbers out of uniform ones (Box-Muller). */
+/** Standard normal numbers from uniform ones (Box-Muller). */
 export function createNormal(random: () => number): () => number {
   let spare: number | undefined;
   return () => {

@@ -1,5 +1,5 @@
-// REINFORCE over a replay buffer. The buffer starts empty with the learner and after a restore, so that a restored run
-// replays less than an uninterrupted one at first. What is drawn follows from the step's number and the buffer's content alone.
+// REINFORCE over a replay buffer. The buffer starts empty with the learner and after a restore, so a restored run replays less than an
+// uninterrupted one at first. The sample depends only on the step number and the buffer's content.
 import { countOf, joined, type Decisions, type Packed } from './decisions.ts';
 import {
   descendAlong,
@@ -17,10 +17,10 @@ import { numberAt } from './number-at.ts';
 import { createRandom } from './random.ts';
 import { chunksOf, type Replay } from './replay-buffer.ts';
 
-/** A probability under e^-50 adds no more to the loss than this. */
+/** Lower bound for log-probabilities in the loss: e^-50 is practically 0. */
 const MIN_LOGPROB = -50;
 
-/** Rows of one computation at most: a batch of long trajectories has hundreds of megabytes of features. */
+/** Maximum rows per computation: a batch of long trajectories has hundreds of megabytes of features. */
 const MAX_ROWS = 65_536;
 
 interface Weighing {
@@ -29,7 +29,7 @@ interface Weighing {
   readonly baseline: number;
 }
 
-/** The return less the baseline, weighted by how likely the policy still is to choose so. */
+/** The return minus the baseline, weighted by the importance ratio of the current policy. */
 function replayObjective(
   decisions: Decisions,
   { cap, baseline }: Weighing,
@@ -46,7 +46,7 @@ function replayObjective(
 
 const sumOf = (values: Float64Array): number => values.reduce((sum, value) => sum + value, 0);
 
-/** One gradient step on a batch: the same as on all of it at once, computed in chunks. */
+/** One gradient step on a batch: equal to a step on the whole batch, computed in chunks. */
 function descendOn(engine: Engine, state: State, batch: readonly Decisions[]): Descent & { readonly held: number } {
   const count = batch.reduce((sum, part) => sum + countOf(part), 0);
   const baseline = batch.reduce((sum, part) => sum + sumOf(part.signals), 0) / Math.max(1, count);
@@ -65,7 +65,10 @@ function descendOn(engine: Engine, state: State, batch: readonly Decisions[]): D
   return { ...descendAlong(engine, state, { loss, gradient }), held: held / Math.max(1, count) };
 }
 
-/** One update: the trajectories join the buffer, then a gradient step on each of a few batches of it. `clip_fraction` is the share of held weights. */
+/**
+ * One update: the trajectories join the buffer, followed by gradient steps on a few batches from it. `clip_fraction` is the fraction of
+ * clipped weights.
+ */
 export function updateReplayed(
   engine: Engine,
   before: State,

@@ -67,7 +67,7 @@ describe('packed decisions', () => {
   });
 });
 
-/** A trajectory of so many decisions that all have this signal. */
+/** A trajectory with this many decisions, which all have this signal. */
 const trajectory = (signal: number, decisions = 2): Decisions =>
   flat(
     3,

@@ -1,6 +1,6 @@
-// The replay buffer: the newest units up to a number and a number of bytes, whichever is reached first. A unit is a trajectory,
-// or a single decision in runs that recorded no trajectories. What is kept follows from what was added alone: how much of it
-// is in memory and how much on the disk changes nothing. It ends with its process.
+// The replay buffer: the newest units, limited by number and by bytes, whichever is reached first. A unit is a trajectory, or a single
+// decision in runs that recorded no trajectories. The content depends only on what was added, not on how much of it is in memory or on
+// disk. The buffer ends with its process.
 import { countOf, type Decisions, type Packed } from './decisions.ts';
 import type { Hyper } from './hyper.ts';
 import { numberAt } from './number-at.ts';
@@ -9,10 +9,10 @@ import type { Spill, Spilled } from './replay-spill.ts';
 
 export interface Replay {
   add(packed: Pick<Packed, 'decisions' | 'trajectories'>): void;
-  /** Drawn with replacement; fewer only while there are fewer. */
+  /** Samples with replacement; returns fewer only while the buffer holds fewer. */
   sample(count: number, random: () => number): readonly Decisions[];
   readonly units: number;
-  /** Of the units, wherever they are. */
+  /** Size of the units, in memory and on disk. */
   readonly bytes: number;
   readonly memoryBytes: number;
   close(): void;
@@ -20,14 +20,14 @@ export interface Replay {
 
 export interface ReplayOptions {
   readonly hyper: Pick<Hyper, 'replayCapacity' | 'replayBytes' | 'replayTrajectories'>;
-  /** Takes the oldest units once those in memory are over so many bytes; everything stays in memory without it. */
+  /** Moves the oldest units to disk once those in memory exceed this many bytes; without it everything stays in memory. */
   readonly spill?: { readonly to: Spill; readonly memoryBytes: number };
 }
 
 interface Unit {
   readonly bytes: number;
   readonly width: number;
-  /** One of the two. */
+  /** Exactly one of the two is set. */
   block: Uint8Array | undefined;
   spilled: Spilled | undefined;
 }
@@ -41,7 +41,7 @@ class Buffered implements Replay {
   #units: Unit[] = [];
   #bytes = 0;
   #memoryBytes = 0;
-  /** Units that are on the disk: the oldest ones. */
+  /** Number of units on disk: the oldest ones. */
   #spilled = 0;
 
   constructor(options: ReplayOptions) {
@@ -87,7 +87,7 @@ class Buffered implements Replay {
     this.#memoryBytes += block.byteLength;
   }
 
-  /** The newest unit stays, however large it is. */
+  /** The newest unit stays, whatever its size. */
   #forget(): void {
     const { replayCapacity, replayBytes } = this.#options.hyper;
     const limit = replayBytes > 0 ? replayBytes : Infinity;
@@ -124,7 +124,7 @@ class Buffered implements Replay {
   }
 }
 
-/** The decisions of several parts one after the other, in chunks of at most so many rows; a part is never divided. */
+/** Concatenates several parts in chunks of at most this many rows; a part is never split. */
 export function chunksOf(parts: readonly Decisions[], maxRows: number): readonly (readonly Decisions[])[] {
   const chunks: Decisions[][] = [];
   let rows = Infinity;

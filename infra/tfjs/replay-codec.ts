@@ -1,10 +1,9 @@
-// Decisions as the replay buffer keeps them: one block of bytes, with the features that are zero left out. Most features are,
-// so that a trajectory takes a fraction of what the learner computes with. Nothing is rounded: what comes out is what went in,
-// bit for bit.
+// The format of decisions in the replay buffer: one block of bytes, without the features that are zero. Most features are zero, so a
+// trajectory takes a fraction of its size in the learner. The encoding is lossless, bit for bit.
 import { countOf, type Decisions } from './decisions.ts';
 import { numberAt } from './number-at.ts';
 
-/** Decisions, rows and numbers that are kept, as uint32, and four bytes that keep what follows aligned. */
+/** Numbers of decisions, rows and kept features, as uint32, and four bytes of padding for alignment. */
 const HEADER_BYTES = 16;
 
 const wordsOf = (width: number): number => Math.ceil(width / 32);
@@ -21,16 +20,16 @@ function viewsOf(block: ArrayBuffer, { count, rows, width }: Sizes) {
   return {
     logprobs: new Float64Array(block, HEADER_BYTES, count),
     signals: new Float64Array(block, HEADER_BYTES + count * 8, count),
-    /** Rows of each decision. */
+    /** Number of rows of each decision. */
     sizes: new Int32Array(block, HEADER_BYTES + count * 16, count),
     chosen: new Int32Array(block, HEADER_BYTES + count * 20, count),
-    /** Bit i of a row: its feature i is kept. */
+    /** Bit i of a row: feature i is kept. */
     masks: new Uint32Array(block, masks, rows * wordsOf(width)),
     kept: new Uint32Array(block, masks + rows * wordsOf(width) * 4),
   };
 }
 
-/** The decisions `from` to `to` (exclusive) as a block. */
+/** Packs the decisions `from` to `to` (exclusive) into a block. */
 export function packDecisions(decisions: Decisions, from = 0, to = countOf(decisions)): Uint8Array {
   const { width, features, starts } = decisions;
   const [firstRow, lastRow] = [numberAt(starts, from), numberAt(starts, to)];
@@ -56,11 +55,11 @@ export function packDecisions(decisions: Decisions, from = 0, to = countOf(decis
   return new Uint8Array(block);
 }
 
-/** The bytes in a buffer of their own, which views need: copied unless they are. */
+/** The bytes in a buffer of their own, as views need it; copied only if necessary. */
 const bufferOf = (bytes: Uint8Array): ArrayBuffer =>
   bytes.buffer instanceof ArrayBuffer && bytes.byteLength === bytes.buffer.byteLength ? bytes.buffer : Uint8Array.from(bytes).buffer;
 
-/** The features, with the zeros that were left out. */
+/** The features, including the zeros that were left out. */
 function featuresOf({ masks, kept: values }: ReturnType<typeof viewsOf>, { rows, width }: Sizes): Float32Array {
   const features = new Float32Array(rows * width);
   const bits = new Uint32Array(features.buffer);
@@ -76,7 +75,7 @@ function featuresOf({ masks, kept: values }: ReturnType<typeof viewsOf>, { rows,
   return features;
 }
 
-/** What packDecisions was given. */
+/** The inverse of packDecisions. */
 export function unpackDecisions(bytes: Uint8Array, width: number): Decisions {
   const block = bufferOf(bytes);
   const [count = 0, rows = 0] = new Uint32Array(block, 0, 3);

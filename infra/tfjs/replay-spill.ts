@@ -1,12 +1,12 @@
-// Where the replay buffer puts what does not fit into memory: files that have no name. They are unlinked as soon as they are
-// open, so that they end with the process however it ends. Blocks leave in the order in which they came, a file when its
-// last one has left. The blocks themselves decide nothing here: content and order are those of the buffer.
+// Spills what does not fit into memory from the replay buffer to unnamed files. They are unlinked as soon as they are open, so that they
+// disappear with the process, however it ends. Blocks are dropped in the order of writing; a file is closed when its last block is dropped.
+// The buffer decides content and order.
 import { closeSync, mkdirSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { isDiskFull } from '../lifecycle/disk-full.ts';
 
-/** A block on the disk. */
+/** The location of a block on disk. */
 export interface Spilled {
   readonly file: SpillFile;
   readonly at: number;
@@ -22,12 +22,12 @@ interface SpillFile {
 export interface Spill {
   write(block: Uint8Array): Spilled;
   read(spilled: Spilled): Uint8Array;
-  /** The block is not needed any more. */
+  /** Releases a block. */
   drop(spilled: Spilled): void;
   close(): void;
 }
 
-/** A file takes no more blocks once it is as long. */
+/** A file of this size takes no more blocks. */
 const FILE_BYTES = 64 * 2 ** 20;
 
 let opened = 0;
@@ -41,7 +41,7 @@ function openFile(directory: string): SpillFile {
   return { descriptor, bytes: 0, blocks: 0 };
 }
 
-/** Files in that directory, which is made when the first block comes. */
+/** Creates files in that directory, which is created with the first block. */
 export function createSpill(directory: string, fileBytes = FILE_BYTES): Spill {
   const files = new Set<SpillFile>();
   let current: SpillFile | undefined;

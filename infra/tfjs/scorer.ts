@@ -1,6 +1,5 @@
-// Scores candidates with loaded policy versions. All calls of one tick for one version become one forward pass, so the
-// cost of a call to the tensor backend is shared. A version can be disposed of at any time: calls that were made before
-// are still answered, calls made after are refused.
+// Scores candidates with loaded policy versions. All calls of one tick for one version become one forward pass, so they share the cost of a
+// call to the tensor backend. A version can be disposed of at any time: earlier calls are still answered, later calls are rejected.
 import * as tf from '@tensorflow/tfjs-core';
 import type { PolicyWeights, Scorer, ScorerFactory } from '../../streams/core/learning.ts';
 import type { Backend } from './backend.ts';
@@ -13,7 +12,7 @@ interface Call {
   readonly reject: (error: unknown) => void;
 }
 
-/** Rows of one forward pass at most; a tick with more makes several. */
+/** Maximum rows per forward pass; a tick with more rows makes several. */
 const MAX_ROWS = 16_384;
 
 /** Loads policy versions into `backend`. */

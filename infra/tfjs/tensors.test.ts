@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { exchangeContract, tensorContract } from '../testing/tensors.contract.ts';
 import { loadBackend, type BackendName } from './backend.ts';
 
-// CI sets the native backend up before it tests: there a missing one is a failure, elsewhere its suites are skipped
+// CI installs the native backend before the tests: there, a missing one is a failure; elsewhere, its suites are skipped
 const isNativeDue = process.env['CI'] === 'true';
 const isNativeHere = await loadBackend('tfjs-node-gpu').then(
   () => true,

@@ -1,6 +1,6 @@
-// The learner without its thread: weights and moments in, one update, weights and moments out. Invariants: an update
-// happens as a whole or not at all; the same state, batch and backend give the same bytes. GRPO has no other state than
-// the checkpoint; REINFORCE has its replay buffer as well, which starts empty with initial() and restore().
+// The learner without its thread: weights and moments in, one update, weights and moments out. Invariants: an update happens completely or
+// not at all; the same state, batch and backend give the same bytes. GRPO has no state besides the checkpoint; REINFORCE also has its
+// replay buffer, which is empty after initial() and restore().
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { Checkpoint, UpdateMetrics } from '../../streams/core/learning.ts';
 import { adamToBytes, freshAdam, parseAdam } from './adam.ts';
@@ -15,18 +15,18 @@ import { createSpill } from './replay-spill.ts';
 
 export interface Updater {
   initial(seed: number): Checkpoint;
-  /** Goes on from a checkpoint; with other hyper-parameters when they are given. */
+  /** Continues from a checkpoint, with other hyperparameters if given. */
   restore(checkpoint: { readonly weights: Uint8Array; readonly optimizer: Uint8Array }, hyper?: Hyper): void;
   train(packed: Packed): Checkpoint & { readonly metrics: UpdateMetrics };
 }
 
-/** What of the replay buffer does not fit into memory goes there. */
+/** Where the replay buffer spills what does not fit into memory. */
 export interface ReplayPlace {
   readonly directory: string;
   readonly memoryBytes: number;
 }
 
-/** An updater in this thread; without a place the replay buffer is in memory alone. */
+/** An updater in this thread; without a place, the replay buffer stays in memory. */
 export function createUpdater(first: Engine, place?: ReplayPlace): Updater {
   const { architecture } = first;
   let engine = first;

@@ -1,4 +1,4 @@
-// Runs dependency-cruiser and refuses a run that saw no modules (it exits 0 then).
+// Runs dependency-cruiser and fails if it saw no modules, in which case it exits with 0.
 import { spawnSync } from 'node:child_process';
 
 const args = [

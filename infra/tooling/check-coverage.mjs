@@ -1,5 +1,5 @@
-// Compares coverage with its floors: lines and branches of streams/ and schemas/ at least 95 %, of the rest 85 %. Prints the
-// files that pull a group down. Exits with 1 below a floor when COVERAGE_ENFORCED is set, else it only reports.
+// Checks the coverage floors: at least 95 % of lines and branches in streams/ and schemas/, 85 % elsewhere. Prints the files that lower the
+// coverage of a group. Exits with 1 below a floor if COVERAGE_ENFORCED is set; otherwise it only reports.
 import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 

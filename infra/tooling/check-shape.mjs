@@ -1,11 +1,11 @@
-// Rules of shape that no other tool has: few files stand directly in the rooms of infra, files are short, and a type name is declared
-// in one file, so that it means one thing. Prints what it counts, `--names` each name with its files, and exits with 1 where a
-// limit is passed.
+// Rules of structure that no other tool checks: few files directly in the folders of infra, short files, and each type name declared in one
+// file, so that it has one meaning. Prints the counts, with `--names` also each name with its files, and exits with 1 when a limit is
+// exceeded.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 const LIMITS = { room: 12, names: 10, median: 90, p90: 200, longest: 350 };
-/** Type names that more than one file may declare, and why. */
+/** Type names that several files may declare, with reasons. */
 const ALLOWED = {};
 
 const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { encoding: 'utf8' }).split('\n');
@@ -26,7 +26,7 @@ for (const room of ['infra/app', 'infra/cli', 'infra/kafka']) {
 const filesOf = new Map();
 const DECLARED = /^(?:export )?(?:declare )?(?:abstract )?(?:interface|type|class|enum) (\w+)\b(?! *\}| *,)/gm;
 for (const [path, text] of textOf) {
-  // What a generator or a test writes is text, not a declaration of that file.
+  // Declarations in generated or test text do not belong to that file.
   if (path === 'infra/tooling/generate-schemas.ts') continue;
   for (const [, name] of text.matchAll(DECLARED)) filesOf.set(name, new Set([...(filesOf.get(name) ?? []), path]));
 }

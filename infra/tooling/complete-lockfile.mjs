@@ -1,5 +1,5 @@
-// Adds to package-lock.json the optional platform packages that the registry at hand does not have: npm leaves them out
-// when it writes the file, and `npm ci` then calls the file incomplete. Run after a change of dependencies.
+// Adds the optional platform packages that the current registry lacks to package-lock.json: npm leaves them out when it writes the file,
+// and `npm ci` then rejects the file as incomplete. Run it after a change of dependencies.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const PATH = 'package-lock.json';

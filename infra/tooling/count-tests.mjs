@@ -1,5 +1,5 @@
-// Prints "N passed, N failed" from vitest's JSON reports as the last line. A suite that could not even be loaded counts as
-// one failure, and so does a check before the tests that failed. Exits with 1 when anything failed or nothing ran.
+// Prints "N passed, N failed" from vitest's JSON reports as the last line. A suite that does not load counts as one failure, and so does a
+// failed check before the tests. Exits with 1 when anything failed or nothing ran.
 import { readFileSync } from 'node:fs';
 
 const [checksFailed, ...paths] = process.argv.slice(2);

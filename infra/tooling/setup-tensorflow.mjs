@@ -1,6 +1,6 @@
-// npm run setup:tensorflow: makes @tensorflow/tfjs-node-gpu real where its own download fails. Its native binding is
-// compiled against the TensorFlow library of a wheel from PyPI. Safe to repeat: nothing is done when the binding
-// loads, and every step that was finished is kept under <data dir>/tensorflow. Plain JavaScript: it runs before any build.
+// npm run setup:tensorflow: makes @tensorflow/tfjs-node-gpu usable where its own download fails. Compiles its native binding against the
+// TensorFlow library of a wheel from PyPI. Safe to repeat: it does nothing when the binding loads, and the results of finished steps are
+// kept under <data dir>/tensorflow. Plain JavaScript: it runs before any build.
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, linkSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -30,7 +30,7 @@ const say = (line) => process.stderr.write(`setup:tensorflow: ${line}\n`);
 
 class SetupError extends Error {}
 
-/** Runs a program to its end; its output is shown only when it fails. */
+/** Runs a program to its end; shows its output only on failure. */
 function run(program, args, { cwd = root, what }) {
   const result = spawnSync(program, args, { cwd, encoding: 'utf8', maxBuffer: 1 << 28 });
   if (result.status === 0) return result.stdout;
@@ -85,7 +85,7 @@ function assertToolchain() {
   if (missing.length > 0) throw new SetupError(`compiling the binding needs what is missing here:\n- ${missing.join('\n- ')}`);
 }
 
-/** Directory with the library and the headers of the wheel; only these are unpacked, and the wheel is not kept. */
+/** Directory with the library and the headers of the wheel; only these are extracted, and the wheel is deleted. */
 function unpackedWheel(cache, { wheel, version, size }) {
   const unpacked = join(cache, `${wheel}-${version}`);
   if (existsSync(unpacked)) return unpacked;
@@ -93,7 +93,7 @@ function unpackedWheel(cache, { wheel, version, size }) {
   mkdirSync(partial, { recursive: true });
   try {
     say(`downloading ${wheel} ${version} (${size})`);
-    // any Python does: the wheel's Python code is never run
+    // any Python works: the wheel's Python code never runs
     const target = ['--python-version', '3.11', '--implementation', 'cp', '--abi', 'cp311', '--platform', 'manylinux_2_17_x86_64'];
     const download = ['-m', 'pip', 'download', '--quiet', '--no-deps', '--only-binary', ':all:', ...target, '--dest', partial];
     run('python3', [...download, `${wheel}==${version}`], { what: `downloading ${wheel} ${version} with pip` });
@@ -114,7 +114,7 @@ function unpackedWheel(cache, { wheel, version, size }) {
   return unpacked;
 }
 
-/** Directory with node_api.h: beside the Node that runs, else from npm. */
+/** Directory with node_api.h: from the running Node's installation, else from npm. */
 function nodeHeaders(cache) {
   const beside = resolve(dirname(process.execPath), '../include/node');
   if (existsSync(join(beside, 'node_api.h'))) return beside;
@@ -127,7 +127,7 @@ function nodeHeaders(cache) {
   return installed;
 }
 
-/** The library is linked, not copied, where both directories are on one disk: it has 600 MB. */
+/** On the same disk, the library is linked instead of copied: it has 600 MB. */
 function placeLibraries(from) {
   const to = join(packageDir, 'deps', 'lib');
   mkdirSync(to, { recursive: true });

@@ -1,5 +1,5 @@
-// A JSON or text service that the operator configured, asked with a time limit, tries and a bound on its answer. Its address
-// is not judged: who runs the worker chose it. Keys are in the headers and nowhere else.
+// Requests to a JSON or text service that the operator configured, with a timeout, retries and a limit on the response size. Its address is
+// not checked: the operator chose it. Keys appear only in headers.
 import { request, type Dispatcher } from 'undici';
 import { messageOf } from '../../streams/core/errors.ts';
 import { pause } from '../lifecycle/backoff.ts';
@@ -15,7 +15,7 @@ export interface AskOptions {
   readonly random: () => number;
   readonly signal: AbortSignal;
   readonly dispatcher?: Dispatcher;
-  /** Told of each try. */
+  /** Records the time of each attempt. */
   readonly clock: CallClock;
 }
 
@@ -68,7 +68,7 @@ async function once(url: string, options: AskOptions): Promise<Tried> {
   }
 }
 
-/** Asks; a failure that may pass is tried again after a wait that doubles. Never rejects. */
+/** Sends the request; retries transient failures with exponential backoff. Never rejects. */
 export async function ask(url: string, options: AskOptions): Promise<Asked> {
   for (let retry = 0; ; retry += 1) {
     const tried = await options.clock.tried(() => once(url, options));

@@ -1,6 +1,6 @@
-// Texts by key on disk, shared by the workers of a machine. A file is written beside and renamed, so that a reader sees a
-// whole entry or none; an entry that cannot be read counts as none. What is older than the TTL is not given, and when the
-// folder is over its size the entries written longest ago go first. A crash leaves at most a file that is swept later.
+// A cache of texts on disk, shared by the workers of a machine. Files are written atomically by rename, so that a reader sees a whole entry
+// or none; an unreadable entry counts as missing. Entries older than the TTL are not returned, and when the folder exceeds its size, the
+// entries written longest ago are removed first. A crash leaves at most one temporary file, which a later sweep removes.
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readFile, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { replaceFile } from '../lifecycle/replace-file.ts';
 
 export interface DiskCache {
   get(key: string): Promise<string | undefined>;
-  /** Never rejects: a cache that cannot be written is none. */
+  /** Never rejects: a failed write only means a cache miss later. */
   set(key: string, value: string): Promise<void>;
   readonly counts: { readonly hits: number; readonly misses: number };
 }
@@ -26,7 +26,7 @@ interface Entry {
   readonly value: string;
 }
 
-/** Sweeps look at every file, so they come only now and then. */
+/** A sweep looks at every file, so sweeps are rare. */
 const SWEEP_SHARE = 0.1;
 
 class FolderCache implements DiskCache {
@@ -37,7 +37,7 @@ class FolderCache implements DiskCache {
 
   constructor(options: DiskCacheOptions) {
     this.#options = options;
-    // what others left behind is looked at first
+    // the first write sweeps what earlier processes left behind
     this.#sinceSweep = options.maxBytes;
   }
 
@@ -108,5 +108,5 @@ class FolderCache implements DiskCache {
   }
 }
 
-/** A cache in a folder, which is made with the first entry. */
+/** A cache in a folder, which is created with the first entry. */
 export const createDiskCache = (options: DiskCacheOptions): DiskCache => new FolderCache(options);

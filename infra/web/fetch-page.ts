@@ -1,5 +1,5 @@
-// One page over HTTP with limits on everything: redirects, bytes after decompression, time as a whole, content types.
-// Whatever comes of it is a page or a failure; nothing is thrown and nothing runs on once it has resolved.
+// Fetches one page over HTTP with limits on redirects, decompressed bytes, total time and content types. The result is a page or a failure;
+// it never throws, and nothing continues in the background after it resolves.
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Readable, Transform } from 'node:stream';
 import { request, type Dispatcher } from 'undici';
@@ -13,11 +13,11 @@ export interface PageLimits {
 
 export interface FetchedPage {
   readonly ok: true;
-  /** Where the redirects ended. */
+  /** The URL after redirects. */
   readonly url: string;
   readonly contentType: string;
   readonly bytes: Buffer;
-  /** More came than the limit takes; the rest was not read. */
+  /** The page exceeds the size limit; the rest was not read. */
   readonly cut: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface FetchFailure {
   /** private_address, too_many_redirects, unsupported_type, http_404, dns, … */
   readonly errorType: string;
   readonly message: string;
-  /** True when another try may go better. */
+  /** True when a retry may succeed. */
   readonly again: boolean;
 }
 
@@ -42,7 +42,7 @@ const failure = (
   { status = 'error', again = false }: { status?: FetchFailure['status']; again?: boolean } = {},
 ): FetchFailure => ({ ok: false, status, errorType, message, again });
 
-/** A URL that may be asked for, or why not. */
+/** A URL that may be fetched, or the reason why not. */
 export function parsePageUrl(raw: string, base?: string): URL | FetchFailure {
   if (raw.length > MAX_URL_CHARS) return failure('invalid_url', 'the URL is too long', { status: 'refused' });
   let url: URL;
@@ -78,7 +78,7 @@ const KINDS: Readonly<Record<string, readonly [errorType: string, again: boolean
   HPE_HEADER_OVERFLOW: ['bad_answer', false],
 };
 
-/** What went wrong while a page was asked for. */
+/** Classifies an error of a request. */
 function failed(error: unknown, ended: 'timeout' | 'aborted' | undefined): FetchFailure {
   if (isPrivate(error)) return failure('private_address', 'the address is not a public one', { status: 'refused' });
   if (ended === 'aborted') return failure('aborted', 'the call was stopped', { status: 'timeout' });
@@ -111,7 +111,7 @@ function decoder(encoding: string): Transform | undefined | 'unknown' {
   }
 }
 
-/** Reads up to the limit and ends the connection when there is more. */
+/** Reads up to the limit and closes the connection if there is more. */
 async function readBody(body: Readable, through: Transform | undefined, maxBytes: number): Promise<{ bytes: Buffer; cut: boolean }> {
   const source = through === undefined ? body : body.pipe(through);
   if (through !== undefined) body.once('error', (error) => through.destroy(error));

@@ -1,21 +1,20 @@
-// An undici agent that connects to public addresses only. Guarantee: no byte is sent to an address that was not judged,
-// whatever a name resolved to before or resolves to later, because the very address that is connected to is the one that
-// was looked up here; a numeric host, which is never looked up, is judged before the socket is made. Redirects are new
-// connections and go through the same.
+// An undici agent that connects only to public addresses. Guarantee: no byte is sent to an unchecked address, whatever a name resolved to
+// before or resolves to later, because the agent connects to exactly the address that was looked up and checked here; a numeric host, which
+// is never looked up, is checked before the socket is created. Redirects open new connections and pass the same checks.
 import { lookup as systemLookup, type LookupAddress, type LookupOptions } from 'node:dns';
 import { isIP } from 'node:net';
 import { Agent, buildConnector } from 'undici';
 import { isPrivateAddress } from './private-addresses.ts';
 
-/** Asks the system for all addresses of a name. */
+/** Resolves all addresses of a name. */
 export type Resolve = (hostname: string, options: LookupOptions & { readonly all: true }, done: Resolved) => void;
 type Resolved = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void;
 
 export interface GuardOptions {
-  /** `host:port` that may be connected to although they are private, as they stand in the URL. */
+  /** `host:port` of private services that may be connected to, as written in the URL. */
   readonly allowed: ReadonlySet<string>;
   readonly connectTimeoutMs: number;
-  /** The system's unless given. */
+  /** Default: the system's resolver. */
   readonly resolve?: Resolve;
 }
 
@@ -33,7 +32,7 @@ type Lookup = (
   done: (error: Error | null, address: string | LookupAddress[], family?: number) => void,
 ) => void;
 
-/** A lookup that gives public addresses only: one private among them refuses the name. */
+/** A lookup that returns only public addresses: a name with any private address is rejected. */
 function guardedLookup(resolve: Resolve): Lookup {
   return (hostname, options, done) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
@@ -52,13 +51,13 @@ function guardedLookup(resolve: Resolve): Lookup {
   };
 }
 
-/** As it stands in the list of what is allowed. */
+/** In the format of the allow-list. */
 const placeOf = (hostname: string, port: string, protocol: string): string =>
   `${hostname}:${port === '' ? (protocol === 'https:' ? '443' : '80') : port}`;
 
 const bracketless = (hostname: string): string => hostname.replace(/^\[(.*)\]$/, '$1');
 
-/** Makes the agent; close it. */
+/** Creates the agent; the caller closes it. */
 export function createGuardedAgent({ allowed, connectTimeoutMs, resolve = systemLookup }: GuardOptions): Agent {
   const base = { timeout: connectTimeoutMs, autoSelectFamily: true };
   const open = buildConnector(base);
@@ -85,8 +84,8 @@ export function createGuardedAgent({ allowed, connectTimeoutMs, resolve = system
 }
 
 /**
- * Whether a URL that somebody else will fetch leads to public addresses only, as far as this machine can tell: the other
- * side looks the name up again. `unknown` when the name has no address here.
+ * Whether a URL that another service will fetch leads to public addresses, as far as this machine can tell: the other service resolves the
+ * name again. `unknown` when the name does not resolve here.
  */
 export function judgeUrl(
   { hostname, port, protocol }: URL,

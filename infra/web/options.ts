@@ -1,27 +1,27 @@
-// How the web is searched and read.
+// Options of web search and page access.
 
 export interface WebOptions {
-  /** Of Serper. */
+  /** URL of Serper. */
   readonly serperUrl: string;
   /** Never logged. */
   readonly serperApiKey: string;
-  /** Results of a search. */
+  /** Results per search. */
   readonly topK: number;
-  /** Who reads pages: the reader that is built in, or Jina's. */
+  /** The page reader: the built-in one, or Jina's. */
   readonly reader: 'builtin' | 'jina';
   readonly jinaUrl: string;
-  /** Empty sends none. Never logged. */
+  /** Empty sends no key. Never logged. */
   readonly jinaApiKey: string;
-  /** Searches, and pages, of one worker at once. */
+  /** Concurrent searches, and concurrent page fetches, per worker. */
   readonly searchConcurrency: number;
   readonly accessConcurrency: number;
-  /** Of one try. */
+  /** Timeout of one attempt. */
   readonly timeoutMs: number;
-  /** Tries after the first. */
+  /** Attempts after the first. */
   readonly retries: number;
   readonly maxPageBytes: number;
   readonly maxRedirects: number;
-  /** `host:port` that pages may be read from although they are private. */
+  /** `host:port` of private services whose pages may be read. */
   readonly allowed: readonly string[];
   readonly cacheFolder: string;
   readonly cacheMaxBytes: number;

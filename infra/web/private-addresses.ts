@@ -1,5 +1,5 @@
-// Addresses that no page may be fetched from: this machine, its networks, and everything that is not on the public
-// Internet. An address that carries another one inside is judged by both.
+// Addresses that no page may be fetched from: this machine, its networks, and everything that is not on the public Internet. An address
+// that embeds another one is checked as both.
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
 const blocked = new BlockList();
@@ -22,7 +22,7 @@ const v4: readonly (readonly [string, number])[] = [
 ];
 for (const [net, prefix] of v4) blocked.addSubnet(net, prefix, 'ipv4');
 
-/** Only global unicast is public; within it, what is set aside or carries another address. */
+/** Only global unicast is public, minus reserved ranges and ranges that embed another address. */
 const global = new BlockList();
 global.addSubnet('2000::', 3, 'ipv6');
 const v6: readonly (readonly [string, number])[] = [
@@ -37,11 +37,11 @@ for (const [net, prefix] of v6) blocked.addSubnet(net, prefix, 'ipv6');
 const mapped = new BlockList();
 mapped.addSubnet('::ffff:0:0', 96, 'ipv6');
 
-/** True for any address that is not a public one, and for what is no address at all. */
+/** True for any address that is not public, and for anything that is not an address. */
 export function isPrivateAddress(address: string): boolean {
   const bare = address.replace(/%.*$/, '');
   if (isIPv4(bare)) return blocked.check(bare, 'ipv4');
   if (!isIPv6(bare)) return true;
-  // an IPv4 address in IPv6 clothes reaches the same machine; none of the public web needs it
+  // an IPv4-mapped IPv6 address reaches the same machine; no public web site needs one
   return mapped.check(bare, 'ipv6') || !global.check(bare, 'ipv6') || blocked.check(bare, 'ipv6');
 }

@@ -1,5 +1,5 @@
-// HTML as readable Markdown: what a reader would read, without scripts, menus and hidden parts. A page of any shape gives a
-// text within the limits in time that grows with its length: tags are read as they come, no tree is built.
+// Converts HTML to readable Markdown without scripts, menus and hidden parts. Any page gives a text within the limits, in time linear in
+// its length: tags are processed as a stream, no tree is built.
 import { Parser } from 'htmlparser2';
 
 export interface Readable {
@@ -18,7 +18,7 @@ const BLOCKS = new Set([
 const VOID = new Set(['br', 'hr', 'img', 'input', 'meta', 'link', 'embed', 'source', 'wbr', 'area', 'base', 'col', 'track']);
 const MAX_CHARS = 1_000_000;
 const MAX_LINK_CHARS = 2_000;
-/** The parser's own time grows with the square of the depth. */
+/** The parser takes time quadratic in the depth. */
 const MAX_DEPTH = 10_000;
 const CHUNK_CHARS = 16_384;
 
@@ -37,7 +37,7 @@ function resolved(href: string, base: string): string | undefined {
   }
 }
 
-/** Gathers text; runs of white space become one, and nothing is gathered beyond the limit. */
+/** Collects text; collapses white space, and drops everything beyond the limit. */
 class Writer {
   readonly #parts: string[] = [];
   #chars = 0;
@@ -84,10 +84,10 @@ class Reader {
   readonly all = new Writer();
   readonly main = new Writer();
   title = '';
-  /** Elements that are open. */
+  /** Number of open elements. */
   depth = 0;
   readonly #base: string;
-  /** Open elements that are not read, and what is open within them. */
+  /** Depth within elements that are skipped. */
   #skipDepth = 0;
   #mainDepth = 0;
   #preDepth = 0;
@@ -169,10 +169,10 @@ class Reader {
   }
 }
 
-/** The main part must have this much of the whole to be taken instead of it. */
+/** The main part is used instead of the whole page only if it has at least this much text. */
 const ENOUGH = 200;
 
-/** Reads HTML. `url` is what its links are relative to. */
+/** Parses HTML. Links are resolved against `url`. */
 function readableHtml(html: string, url: string): Readable {
   const reader = new Reader(url);
   const parser = new Parser(
@@ -198,7 +198,7 @@ function readableHtml(html: string, url: string): Readable {
   return { title, markdown: main.length >= ENOUGH ? main : all };
 }
 
-/** The encoding that a page names, in its header or in its first kilobyte; UTF-8 without one. */
+/** The encoding that the header or the first kilobyte of a page declares; UTF-8 by default. */
 function charsetOf(contentType: string, bytes: Buffer): string {
   const named = /charset\s*=\s*["']?([\w:.-]+)/i;
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
@@ -206,7 +206,7 @@ function charsetOf(contentType: string, bytes: Buffer): string {
   return named.exec(contentType)?.[1] ?? named.exec(bytes.subarray(0, 1_024).toString('latin1'))?.[1] ?? 'utf-8';
 }
 
-/** Bytes as text; what cannot be decoded becomes the replacement character, an unknown encoding is read as UTF-8. */
+/** Decodes bytes; invalid sequences become the replacement character, an unknown encoding is read as UTF-8. */
 function decodeText(contentType: string, bytes: Buffer): string {
   const decode = (charset: string): string => new TextDecoder(charset).decode(bytes).replaceAll('\u0000', '');
   try {
@@ -216,7 +216,7 @@ function decodeText(contentType: string, bytes: Buffer): string {
   }
 }
 
-/** A page of any text type. */
+/** Converts a page of any text type. */
 export function readablePage(contentType: string, bytes: Buffer, url: string): Readable {
   const text = decodeText(contentType, bytes);
   if (/html/i.test(contentType) || /^\s*<(?:!doctype html|html)/i.test(text)) return readableHtml(text, url);

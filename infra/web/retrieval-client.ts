@@ -1,5 +1,5 @@
-// The `local` tools: ASearcher's retrieval server over HTTP. POST /retrieve {queries, topk, return_scores} answers
-// {"result": [[{contents, url}, …]]}; POST /access {urls} answers {"result": [{contents, url} or null]}.
+// The `local` tools: a client of ASearcher's retrieval server over HTTP. POST /retrieve {queries, topk, return_scores} returns {"result":
+// [[{contents, url}, …]]}; POST /access {urls} returns {"result": [{contents, url} or null]}.
 import type { Tool, ToolResult } from '../../streams/core/agents.ts';
 import { createCallClock, type CallClock } from '../lifecycle/call-clock.ts';
 import { createLimiter } from '../llm/limiter.ts';
@@ -7,7 +7,7 @@ import { ask } from './ask.ts';
 import { cleanQuery, failed, found, page, timed, type Doc } from './results.ts';
 
 export interface RetrievalOptions {
-  /** Without the last path segment. */
+  /** Base URL, without the last path segment. */
   readonly url: string;
   readonly topK: number;
   readonly concurrency: number;
@@ -29,7 +29,7 @@ function resultOf(text: string): readonly unknown[] | undefined {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** A document as the server writes it, or wrapped with its score. */
+/** A document in the server's format, or wrapped with its score. */
 function docOf(value: unknown): Doc | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const fields = value as Record<string, unknown>;
@@ -48,7 +48,7 @@ interface Call {
   readonly clock: CallClock;
 }
 
-/** Search and access over a retrieval server; nothing is sent yet. */
+/** Search and access over a retrieval server. Sends nothing yet. */
 export function createRetrievalTools(options: RetrievalOptions): readonly Tool[] {
   const limiter = createLimiter(options.concurrency);
   const base = options.url.replace(/\/+$/, '');

@@ -1,5 +1,5 @@
-// ASearcher's retrieval interface over two tools, so that its own clients work: POST /retrieve and POST /access, JSON with
-// the separators that Python's json writes for FastAPI (none). What is not asked for properly is 422, as FastAPI answers.
+// Serves ASearcher's retrieval interface over two tools, for ASearcher's own clients: POST /retrieve and POST /access, with compact JSON as
+// FastAPI writes it. An invalid request gets status 422, as with FastAPI.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
@@ -15,7 +15,7 @@ export interface RetrievalSource {
 interface RetrievedDocument {
   readonly contents: string;
   readonly url: string;
-  /** With return_scores. */
+  /** Present with return_scores. */
   readonly score: number;
 }
 
@@ -112,7 +112,7 @@ function listen(server: Server, port: number, host: string): Promise<void> {
   });
 }
 
-/** Serves until it is closed. */
+/** Serves until the returned server is closed. */
 export async function startRetrievalServer(
   source: RetrievalSource,
   { host, port }: { readonly host: string; readonly port: number },

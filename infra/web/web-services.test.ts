@@ -1,4 +1,4 @@
-// Serper and Jina against a server of this machine: what they are sent, and what becomes of every answer.
+// Serper and Jina with a local server: what they receive, and how every kind of response is handled.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -60,7 +60,7 @@ const addresses: Readonly<Record<string, readonly string[]>> = {
 };
 const resolve: Resolve = (hostname, _options, done) => {
   const found = addresses[hostname];
-  // a name server that never replies
+  // a name server that never responds
   if (hostname === 'silent.test') return;
   if (found === undefined) done(Object.assign(new Error('none'), { code: 'ENOTFOUND' }), []);
   else
@@ -99,7 +99,7 @@ const says =
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
   };
 
-/** Nothing that was written to a terminal or a file of the cache, and no result, has the key in it. */
+/** Checks that the key appears in no output, no cache file and no result. */
 async function withoutKey<T>(work: () => Promise<T>): Promise<T> {
   const written: string[] = [];
   const spies = [process.stdout, process.stderr].map((stream) =>
@@ -117,7 +117,7 @@ async function withoutKey<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What either service may do wrong, and what the tool says then. */
+/** Failures of either service, and the tool's result. */
 const troubles: readonly (readonly [string, Answer, string, string])[] = [
   ['429', says(429, { message: `slow down, ${KEY}` }), 'error', 'http_429'],
   ['500', says(500, `broken ${KEY}`), 'error', 'http_500'],
@@ -141,7 +141,7 @@ const troubles: readonly (readonly [string, Answer, string, string])[] = [
   ],
 ];
 
-/** What comes from the cache has no times. */
+/** Cached results have no timing. */
 const untimed = ({ timing: _timing, ...result }: ToolResult) => result;
 
 describe('Serper', () => {

@@ -11,7 +11,7 @@ import { createWebTools, type WebTools } from './web-tools.ts';
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 
 let site: WebSite;
-/** What must never be asked for anything. */
+/** A server that must never receive a request. */
 let inside: WebSite;
 let folder = '';
 const opened: WebTools[] = [];
@@ -143,7 +143,7 @@ describe('the cache', () => {
   });
 });
 
-/** Private addresses in every notation that a URL takes. */
+/** Private addresses in every notation that a URL accepts. */
 function privateHosts(): readonly string[] {
   const port = inside.host.split(':')[1]!;
   const numbers = [

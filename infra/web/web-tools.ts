@@ -1,6 +1,6 @@
-// Search and access over the Internet. Guarantees: a tool never throws past its port; at most so many calls run at once and
-// the others wait in order; a page is fetched from a public address or not at all; the same argument comes from the cache
-// while it is fresh, also after a restart. Failures are never cached.
+// Search and access over the Internet. Guarantees: a tool never throws; a limited number of calls run at once and the others wait in order;
+// pages are fetched only from public addresses; repeated arguments are answered from the cache while the entry is fresh, also after a
+// restart. Failures are never cached.
 import type { Tool, ToolResult } from '../../streams/core/agents.ts';
 import { pause } from '../lifecycle/backoff.ts';
 import { createCallClock, type CallClock } from '../lifecycle/call-clock.ts';
@@ -17,7 +17,7 @@ import { cleanQuery, failed, found, page, timed, type Doc } from './results.ts';
 export interface WebParts {
   readonly now: () => number;
   readonly random: () => number;
-  /** The system's unless given. */
+  /** Default: the system's resolver. */
   readonly resolve?: Resolve;
 }
 
@@ -59,7 +59,7 @@ function parseDocs(text: string): readonly Doc[] | undefined {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** The organic results in Serper's answer; undefined when it is none. */
+/** The organic results in Serper's response; undefined when it is malformed. */
 function readSerper(answer: string, topK: number): readonly Doc[] | undefined {
   let json: unknown;
   try {
@@ -163,7 +163,7 @@ class Web {
     return readSerper(asked.text, topK) ?? failed('error', 'bad_answer', 'The search answered with something that is no result.');
   }
 
-  /** Jina fetches the page: what is private by its number, or by any address of its name, is refused before Jina is asked. */
+  /** Jina fetches the page: a URL with a private address, literal or resolved, is rejected before Jina is called. */
   async #askJina(url: URL, signal: AbortSignal, clock: CallClock): Promise<readonly Doc[] | ToolResult> {
     const problem = await this.#problemOf(url, signal);
     if (problem !== undefined) return failed(problem.status, problem.errorType, refusedText(url.href, problem));
@@ -175,7 +175,7 @@ class Web {
     return [readJina(asked.text, url.href)];
   }
 
-  /** Why Jina is not to be asked for a page. */
+  /** Why Jina must not be called for a page. */
   async #problemOf(url: URL, signal: AbortSignal): Promise<Pick<FetchFailure, 'status' | 'errorType' | 'message'> | undefined> {
     const { allowed, timeoutMs } = this.#options;
     const { resolve } = this.#parts;
@@ -210,13 +210,13 @@ class Web {
 const readFailure = (url: string, failure: FetchFailure): ToolResult =>
   failed(failure.status, failure.errorType, refusedText(url, failure));
 
-/** Jina answers JSON when it is asked to, and text where it is a proxy of one. */
+/** Jina returns JSON on request, and text when it is behind some proxies. */
 function readJina(answer: string, url: string): Doc {
   try {
     const { data } = JSON.parse(answer) as { data?: { title?: unknown; content?: unknown } };
     if (typeof data?.content === 'string') return { url, title: textOf(data.title) || url, text: data.content };
   } catch {
-    // it is the text itself
+    // the response is the text itself
   }
   return { url, title: url, text: answer };
 }

@@ -1,18 +1,18 @@
-// One row of a benchmark file, whatever the benchmark calls its columns. Known are the files as they are published:
-// GAIA with its levels and files, xBench-DeepSearch (encrypted by the row's own canary), Frames, HotpotQA, 2WikiMultiHopQA, NQ in its forms, and
-// plain rows with a question and an answer. Pure; a row that cannot be used is a problem, never an exception.
+// Reads one row of a benchmark file, whatever the benchmark calls its columns. It supports the published files of GAIA with its levels and
+// attachments, xBench-DeepSearch (encrypted with each row's canary), Frames, HotpotQA, 2WikiMultiHopQA, NQ in its variants, and plain rows
+// with a question and an answer. Pure; an unusable row is a problem, never an exception.
 
 import { textsIn } from './text-list.ts';
 
 export interface DatasetRow {
   readonly question: string;
-  /** Any of them is right; at least one. */
+  /** Each of them is correct; at least one. */
   readonly answers: readonly string[];
-  /** As the benchmark names it; empty where it has none. */
+  /** As the benchmark names it; empty if it has none. */
   readonly level: string;
-  /** Id of the row in its benchmark; empty where it has none. */
+  /** Id of the row in its benchmark; empty if it has none. */
   readonly taskId: string;
-  /** File that belongs to the question; empty where there is none. */
+  /** File that belongs to the question; empty if there is none. */
   readonly attachment: string;
 }
 
@@ -20,7 +20,7 @@ export type ReadRow = { readonly ok: true; readonly value: DatasetRow } | { read
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** In the order in which they are looked for; the first that holds something counts. */
+/** In search order; the first nonempty column counts. */
 const QUESTIONS = ['question', 'Question', 'prompt', 'Prompt', 'query', 'question_text', 'input'] as const;
 const ANSWERS = ['answer', 'gt', 'golden_answers', 'Final answer', 'Answer', 'answers', 'short_answers', 'final_answer', 'target'] as const;
 const ALIASES = ['answer_aliases', 'aliases', 'possible_answers'] as const;
@@ -31,12 +31,11 @@ const ATTACHMENTS = ['file_name', 'file_path', 'attachment', 'image'] as const;
 /** Every column that a row is read from. */
 export const datasetColumns: readonly string[] = [...QUESTIONS, ...ANSWERS, ...ALIASES, ...LEVELS, ...IDS, ...ATTACHMENTS, 'canary'];
 
-/** Stands for an answer that a benchmark keeps back, as GAIA does for its test split. */
+/** Placeholder for an answer that a benchmark withholds, as GAIA does for its test split. */
 const KEPT_BACK = '?';
 
 const MAX_QUESTION_CHARS = 100_000;
 
-/** Reads one row. */
 export function readRow(row: unknown): ReadRow {
   if (typeof row !== 'object' || row === null || Array.isArray(row)) return bad('it is no JSON object');
   const fields = decrypted(row as Fields);
@@ -51,10 +50,10 @@ export function readRow(row: unknown): ReadRow {
   return { ok: true, value: { ...value, attachment: attachmentOf(fields) } };
 }
 
-/** Of a row whose split has no published answers. */
+/** For a row whose split has no published answers. */
 const KEPT_BACK_PROBLEM = `its answer is "${KEPT_BACK}": the benchmark keeps the answers of this split back; use one whose answers are published`;
 
-/** A text or a number as a text; empty without. */
+/** A text or a number as text; empty if there is none. */
 function firstId(fields: Fields, names: readonly string[]): string {
   for (const name of names) {
     const value = fields[name];
@@ -64,7 +63,7 @@ function firstId(fields: Fields, names: readonly string[]): string {
   return '';
 }
 
-/** Its name, or of one that is part of the row the name of its column. */
+/** The file name, or, for an attachment that is part of the row, the name of its column. */
 function attachmentOf(fields: Fields): string {
   for (const name of ATTACHMENTS) {
     const value = fields[name];
@@ -81,7 +80,7 @@ const bad = (problem: string): ReadRow => ({ ok: false, problem });
 function firstText(fields: Fields, names: readonly string[]): string | undefined {
   for (const name of names) {
     const value = fields[name];
-    // NQ has its question as an object in the original release
+    // the original release of NQ has the question as an object
     const text = typeof value === 'object' && value !== null && 'text' in value ? value.text : value;
     if (typeof text === 'string' && text.trim() !== '') return text.trim();
   }
@@ -96,7 +95,7 @@ function firstTexts(fields: Fields, names: readonly string[]): readonly string[]
   return [];
 }
 
-/** Texts of a text, number, boolean or list of them; objects give those of the fields that benchmarks keep answers in. */
+/** The texts in a text, number, boolean or list of them; for an object, those of the fields in which benchmarks keep answers. */
 function textsOf(value: unknown): readonly string[] {
   if (typeof value === 'string') return textsIn(value);
   if (typeof value === 'number') return [String(value)];
@@ -107,7 +106,7 @@ function textsOf(value: unknown): readonly string[] {
   return [...textsOf(text ?? inner), ...textsOf(aliases)];
 }
 
-/** xBench keeps its texts from crawlers: base64 of the bytes, combined with the canary by exclusive or. */
+/** xBench hides its texts from crawlers: base64 of the bytes XORed with the canary. */
 function decrypted(fields: Fields): Fields | string {
   const { canary, prompt, answer } = fields;
   if (typeof canary !== 'string' || canary === '' || typeof prompt !== 'string') return fields;

@@ -76,7 +76,7 @@ describe('rows of benchmarks', () => {
 const read = (text: string, more: Partial<DatasetFile> = {}) =>
   readDataset({
     ...{ file: 'f.jsonl', ...more },
-    // byte by byte, so that every boundary is one
+    // byte by byte, to test every chunk boundary
     open: async function* () {
       for (const byte of Buffer.from(text)) yield Uint8Array.of(byte);
     },

@@ -1,9 +1,9 @@
-// CSV and TSV as spreadsheets, pandas and the `csv` module of Python write them: a cell in quotes may hold delimiters,
-// line breaks and doubled quotes. The first row names the columns.
+// Parses CSV and TSV as spreadsheets, pandas and Python's `csv` module write them: a quoted cell may contain delimiters, line breaks and
+// doubled quotes. The first row names the columns.
 
-/** What a row holds by the names of its columns, or why it holds nothing. */
+/** A row by column name, or the reason why it cannot be read. */
 export interface DelimitedRow {
-  /** 1-based line on which it begins. */
+  /** 1-based number of the line on which it begins. */
   readonly line: number;
   readonly row: Readonly<Record<string, string>> | Error;
 }
@@ -11,11 +11,11 @@ export interface DelimitedRow {
 interface Cells {
   readonly line: number;
   readonly cells: readonly string[];
-  /** A quote that is never closed swallows the rest of the file. */
+  /** An unclosed quote swallows the rest of the file. */
   readonly open: boolean;
 }
 
-/** Rows of a whole file; blank lines are none. */
+/** The rows of a whole file; blank lines are skipped. */
 export function* rowsOfDelimited(text: string, delimiter: ',' | '\t'): Generator<DelimitedRow> {
   let head: readonly string[] | undefined;
   for (const { line, cells, open } of splitRows(text.replace(/^\ufeff/, ''), delimiter)) {
@@ -52,18 +52,18 @@ function* splitRows(text: string, delimiter: string): Generator<Cells> {
   }
 }
 
-/** The cell that begins there and where it ends; undefined when its quote is never closed. */
+/** The cell at `from` and its end; undefined when its quote is never closed. */
 function cellAt(text: string, from: number, ends: RegExp): { readonly text: string; readonly end: number } | undefined {
   const close = text[from] === '"' ? closingQuote(text, from) : from - 1;
   if (close === -1 && text[from] === '"') return undefined;
-  // what stands behind a closing quote belongs to the cell, as Python has it
+  // as in Python, text after a closing quote belongs to the cell
   ends.lastIndex = close + 1;
   const end = ends.exec(text)?.index ?? text.length;
   const inside = close > from ? text.slice(from + 1, close).replaceAll('""', '"') : '';
   return { text: inside + text.slice(close + 1, end), end };
 }
 
-/** Where the quote that opens at `from` closes, -1 when it does not. */
+/** Position of the quote that closes the one at `from`; -1 if there is none. */
 function closingQuote(text: string, from: number): number {
   for (let at = text.indexOf('"', from + 1); at >= 0; at = text.indexOf('"', at + 2)) {
     if (text[at + 1] !== '"') return at;

@@ -1,4 +1,4 @@
-// An evaluation through a real broker, interrupted and taken up again.
+// An evaluation through a real broker, interrupted and continued.
 import { expect, it, onTestFinished } from 'vitest';
 import { createCodec } from '../../schemas/codec.ts';
 import type { DecodedEvent } from '../../schemas/codec.ts';

@@ -125,7 +125,7 @@ describe('evaluate', () => {
     expect(await asked()).toEqual(again);
     expect(said[1]).toMatchObject({ evaluationId: again.evaluation_id });
     expect((await asked({ again: true })).evaluation_id).toBe(`${first.evaluation_id}-again2`);
-    // what was edited is another evaluation
+    // an edited module makes another evaluation
     const edited = await asked({ answering: { policy: { module: 'my-agent.mjs', sha256: 'b' } } });
     expect([said.length, requestsOf(log).length]).toEqual([2, 24]);
     expect(edited.evaluation_id).not.toContain(first.evaluation_id);

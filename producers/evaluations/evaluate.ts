@@ -1,8 +1,8 @@
-// Evaluates one policy version: asks the run's workers for answers through the log, scores what they send back, and
-// records all of it. Everything it knows is in the log, so a second call with the same subject goes on where the first
-// one ended, or gives the recorded result, and says so. An answer whose worker vanished, or that was cancelled or failed, is asked for
-// again; after the last attempt it counts as 0 with its status. With a judge, a score is recorded once there is a verdict.
-// Delivery: at least once; events have identities, and scores once recorded are never changed.
+// Evaluates one policy version: requests answers from the run's workers through the log, scores the answers, and records everything. All
+// its knowledge is in the log, so a second call with the same subject continues the first one or returns the recorded result, and reports
+// that it did. An answer whose worker vanished, or that was cancelled or failed, is requested again; after the last attempt it counts as 0
+// with its status. With a judge, a score is recorded once there is a verdict. Delivery: at least once; events have identities, and recorded
+// scores never change.
 import type { EvaluationCompleted } from '../../schemas/generated/events.ts';
 import { isPlatformError, messageOf } from '../../streams/core/errors.ts';
 import type { Clock, EventReader, EventWriter, Following, LogReader, Logger, OutgoingEvent } from '../../streams/core/ports.ts';
@@ -33,48 +33,48 @@ import { createJudging, type Judging } from './judging.ts';
 
 export interface EvaluationProgress {
   readonly evaluationId: string;
-  /** Answers scored, of `total`. */
+  /** Scored answers, out of `total`. */
   readonly scored: number;
   readonly total: number;
 }
 
-/** What the log already had of an evaluation when it was asked for. */
+/** What the log already held when the evaluation was requested. */
 export interface TakenOver {
   readonly evaluationId: string;
-  /** Recorded answers, of `total`. */
+  /** Recorded answers, out of `total`. */
   readonly scored: number;
   readonly total: number;
   readonly isComplete: boolean;
-  /** When it was asked for first, ms since 1970. */
+  /** When it was first requested, ms since 1970. */
   readonly begunAtMs: number;
 }
 
 export interface EvaluateOptions extends Omit<EvaluationSubject, 'judgeName' | 'repeat'> {
-  /** Judges every answer before its score is recorded; nobody unless given. */
+  /** Judges every answer before its score is recorded; by default there is no judge. */
   readonly judge?: Judge;
   readonly writer: EventWriter;
   readonly reader: LogReader;
   readonly events: EventReader;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How long an attempt may give no sign before the next one is asked for, ms. */
+  /** How long an attempt may be silent before the next one is requested, ms. */
   readonly silenceMs: number;
-  /** Attempts at one answer. */
+  /** Maximum attempts per answer. */
   readonly maxAttempts: number;
-  /** Role and id of the process, for the events. */
+  /** Role and id of the process, recorded in the events. */
   readonly producer?: string;
-  /** Aborting it rejects; a later call goes on. */
+  /** Aborting it rejects the call; a later call continues the evaluation. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: EvaluationProgress) => void;
-  /** Asks anew, whatever is recorded. What was asked anew last is what later calls go on with. */
+  /** Starts over, ignoring what is recorded. Later calls continue the latest repeat. */
   readonly again?: boolean;
-  /** Called before anything is asked when answers of an earlier call count. */
+  /** Called before anything is requested, when answers of an earlier call count. */
   readonly onTakenOver?: (taken: TakenOver) => void;
-  /** First and longest wait between two tries of an append, ms. */
+  /** First and longest wait between retries of an append, ms. */
   readonly retryMs?: readonly [number, number];
 }
 
-/** Resolves with the recorded result; waits for as long as there are no workers. */
+/** Resolves with the recorded result; waits as long as there are no workers. */
 export async function evaluate(options: EvaluateOptions): Promise<EvaluationCompleted> {
   const { runId, questions, samples, reader, events, again = false } = options;
   const newest = await newestRepeat(reader, evaluationIdOf(subjectOf(options, 0)));
@@ -92,7 +92,7 @@ export async function evaluate(options: EvaluateOptions): Promise<EvaluationComp
   return evaluation.run(begunAtMs !== undefined);
 }
 
-/** With the name of the judge, which makes it another evaluation. */
+/** Includes the judge's name, because another judge makes another evaluation. */
 const subjectOf = ({ judge, ...subject }: EvaluateOptions, repeat: number): EvaluationSubject => ({
   ...subject,
   repeat,
@@ -161,7 +161,7 @@ class Evaluation {
     }
   }
 
-  /** Brings the state up to what the log knows, and follows the log from there. */
+  /** Folds what the log already holds and follows the log from there. */
   async #begin(begun: boolean): Promise<Following> {
     const { reader, clock, logger } = this.#options;
     const now = (): number => clock.monotonic();
@@ -221,14 +221,14 @@ class Evaluation {
     this.#report();
   }
 
-  /** Resolves when the log has them all. */
+  /** Resolves when the log has all events. */
   async #write(events: readonly OutgoingEvent[]): Promise<void> {
     const acks: Promise<void>[] = [];
     for (const event of events) acks.push((await this.#outbox.put(event, bytesOf(event))).acked);
     await Promise.all(acks);
   }
 
-  /** The next batch or failure, but a look at the clock often enough to notice silence. */
+  /** Waits for the next batch or failure, but wakes often enough to notice silent attempts. */
   #nextChange(): Promise<void> {
     return this.#wake.wait(Math.max(10, Math.min(1_000, this.#options.silenceMs / 4)));
   }
@@ -254,7 +254,7 @@ class Evaluation {
   }
 }
 
-/** Bound of the size of an event, bytes; only its texts can be long. */
+/** Upper bound of an event's size, bytes; only its texts can be long. */
 function bytesOf({ event }: OutgoingEvent): number {
   const texts = 'question' in event ? [event.question, ...('answers' in event ? [...event.answers, ...event.aug_answers] : [])] : [];
   return texts.reduce((sum, text) => sum + 3 * text.length, 1_000);

@@ -1,5 +1,5 @@
-// Names and events of an evaluation. Pure: the same evaluation always has the same ids, so that asking for it again goes
-// on with it, or finds it done.
+// Names and events of an evaluation. Pure: the same evaluation always has the same ids, so requesting it again continues it or finds it
+// complete.
 import { createHash } from 'node:crypto';
 import type {
   AnswerScored,
@@ -17,19 +17,19 @@ import type { Verdict } from './judge.ts';
 import { JUDGE_PROMPT_SHA256 } from '../../streams/reward/judge-prompt.ts';
 
 export interface EvaluationQuestion extends Pick<QuestionAccepted, 'question_id' | 'question' | 'answers' | 'aug_answers'> {
-  /** What its benchmark says of it, for the record. */
+  /** Level and id in the benchmark, for the record. */
   readonly level?: string;
   readonly task_id?: string;
-  /** File that belongs to it, which the agent does not see. */
+  /** File that belongs to the question; the agent does not see it. */
   readonly attachment?: string;
 }
 
-/** Everything that decides what an evaluation measures. */
+/** Everything that determines what an evaluation measures. */
 export interface EvaluationSubject {
   readonly runId: string;
   readonly dataset: string;
   readonly split: string;
-  /** Pinned version of the policy; -1 = whatever is the newest at each turn. */
+  /** Pinned policy version; -1 = the newest at each turn. */
   readonly policyVersion: number;
   readonly questions: readonly EvaluationQuestion[];
   /** Answers per question. */
@@ -40,17 +40,19 @@ export interface EvaluationSubject {
   readonly maxTokens: number;
   readonly maxWallMs: number;
   readonly seed: number;
-  /** Model that judges the answers; none unless given. */
+  /** Model that judges the answers; by default none. */
   readonly judgeName?: string;
-  /** What answers and judges, beyond its name: settings, hashes of code and weights, addresses, what servers say of themselves. */
+  /**
+   * What answers and judges, beyond the name: settings, hashes of code and weights, addresses, and what servers report about themselves.
+   */
   readonly answering?: Readonly<Record<string, unknown>>;
-  /** Times that the same was asked anew before. */
+  /** Number of earlier repeats of the same evaluation. */
   readonly repeat?: number;
-  /** Rows of the file that are not asked; of no effect on the identity. */
+  /** Rows of the file that are not asked; no effect on the identity. */
   readonly leftOut?: number;
 }
 
-/** A slug of what people ask about, and a hash of the rest: of what names stand for, not of the names alone. */
+/** A readable slug plus a hash of everything else, including the content behind names. */
 export function evaluationIdOf(subject: EvaluationSubject): string {
   const { runId, dataset, split, policyVersion, samples, decoding, repeat = 0 } = subject;
   const hash = createHash('sha256').update(textOf(subject)).digest('hex').slice(0, 8);
@@ -66,7 +68,7 @@ function textOf(subject: EvaluationSubject): string {
   return canonical({ questions, limits: [reward, maxTurns, maxTokens, maxWallMs, seed], judge, answering });
 }
 
-/** JSON whose keys are sorted, so that the same content is the same text. */
+/** JSON with sorted keys, so that equal content gives equal text. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)
@@ -74,7 +76,7 @@ const canonical = (value: unknown): string =>
       : inner,
   );
 
-/** What all events of an evaluation share. */
+/** Fields that all events of an evaluation share. */
 export interface EvaluationIdentity {
   readonly subject: EvaluationSubject;
   readonly evaluationId: string;
@@ -106,7 +108,7 @@ export function startedEvent(identity: EvaluationIdentity): EvaluationStarted {
   };
 }
 
-/** One attempt at one answer. Seeds do not depend on the version, so that versions are compared on the same chances. */
+/** One attempt at one answer. Seeds do not depend on the version, so that versions are compared on the same random draws. */
 export function requestEvent(identity: EvaluationIdentity, sample: SampleState, attempt: number): TrajectoryRequested {
   const { subject, evaluationId } = identity;
   const question = questionOf(subject, sample);
@@ -145,7 +147,7 @@ export function questionOf(subject: EvaluationSubject, sample: SampleState): Eva
 export interface ScoredOutcome {
   readonly attempt: number;
   readonly ending: TrajectoryFinished | undefined;
-  /** Undefined when nobody judges. */
+  /** Undefined without a judge. */
   readonly verdict?: Verdict | undefined;
 }
 

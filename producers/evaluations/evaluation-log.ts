@@ -1,4 +1,4 @@
-// What the log already knows about an evaluation. Records of others are skipped by their key, without decoding.
+// Reads what the log already holds of an evaluation. Skips other records by key, without decoding them.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { DecodedEvent } from '../../schemas/codec.ts';
 import type { EvaluationCompleted } from '../../schemas/generated/events.ts';
@@ -15,7 +15,7 @@ export interface EvaluationLog {
 
 const HEARTBEAT = '.WorkerHeartbeat';
 
-/** Events of a batch whose record is wanted; what cannot be read is passed over (the warehouse keeps it). */
+/** Events of a batch whose record is wanted; undecodable records are skipped (the warehouse keeps them). */
 async function readWanted(batch: LogBatch, events: EventReader, wanted: (record: LogRecord) => boolean): Promise<DecodedEvent[]> {
   const found: DecodedEvent[] = [];
   for (const record of batch.records) {
@@ -28,7 +28,7 @@ async function readWanted(batch: LogBatch, events: EventReader, wanted: (record:
 
 const keyOf = (record: LogRecord): string => record.key?.toString() ?? '';
 
-/** Records of the groups of the evaluation, by group or trajectory id. */
+/** Matches records of the evaluation's groups, by group or trajectory id. */
 const ownGroups =
   ({ evaluationId }: EvaluationLog) =>
   (record: LogRecord): boolean =>
@@ -37,7 +37,7 @@ const ownGroups =
 const isHeartbeat = ({ runId }: EvaluationLog, record: LogRecord): boolean =>
   record.headers['ce_type']?.toString().endsWith(HEARTBEAT) === true && runOf(record) === runId;
 
-/** Of an evaluation that may have been asked for before, how often it was asked anew; -1 when the log has none of it. */
+/** Highest repeat number of an evaluation that may have been requested before; -1 when the log has none of it. */
 export async function newestRepeat(reader: LogReader, evaluationId: string): Promise<number> {
   let newest = -1;
   for await (const { records } of batchesOf(reader, 'evaluations')) {
@@ -50,12 +50,12 @@ export async function newestRepeat(reader: LogReader, evaluationId: string): Pro
 }
 
 export interface RecordedSoFar {
-  /** When it began, ms since 1970; undefined when it did not. */
+  /** When it began, ms since 1970; undefined if it did not. */
   readonly begunAtMs: number | undefined;
   readonly completed: EvaluationCompleted | undefined;
 }
 
-/** Folds the scores of the evaluation; tells whether it was begun, and how it ended if it did. */
+/** Folds the scores of the evaluation; returns whether it began, and its result if it is complete. */
 export async function readScores(log: EvaluationLog, state: EvaluationState): Promise<RecordedSoFar> {
   let begunAtMs: number | undefined;
   let completed: EvaluationCompleted | undefined;
@@ -77,7 +77,7 @@ export async function readRequests(log: EvaluationLog, state: EvaluationState, n
   }
 }
 
-/** Folds what happened to the evaluation so far, old heartbeats left out; gives the positions to go on from. */
+/** Folds the rollout events of the evaluation so far, without old heartbeats; returns the positions to continue from. */
 export async function readRollouts(log: EvaluationLog, state: EvaluationState, nowMs: () => number): Promise<readonly Position[]> {
   const positions = new Map((await log.reader.bounds('rollouts')).map(({ partition, first }) => [partition, first]));
   for await (const batch of batchesOf(log.reader, 'rollouts')) {
@@ -87,7 +87,7 @@ export async function readRollouts(log: EvaluationLog, state: EvaluationState, n
   return positionsOf('rollouts', positions);
 }
 
-/** Where `rollouts` ends now. */
+/** Current end positions of `rollouts`. */
 export async function endOfRollouts(log: EvaluationLog): Promise<readonly Position[]> {
   return positionsOf('rollouts', new Map((await log.reader.bounds('rollouts')).map(({ partition, end }) => [partition, end])));
 }
@@ -95,7 +95,7 @@ export async function endOfRollouts(log: EvaluationLog): Promise<readonly Positi
 const positionsOf = (topic: EventTopic, offsets: ReadonlyMap<number, number>): readonly Position[] =>
   [...offsets].map(([partition, offset]) => ({ topic, partition, offset }));
 
-/** Folds a batch of `rollouts` as it comes, heartbeats of the run included. */
+/** Folds a live batch of `rollouts`, including the run's heartbeats. */
 export async function foldBatch(log: EvaluationLog, state: EvaluationState, at: { batch: LogBatch; nowMs: number }): Promise<void> {
   const own = ownGroups(log);
   const wanted = (record: LogRecord): boolean => own(record) || isHeartbeat(log, record);

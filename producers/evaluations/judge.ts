@@ -1,6 +1,6 @@
-// Asks a language model whether an answer is right. A reply that is no verdict is asked for again, a bounded number of
-// times, and then the answer is marked invalid, which counts as not correct and is counted beside. A model that does not
-// reply at all is an error: nothing is recorded, and the evaluation goes on with this answer when it is called again.
+// Asks a language model whether an answer is correct. If a reply contains no verdict, the model is asked again a bounded number of times;
+// then the answer is marked invalid, which counts as incorrect and is also counted separately. A model that does not reply at all is an
+// error: nothing is recorded, and the next call of the evaluation resumes at this answer.
 import type { Generation, GenerationFailure, LanguageModel } from '../../streams/core/models.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { deriveSeed } from '../../streams/core/random.ts';
@@ -11,12 +11,14 @@ export interface Verdict {
   readonly reason: string;
   /** How often the model was asked. */
   readonly tries: number;
-  /** Who gave it, as its server says: the name of the model, empty when it gives none, and the version of its weights, -1 = unknown. */
+  /**
+   * Which model gave the verdict, as reported by its server: its name, empty if not reported, and the version of its weights, -1 = unknown.
+   */
   readonly by?: { readonly servedAs: string; readonly version: number };
 }
 
 export interface Judge {
-  /** Of the model, for the record. */
+  /** Name of the model, for the record. */
   readonly name: string;
   judge(judged: Judged, signal: AbortSignal): Promise<Verdict>;
 }
@@ -25,13 +27,13 @@ export interface JudgeOptions {
   readonly name: string;
   readonly model: LanguageModel;
   readonly maxTokens: number;
-  /** Times that one answer is put to the model until it gives a verdict. */
+  /** Maximum requests per answer until the model gives a verdict. */
   readonly tries: number;
 }
 
 const REASON_CHARS = 1_000;
 
-/** The first try is decoded greedily, the others sample: a model that does not keep to the format may do so then. */
+/** The first request decodes greedily and the others sample, which may help a model that did not follow the format. */
 export function createJudge({ name, model, maxTokens, tries }: JudgeOptions): Judge {
   return {
     name,
@@ -61,7 +63,7 @@ const byOf = ({ servedAs = '', spans }: Generation): NonNullable<Verdict['by']> 
 const unavailable = (name: string, { fatal, message }: GenerationFailure): PlatformError =>
   new PlatformError(fatal ? 'MODEL_REFUSED' : 'MODEL_UNAVAILABLE', `judging answers with ${name}: ${message}`);
 
-/** The verdict of a reply: its last JSON object that has one. Undefined when none has. */
+/** The verdict in a reply: its last JSON object that has one. Undefined if there is none. */
 export function parseVerdict(text: string): (Pick<Verdict, 'reason'> & { readonly verdict: 'correct' | 'incorrect' }) | undefined {
   for (let start = text.lastIndexOf('{'); start >= 0; start = start === 0 ? -1 : text.lastIndexOf('{', start - 1)) {
     const fields = objectAt(text, start);
@@ -75,13 +77,13 @@ export function parseVerdict(text: string): (Pick<Verdict, 'reason'> & { readonl
   return undefined;
 }
 
-/** The JSON object that begins there and ends at a brace; undefined when there is none. */
+/** The JSON object that begins at `start`; undefined if there is none. */
 function objectAt(text: string, start: number): Readonly<Record<string, unknown>> | undefined {
   for (let end = text.lastIndexOf('}'); end > start; end = text.lastIndexOf('}', end - 1)) {
     try {
       return JSON.parse(text.slice(start, end + 1)) as Readonly<Record<string, unknown>>;
     } catch {
-      // it ends at another brace
+      // try the previous closing brace
     }
   }
   return undefined;

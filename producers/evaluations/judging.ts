@@ -1,11 +1,11 @@
-// Which answers of an evaluation are judged and which are about to be. The state is in memory only: an answer whose
-// verdict was not recorded is judged once more after a restart.
+// Tracks which answers of an evaluation are judged or about to be. The state is only in memory: after a restart, an answer whose verdict
+// was not recorded is judged again.
 import type { EvaluationStep } from '../../streams/evaluation/evaluation.ts';
 import type { Judge, Verdict } from './judge.ts';
 import type { Judged } from '../../streams/reward/judge-prompt.ts';
 
 export interface Judging {
-  /** The verdict on a step that scores, once there is one; asks for it otherwise. Undefined also without a judge. */
+  /** The verdict on a scoring step, if there is one; requests it otherwise. Always undefined without a judge. */
   verdictOn(step: EvaluationStep): Verdict | undefined;
   /** True when the step can be carried out now. */
   readyFor(step: EvaluationStep): boolean;

@@ -1,5 +1,5 @@
-// A benchmark file as questions: JSON lines, one JSON array, CSV or TSV. Ids follow from the question and its answers, so
-// that a file gives the same ids under any name and however often it is read, and another answer makes another question.
+// Reads a benchmark file as questions: JSON lines, one JSON array, CSV or TSV. Ids depend on the question and its answers, so a file gives
+// the same ids under any name, and a different answer makes a different question.
 import { PlatformError } from '../../streams/core/errors.ts';
 import { MAX_LINE_BYTES, readLines } from '../questions/read-lines.ts';
 import { contentIdOf } from './content-id.ts';
@@ -7,7 +7,7 @@ import { readRow, type DatasetRow } from './dataset-row.ts';
 import { rowsOfDelimited } from './delimited.ts';
 import type { EvaluationQuestion } from './evaluation-events.ts';
 
-/** An array or a table is read as a whole; larger files have to be JSON lines. */
+/** An array or table is read as a whole; larger files must be JSON lines. */
 const MAX_WHOLE_BYTES = 512_000_000;
 const SHOWN_PROBLEMS = 20;
 
@@ -15,26 +15,26 @@ export interface DatasetFile {
   /** For messages. */
   readonly file: string;
   readonly open: () => AsyncIterable<Uint8Array>;
-  /** JSON unless given, whose lines or array are told apart by the first byte. */
+  /** JSON by default; the first byte distinguishes JSON lines from an array. */
   readonly format?: DatasetFormat;
-  /** Leaves bad rows out instead of refusing the file. */
+  /** Skips bad rows instead of rejecting the file. */
   readonly skipBadRows?: boolean;
-  /** Whether rows with an attachment, which the agent does not see, are questions all the same; not unless given. */
+  /** Whether to keep rows with an attachment, which the agent does not see; by default they are left out. */
   readonly withAttachments?: boolean;
 }
 
 export type DatasetFormat = 'json' | 'lines' | 'csv' | 'tsv';
 
 export interface Dataset {
-  /** Each once, in the order of the file. */
+  /** Each question once, in file order. */
   readonly questions: readonly EvaluationQuestion[];
-  /** Bad rows that were left out. */
+  /** Number of bad rows that were skipped. */
   readonly bad: number;
-  /** Rows with an attachment, which are among the questions only when that was asked for. */
+  /** Rows with an attachment; they are among the questions only if requested. */
   readonly attached: number;
 }
 
-/** Throws QUESTIONS_INVALID when a row is bad (unless skipped) or none is good. */
+/** Throws QUESTIONS_INVALID when a row is bad (unless skipped) or no row is good. */
 export async function readDataset(options: DatasetFile): Promise<Dataset> {
   const { withAttachments = false } = options;
   const questions = new Map<string, EvaluationQuestion>();
@@ -83,9 +83,9 @@ function assertUsable({ file, skipBadRows = false }: DatasetFile, { good, bad, a
 }
 
 interface Row {
-  /** Where, for people. */
+  /** Location, for messages. */
   readonly at: string;
-  /** What JSON says, or why it says nothing. */
+  /** The parsed JSON, or the parse error. */
   readonly row: unknown;
 }
 

@@ -1,11 +1,11 @@
-// A list of texts that was written as one text, as tables have it.
+// Parses a list of texts that is stored as one text, as in tables.
 
 const TEXT = String.raw`'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"`;
-/** `['a', "b's"]` of Python, and `['a' 'b']` of numpy. */
+/** Python's `['a', "b's"]` and numpy's `['a' 'b']`. */
 const PYTHON_LIST = new RegExp(String.raw`^\[\s*(?:${TEXT})(?:(?:\s*,\s*|\s+)(?:${TEXT}))*\s*,?\s*\]$`, 's');
 const PYTHON_TEXTS = new RegExp(TEXT, 'gs');
 
-/** The texts of a list as JSON or as Python writes it; any other text is itself. Empty ones are left out. */
+/** The nonempty texts of a list in JSON or Python notation; any other text stands for itself. */
 export function textsIn(text: string): readonly string[] {
   const trimmed = text.trim();
   const listed = jsonList(trimmed) ?? (PYTHON_LIST.test(trimmed) ? trimmed.match(PYTHON_TEXTS)?.map(unquoted) : undefined) ?? [trimmed];

@@ -1,5 +1,5 @@
-// Many synthetic attempts at once, merged into one sequence by the time of their own clock. It has a number of places,
-// as workers have: a task waits until one is free.
+// Runs many synthetic attempts at once and merges them into one sequence by their own time. Like workers, it has a number of slots: a task
+// waits until one is free.
 import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
 import { attemptEvents, type AttemptEnd } from './attempt.ts';
@@ -9,7 +9,7 @@ import { createTimeline } from './timeline.ts';
 export interface OfferedTask {
   readonly task: TrajectoryRequested;
   readonly claim: { readonly partition: number; readonly offset: number };
-  /** Ends without an end, as an attempt that still runs. */
+  /** Has no end event, like an attempt that still runs. */
   readonly unfinished: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface Fleet {
   readonly running: number;
   /** Time of the newest event, ms. */
   readonly nowMs: number;
-  /** Begins an attempt; there must be a free place. */
+  /** Starts an attempt; a slot must be free. */
   begin(offered: OfferedTask): void;
   /** The next event by time; undefined when nothing runs. */
   next(): OutgoingEvent | undefined;

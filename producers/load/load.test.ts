@@ -37,7 +37,7 @@ interface Story {
   finished: TrajectoryFinished | undefined;
 }
 
-/** What the events tell of each attempt, by `<trajectory>/<attempt>`. */
+/** What the events say about each attempt, by `<trajectory>/<attempt>`. */
 function storiesOf(events: readonly OutgoingEvent[]): ReadonlyMap<string, Story> {
   const stories = new Map<string, Story>();
   for (const outgoing of events) {
@@ -168,7 +168,7 @@ describe('a synthetic load', () => {
         const { maxTurns, maxTokens } = lengthOf(mean, max ?? undefined);
         expect(maxTurns).toBeLessThanOrEqual(MOST_TURNS);
         expect(maxTurns).toBeGreaterThanOrEqual(max ?? Math.min(mean, MOST_TURNS));
-        // The prompt of the last turn is half as long again, and is an int of 32 bits.
+        // The prompt of the last turn is up to 1.5 times as long and must fit into a 32-bit int.
         expect(400 + 1.5 * maxTokens).toBeLessThan(2 ** 31);
         if (max === null && mean <= 128) expect({ maxTurns, maxTokens }).toEqual({ maxTurns: 128, maxTokens: 200_000 });
       }),

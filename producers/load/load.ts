@@ -1,5 +1,5 @@
-// A synthetic run's tasks and rollouts as one sequence of events. Pure: the same options give the same events. Everything
-// in it says that it is synthetic; it contains no ledger, so no trainer ever takes it for its own.
+// Generates a synthetic run's tasks and rollouts as one sequence of events. Pure: the same options give the same events. Every event says
+// that it is synthetic. There is no ledger, so no trainer mistakes the run for its own.
 import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
 import { trajectoryId } from '../../streams/core/ids.ts';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
@@ -18,11 +18,11 @@ export interface LoadOptions {
   /** Time of the first event, ms. */
   readonly startMs: number;
   readonly shape: LoadShape;
-  /** Trajectories to make at least; groups are always whole. */
+  /** Minimum number of trajectories; groups are always complete. */
   readonly trajectories: number;
-  /** Turns to make at least, up to the end of a group. Infinity: trajectories alone decide. */
+  /** Minimum number of turns, rounded up to the end of a group. Infinity: only `trajectories` decides. */
   readonly turns: number;
-  /** Trajectories, the first ones, that are left without an end. */
+  /** How many of the first trajectories are left without an end. */
   readonly open: number;
   /** Attempts that run at once. */
   readonly places: number;
@@ -35,7 +35,7 @@ export interface Load {
 
 const WORKERS = 32;
 
-/** Newest version at a time, by the shape. */
+/** Newest version at a given time, according to the shape. */
 const versionsFrom =
   (shape: LoadShape, startMs: number) =>
   (ms: number): number =>
@@ -58,7 +58,7 @@ export function createLoad(options: LoadOptions): Load {
 
   const more = (): boolean => groups * shape.groupSize < options.trajectories && planned < options.turns;
 
-  /** Asks for what takes the free places; requests come before anything of their attempts. */
+  /** Requests enough attempts to fill the free slots; a request precedes all events of its attempt. */
   function fill(): void {
     while (fleet.free > 0) {
       const retried = retries.shift();
@@ -93,7 +93,7 @@ const UNKNOWN_CLAIM = { partition: -1, offset: -1 };
 
 export const loadGroupId = (runId: string, index: number): string => `${runId}-g${String(index).padStart(6, '0')}`;
 
-/** The requests of a group of a load. */
+/** The requests of one group of a load. */
 export function groupRequests(
   { runId, purpose, seed, producer, shape }: Pick<LoadOptions, 'runId' | 'purpose' | 'seed' | 'producer' | 'shape'>,
   at: { readonly index: number; readonly atMs: number; readonly version: number },

@@ -1,30 +1,30 @@
-// What a synthetic trajectory looks like: the figures that ASearcher's rollouts show, as settings.
+// The shape of synthetic trajectories: figures observed in ASearcher's rollouts, as settings.
 import { logNormal, medianOf, type Random } from './distributions.ts';
 
 export interface LoadShape {
   readonly groupSize: number;
-  /** Mean of the log-normal number of turns, before it is cut at maxTurns. */
+  /** Mean of the log-normal number of turns, before the cut at maxTurns. */
   readonly meanTurns: number;
-  /** Deviation of its logarithm: 0 makes every trajectory as long as the mean. */
+  /** Standard deviation of its logarithm: 0 makes every trajectory as long as the mean. */
   readonly turnsSigma: number;
   readonly maxTurns: number;
-  /** Generated tokens of a trajectory at most. */
+  /** Most generated tokens of a trajectory. */
   readonly maxTokens: number;
-  /** Encoded size of a turn without Kafka's headers, bytes; identities alone take about 300. */
+  /** Encoded size of a turn without Kafka headers, bytes; the ids alone take about 300. */
   readonly turnBytes: number;
-  /** Share of turns and attempts with something wrong. */
+  /** Share of turns and attempts with a fault. */
   readonly faults: number;
   readonly maxAttempts: number;
   /** Time between two policy versions, ms. */
   readonly versionMs: number;
-  /** Version at the start, and the newest that there will be. */
+  /** Version at the start, and the newest version of the load. */
   readonly firstVersion: number;
   readonly lastVersion: number;
-  /** Features of a decision of the built-in policy; none when null, as for a language model. */
+  /** Features of a decision of the built-in policy; null for none, as with a language model. */
   readonly decision: { readonly candidates: number; readonly width: number } | null;
 }
 
-/** 6-8 turns on average with a tail to 128, and a new version every 20 s, so that most trajectories see two or three. */
+/** 6-8 turns on average with a tail to 128, and a new version every 20 s, so that most trajectories see two or three versions. */
 export const defaultShape: LoadShape = {
   groupSize: 8,
   meanTurns: 7.5,
@@ -42,12 +42,12 @@ export const defaultShape: LoadShape = {
 
 /** The most turns that a trajectory of a load may have. */
 export const MOST_TURNS = 1_000_000;
-/** Short of where the tokens of a prompt would outgrow their field. */
+/** Low enough that the prompt tokens do not overflow their field. */
 const MOST_TOKENS = 1_000_000_000;
 
 /**
- * Limits for trajectories of this mean: the default ones while it is below them; else as far above the mean as the default
- * limit is above the default mean. Tokens grow with the limit of turns.
+ * Limits for trajectories with this mean: the defaults if the mean is below them, else limits with the same ratio to the mean as the
+ * default limit has to the default mean. The token limit grows with the turn limit.
  */
 export function lengthOf(
   meanTurns: number,
@@ -61,20 +61,20 @@ export function lengthOf(
 }
 
 /**
- * How an attempt goes: to its end; cancelled or failed by its worker; lost with its worker, so that its last records
- * are missing; or torn, with a record missing in the middle.
+ * How an attempt goes: to its end; cancelled or failed by its worker; lost with its worker, so that its last records are missing; or torn,
+ * with a record missing in the middle.
  */
 type Fate = 'whole' | 'cancelled' | 'failed' | 'lost' | 'torn';
 
 export interface AttemptPlan {
-  /** Turns that the agent takes unless its tokens run out. */
+  /** Turns that the agent takes unless it runs out of tokens. */
   readonly turns: number;
-  /** True when the turns were cut at the limit. */
+  /** True when the number of turns was cut at the limit. */
   readonly cut: boolean;
-  /** Turns that are recorded: all of them, or those before the fault. */
+  /** Recorded turns: all of them, or those before the fault. */
   readonly recorded: number;
   readonly fate: Fate;
-  /** Median of the generated tokens of a turn. */
+  /** Median number of generated tokens per turn. */
   readonly verbosity: number;
 }
 

@@ -1,4 +1,4 @@
-// Texts that say what they are. Pieces of one page, so that a run of millions of turns costs no memory.
+// Texts that are recognizably synthetic. They are slices of one page, so that millions of turns cost no memory.
 import { createHash } from 'node:crypto';
 
 const SENTENCES = [
@@ -15,13 +15,13 @@ const page = Array.from({ length: Math.ceil(PAGE_CHARS / 260) }, (_, at) => SENT
 
 export interface SyntheticText {
   readonly text: string;
-  /** Of the text, hex. */
+  /** SHA-256 of the text, hex. */
   readonly sha256: string;
 }
 
 const remembered = new Map<number, SyntheticText>();
 
-/** ASCII of exactly `chars` characters, 900,000 at most; the same arguments give the same text. */
+/** ASCII of exactly `chars` characters, at most 900,000; the same arguments give the same text. */
 export function syntheticText(chars: number, variant: number): SyntheticText {
   const length = Math.max(0, Math.min(Math.floor(chars), 900_000));
   const start = (Math.floor(variant) % VARIANTS) * 1_021;

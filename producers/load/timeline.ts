@@ -1,4 +1,4 @@
-/** Things by their time, earliest first; of the same time, the one that was added first. */
+/** A queue ordered by time, earliest first; ties in insertion order. */
 export interface Timeline<T> {
   readonly size: number;
   add(at: number, what: T): void;
@@ -13,7 +13,7 @@ interface Entry<T> {
 
 const before = <T>(a: Entry<T>, b: Entry<T>): boolean => a.at < b.at || (a.at === b.at && a.order < b.order);
 
-/** A binary heap. */
+/** Implemented as a binary heap. */
 export function createTimeline<T>(): Timeline<T> {
   const heap: Entry<T>[] = [];
   let added = 0;

@@ -1,5 +1,5 @@
-// Writes a load to the log at a rate, or as fast as the log takes it. What was acknowledged is counted; after an abort
-// nothing more is begun and what is under way is waited for, so that the counts are those of the log.
+// Writes a load to the log at a given rate, or as fast as the log accepts it. Counts what is acknowledged. After an abort it starts nothing
+// new and waits for pending appends, so that the counts match the log.
 import { calledTool } from '../rollouts/worker/rollout-events.ts';
 import type { EventWriter, OutgoingEvent } from '../../streams/core/ports.ts';
 import type { Load } from './load.ts';
@@ -7,7 +7,7 @@ import type { Load } from './load.ts';
 export interface LoadCounts {
   events: number;
   turns: number;
-  /** Trajectories asked for, attempts that were asked for again not counted. */
+  /** Requested trajectories, without repeated attempts. */
   trajectories: number;
   finished: number;
   tokens: number;
@@ -17,23 +17,23 @@ export interface LoadCounts {
 export interface WriteOptions {
   readonly load: Load;
   readonly writer: EventWriter;
-  /** Turns a second; 0 = as fast as it goes. */
+  /** Turns per second; 0 = as fast as possible. */
   readonly rate: number;
   readonly signal: AbortSignal;
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
   /** Resolves after `ms`, or at once when the signal aborts. */
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly onProgress?: (counts: Readonly<LoadCounts>) => void;
 }
 
-/** Appends under way at once: encoding goes on while the broker works. */
+/** Concurrent appends: encoding continues while the broker works. */
 const APPENDS = 3;
 const PORTION = 1_000;
-/** With a rate, portions are so small that one is due about every so often, ms. */
+/** With a rate, portions are sized so that one is due about this often, ms. */
 const TICK_MS = 25;
 
-/** Resolves with what was written, when the load is complete or the signal aborts. */
+/** Resolves with the counts when the load is complete or the signal aborts. */
 export async function writeLoad(options: WriteOptions): Promise<Readonly<LoadCounts>> {
   const { load, writer, rate, signal } = options;
   const counts: LoadCounts = { events: 0, turns: 0, trajectories: 0, finished: 0, tokens: 0, toolErrors: 0 };

@@ -1,13 +1,13 @@
-// What questions can be made of: attributes of a country profile that identify it or can be asked for. A value is a
-// clean text that stands on the page as it is; a field that holds several things has none.
+// The building blocks of questions: attributes of a country profile that identify it or that can be asked for. A value is a clean text that
+// appears verbatim on the page; a field that holds several things has no value.
 import { fieldOf } from '../rollouts/tools/factbook-profiles.ts';
 import type { Profile } from '../rollouts/tools/factbook-profiles.ts';
 
 export interface Attribute {
   readonly key: string;
-  /** Label of the field that the value is in. */
+  /** Label of the field that holds the value. */
   readonly label: string;
-  /** Everything that the field names, cleaned; exactly one means that the field is single-valued. */
+  /** Everything that the field names, cleaned; exactly one value means that the field is single-valued. */
   readonly values: (text: string) => readonly string[];
   /** Identifies the country: `whose capital is Vienna`. */
   readonly identify?: (value: string) => string;
@@ -53,7 +53,7 @@ const office = (text: string): readonly string[] => {
   return others.length > 0 || /[(),;]/.test(first) ? [] : known([first]);
 };
 
-/** Every attribute, in the order in which candidates are made. */
+/** Every attribute, in the order in which candidates are generated. */
 export const attributes: readonly Attribute[] = [
   {
     key: 'capital',
@@ -175,7 +175,7 @@ export const attributes: readonly Attribute[] = [
   },
 ];
 
-/** What the field of an attribute names, as it stands there; empty when the profile has no such field. */
+/** The values in the field of an attribute, verbatim; empty when the profile has no such field. */
 export function valuesOf(profile: Profile, attribute: Attribute): readonly string[] {
   const text = fieldOf(profile, attribute.label);
   return text === undefined ? [] : attribute.values(text).filter((value) => text.includes(value));

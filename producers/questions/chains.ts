@@ -1,10 +1,10 @@
-// Chains of hops through the profiles: from the country that the question identifies to the one that is asked about.
+// Chains of hops through the profiles, from the country that the question identifies to the country it asks about.
 import { bordersOf, factbookProfiles } from '../rollouts/tools/factbook-profiles.ts';
 import type { Border, Profile } from '../rollouts/tools/factbook-profiles.ts';
 import { attributes } from './attributes.ts';
 import type { Attribute } from './attributes.ts';
 
-/** How the country that is asked about follows from the identified one. */
+/** How the identified country leads to the country asked about. */
 interface Relation {
   readonly kind: 'longest_border' | 'shortest_border' | 'only_border';
   readonly to: Profile;
@@ -22,7 +22,7 @@ export interface Chain {
   readonly ask: Attribute & { readonly ask: (who: string) => string };
 }
 
-/** Profiles of single countries and territories: no oceans, no world, no union. */
+/** Profiles of single countries and territories: no oceans, no world, no European Union. */
 export const countries = (): readonly Profile[] =>
   factbookProfiles().filter(({ region, code }) => region !== 'oceans' && region !== 'world' && code !== 'ee');
 
@@ -39,7 +39,7 @@ function relationsOf(start: Profile): readonly Relation[] {
 const identifying = attributes.filter((attribute): attribute is Chain['identify'] => attribute.identify !== undefined);
 const asking = attributes.filter((attribute): attribute is Chain['ask'] => attribute.ask !== undefined);
 
-/** Every chain that can be written down, good or bad, in a fixed order. */
+/** Every chain that can be expressed, good or bad, in a fixed order. */
 export function allChains(): readonly Chain[] {
   const chains: Chain[] = [];
   for (const start of countries()) {
@@ -61,7 +61,7 @@ const related: Readonly<Record<Relation['kind'], string>> = {
   only_border: 'the only country that has a land border with',
 };
 
-/** How the question names the country it asks about, given the identifying value. */
+/** How the question refers to the country it asks about, given the identifying value. */
 export function describeEnd(chain: Chain, value: string): string {
   const start = `the country ${chain.identify.identify(value)}`;
   return chain.relation === undefined ? start : `${related[chain.relation.kind]} ${start}`;

@@ -1,4 +1,4 @@
-// What a question must pass. Each gate gives its verdict with the reason, whether the question is taken or not.
+// The gates that a question must pass. Each gate returns a result with a reason, whether or not the question is accepted.
 import type { Gate } from '../../schemas/generated/events.ts';
 import { normalizeAnswer } from '../../streams/reward/normalise.ts';
 import { factbookProfiles, fieldOf } from '../rollouts/tools/factbook-profiles.ts';
@@ -6,11 +6,11 @@ import type { Profile } from '../rollouts/tools/factbook-profiles.ts';
 import type { Attribute } from './attributes.ts';
 import type { Chain } from './chains.ts';
 
-/** A chain with its words. */
+/** A chain with its wording. */
 export interface Candidate {
   readonly chain: Chain;
   readonly question: string;
-  /** All values of the identifying field and of the field asked for. */
+  /** All values of the identifying field and of the requested field. */
   readonly identifiers: readonly string[];
   readonly answers: readonly string[];
 }
@@ -21,7 +21,7 @@ const spaced = (text: string): string =>
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()} `;
 
-/** Whether the words of `part` stand in `text` in that order. */
+/** Whether `text` contains the words of `part` in that order. */
 const mentions = (text: string, part: string): boolean => spaced(part).trim() !== '' && spaced(text).includes(spaced(part));
 
 const holders = new Map<string, number>();
@@ -49,7 +49,7 @@ function holdersOf(attribute: Attribute, value: string): number {
 
 const nameForms = ['conventional long form', 'conventional short form'];
 
-/** What a country is called in English. */
+/** The English names of a country. */
 export function namesOf(profile: Profile): readonly string[] {
   const forms = nameForms.map((form) => fieldOf(profile, `Country name, ${form}`));
   return [...new Set([profile.title, ...forms.filter((name) => name !== undefined && name !== 'none')])].filter(
@@ -95,7 +95,7 @@ function splitDisjoint({ chain }: Candidate, heldOut: ReadonlySet<string>): Gate
   return { gate: 'split_disjoint', passed: held[0] === held[1], detail };
 }
 
-/** The verdict of every gate, in a fixed order. */
+/** The results of all gates, in a fixed order. */
 export function judge(candidate: Candidate, heldOut: ReadonlySet<string>): readonly Gate[] {
   return [
     singleValued(candidate),

@@ -1,6 +1,6 @@
-// Import of questions that others wrote: one JSON object a line, {"question", "answer", "aug_answer"?, "id"?}. Guarantee:
-// with the default nothing is handed over unless every line is good, so the input is read twice; memory holds the ids and
-// one batch, never the file. A crash in the middle of the second reading is repaired by importing again: ids are stable.
+// Imports questions that others wrote: one JSON object per line, {"question", "answer", "aug_answer"?, "id"?}. Guarantee: by default
+// nothing is imported unless every line is good, so the input is read twice; memory holds the ids and one batch, never the file. After a
+// crash in the second pass, importing again completes the import: ids are stable.
 import type { QuestionAccepted } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { parseQuestionLine } from './question-line.ts';
@@ -18,18 +18,18 @@ interface Problem {
 export interface ImportOptions {
   readonly dataset: string;
   readonly split: 'train' | 'heldout';
-  /** UTC microseconds, of every event. */
+  /** UTC microseconds; used in every event. */
   readonly occurredAt: number;
   readonly producer: string;
-  /** Leaves bad lines out instead of refusing all. */
+  /** Skips bad lines instead of rejecting the file. */
   readonly skipBadLines?: boolean;
-  /** Takes the questions in order, in batches; the reading waits for it. */
+  /** Receives the questions in order, in batches; reading waits for it. */
   readonly accept: (questions: readonly QuestionAccepted[]) => Promise<void>;
 }
 
 export interface ImportReport {
   readonly imported: number;
-  /** Bad lines, the first 1,000 of them. */
+  /** The first 1,000 bad lines. */
   readonly problems: readonly Problem[];
   readonly bad: number;
 }
@@ -37,7 +37,7 @@ export interface ImportReport {
 const BATCH = 500;
 const MAX_PROBLEMS = 1_000;
 
-/** Opens the input; called once for each reading. */
+/** Opens the input; called once per pass. */
 export type OpenInput = () => AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>;
 
 function toEvent({ question, answers, augAnswers, id }: QuestionLine, options: ImportOptions): QuestionAccepted {

@@ -1,4 +1,4 @@
-// One line of a question file. Unknown fields are ignored, so that sets with more columns can be imported as they are.
+// One line of a question file. Unknown fields are ignored, so that sets with more columns can be imported unchanged.
 
 export interface QuestionLine {
   readonly question: string;
@@ -13,7 +13,7 @@ const ID = /^[\w.:-]{1,200}$/;
 const MAX_QUESTION_CHARS = 20_000;
 const bad = (problem: string): { readonly ok: false; readonly problem: string } => ({ ok: false, problem });
 
-/** A text, number or boolean, or a list of them, as texts; undefined when it is anything else. */
+/** A text, number or boolean, or a list of them, as texts; undefined for anything else. */
 function textsOf(value: unknown): string[] | undefined {
   const items: unknown[] = Array.isArray(value) ? value : [value];
   const texts: string[] = [];
@@ -43,7 +43,7 @@ function questionProblem(question: unknown): string | undefined {
   return question.length > MAX_QUESTION_CHARS ? `"question" is longer than ${MAX_QUESTION_CHARS} characters` : undefined;
 }
 
-/** What is wrong with a line, if anything; the first field that is wrong counts. */
+/** The first problem of a line, if any. */
 function problemOf({ question, answer, aug_answer: augmented, id }: Record<string, unknown>): string | undefined {
   const answers = textsOf(answer) ?? [];
   const checks = [
@@ -70,7 +70,7 @@ function build(fields: Record<string, unknown>): Parsed {
   };
 }
 
-/** Reads one line; never throws. */
+/** Parses one line; never throws. */
 export function parseQuestionLine(text: string): Parsed {
   let fields: Record<string, unknown> | undefined;
   try {

@@ -1,4 +1,4 @@
-// Lines of a stream of bytes or texts. A line that is not UTF-8 or too long is a problem of that line; the reading goes on.
+// Splits a stream of bytes or texts into lines. A line that is too long or not UTF-8 is reported as a problem; reading continues.
 
 type LineText = { readonly ok: true; readonly value: string } | { readonly ok: false; readonly problem: string };
 
@@ -8,11 +8,11 @@ export interface NumberedLine {
   readonly text: LineText;
 }
 
-/** Longest line, in bytes. */
+/** Maximum line length, bytes. */
 export const MAX_LINE_BYTES = 1_000_000;
 const NEWLINE = 10;
 
-/** Gathers the bytes of one line, and no more than the limit of them. */
+/** Collects the bytes of one line, up to the limit. */
 function createLine(): { add(bytes: Uint8Array): void; take(): LineText; readonly isEmpty: () => boolean } {
   let parts: Uint8Array[] = [];
   let size = 0;
@@ -40,7 +40,7 @@ function decode(parts: readonly Uint8Array[], size: number): LineText {
   }
 }
 
-/** Splits at line feeds; a byte order mark and carriage returns are dropped. */
+/** Splits at line feeds; drops a byte order mark and carriage returns. */
 export async function* readLines(input: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>): AsyncGenerator<NumberedLine> {
   const current = createLine();
   let line = 1;

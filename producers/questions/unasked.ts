@@ -1,4 +1,4 @@
-// What an event says of a question that nobody was asked about.
+// The event fields of a question that was neither tested nor reviewed.
 
-/** No answers without tools, no human. */
+/** No closed-book answers, no human review. */
 export const unasked = { closed_book_right: -1, closed_book_asked: 0, drawn_for_review: false } as const;

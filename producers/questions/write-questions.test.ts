@@ -1,4 +1,4 @@
-// The invariants are checked against the package's own JSON, by code that shares nothing with the writer.
+// Checks the invariants against the package's own JSON with code that shares nothing with the writer.
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -31,7 +31,7 @@ const words = (from: string): string =>
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()} `;
 
-/** Where each kind of identifying clause says its value is, and how the clause reads. */
+/** For each kind of identifying clause: its wording, and the path of its value. */
 const clauses: Readonly<Record<string, readonly [RegExp, readonly string[]]>> = {
   capital: [/whose capital is (.+)$/, ['Government', 'Capital', 'name']],
   anthem: [/whose national anthem is "(.+)"$/, ['Government', 'National anthem', 'name']],

@@ -1,4 +1,4 @@
-// Writes questions of two and three hops out of the factbook. The same seed writes the same questions, gates and ids.
+// Writes two-hop and three-hop questions from the factbook. The same seed gives the same questions, gates and ids.
 import type { Evidence, Edit, QuestionAccepted, QuestionRejected } from '../../schemas/generated/events.ts';
 import { createRandom } from '../../streams/core/random.ts';
 import { heldOut } from '../../streams/questions/order.ts';
@@ -12,12 +12,12 @@ import { questionIdOf } from './question-id.ts';
 import { unasked } from './unasked.ts';
 
 export interface WriteOptions {
-  /** UTC microseconds, of every event. */
+  /** UTC microseconds; used in every event. */
   readonly occurredAt: number;
   readonly producer: string;
-  /** Questions wanted of each kind; fewer when the gates let fewer pass. */
+  /** Questions wanted of each kind; fewer when not enough pass the gates. */
   readonly quota?: Readonly<Record<Split, Readonly<Record<'twoHop' | 'threeHop', number>>>>;
-  /** Rejected candidates that are reported at most. */
+  /** Maximum number of rejected candidates to report. */
   readonly maxRejected?: number;
 }
 
@@ -61,7 +61,7 @@ function evidenceOf({ start, identify, relation, end, ask }: Chain): Evidence[] 
   return [fact(start, identify.label), ...border, fact(end, ask.label)];
 }
 
-/** How the question came about: asked with the name, then the name put into other words, hop by hop. */
+/** The question's history: first it names the country, then each hop replaces the name with a description. */
 function historyOf({ chain, question, identifiers }: Candidate): Edit[] {
   const named = chain.ask.ask(chain.end.title);
   const seed: Edit = { round: 0, action: 'seed', before: '', after: named, detail: `${chain.ask.label} of ${chain.end.title}` };
@@ -116,7 +116,7 @@ const heldOutCountries = (seed: number): ReadonlySet<string> =>
 
 const kindOf = (chain: Chain): 'twoHop' | 'threeHop' => (chain.relation === undefined ? 'twoHop' : 'threeHop');
 
-/** Writes the question set of a seed: accepted ones by split and hops up to their quota, and the first that a gate refused. */
+/** Writes the question set for a seed: accepted ones by split and hops up to their quota, and the first rejected ones. */
 export function writeFactbookQuestions(seed: number, options: WriteOptions): WrittenQuestions {
   const { quota = quotas, maxRejected = 200 } = options;
   const heldOutCodes = heldOutCountries(seed);

@@ -1,23 +1,22 @@
-// Admission (the unit is a group). Every term is folded from the log, so the bound is as right after a restart as
-// before it.
+// Admission control, in groups. Every term is folded from the log, so the bound is the same after a restart.
 
 export interface AdmissionTerms {
   readonly maxConcurrent: number;
   readonly maxStaleness: number;
   readonly batchGroups: number;
-  /** Newest version. */
+  /** Newest policy version. */
   readonly version: number;
-  /** Groups admitted and not yet ready. */
+  /** Groups that are admitted but not yet ready. */
   readonly running: number;
-  /** Groups trained or ready; discarded groups give their place back. */
+  /** Groups that are trained or ready; a discarded group frees its slot. */
   readonly accepted: number;
-  /** Groups that may run for each that may still be accepted; 1 unless given. */
+  /** How many groups may run for each one that may still be accepted; 1 by default. */
   readonly oversample?: number;
 }
 
 /**
- * min(max_concurrent - running, (max_staleness + version + 1) * batch_groups - (accepted + running)), never below 0.
- * With oversampling more run than may be accepted: those that are not needed any more are discarded.
+ * min(max_concurrent - running, (max_staleness + version + 1) * batch_groups - (accepted + running)), never below 0. With oversampling,
+ * more groups run than can be accepted; the surplus is discarded.
  */
 export function capacityOf(terms: AdmissionTerms): number {
   const concurrency = terms.maxConcurrent - terms.running;

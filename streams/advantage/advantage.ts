@@ -1,19 +1,19 @@
 const EPSILON = 1e-6;
 
-/** True when every reward is the same: the group teaches nothing. */
+/** True when all rewards are equal: the group carries no learning signal. */
 export const isUniform = (rewards: readonly number[]): boolean => rewards.every((reward) => reward === rewards[0]);
 
-/** Below this the sum of squares of any group that fits into memory is finite. */
+/** Below this, the sum of squares of any group that fits in memory is finite. */
 const LARGE = 1e140;
 
 /**
- * GRPO's group advantages: (r - mean) / (std + 1e-6), with the population standard deviation of the group
- * (Shao et al. 2024, section 4.1.2). Zeros for a uniform group. Finite for any finite rewards.
+ * GRPO's group advantages: (r - mean) / (std + 1e-6), with the population standard deviation of the group (Shao et al. 2024, section
+ * 4.1.2). Zeros for a uniform group. Finite for any finite rewards.
  */
 export function groupAdvantages(rewards: readonly number[]): readonly number[] {
   if (rewards.length === 0 || isUniform(rewards)) return rewards.map(() => 0);
   const largest = rewards.reduce((most, reward) => Math.max(most, Math.abs(reward)), 0);
-  // Advantages do not depend on the scale, apart from EPSILON, which is nothing beside rewards this large.
+  // Scaling does not change the advantages, except through EPSILON, which is negligible for rewards this large.
   return largest > LARGE
     ? advantagesOf(
         rewards.map((reward) => reward / largest),

@@ -5,7 +5,7 @@ import { attemptOf, foldRequest, newGroup, noteEnding, noteExhausted, type Group
 import { foldFinished, foldStarted, foldTurn } from '../trajectory/attempt.ts';
 import { accountBatch, batchHash, isOutdated, select, type BatchRules } from './batch.ts';
 
-/** A group of two with these rewards; `undefined` = given up, `null` = not ended. Its turns are of `version`. */
+/** A group of two with these rewards; `undefined` = given up, `null` = not ended. Its turns are at `version`. */
 function groupOf(order: number, rewards: readonly (number | undefined | null)[], version = 0): Group {
   const idOf = (sample: number) => `g${order}.${sample}`;
   const size = { group_size: rewards.length, group_index: order };

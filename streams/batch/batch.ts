@@ -1,4 +1,4 @@
-// What to do with groups that have an outcome: which teach nothing, which are too stale, which make the next batch.
+// Decides what happens to groups that have an outcome: which carry no learning signal, which are too stale, which form the next batch.
 import { createHash } from 'node:crypto';
 import { groupAdvantages, isUniform } from '../advantage/advantage.ts';
 import { finishedOf, isSettled, type Finished, type Group } from '../group/group.ts';
@@ -9,9 +9,9 @@ export const discardReasons = ['uniform_group', 'stale', 'incomplete', 'expired'
 export type DiscardReason = (typeof discardReasons)[number];
 
 export interface BatchRules {
-  /** grpo or reinforce. */
+  /** `grpo` or `reinforce`. */
   readonly algorithm: string;
-  /** t-1 of the step that would train the group. */
+  /** t-1, where t is the step that would train the group. */
   readonly version: number;
   readonly batchGroups: number;
   readonly maxStaleness: number;
@@ -20,14 +20,14 @@ export interface BatchRules {
 
 type Verdict = { readonly kind: 'running' } | { readonly kind: 'ready' } | { readonly kind: 'discard'; readonly reason: DiscardReason };
 
-/** GRPO compares trajectories of a group, so at least two have to have finished. */
+/** GRPO compares the trajectories of a group, so at least two must finish. */
 const SMALLEST_GROUP = 2;
 
-/** GRPO learns from how the rewards of a group differ; REINFORCE learns from the returns of each turn, whatever those of others are. */
+/** GRPO learns from reward differences within a group. REINFORCE learns from the return of each turn and needs no differences. */
 const teachesNothing = (finished: readonly Finished[], { algorithm }: BatchRules): boolean =>
   algorithm !== 'reinforce' && isUniform(finished.map(rewardOf));
 
-/** What becomes of a group now. */
+/** Decides what to do with a group now. */
 function judge(group: Group, rules: BatchRules): Verdict {
   if (!isSettled(group)) return { kind: 'running' };
   const finished = finishedOf(group);
@@ -38,8 +38,8 @@ function judge(group: Group, rules: BatchRules): Verdict {
 }
 
 /**
- * True for a group that cannot be trained on whatever becomes of it: each of its trajectories was asked of a version that is
- * too old by now. A group that asked for the newest version is never outdated.
+ * True for a group that can no longer be trained on, however it ends: every trajectory was requested at a version that is now too old. A
+ * group that was requested at the newest version is never outdated.
  */
 export function isOutdated(group: Group, { version, maxStaleness, stalePolicy }: BatchRules): boolean {
   const requests = [...group.trajectories.values()].map(({ request }) => request.policy_version);
@@ -51,11 +51,11 @@ export interface Selection {
   readonly batch: readonly Group[];
   readonly discards: readonly { readonly group: Group; readonly reason: DiscardReason }[];
   readonly running: number;
-  /** Groups that could be trained on. */
+  /** Groups that can be trained on. */
   readonly ready: number;
 }
 
-/** Looks at every open group but those in `busy`, which are being trained on. Oldest ready groups come first. */
+/** Examines every open group except those in `busy`, which are being trained on. Oldest ready groups come first. */
 export function select(groups: Iterable<Group>, rules: BatchRules, busy: ReadonlySet<string>): Selection {
   const ready: Group[] = [];
   const discards: { group: Group; reason: DiscardReason }[] = [];
@@ -71,7 +71,7 @@ export function select(groups: Iterable<Group>, rules: BatchRules, busy: Readonl
   return { batch: ready.slice(0, rules.batchGroups), discards, running, ready: ready.length };
 }
 
-/** One trajectory with everything that its step or its discard says of it. */
+/** One trajectory, with everything that its step or its discard records about it. */
 export interface AccountedTrajectory {
   readonly groupId: string;
   readonly trajectoryId: string;
@@ -85,7 +85,7 @@ export interface AccountedTrajectory {
 
 const rewardOf = ({ attempt }: Finished): number => attempt.ending?.reward ?? 0;
 
-/** The trajectories of a batch in their order: groups by admission, then samples. `ages` gathers the batch's token ages. */
+/** The trajectories of a batch, ordered by admission of the group, then by sample. Adds the token ages of the batch to `ages`. */
 export function accountBatch(batch: readonly Group[], version: number, ages: TokenAges): readonly AccountedTrajectory[] {
   return batch.flatMap((group) => {
     const finished = finishedOf(group);
@@ -100,8 +100,8 @@ export function accountBatch(batch: readonly Group[], version: number, ages: Tok
 }
 
 /**
- * SHA-256 (hex) of all that the learner is given: for each trajectory, in order, its id, attempt, reward and
- * advantage, and of each decision the features, the choice, its log-probability and its version.
+ * SHA-256 (hex) of the learner's whole input: for each trajectory, in order, its id, attempt, reward and advantage, and for each decision
+ * its features, choice, log-probability and version.
  */
 export function batchHash(trajectories: readonly AccountedTrajectory[]): string {
   const hash = createHash('sha256');

@@ -11,14 +11,14 @@ const at = { partition: 0, offset: 0, timestampMs: 1 };
 interface Answer {
   readonly id: string;
   readonly attempt: number;
-  /** Sequence of the record that never comes. */
+  /** Sequence number of the missing record. */
   readonly hole?: number;
   readonly status?: string;
-  /** What the end tells beside what the turn holds. */
+  /** Difference between the count in the end record and the actual count. */
   readonly off?: number;
 }
 
-/** A group of four that was asked for `asked` times each, and these answers in this order. */
+/** A group of four whose trajectories were requested `asked` times each, with these answers in this order. */
 function groupWith(answers: readonly Answer[], asked = 2): Group {
   const state = newRunState('run-a');
   for (let attempt = 0; attempt < asked; attempt += 1)

@@ -1,19 +1,18 @@
-// What a group that closes leaves behind, so that every token that was made and not trained on is accounted for, once.
+// The discards of a group that closes. They account exactly once for every generated token that is not trained on.
 //
-// A trajectory that is not trained on has one discard that says why: the reason of its group when an attempt of it
-// counts, `expired` when it was given up before its newest attempt ended, `lost` when its request is no longer in the log
-// and it could not be asked for again. Beside that, every other attempt that ended
-// is a discard of its own: `superseded` when it could have been used and was not the first, `invalid` when it could not.
-// Attempts that never ended are in TrajectoryExpired alone; one that ends after its group closed changes nothing.
+// A trajectory that is not trained on has one discard that gives the reason: the reason of its group when one of its attempts counts,
+// `expired` when the trainer gave up before the newest attempt ended, `lost` when its request is no longer in the log and could not be made
+// again. Every other attempt that ended has a discard of its own: `superseded` when it was usable but not the first, `invalid` when it was
+// not usable. Attempts that never ended appear only in TrajectoryExpired. An attempt that ends after its group closed changes nothing.
 import { isRequestLost, type Group, type Trajectory } from '../group/group.ts';
 import { statusOf, type Attempt } from '../trajectory/attempt.ts';
 import type { DiscardReason } from './batch.ts';
 
 export interface Discard {
   readonly trajectory: Trajectory;
-  /** Number of the attempt. */
+  /** Attempt number. */
   readonly number: number;
-  /** Undefined when nothing of it was ever seen. */
+  /** Undefined when no record of the attempt was seen. */
   readonly attempt: Attempt | undefined;
   readonly reason: DiscardReason;
 }
@@ -22,7 +21,7 @@ export interface Discard {
 interface Closing {
   /** Trajectories that are trained on. */
   readonly trained: ReadonlySet<string>;
-  /** Why the others are not, as far as an attempt of theirs counts. */
+  /** Why the other trajectories are not, if one of their attempts counts. */
   readonly reason: DiscardReason;
 }
 
@@ -38,7 +37,7 @@ function outcomeOf(trajectory: Trajectory, { trained, reason }: Closing): readon
   const number = trajectory.winner ?? trajectory.request.attempt;
   const attempt = trajectory.attempts.get(number);
   if (trajectory.winner !== undefined) return [{ trajectory, number, attempt, reason }];
-  // an attempt that ended and does not count is among the others
+  // an attempt that ended without counting is already among the others
   if (attempt?.ending !== undefined) return [];
   return [{ trajectory, number, attempt, reason: isRequestLost(trajectory) ? 'lost' : 'expired' }];
 }

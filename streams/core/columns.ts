@@ -1,4 +1,4 @@
 import type { Row, Rows } from './ports.ts';
 
-/** Each row as an object. */
+/** Rows as objects. */
 export const rowsOf = (rows: Rows): readonly Row[] => ('columns' in rows ? rows.rows() : rows);

@@ -1,22 +1,22 @@
-// Ports of the learning side. Weights travel as bytes, so that any backend can go on where another stopped.
+// Ports for learning. Weights travel as bytes, so that one backend can continue where another stopped.
 
-/** A multi-layer perceptron that gives one logit a candidate; tanh between layers. */
+/** A multilayer perceptron with one logit per candidate and tanh between layers. */
 export interface Architecture {
   readonly format: 'mlp-f32-v1';
   readonly inputs: number;
   readonly hidden: readonly number[];
 }
 
-/** Weights: float32 little-endian, for each layer the matrix (inputs x outputs, row-major) and then its bias. */
+/** Float32 little-endian weights: for each layer, the matrix (inputs x outputs, row-major), then the bias. */
 export interface PolicyWeights {
   readonly version: number;
   readonly architecture: Architecture;
   readonly bytes: Buffer;
 }
 
-/** Scores candidates with one version of the policy; calls made in one tick are computed together. */
+/** Scores candidates with one policy version; calls made in the same tick are computed as one batch. */
 export interface Scorer {
-  /** Logits, one a candidate. `features` is candidates x inputs, row-major. */
+  /** One logit per candidate. `features` is candidates x inputs, row-major. */
   score(features: Float32Array, candidates: number): Promise<Float32Array>;
   dispose(): void;
 }
@@ -28,16 +28,16 @@ export interface ScorerFactory {
   load(weights: PolicyWeights): Scorer;
 }
 
-/** One decision to learn from: the loss sees each decision as one token. */
+/** One decision to learn from; the loss treats it as one token. */
 export interface TrainingTurn {
   /** float32 little-endian, candidates x width, row-major. */
   readonly features: Buffer;
   readonly candidates: number;
   readonly width: number;
   readonly chosen: number;
-  /** Behaviour log-probability. */
+  /** Log-probability under the behavior policy. */
   readonly logprob: number;
-  /** Version that decided, -1 = unknown. */
+  /** Policy version that made the decision; -1 = unknown. */
   readonly version: number;
   readonly reward: number;
 }
@@ -50,12 +50,12 @@ export interface TrainingTrajectory {
 }
 
 export interface TrainingBatch {
-  /** The step that this batch makes: version step-1 becomes version step. */
+  /** The step that trains this batch: it turns version step-1 into version step. */
   readonly step: number;
   readonly trajectories: readonly TrainingTrajectory[];
 }
 
-/** All finite, whatever the batch. */
+/** Every value is finite, for any batch. */
 export interface UpdateMetrics {
   readonly loss: number;
   readonly approx_kl: number;
@@ -73,18 +73,21 @@ export interface Checkpoint {
   readonly optimizer: Buffer;
 }
 
-/** Hyper-parameters by name. */
+/** Hyperparameters by name. */
 export type LearnerParameters = Readonly<Record<string, string | number>>;
 
 export interface Learner {
   readonly backend: string;
-  /** What updates are made with beside checkpoint and batch; recorded in RunStarted, so that they can be repeated without any configuration. */
+  /**
+   * The inputs of an update besides checkpoint and batch. RunStarted records them, so that updates can be repeated without any
+   * configuration.
+   */
   readonly parameters?: LearnerParameters;
   /** Seeded initial weights: the same seed gives the same bytes on every backend. */
   initial(seed: number): Promise<Checkpoint>;
-  /** Goes on from a checkpoint, with the parameters that were recorded when there are any. */
+  /** Continues from a checkpoint, with the recorded parameters if there are any. */
   restore(checkpoint: Checkpoint, recorded?: LearnerParameters): Promise<void>;
-  /** One update; deterministic for the same checkpoint, batch and backend. */
+  /** Performs one update; deterministic for the same checkpoint, batch and backend. */
   train(batch: TrainingBatch): Promise<Checkpoint & { readonly metrics: UpdateMetrics; readonly trainMs: number }>;
   close(): Promise<void>;
 }

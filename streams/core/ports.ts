@@ -1,18 +1,18 @@
-// What the core and both sides need from the world. Adapters live in infra/.
+// The ports that the core and both sides need. Adapters are in infra/.
 import type { EventByType, EventTopic, EventType } from '../../schemas/generated/events.ts';
 import type { DecodedEvent, DecodeFailure } from '../../schemas/codec.ts';
 
-/** Injected, so that tests decide what time it is. */
+/** Injected, so that tests control time. */
 export interface Clock {
-  /** Milliseconds since the epoch, for timestamps. It may be wrong, jump, or go back. */
+  /** Milliseconds since the epoch, for timestamps. It may be wrong, jump, or go backward. */
   now(): number;
-  /** Milliseconds since some moment of this process, for durations and deadlines. It never goes back. */
+  /** Milliseconds since an arbitrary point in this process, for durations and deadlines. It never goes backward. */
   monotonic(): number;
   /** Resolves after `ms`, or at once when the signal aborts. Never rejects. */
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
-/** Structured logging; one line an operational event, never one a record. */
+/** Structured logging: one line per operational event, never one per record. */
 export interface Logger {
   debug(fields: Record<string, unknown>, message: string): void;
   info(fields: Record<string, unknown>, message: string): void;
@@ -20,15 +20,15 @@ export interface Logger {
   error(fields: Record<string, unknown>, message: string): void;
 }
 
-/** Offsets are numbers: Kafka's 64 bits are never reached, and 2^53 is 285,000 years of a million a second. */
+/** Offsets are numbers: at a million records a second, 2^53 lasts 285 years. */
 export interface Position {
   readonly topic: EventTopic;
   readonly partition: number;
-  /** The next offset to be read. */
+  /** Next offset to read. */
   readonly offset: number;
 }
 
-/** One record of the log as it lies there. */
+/** One raw record of the log. */
 export interface LogRecord {
   readonly topic: EventTopic;
   readonly partition: number;
@@ -37,9 +37,9 @@ export interface LogRecord {
   readonly timestampMs: number;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
-  /** Lower-case names; `run-id` and the CloudEvents `ce_*` are always there on our own records. */
+  /** Lowercase names; our own records always have `run-id` and the CloudEvents `ce_*` headers. */
   readonly headers: Readonly<Record<string, Buffer>>;
-  /** Which leader of the partition wrote it, where the log tells. It never falls within a partition. */
+  /** Epoch of the partition leader that wrote the record, if the log reports it. It never decreases within a partition. */
   readonly leaderEpoch?: number;
 }
 
@@ -47,29 +47,29 @@ export type EventRead =
   | { readonly ok: true; readonly record: LogRecord; readonly value: DecodedEvent }
   | { readonly ok: false; readonly record: LogRecord; readonly reason: DecodeFailure | 'empty'; readonly error: string };
 
-/** An event to be written. The topic follows from the type. */
+/** An event to write. Its type determines the topic. */
 export type OutgoingEvent = {
   readonly [T in EventType]: { readonly type: T; readonly key: string; readonly event: EventByType[T]; readonly traceparent?: string };
 }[EventType];
 
-/** Where an event was put. */
+/** Position of an appended event. */
 export interface Appended {
   readonly topic: EventTopic;
   readonly partition: number;
   readonly offset: number;
 }
 
-/** Appends events, idempotently, acknowledged by all in-sync replicas. One answer for each event, in order. */
+/** Appends events idempotently, acknowledged by all in-sync replicas. Returns one result per event, in order. */
 export interface EventWriter {
   append(events: readonly OutgoingEvent[]): Promise<readonly Appended[]>;
   close(): Promise<void>;
 }
 
-/** The single writer of a run: everything in one call becomes visible together or not at all. */
+/** The single writer of a run: all events of one call become visible together or not at all. */
 export interface TransactionalWriter {
   /**
-   * Throws PRODUCER_FENCED when another writer took over, or when the broker ended a transaction for its age; then nothing of
-   * the call is visible. After any failure the writer is beyond use.
+   * Throws PRODUCER_FENCED when another writer took over or the broker aborted a transaction that timed out; then nothing from the call is
+   * visible. After any failure the writer is unusable.
    */
   commit(work: {
     readonly events: readonly OutgoingEvent[];
@@ -81,15 +81,15 @@ export interface TransactionalWriter {
 export interface LogBatch {
   readonly topic: EventTopic;
   readonly partition: number;
-  /** Empty when only markers or aborted records were passed over: then the position alone has moved. */
+  /** Empty when the batch holds only transaction markers or aborted records: then only the position moves. */
   readonly records: readonly LogRecord[];
-  /** The offset after the last record of the batch, markers of transactions included. */
+  /** Offset after the last record of the batch, including transaction markers. */
   readonly nextOffset: number;
-  /** The end of the partition as the broker told it with this batch. */
+  /** End offset of the partition, as the broker reported it with this batch. */
   readonly endOffset: number;
 }
 
-/** Offsets that a reader was to read and that the log no longer has: retention deleted them. `to` is the first that is there. */
+/** Offsets that a reader should have read but that retention has deleted from the log. `to` is the first offset that still exists. */
 export interface SkippedRange {
   readonly topic: EventTopic;
   readonly partition: number;
@@ -97,14 +97,13 @@ export interface SkippedRange {
   readonly to: number;
 }
 
-/** Reads of the log without being a lasting member of any group; only committed records are seen. */
+/** Reads the log outside any long-lived consumer group; sees only committed records. */
 export interface LogReader {
   /** First and end offset of each partition. */
   bounds(topic: EventTopic): Promise<readonly { readonly partition: number; readonly first: number; readonly end: number }[]>;
   /**
-   * Reads from `from` (a partition left out starts at its first offset) up to where each partition ended when the call began,
-   * or to what lies before `to`, which, when it is given, leaves out the partitions that it does not name. Rejects with the
-   * reason of the signal.
+   * Reads from `from` (a partition that is not listed starts at its first offset) up to the end of each partition at the time of the call,
+   * or up to `to` (exclusive). When `to` is given, it reads only the partitions listed in `to`. Rejects with the signal's reason.
    */
   readToEnd(
     topic: EventTopic,
@@ -113,41 +112,44 @@ export interface LogReader {
       readonly to?: ReadonlyMap<number, number>;
       readonly signal?: AbortSignal;
       readonly onBatch: (batch: LogBatch) => Promise<void> | void;
-      /** Told before what lies behind the range is delivered. Without it whoever connected is told. A partition that is read from its first offset skips nothing. */
+      /**
+       * Called before any record after the range is delivered. By default the callback of the connection is called. A partition that is
+       * read from its first offset skips nothing.
+       */
       readonly onSkipped?: (skipped: SkippedRange) => void;
     },
   ): Promise<void>;
-  /** Follows topics for ever from the given positions ('first' or 'end' where none is given). Resolves once it is reading. */
+  /** Follows topics until closed, from the given positions ('first' or 'end' for partitions without one). Resolves once it is reading. */
   follow(options: {
     readonly topics: readonly EventTopic[];
     readonly from: readonly Position[];
     readonly otherwise: 'first' | 'end';
     readonly onBatch: (batch: LogBatch) => Promise<void> | void;
-    /** As that of readToEnd; also for what retention deletes while the reader is behind. */
+    /** Like `onSkipped` of readToEnd; also called for records that retention deletes while the reader lags behind. */
     readonly onSkipped?: (skipped: SkippedRange) => void;
     readonly onError: (error: unknown) => void;
   }): Promise<Following>;
 }
 
 export interface Following {
-  /** Stops fetching these topics until resume; what was fetched already may still be delivered. */
+  /** Stops fetching these topics until resume; records that are already fetched may still be delivered. */
   pause(topics: readonly EventTopic[]): void;
   resume(topics: readonly EventTopic[]): void;
   close(): Promise<void>;
 }
 
-/** What a member of a consumer group may do with the partitions that it has now. */
+/** What a member of a consumer group may do with the partitions it currently owns. */
 export interface GroupSession {
-  /** Commits through the group's generation: throws GROUP_FENCED when this member no longer owns the partition. */
+  /** Commits with the group generation: throws GROUP_FENCED when this member no longer owns the partition. */
   commit(positions: readonly (Position & { readonly metadata?: string })[]): Promise<void>;
   heartbeat(): Promise<void>;
-  /** True once this member is on its way into another generation: its partitions may be another's at any moment. */
+  /** True once this member starts to rejoin: its partitions may belong to another member at any time. */
   isOver(): boolean;
 }
 
-/** A lasting member of a consumer group with manual commits. */
+/** A long-lived member of a consumer group with manual commits. */
 export interface GroupConsumer {
-  /** `onAssigned` runs before the first batch of newly assigned partitions and may answer positions to start from. */
+  /** `onAssigned` runs before the first batch of newly assigned partitions and may return start positions. */
   start(options: {
     readonly group: string;
     readonly topics: readonly EventTopic[];
@@ -156,11 +158,11 @@ export interface GroupConsumer {
       session: GroupSession,
     ) => Promise<readonly Position[]>;
     /**
-     * The log does not have the position of a partition, because its tail or its head was cut; the member then joins its
-     * group again. Without this the partition goes on at its first record.
+     * Called when the log no longer has the position of a partition because its head or tail was truncated; the member then rejoins the
+     * group. Without it, the partition continues at its first record.
      */
     readonly onOutOfRange?: (at: { readonly topic: EventTopic; readonly partition: number }) => void;
-    /** When it throws GROUP_FENCED the member joins its group again, and starts from what is committed. */
+    /** When it throws GROUP_FENCED, the member rejoins the group and starts from the committed offsets. */
     readonly onBatch: (batch: LogBatch, session: GroupSession) => Promise<void>;
     readonly onError: (error: unknown) => void;
   }): Promise<void>;
@@ -170,7 +172,7 @@ export interface GroupConsumer {
   close(): Promise<void>;
 }
 
-/** Committed offsets of a group, with the metadata that was committed beside them; offset -1 = none. */
+/** Committed offsets of a group with their metadata; offset -1 = none. */
 export interface GroupOffsets {
   fetch(
     group: string,
@@ -178,24 +180,24 @@ export interface GroupOffsets {
   ): Promise<readonly { readonly partition: number; readonly offset: number; readonly metadata: string }[]>;
 }
 
-/** Offsets that no record of a run lies before. */
+/** Lower bounds of a run's offsets: no record of the run is before them. */
 export interface RunStart {
   readonly training: number;
   readonly policies: number;
-  /** By partition; a partition that is not there was made later. Runs of earlier versions have none. */
+  /** By partition; a partition that is missing was created later. Runs of earlier versions have none. */
   readonly rollouts?: readonly number[];
   readonly tasks?: readonly number[];
 }
 
-/** Where each run begins, so that whoever starts reads nothing of what other runs wrote. */
+/** Where each run begins, so that a starting role does not read the records of other runs. */
 export interface RunIndex {
-  /** Undefined for a run that has not begun. */
+  /** Undefined for a run that has not started. */
   startOf(runId: string): Promise<RunStart | undefined>;
-  /** To be called before the first entry of a run is written, with ends of the log from before startOf was asked. */
+  /** Call before writing the first entry of a run, with end offsets that were read before the call to startOf. */
   note(runId: string, start: RunStart): Promise<void>;
 }
 
-/** Turns records into events, asking the registry about schema ids that it does not know yet. */
+/** Decodes records into events; asks the registry for schema ids that it does not know yet. */
 export interface EventReader {
   read(record: LogRecord): EventRead | Promise<EventRead>;
 }
@@ -208,26 +210,26 @@ export interface RegisteredSchema {
   readonly schema: string;
 }
 
-/** A schema registry: Confluent's, or ours out of a compacted topic. */
+/** A schema registry: Confluent's, or our own on a compacted topic. */
 export interface SchemaRegistry {
-  /** Makes sure that every published schema of ours is registered. Safe to repeat and to run in several processes. */
+  /** Ensures that all our published schemas are registered. Safe to repeat and to run in several processes. */
   ensurePublished(): Promise<void>;
-  /** Id of one of our schema texts, once ensurePublished has run. */
+  /** Id of one of our schema texts; available after ensurePublished. */
   idOf(schema: string): number;
-  /** Registers a version; the same text again answers the version that is there. Throws SCHEMA_INVALID or SCHEMA_INCOMPATIBLE. */
+  /** Registers a version; registering the same text again returns the existing version. Throws SCHEMA_INVALID or SCHEMA_INCOMPATIBLE. */
   register(subject: string, schema: string): Promise<RegisteredSchema>;
-  /** Undefined when there is none. Asks the source again before it says so. */
+  /** Undefined when there is none, after asking the source again. */
   byId(id: number): Promise<string | undefined>;
   subjects(): Promise<readonly string[]>;
   versions(subject: string): Promise<readonly RegisteredSchema[]>;
   close(): Promise<void>;
 }
 
-/** A cell of a row: what JSON can carry. 64-bit integers as numbers or decimal strings. */
+/** A cell of a row: any JSON value except objects. 64-bit integers are numbers or decimal strings. */
 export type Cell = string | number | boolean | null | readonly Cell[];
 export type Row = Readonly<Record<string, Cell>>;
 
-/** Texts in UTF-8 where they lie: text i is `sources[i]` from `starts[i]` up to `ends[i]`. */
+/** UTF-8 texts in place: text i is `sources[i]` from `starts[i]` up to `ends[i]`. */
 export interface TextColumn {
   readonly kind: 'texts';
   readonly sources: readonly Buffer[];
@@ -235,7 +237,7 @@ export interface TextColumn {
   readonly ends: ArrayLike<number>;
 }
 
-/** Lists whose items follow each other: list i ends before item `ends[i]`. */
+/** Lists whose items are contiguous: list i ends before item `ends[i]`. */
 export interface ListColumn {
   readonly kind: 'lists';
   readonly ends: ArrayLike<number>;
@@ -244,34 +246,37 @@ export interface ListColumn {
 
 export type Column = readonly Cell[] | Float64Array | TextColumn | ListColumn;
 
-/** Rows as columns: what a store takes without an object for each row and a string for each text. */
+/** Rows in columnar form: a store can take them without an object per row or a string per text. */
 export interface ColumnRows {
   readonly length: number;
-  /** By name, all of `length` cells. */
+  /** By column name; each has `length` cells. */
   columns(): ReadonlyMap<string, Column>;
-  /** The same as objects, for a store that cannot take a column as it is. */
+  /** The same rows as objects, for a store that cannot take columns. */
   rows(): readonly Row[];
 }
 
 export type Rows = readonly Row[] | ColumnRows;
 
 export interface QueryOptions {
-  /** Bound as `{name:Type}`; never spliced into the text. */
+  /** Bound as `{name:Type}`; never interpolated into the SQL text. */
   readonly params?: Readonly<Record<string, unknown>>;
   readonly settings?: Readonly<Record<string, string | number>>;
   readonly signal?: AbortSignal;
 }
 
-/** How an insert is known to the server; a text alone is its token. */
+/** How the server identifies an insert; a plain string is the token. */
 export interface InsertAs {
   readonly token: string;
-  /** Of the statement, by which it can be ended while it is under way. At most 200 characters. */
+  /** Id of the statement, used to cancel it while it runs. At most 200 characters. */
   readonly id?: string;
-  /** Called when nothing has been sent yet and all is ready to be; what it throws ends the insert. */
+  /** Called when the insert is ready but nothing has been sent; throwing cancels the insert. */
   readonly beforeSending?: () => void;
 }
 
-/** ClickHouse, embedded or not. Outages are STORE_UNAVAILABLE or STORE_FULL (retriable), refusals STORE_REFUSED with its own message and `context.clickhouseCode`. */
+/**
+ * ClickHouse, embedded or not. Outages are STORE_UNAVAILABLE or STORE_FULL (retriable); refusals are STORE_REFUSED with ClickHouse's
+ * message and `context.clickhouseCode`.
+ */
 export interface Store {
   readonly database: string;
   ping(): Promise<boolean>;
@@ -280,8 +285,8 @@ export interface Store {
   stream(sql: string, options: QueryOptions & { readonly format: string }): Promise<AsyncIterable<Buffer>>;
   command(sql: string, options?: QueryOptions): Promise<void>;
   /**
-   * Synchronous insert; the same token again changes nothing, as long as the server remembers it. After an error that is
-   * retriable the rows may be in, in part, or still be on their way in.
+   * Synchronous insert; repeating a token has no effect as long as the server remembers it. After a retriable error, all or some of the
+   * rows may be stored, or may still be on their way.
    */
   insert(table: string, rows: Rows, as: string | InsertAs): Promise<void>;
   close(): Promise<void>;

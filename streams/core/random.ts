@@ -1,8 +1,8 @@
-// Seeded randomness. The same seed and stream give the same numbers on every machine, so that an attempt can be made again.
+// Seeded randomness. The same seed and stream give the same numbers on every machine, so that an attempt can be reproduced.
 
 const MIX = 0x9e3779b9;
 
-/** One step of a 32-bit finaliser: every input bit changes about half of the output bits. */
+/** One round of a 32-bit finalizer: every input bit flips about half of the output bits. */
 function scramble(value: number): number {
   let mixed = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
@@ -10,8 +10,8 @@ function scramble(value: number): number {
 }
 
 /**
- * Uniform numbers in [0, 1) with 53 random bits (sfc32 under it). `seed` is any safe integer; `stream` separates
- * sequences that share a seed, such as the attempts at one trajectory.
+ * Uniform numbers in [0, 1) with 53 random bits, from sfc32. `seed` is any safe integer; `stream` separates sequences that share a seed,
+ * such as the attempts at one trajectory.
  */
 export function createRandom(seed: number, stream = 0): () => number {
   const low = seed >>> 0;
@@ -44,7 +44,7 @@ export function deriveSeed(text: string, index: number): number {
   return (high & 0x1fffff) * 2 ** 32 + low;
 }
 
-/** The items in an order that the draws decide; one draw an item. */
+/** The items in random order; one draw per item. */
 export function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
   return items
     .map((item) => ({ item, at: random() }))

@@ -60,7 +60,7 @@ describe('the records of a run', () => {
 describe('a loop over batches', () => {
   const batch = (offset: number): LogBatch => ({ topic: 'policies', partition: 0, records: [], nextOffset: offset + 1, endOffset: 9 });
 
-  /** A log that delivers batches until the signal aborts, and says what it did. */
+  /** A log that delivers batches until the signal aborts, and records its calls in `said`. */
   function endless(said: string[], failAt = Infinity): Pick<LogReader, 'readToEnd'> {
     return {
       async readToEnd(_topic, { signal, onBatch }) {

@@ -1,22 +1,22 @@
-// The log as a loop: `for await` over the batches of a topic, or over its events. Leaving the loop ends the read, and no batch
-// is delivered before the one before it is done with.
+// Reads the log with `for await`, by batch or by event. Leaving the loop ends the read. A batch is delivered only after the loop is done
+// with the previous one.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { EventRead, EventReader, LogBatch, LogReader, LogRecord } from './ports.ts';
 import { deferred } from './waiting.ts';
 
-/** Which part of a topic is read; all of it unless given. */
+/** The part of a topic to read; by default all of it. */
 export type ReadRange = Omit<Parameters<LogReader['readToEnd']>[1], 'onBatch'>;
 
-/** The run that a record names in its header; empty when it names none. */
+/** The run id in the header of a record; empty when it has none. */
 export const runOf = ({ headers }: Pick<LogRecord, 'headers'>): string => headers['run-id']?.toString() ?? '';
 
-/** Whether a record is of this run, by its header alone: others need not be decoded. */
+/** Whether a record belongs to this run, by its header, so that other records need not be decoded. */
 export function ofRun(runId: string): (record: Pick<LogRecord, 'headers'>) => boolean {
   const bytes = Buffer.from(runId);
   return ({ headers }) => headers['run-id']?.equals(bytes) === true;
 }
 
-/** The batches up to where the topic ended when the loop began, as LogReader.readToEnd has them. */
+/** The batches up to the end of the topic at the start of the loop, as delivered by LogReader.readToEnd. */
 export async function* batchesOf(
   log: Pick<LogReader, 'readToEnd'>,
   topic: EventTopic,
@@ -62,11 +62,11 @@ export interface RunSource extends EventSource {
 }
 
 export interface WantedEvents extends ReadRange {
-  /** Decided before a record is decoded; all unless given. */
+  /** Filters records before they are decoded; by default all are read. */
   readonly wants?: (record: LogRecord) => boolean;
 }
 
-/** The events of a topic; one that cannot be read is among them, and says why. */
+/** The events of a topic; a record that cannot be decoded is included, with the reason. */
 export async function* eventsOf(
   { log, events }: EventSource,
   topic: EventTopic,
@@ -81,7 +81,7 @@ export async function* eventsOf(
   }
 }
 
-/** The events of one run, in the order of each partition. */
+/** The events of one run, in log order within each partition. */
 export function runEvents(
   source: RunSource,
   topic: EventTopic,

@@ -1,5 +1,5 @@
-// Every metric, declared once: `<area>_<noun>_<unit>_total` for counters. Roles take the Metrics port; the adapter
-// in infra/telemetry turns it into Prometheus text.
+// Every metric, declared once: `<area>_<noun>_<unit>_total` for counters. Roles take the Metrics port; the adapter in infra/telemetry
+// renders it as Prometheus text.
 
 export const metricTable = {
   worker_turns_total: { kind: 'counter', labels: ['tool', 'status'], help: 'Turns recorded.' },
@@ -120,19 +120,19 @@ export type LabelsOf<N extends MetricName> = Readonly<Record<(typeof metricTable
 export interface Metrics {
   count<N extends NamesOf<'counter'>>(name: N, labels: LabelsOf<N>, by?: number): void;
   set<N extends NamesOf<'gauge'>>(name: N, labels: LabelsOf<N>, value: number): void;
-  /** `value` in the unit of the name. */
+  /** `value` is in the unit that the metric's name states. */
   observe<N extends NamesOf<'histogram'>>(name: N, labels: LabelsOf<N>, value: number): void;
 }
 
-/** For processes without metrics, such as a command. */
+/** For processes without metrics, such as CLI commands. */
 export const noMetrics: Metrics = { count: () => undefined, set: () => undefined, observe: () => undefined };
 
-/** Health of a role, as told to its supervisor and at /healthz. */
+/** Health of a role, as reported to its supervisor and at /healthz. */
 export type RoleState =
   | 'starting'
   | 'catching_up'
   | 'live'
-  /** It works, but records that it should have read are missing. */
+  /** It runs, but records that it should have read are missing. */
   | 'incomplete'
   | 'waiting'
   | 'stopping'
@@ -140,11 +140,11 @@ export type RoleState =
 
 export interface RoleStatus {
   readonly state: RoleState;
-  /** What it waits for, or why it failed; empty when live. */
+  /** What the role waits for, or why it failed; empty when live. */
   readonly detail: string;
   /** Figures for the progress display, e.g. { step: 12, reward_mean: 0.4 }. */
   readonly figures: Readonly<Record<string, number>>;
 }
 
-/** Where a role reports its status; the newest report counts. */
+/** Reports the status of a role; the latest report wins. */
 export type ReportStatus = (status: RoleStatus) => void;

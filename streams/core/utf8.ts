@@ -1,11 +1,11 @@
-// Texts into bytes, the way that is fastest for each.
+// Encodes texts as UTF-8 with the fastest method for each length.
 
-/** Bytes of UTF-8 that a character of a text may take. */
+/** Most UTF-8 bytes that one UTF-16 code unit can take. */
 export const WIDEST = 3;
-/** Up to this length a loop is faster than a call out of JavaScript. */
+/** Up to this length, a loop is faster than a native call. */
 const SHORT = 24;
 
-/** Writes a text into a page that has room for it, `WIDEST` bytes a character. Answers where it ends. */
+/** Writes a text into a buffer that has room for it, `WIDEST` bytes per code unit. Returns the end position. */
 export function putText(page: Buffer, text: string, start: number): number {
   if (text.length > SHORT) return start + page.write(text, start);
   for (let at = 0; at < text.length; at += 1) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createTestClock } from '../../infra/testing/clock.ts';
 import { createBackoff, createWake, deferred } from './waiting.ts';
 
-/** Says when each wait ended. */
+/** Records when each wait ends. */
 function noting() {
   const clock = createTestClock();
   const wake = createWake(clock);

@@ -1,4 +1,4 @@
-// What waiting is made of. Time comes from the clock, so that a test decides when it passes.
+// Primitives for waiting. Time comes from the clock, so that tests control it.
 import type { Clock } from './ports.ts';
 
 export interface Deferred<T> {
@@ -7,7 +7,7 @@ export interface Deferred<T> {
   readonly reject: (error: unknown) => void;
 }
 
-/** A promise that is settled from outside. A rejection that nobody waits for does not end the process. */
+/** A promise that is resolved or rejected from outside. An unobserved rejection does not end the process. */
 export function deferred<T = void>(): Deferred<T> {
   let resolve: (value: T) => void = () => undefined;
   let reject: (error: unknown) => void = () => undefined;
@@ -20,12 +20,12 @@ export function deferred<T = void>(): Deferred<T> {
 }
 
 export interface Backoff {
-  /** Milliseconds to wait before the next try. */
+  /** Milliseconds to wait before the next attempt. */
   next(): number;
   reset(): void;
 }
 
-/** Doubles from `firstMs` up to `maxMs`, and starts small again after a reset. */
+/** Doubles from `firstMs` up to `maxMs`; a reset starts over at `firstMs`. */
 export function createBackoff({ firstMs, maxMs }: { readonly firstMs: number; readonly maxMs: number }): Backoff {
   let failures = 0;
   return {
@@ -40,18 +40,18 @@ export function createBackoff({ firstMs, maxMs }: { readonly firstMs: number; re
   };
 }
 
-/** Wakes a loop that waits for something to do. */
+/** Wakes a loop that waits for work. */
 export interface Wake {
   readonly now: () => void;
   /** Makes every wait from now on reject. */
   readonly fail: (error: unknown) => void;
-  /** Resolves at the next wake-up, at once when one came since the last wait, or after `ms`; rejects when something failed. */
+  /** Resolves at the next wake-up, immediately if one came since the last wait, or after `ms`; rejects after `fail`. */
   wait(ms: number): Promise<void>;
-  /** Resolves after `ms`, or at the first wake-up when `alive` is no longer true. */
+  /** Resolves after `ms`, or at the first wake-up for which `alive` returns false. */
   sleep(ms: number, alive: () => boolean): Promise<void>;
 }
 
-/** A timer cannot wait longer than 24 days, and a loop that looks once a minute costs nothing. */
+/** Timers cannot wait longer than 24 days; checking once a minute costs nothing. */
 const LONGEST_MS = 60_000;
 
 export function createWake(clock: Pick<Clock, 'monotonic' | 'sleep'>): Wake {

@@ -1,12 +1,12 @@
-// Is one evaluation better than another? Questions that both answered are paired by what they ask, and whole questions are drawn again with
-// replacement (a paired bootstrap): what makes a question hard for both then cancels out. Seeded: the same answers give the
+// Is one evaluation better than another? Questions that both answered are paired by content, and whole questions are resampled with
+// replacement (a paired bootstrap), so that the difficulty of a question, shared by both, cancels out. Seeded: the same answers give the
 // same intervals.
 import type { AnswerScored } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../core/errors.ts';
 import { createRandom } from '../core/random.ts';
 import { bestScore, byContent, byQuestion, mean, meanScore, quantile } from './figures.ts';
 
-/** What is compared: a mean or a best score of a question, or what its answers cost. */
+/** The compared figures: a mean or best score per question, or the cost of its answers. */
 const comparedNames = [
   ...(['avg_f1', 'avg_em', 'avg_cem', 'avg_judge', 'pass_f1', 'pass_em', 'pass_cem', 'pass_judge'] as const),
   ...(['turns', 'tool_calls', 'prompt_tokens', 'generated_tokens', 'tokens'] as const),
@@ -19,21 +19,21 @@ export interface Compared {
   readonly b: number;
   /** b - a */
   readonly difference: number;
-  /** Of the difference, at the asked confidence. */
+  /** Of the difference, at the requested confidence. */
   readonly low: number;
   readonly high: number;
-  /** Share of draws in which b is greater than a; equal ones count half. */
+  /** Share of draws in which b is greater than a; ties count half. */
   readonly greater: number;
 }
 
 export interface Comparison {
-  /** What the questions are paired by: their words and gold answers, or where an older entry does not tell, their ids. */
+  /** How questions are paired: by their words and gold answers, or by id when an older entry does not record the content. */
   readonly pairedBy: 'content' | 'question_id';
-  /** Questions of both. */
+  /** Questions that both have. */
   readonly questions: number;
   readonly onlyA: number;
   readonly onlyB: number;
-  /** Ids of questions that are not paired, as their own evaluation names them; the first few. */
+  /** Ids of questions that are not paired, as named in their own evaluation; only the first few. */
   readonly leftOutA: readonly string[];
   readonly leftOutB: readonly string[];
   readonly draws: number;
@@ -69,7 +69,7 @@ const figures: Readonly<Record<ComparedName, (own: Answers) => number>> = {
 const SHOWN_IDS = 5;
 
 /**
- * Compares every figure; those of the judge only where both were judged, and those of tokens where both tell them.
+ * Compares every figure. Compares judge figures only if both were judged, and token figures only if both record them. Throws
  * EVALUATIONS_UNRELATED when they have no question in common.
  */
 export function compareEvaluations(a: Answers, b: Answers, options: CompareOptions): Comparison {
@@ -124,7 +124,7 @@ function compareOne(name: ComparedName, { a, b }: Paired, { draws, confidence, s
   };
 }
 
-/** Means of samples of the same size, drawn with replacement; sorted. */
+/** Means of bootstrap samples of the original size, drawn with replacement; sorted. */
 function bootstrapMeans(values: readonly number[], draws: number, random: () => number): readonly number[] {
   const count = values.length;
   if (count === 0) return [];

@@ -44,7 +44,7 @@ const heartbeat = (running: readonly (readonly [string, number])[], fields: Part
 const scoreOf = (trajectory: string, fields: Partial<AnswerScored> = {}): AnswerScored =>
   randomEvent('AnswerScored', seeded(1), { trajectory_id: trajectory, ...fields });
 
-/** What is due, shortly. */
+/** The due steps in short form. */
 const due = (state: EvaluationState, nowMs: number): readonly string[] =>
   nextSteps(state, nowMs, options).map((step) => `${step.kind} ${step.sample.trajectoryId}/${step.attempt}`);
 
@@ -179,7 +179,7 @@ describe('any history', () => {
           apply(state, happening, nowMs);
           act();
         }
-        // From here on workers are alive and idle, and lose everything that they are asked for.
+        // From here on, workers are alive and idle, and lose everything that is requested.
         for (let round = 0; round < 60; round += 1) {
           nowMs += 50;
           foldRollout(state, heartbeat([], { worker_id: 'w' }), nowMs);

@@ -1,23 +1,23 @@
-// The state of one evaluation as a fold of the log, and what to do next. Identity, not arrival, decides: a repeated event
-// changes nothing, and the first attempt to finish is the one that counts. State is changed in place; times are those
-// at which the evaluator saw something, given by the caller, so that clocks of workers are never compared.
+// Folds the state of one evaluation from the log and decides what to do next. Identity, not arrival order, decides: a repeated event
+// changes nothing, and the first attempt to finish counts. State is updated in place. Times are when the evaluator observed an event,
+// supplied by the caller, so that worker clocks are never compared.
 import type { AnswerScored, TrajectoryFinished, TrajectoryRequested, WorkerHeartbeat } from '../../schemas/generated/events.ts';
 import type { DecodedEvent } from '../../schemas/codec.ts';
 import { trajectoryId } from '../core/ids.ts';
 import { REFUSED } from '../trajectory/attempt.ts';
 
-/** What is evaluated. */
+/** What to evaluate. */
 export interface EvaluationPlan {
   readonly evaluationId: string;
-  /** Ids of the questions; the index of a question names its group. */
+  /** Question ids; the index of a question determines its group. */
   readonly questions: readonly string[];
-  /** Answers asked for per question. */
+  /** Number of answers per question. */
   readonly samples: number;
 }
 
 interface AttemptState {
   readonly number: number;
-  /** Last sign of the attempt itself: its request, its events, a heartbeat that lists it; ms. */
+  /** When the attempt last showed activity: its request, its events, or a heartbeat that lists it; ms. */
   lastSignMs: number;
   started: boolean;
   ending: TrajectoryFinished | undefined;
@@ -28,7 +28,7 @@ export interface SampleState {
   readonly trajectoryId: string;
   readonly questionIndex: number;
   readonly sample: number;
-  /** By number; the last is the newest that was asked for. */
+  /** By number; the last is the newest request. */
   readonly attempts: Map<number, AttemptState>;
   /** First attempt that finished and counts. */
   winner: TrajectoryFinished | undefined;
@@ -37,7 +37,7 @@ export interface SampleState {
 
 interface WorkerState {
   lastSeenMs: number;
-  /** Since when every heartbeat said that there is room for more; undefined while it is full. */
+  /** Since when every heartbeat has reported free capacity; undefined while the worker is full. */
   roomSinceMs: number | undefined;
 }
 
@@ -48,7 +48,7 @@ export interface EvaluationState {
   scored: number;
 }
 
-/** Group of a question of an evaluation. */
+/** Group of a question in an evaluation. */
 export const evaluationGroupOf = (evaluationId: string, questionIndex: number): string => `${evaluationId}-q${questionIndex}`;
 
 export function newEvaluation(plan: EvaluationPlan): EvaluationState {
@@ -64,14 +64,14 @@ export function newEvaluation(plan: EvaluationPlan): EvaluationState {
 
 const newAttempt = (number: number, atMs: number): AttemptState => ({ number, lastSignMs: atMs, started: false, ending: undefined });
 
-/** Notes that an attempt was asked for. */
+/** Records that an attempt was requested. */
 export function noteRequested(state: EvaluationState, request: Pick<TrajectoryRequested, 'trajectory_id' | 'attempt'>, atMs: number): void {
   const sample = state.samples.get(request.trajectory_id);
   if (sample === undefined || sample.attempts.has(request.attempt)) return;
   sample.attempts.set(request.attempt, newAttempt(request.attempt, atMs));
 }
 
-/** Notes a recorded score; the first one of a sample stays. */
+/** Records a score; the first one of a sample wins. */
 export function noteScored(state: EvaluationState, score: AnswerScored): void {
   const sample = state.samples.get(score.trajectory_id);
   if (sample === undefined || sample.score !== undefined) return;
@@ -79,7 +79,7 @@ export function noteScored(state: EvaluationState, score: AnswerScored): void {
   state.scored += 1;
 }
 
-/** Folds one record of `rollouts`; those of other groups change nothing, heartbeats of any worker count. */
+/** Folds one record of `rollouts`. Records of other groups change nothing, except heartbeats: those of every worker count. */
 export function foldRollout(state: EvaluationState, { type, event }: DecodedEvent, atMs: number): void {
   switch (type) {
     case 'WorkerHeartbeat':
@@ -109,7 +109,7 @@ function noteHeartbeat(state: EvaluationState, event: WorkerHeartbeat, atMs: num
 function noteSign(state: EvaluationState, id: string, sign: { readonly number: number; readonly atMs: number }) {
   const sample = state.samples.get(id);
   if (sample === undefined) return undefined;
-  // Seen before its request, which lies in another topic.
+  // Seen before its request, which is in another topic.
   const attempt = sample.attempts.get(sign.number) ?? newAttempt(sign.number, sign.atMs);
   sample.attempts.set(sign.number, attempt);
   attempt.lastSignMs = Math.max(attempt.lastSignMs, sign.atMs);
@@ -124,9 +124,9 @@ function noteEnding(sample: SampleState, attempt: AttemptState, ending: Trajecto
 }
 
 export interface PatienceOptions {
-  /** How long an attempt may give no sign before it is given up, ms. */
+  /** How long an attempt may be silent before it is given up, ms. */
   readonly silenceMs: number;
-  /** Attempts at one answer. */
+  /** Maximum attempts per answer. */
   readonly maxAttempts: number;
 }
 
@@ -136,7 +136,7 @@ export type EvaluationStep =
   /** `ending` is undefined when no attempt ended: the answer counts as 0. */
   | { readonly kind: 'score'; readonly sample: SampleState; readonly attempt: number; readonly ending: TrajectoryFinished | undefined };
 
-/** Everything that is due. Nothing is asked for again while it merely waits for room. */
+/** All steps that are due. An attempt that only waits for free capacity is not requested again. */
 export function nextSteps(state: EvaluationState, nowMs: number, options: PatienceOptions): readonly EvaluationStep[] {
   const idle = workersAreIdle(state, nowMs, options.silenceMs);
   const steps: EvaluationStep[] = [];
@@ -147,7 +147,7 @@ export function nextSteps(state: EvaluationState, nowMs: number, options: Patien
   return steps;
 }
 
-/** True when there are live workers and each has had room for as long as the patience lasts: a task that waits then is lost. */
+/** True when there are live workers and each has had free capacity for all of `silenceMs`: a task that still waits then is lost. */
 function workersAreIdle(state: EvaluationState, nowMs: number, silenceMs: number): boolean {
   const live = [...state.workers.values()].filter(({ lastSeenMs }) => nowMs - lastSeenMs <= silenceMs);
   return live.length > 0 && live.every(({ roomSinceMs }) => roomSinceMs !== undefined && nowMs - roomSinceMs > silenceMs);
@@ -174,7 +174,7 @@ function newestAttempt(sample: SampleState): AttemptState | undefined {
   return newest;
 }
 
-/** It ended without an answer that counts, or gave no sign although it should have. */
+/** The attempt ended without a usable answer, or was silent when it should not have been. */
 function isLost(attempt: AttemptState, { nowMs, idle, silenceMs }: Situation): boolean {
   if (attempt.ending !== undefined) return true;
   return nowMs - attempt.lastSignMs > silenceMs && (attempt.started || idle);

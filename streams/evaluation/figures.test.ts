@@ -59,7 +59,7 @@ describe('figures', () => {
     const { low, high } = figuresOf(once).avgInterval.f1;
     expect(low).toBeCloseTo(0.5 - 1.96 * Math.sqrt(0.25 / 99), 4);
     expect(high).toBeCloseTo(0.5 + 1.96 * Math.sqrt(0.25 / 99), 4);
-    // the same answer four times is no more knowledge
+    // the same answer four times adds no information
     expect(figuresOf([...once, ...once, ...once, ...once]).avgInterval.f1).toEqual({ low, high });
     expect(intervalOf([0.5])).toEqual({ low: 0, high: 1 });
     fc.assert(

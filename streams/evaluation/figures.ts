@@ -1,27 +1,27 @@
-// The figures of an evaluation out of its recorded answers, as benchmarks of search agents report them. Scores are in
-// 0..1. Pure; the order of the answers is of no effect beyond rounding.
+// Computes the figures of an evaluation from its recorded answers, as search-agent benchmarks report them. Scores are in 0..1. Pure; the
+// order of the answers matters only for rounding.
 import type { AnswerScored } from '../../schemas/generated/events.ts';
 
-/** What an answer can be scored by. `judge` is 1 where the judge said correct. */
+/** The scores of an answer. `judge` is 1 where the judge's verdict is correct. */
 export type ScoreName = 'f1' | 'em' | 'cem' | 'judge';
 
-/** An answer that took more turns than this is a long-horizon one. */
+/** An answer that took more turns than this counts as long-horizon. */
 export const LONG_TURNS = 30;
 
 export interface Figures {
   readonly questions: number;
   readonly answers: number;
-  /** Mean over all answers: Avg@k with k answers a question. */
+  /** Mean over all answers: Avg@k with k answers per question. */
   readonly avg: Readonly<Record<ScoreName, number>>;
-  /** 95 % interval of it, over questions. */
+  /** 95 % interval of the mean, over questions. */
   readonly avgInterval: Readonly<Record<ScoreName, Interval>>;
   /** Mean over questions of the best answer: Pass@k. */
   readonly pass: Readonly<Record<ScoreName, number>>;
   readonly passInterval: Readonly<Record<ScoreName, Interval>>;
-  /** Answers that were put to a judge, and those of them on which it gave no usable verdict. */
+  /** Answers that were sent to a judge, and how many of them got no usable verdict. */
   readonly judged: number;
   readonly judgeInvalid: number;
-  /** Share of answers that the judge takes for correct, or without a judge that match exactly. */
+  /** Share of answers that the judge accepts as correct, or, without a judge, that match exactly. */
   readonly successRate: number;
   /** Answers of more than LONG_TURNS turns, and the share of them that succeed; 0 without any. */
   readonly longAnswers: number;
@@ -30,14 +30,14 @@ export interface Figures {
   readonly unanswered: number;
   readonly turns: Spread;
   readonly toolCalls: Spread;
-  /** Of all prompts of an answer, each counted whole. Answers whose entry does not say are left out here. */
+  /** Over all prompts of an answer, each counted in full. Answers whose entry does not record it are left out. */
   readonly promptTokens: Spread;
   readonly generatedTokens: Spread;
-  /** Both together. */
+  /** Prompt and generated tokens. */
   readonly tokens: Spread;
 }
 
-/** Within 0..1. */
+/** Bounds within 0..1. */
 export interface Interval {
   readonly low: number;
   readonly high: number;
@@ -55,16 +55,16 @@ const scoreOf = (answer: AnswerScored, name: ScoreName): number => (name === 'ju
 export const meanScore = (answers: readonly AnswerScored[], name: ScoreName): number =>
   mean(answers.map((answer) => scoreOf(answer, name)));
 
-/** Of the answers to one question. */
+/** Best score among the answers to one question. */
 export const bestScore = (own: readonly AnswerScored[], name: ScoreName): number => Math.max(...own.map((answer) => scoreOf(answer, name)));
 
-/** Judged correct, or without a judge an exact match. */
+/** Judged correct or, without a judge, an exact match. */
 const isSuccess = (answer: AnswerScored): boolean => (answer.verdict === '' ? answer.em === 1 : answer.verdict === 'correct');
 
 export const mean = (values: readonly number[]): number =>
   values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** The smallest value that at least the share `p` of the values does not exceed; 0 without values. */
+/** The smallest value that is at least as large as a share `p` of the values; 0 without values. */
 export function quantile(sorted: readonly number[], p: number): number {
   return sorted[Math.max(0, Math.ceil(p * sorted.length) - 1)] ?? 0;
 }
@@ -74,12 +74,12 @@ export function spreadOf(values: readonly number[]): Spread {
   return { mean: mean(sorted), p50: quantile(sorted, 0.5), p95: quantile(sorted, 0.95), max: sorted.at(-1) ?? 0 };
 }
 
-/** Two-sided 95 % of the normal distribution. */
+/** Two-sided 95 % quantile of the normal distribution. */
 const Z = 1.959964;
 
 /**
- * 95 % interval of a mean over questions by the central limit theorem, cut to 0..1. Questions are what is drawn: answers to
- * one question are no independent draws. Fewer than two questions say nothing: 0..1.
+ * 95 % interval of a mean over questions by the central limit theorem, clamped to 0..1. Questions are the sampling unit: answers to one
+ * question are not independent. With fewer than two questions the interval is 0..1.
  */
 export function intervalOf(perQuestion: readonly number[]): Interval {
   const count = perQuestion.length;
@@ -95,10 +95,10 @@ type Answers = readonly AnswerScored[];
 /** Answers by question. */
 export const byQuestion = (answers: Answers): ReadonlyMap<string, Answers> => byKey(answers, ({ question_id: id }) => id);
 
-/** Answers by what was asked, whatever the file or set was called. Older entries do not tell. */
+/** Answers by content of the question, regardless of file or dataset name. Older entries do not record the content. */
 export const byContent = (answers: Answers): ReadonlyMap<string, Answers> => byKey(answers, ({ content_id: content }) => content);
 
-/** Answers by the level of their question, in order; none when no question has one. */
+/** Answers by the level of their question, in order; none when no question has a level. */
 export function byLevel(answers: Answers): ReadonlyMap<string, Answers> {
   if (answers.every(({ level }) => level === '')) return new Map();
   const levels = byKey(answers, ({ level }) => level);

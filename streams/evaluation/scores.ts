@@ -7,7 +7,7 @@ export type EvaluationScores = Pick<
   'avg_f1' | 'avg_em' | 'avg_cem' | 'pass_f1' | 'pass_em' | 'reward_mean' | 'turns_mean' | 'tool_calls_mean'
 >;
 
-/** Averages are over all answers; pass is the mean over questions of the best answer. The order of the scores is of no effect beyond rounding. */
+/** Averages are over all answers; pass is the mean over questions of the best answer. The order of the scores matters only for rounding. */
 export function summarize(scores: readonly AnswerScored[]): EvaluationScores {
   const best = (figure: 'f1' | 'em'): number => {
     const byQuestion = new Map<string, number>();

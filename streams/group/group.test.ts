@@ -14,7 +14,7 @@ function groupOf(...samples: readonly number[]): Group {
 
 const trajectoryOf = (group: Group, sample: number) => group.trajectories.get(`g.${sample}`)!;
 
-/** Folds a whole attempt and answers it. */
+/** Folds a complete attempt and returns it. */
 function end(group: Group, sample: number, number: number): Attempt {
   const at = (sequence: number) => ({ trajectory: `g.${sample}`, attempt: number, sequence });
   const attempt = attemptOf(trajectoryOf(group, sample), number)!;

@@ -1,20 +1,20 @@
-// A group: the trajectories of one question in one admission. It is ready when each trajectory has a finished
-// attempt that counts, or has none left to hope for while at least two others have one.
+// A group: the trajectories of one question in one admission. It is ready when each trajectory either has a finished attempt that counts or
+// has used up its attempts, and at least two have one that counts.
 import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
 import { newAttempt, statusOf, type Attempt } from '../trajectory/attempt.ts';
 
-/** A trajectory needs a request before anything of it is folded; the latest request is the attempt that is hoped for. */
+/** A trajectory needs a request before any of its records are folded; the latest request is the attempt in progress. */
 export interface Trajectory {
   readonly id: string;
   readonly sample: number;
-  /** The newest request, with which the next attempt can be asked for. */
+  /** The newest request, used to request the next attempt. */
   request: TrajectoryRequested;
   requestPartition: number;
   requestOffset: number;
   readonly attempts: Map<number, Attempt>;
-  /** The attempt of its last record, which is mostly that of the next one, too. */
+  /** The attempt of the last record; usually the next record belongs to it too. */
   latest: Attempt | undefined;
-  /** Number of the first attempt that finished and counts; undefined while there is none. */
+  /** Number of the first attempt that finished and counts; undefined if there is none yet. */
   winner: number | undefined;
   /** Set when the last attempt was given up. */
   exhausted: boolean;
@@ -25,10 +25,10 @@ export interface TaskPlace {
   readonly offset: number;
 }
 
-/** Place of a request that the ledger tells of and `tasks` no longer holds. */
+/** Position of a request that the ledger mentions but `tasks` no longer holds. */
 export const LOST: TaskPlace = { partition: -1, offset: -1 };
 
-/** The newest request of the trajectory is no longer in the log: nobody can take it. */
+/** The newest request of the trajectory is no longer in the log, so no worker can take it. */
 export const isRequestLost = ({ requestPartition }: Pick<Trajectory, 'requestPartition'>): boolean => requestPartition === LOST.partition;
 
 export interface Group {
@@ -38,14 +38,14 @@ export interface Group {
   /** Order of admission within the run. */
   readonly order: number;
   readonly trajectories: Map<string, Trajectory>;
-  /** Task records of this group; they hold the resume point back. */
+  /** Task records of this group; they hold back the resume point. */
   readonly tasks: TaskPlace[];
-  /** Lowest rollout offset by partition; one entry, since the group is the key. */
+  /** Lowest rollout offset by partition; one partition, since the group is the key. */
   readonly firstOffsets: Map<number, number>;
-  /** Partition of the last record, and its lowest offset: what firstOffsets says, without looking. */
+  /** Partition of the last record and its lowest offset: caches firstOffsets. */
   lastPartition: number;
   lastFirst: number;
-  /** Trajectories with a winner or without hope. */
+  /** Trajectories with a winner or with no attempts left. */
   settled: number;
 }
 
@@ -64,7 +64,7 @@ export function newGroup(request: TrajectoryRequested): Group {
   };
 }
 
-/** Folds a request. The same request again changes nothing. */
+/** Folds a request. Repeating a request changes nothing. */
 export function foldRequest(group: Group, request: TrajectoryRequested, place: TaskPlace): void {
   const known = group.trajectories.get(request.trajectory_id);
   if (known === undefined) {
@@ -90,8 +90,8 @@ export function foldRequest(group: Group, request: TrajectoryRequested, place: T
 }
 
 /**
- * The attempt with this number, made when it is new; undefined when the number cannot be one. Whether it was asked for
- * is not looked at, for a record must count the same whether it is folded before or after the request is known.
+ * The attempt with this number, created if new; undefined for an invalid number. It does not check whether the attempt was requested,
+ * because a record must count the same before and after its request is known.
  */
 export function attemptOf(trajectory: Trajectory, number: number): Attempt | undefined {
   if (trajectory.latest?.number === number) return trajectory.latest;
@@ -103,24 +103,24 @@ export function attemptOf(trajectory: Trajectory, number: number): Attempt | und
   return attempt;
 }
 
-/** To be called when an attempt may have ended: the first that counts becomes the winner. */
+/** Call when an attempt may have ended: the first that counts becomes the winner. */
 export function noteEnding(group: Group, trajectory: Trajectory, attempt: Attempt): void {
   if (trajectory.winner !== undefined || statusOf(attempt) !== 'usable') return;
   trajectory.winner = attempt.number;
   if (!trajectory.exhausted) group.settled += 1;
 }
 
-/** To be called when the last attempt was given up. A late finish may still count until the group is settled. */
+/** Call when the last attempt was given up. A late finish still counts until the group is settled. */
 export function noteExhausted(group: Group, trajectory: Trajectory): void {
   if (trajectory.exhausted) return;
   trajectory.exhausted = true;
   if (trajectory.winner === undefined) group.settled += 1;
 }
 
-/** All trajectories that were asked for have an outcome. */
+/** All requested trajectories have an outcome. */
 export const isSettled = (group: Group): boolean => group.trajectories.size >= group.size && group.settled >= group.trajectories.size;
 
-/** Notes where a rollout record of the group lies. */
+/** Records the position of a rollout record of the group. */
 export function notePlace(group: Group, { partition, offset }: TaskPlace): void {
   if (partition === group.lastPartition && offset >= group.lastFirst) return;
   const first = Math.min(offset, group.firstOffsets.get(partition) ?? offset);

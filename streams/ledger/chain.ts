@@ -1,8 +1,8 @@
-// The ledger is the `training` topic of one run. Every entry carries its position and the hash of the one before it.
+// The ledger is the `training` topic of one run. Every entry carries its position and the hash of the previous entry.
 import { createHash } from 'node:crypto';
 import { eventTypes, type EventByType, type EventType, type EventTypeOf } from '../../schemas/generated/events.ts';
 
-/** Whatever the topic holds is an entry of the ledger. */
+/** Every event type in the topic is a ledger entry. */
 export type LedgerType = EventTypeOf<'training'>;
 
 const ledgerTypes: ReadonlySet<EventType> = new Set(eventTypes.training);
@@ -12,13 +12,13 @@ export const isLedgerType = (type: EventType): type is LedgerType => ledgerTypes
 /** One entry, decoded. */
 export type LedgerEntry = { readonly [T in LedgerType]: { readonly type: T; readonly event: EventByType[T] } }[LedgerType];
 
-/** What the first entry names as the hash of the entry before it. */
+/** The previous-entry hash in the first entry. */
 export const GENESIS = '0'.repeat(64);
 
-/** SHA-256 (hex) of the Avro body of an entry: the value without its five framing bytes, so registries do not matter. */
+/** SHA-256 (hex) of the Avro body of an entry: the value without its five framing bytes, so the result does not depend on the registry. */
 export const entryHash = (body: Buffer): string => createHash('sha256').update(body).digest('hex');
 
-/** Where the chain stands: the next sequence number and the hash that the next entry has to name. */
+/** Head of the chain: the next sequence number, and the hash that the next entry must carry. */
 export interface ChainHead {
   readonly sequence: number;
   readonly previousSha256: string;

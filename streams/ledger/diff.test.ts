@@ -22,7 +22,7 @@ const shapes = fc.record({
   samples: fc.integer({ min: 1, max: 3 }),
 });
 
-/** A ledger of a run of this name; the same shape gives the same run, whatever its name. */
+/** The ledger of a run with this name; the same shape gives the same run, whatever its name. */
 function ledgerOf(run: string, { seed, steps, groups, samples }: Shape): Entry[] {
   const random = seeded(seed);
   const learner = JSON.stringify({ architecture: { inputs: 4, hidden: [8] }, hyper: { clip: 0.4 } });

@@ -1,5 +1,5 @@
-// Where two runs trained on different things. Pure: two outlines in, the differences out. Ids, clocks and the names of
-// the runs do not matter; what was asked, trained on, discarded and made does.
+// Shows where two runs trained on different data. Pure: compares two outlines. Ids, clocks and run names are ignored; what was requested,
+// trained, discarded and published is compared.
 import {
   stepFields,
   type Admission,
@@ -15,11 +15,11 @@ interface Pair {
   readonly b: string;
 }
 
-/** How many things of one kind were compared; what only one run has differs as well. */
+/** How many items of one kind were compared; items that only one run has also count as differences. */
 interface Count {
-  /** That both have. */
+  /** Items that both have. */
   readonly compared: number;
-  /** Of those that both have. */
+  /** Differing items among those that both have. */
   readonly differing: number;
   readonly onlyA: number;
   readonly onlyB: number;
@@ -27,22 +27,22 @@ interface Count {
 
 interface Divergence extends Pair {
   readonly kind: 'settings' | 'questions' | 'step' | 'discards';
-  /** Step of the first divergence; for others the version at which they happened, -1 before the first. */
+  /** For a step, its number; otherwise the policy version at the time, -1 before the first. */
   readonly at: number;
-  /** A setting, the place of a group in the order of admission, fields of a step, or a trajectory. */
+  /** A setting, the index of a group in admission order, the fields of a step, or a trajectory. */
   readonly what: string;
 }
 
 export interface LedgerDiff {
   /** Nothing differs. */
   readonly same: boolean;
-  /** No step differs, and both have as many: they made the same weights of the same batches. */
+  /** Both have the same number of steps and none differs: they produced the same weights from the same batches. */
   readonly trainedSame: boolean;
   readonly settings: readonly (Pair & { readonly name: string })[];
   readonly questions: Count;
   readonly steps: Count & { readonly equal: number; readonly byField: Readonly<Partial<Record<StepField, number>>> };
   readonly discards: Count;
-  /** What comes first in the order of training. */
+  /** The first divergence in training order. */
   readonly first: Divergence | undefined;
   /** The first step that both have and that differs. */
   readonly firstStep: { readonly a: StepOutline; readonly b: StepOutline } | undefined;
@@ -57,7 +57,6 @@ interface Part {
 
 const countsOf = ({ differing, onlyA, onlyB }: Count): number => differing + onlyA + onlyB;
 
-/** Compares two outlines. */
 export function diffLedgers(a: Outline, b: Outline): LedgerDiff {
   const settings = diffSettings(a.settings, b.settings);
   const questions = diffQuestions(a.admissions, b.admissions);
@@ -80,7 +79,7 @@ export function diffLedgers(a: Outline, b: Outline): LedgerDiff {
   };
 }
 
-/** What happens at version v comes after step v and before step v + 1. */
+/** Events at version v come after step v and before step v + 1. */
 const placeOf = ({ kind, at }: Divergence): number => at + (kind === 'step' || kind === 'settings' ? 0 : 0.5);
 
 function diffSettings(a: Outline['settings'], b: Outline['settings']): LedgerDiff['settings'] {
@@ -182,11 +181,11 @@ function diffDiscards(a: Outline['discards'], b: Outline['discards']): Part {
 export interface StepDifference extends Pair {
   readonly field: StepField;
   readonly name: string;
-  /** Empty for values of the step. */
+  /** Empty for values of the step itself. */
   readonly trajectory: string;
 }
 
-/** The values in which two steps differ; a step without differences in them has its trajectories in another order. */
+/** The values in which two steps differ. If there are none, the steps differ only in the order of their trajectories. */
 export function diffStepValues(a: readonly StepValue[], b: readonly StepValue[]): readonly StepDifference[] {
   const keyOf = ({ trajectory, name }: StepValue): string => `${trajectory}\n${name}`;
   const [own, other] = [new Map(a.map((value) => [keyOf(value), value])), new Map(b.map((value) => [keyOf(value), value]))];

@@ -1,12 +1,12 @@
-// What the metrics of a step mean. Entries before StepCompleted v3 gave the token-weighted figures under the names that now
-// belong to the trajectories; they say so by a staleness_token_mean of -1.
+// The meaning of a step's metrics. Entries before StepCompleted v3 store the token-weighted figures under the names that now mean
+// trajectories; such entries have a staleness_token_mean of -1.
 import type { StepCompleted, StepMetrics } from '../../schemas/generated/events.ts';
 
 const NOT_SAID = -1;
 
 const saysTokens = ({ staleness_token_mean: said }: Pick<StepMetrics, 'staleness_token_mean'>): boolean => said !== NOT_SAID;
 
-/** The metrics as they are meant now. Of an older entry staleness_p95 and staleness_max stay those of its tokens. */
+/** The metrics with their current meaning. For an older entry, staleness_p95 and staleness_max remain those of its tokens. */
 export function metricsOf({ metrics, trajectories }: Pick<StepCompleted, 'metrics' | 'trajectories'>): StepMetrics {
   if (saysTokens(metrics)) return metrics;
   const total = trajectories.reduce((sum, { staleness_total }) => sum + staleness_total, 0);
@@ -19,7 +19,7 @@ export function metricsOf({ metrics, trajectories }: Pick<StepCompleted, 'metric
   };
 }
 
-/** The other way round: metrics as an entry of the same age as `recorded` says them. */
+/** The inverse: metrics in the form of an entry of the same version as `recorded`. */
 export function saidLike(recorded: StepMetrics, metrics: StepMetrics): StepMetrics {
   if (saysTokens(recorded)) return metrics;
   const { staleness_token_mean: mean, staleness_token_p95: p95, staleness_token_max: max } = metrics;

@@ -1,9 +1,9 @@
-// In which order questions are asked, and which are held out. Functions of a seed: nothing has to be remembered.
+// The order in which questions are asked, and which ones are held out. Both are functions of a seed, so nothing is stored.
 import { deriveSeed } from '../core/random.ts';
 
 const ROUNDS = 4;
 
-/** A Feistel network: a permutation of the numbers below 4^halfBits that the key decides. */
+/** A Feistel network: a keyed permutation of the numbers below 4^halfBits. */
 function shuffled(value: number, halfBits: number, key: string): number {
   const mask = 2 ** halfBits - 1;
   let left = Math.floor(value / 2 ** halfBits);
@@ -16,8 +16,8 @@ function shuffled(value: number, halfBits: number, key: string): number {
 }
 
 /**
- * Which of `count` questions (0-based) is admitted as number `index` of a run: every epoch of `count` admissions asks
- * each question exactly once, in an order of its own.
+ * Which of `count` questions (0-based) a run admits as number `index`: every epoch of `count` admissions asks each question exactly once,
+ * in its own order.
  */
 export function questionAt(seed: number, index: number, count: number): number {
   if (!Number.isSafeInteger(count) || count < 1) throw new RangeError(`choosing a question: expected at least one, got ${count}`);
@@ -29,7 +29,7 @@ export function questionAt(seed: number, index: number, count: number): number {
   return place;
 }
 
-/** Members of `keys` that are held out: the share of them (rounded) whose seeded hash is smallest. */
+/** Members of `keys` that are held out: the share of them (rounded) with the smallest seeded hashes. */
 export function heldOut(seed: number, keys: readonly string[], share: number): ReadonlySet<string> {
   const ranked = [...new Set(keys)]
     .sort()

@@ -16,7 +16,7 @@ const event = (
   }) as QuestionEvent;
 
 let at = 0;
-/** As `questions review` writes it: the type follows the verdict, that of a comment the verdict before. */
+/** As `questions review` writes it: the type follows the verdict; for a comment, the previous verdict. */
 const say = (id: string, word: ReviewWord, type: QuestionEvent['type'] = word === 'reject' ? 'QuestionRejected' : 'QuestionAccepted') =>
   event(type, id, { event_id: reviewEventId(`questions/d/${id}`, String((at += 1)), word) });
 

@@ -1,6 +1,6 @@
-// A question set as its events make it: what gates accepted, without what humans rejected. The last verdict of a human
-// counts, whatever is written of the question by others before or after; a comment decides nothing; a question that is
-// written again counts once, as it was written last. Candidates that gates refused are no part of it.
+// A question set, folded from its events: what the gates accepted, minus what humans rejected. The last human verdict counts, whatever
+// other events about the question precede or follow it; a comment decides nothing. A question that is written again counts once, in its
+// latest form. Candidates that the gates refused are not in the set.
 import type { QuestionAccepted, QuestionRejected } from '../../schemas/generated/events.ts';
 import { reviewWordOf } from './reviews.ts';
 
@@ -8,20 +8,20 @@ export type QuestionEvent =
   | { readonly type: 'QuestionAccepted'; readonly event: QuestionAccepted }
   | { readonly type: 'QuestionRejected'; readonly event: QuestionRejected };
 
-/** `T` is what is kept of a question. */
+/** `T` is the part of a question that the set keeps. */
 export interface QuestionSet<T> {
-  /** Events of one question come in the order of the log. */
+  /** Requires the events of one question in log order. */
   fold(said: QuestionEvent): void;
-  /** Every question that gates accepted, those that humans rejected among them, in the order in which they came first. */
+  /** Every question that the gates accepted, including those that humans rejected, in order of first appearance. */
   all(): readonly T[];
-  /** Those that are trained and evaluated on. */
+  /** The questions used for training and evaluation. */
   current(): readonly T[];
   isRejected(questionId: string): boolean;
-  /** Candidates that gates refused. */
+  /** Number of candidates that the gates refused. */
   refused(): number;
 }
 
-/** An empty set; events of other datasets change nothing. `keep` says what is kept of a question. */
+/** An empty set that ignores events of other datasets. `keep` selects the part of a question to keep. */
 export function createQuestionSet<T>(dataset: string, keep: (question: QuestionAccepted) => T): QuestionSet<T> {
   const accepted = new Map<string, T>();
   const rejected = new Set<string>();

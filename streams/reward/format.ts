@@ -1,4 +1,4 @@
-// What a model wrote: its tags, its tool call, and whether it kept to the format.
+// Parses what a model wrote: its tags, its tool call, and whether it follows the format.
 import type { Action } from '../core/agents.ts';
 import { baseTools, callOf, nameOf, textOf, type ToolKind } from '../core/tools.ts';
 import { strip } from './normalise.ts';
@@ -6,7 +6,7 @@ import { strip } from './normalise.ts';
 const ANSWER = { name: 'answer' } as const;
 const count = (text: string, part: string): number => text.split(part).length - 1;
 
-/** Format reward of one generation: tags open and close equally often, one call at most, no other role, one </think> at most. */
+/** Format reward of one generation: each tag is opened and closed equally often, at most one call, no other role, at most one </think>. */
 export function formatOk(text: string, tools: readonly ToolKind[] = baseTools): boolean {
   let calls = 0;
   for (const { name } of [...tools, ANSWER]) {
@@ -17,7 +17,7 @@ export function formatOk(text: string, tools: readonly ToolKind[] = baseTools): 
   return calls <= 1 && !text.includes('Assistant') && !text.includes('assistant') && count(text, '</think>') <= 1;
 }
 
-/** What the last pair of tags encloses, stripped; undefined without a pair. */
+/** The stripped text inside the last pair of tags; undefined without a pair. */
 function lastEnclosed(text: string, tool: string): string | undefined {
   const [open, close] = [`<${tool}>`, `</${tool}>`];
   let found: string | undefined;
@@ -34,7 +34,9 @@ function lastEnclosed(text: string, tool: string): string | undefined {
 /** The answer of a text, or undefined when it has none. */
 export const extractAnswer = (text: string): string | undefined => lastEnclosed(text, 'answer');
 
-/** The tool call of a text: the tools in their order, then the answer, the last call of its kind; undefined when there is none. */
+/**
+ * The action in a text: the last call of the first tool, in tool order, that has one, else the last answer; undefined when there is none.
+ */
 export function parseAction(text: string, tools: readonly ToolKind[] = baseTools): Action | undefined {
   for (const { name } of tools) {
     const argument = lastEnclosed(text, name);
@@ -44,5 +46,5 @@ export function parseAction(text: string, tools: readonly ToolKind[] = baseTools
   return answer === undefined ? undefined : { tool: 'answer', answer };
 }
 
-/** The tags of a tool call, as parseAction reads them. */
+/** The inverse of parseAction: an action in its tags. */
 export const renderAction = (action: Action): string => `<${nameOf(action)}> ${textOf(action)} </${nameOf(action)}>`;

@@ -1,12 +1,12 @@
-// Every word that a judge is told. A change of it changes the verdicts: the id of an evaluation carries its hash.
+// The complete prompt of the judge. Changing it changes the verdicts, so the id of an evaluation includes its hash.
 import { createHash } from 'node:crypto';
 
-/** Characters of an answer that the judge is shown. */
+/** Most characters of an answer that the judge sees. */
 const SHOWN_CHARS = 500;
 
 export interface Judged {
   readonly question: string;
-  /** Any of them is right. */
+  /** Each of them is a correct answer. */
   readonly golds: readonly string[];
   readonly answer: string;
 }
@@ -27,10 +27,10 @@ yourself, and do not doubt the right answers.
 Reply with one JSON object and nothing else:
 {"rationale": "<why, in one sentence>", "judgement": "correct" or "incorrect"}`;
 
-/** Differs whenever the words differ. */
+/** Changes with every change of the template. */
 export const JUDGE_PROMPT_SHA256 = createHash('sha256').update(TEMPLATE).digest('hex');
 
-/** The prompt; texts are put in as JSON, so that none of them can pass for a part of it. */
+/** Builds the prompt; texts are inserted as JSON, so that none can pass for a part of it. */
 export function judgePrompt({ question, golds, answer }: Judged): string {
   const texts: Readonly<Record<string, string>> = {
     question: JSON.stringify(question),

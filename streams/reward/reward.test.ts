@@ -50,7 +50,7 @@ describe('normalisers', () => {
         expect(normalizeText(once)).toBe(once);
       }),
     );
-    // An article removed from between words never makes a new one, and what is lower case stays so.
+    // Removing an article between words never creates a new one, and lowercase text stays unchanged.
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('a', 'n', 't', 'h', 'e', ' ', '-', '_', 'É', 'İ', '1') }), (text) => {
         const once = normalizeAnswer(text);

@@ -1,7 +1,7 @@
 import { chineseTokens, containsChinese, mapBoolean, normalizeAnswer, normalizeText, strip, words } from './normalise.ts';
 import { CALLED_INVALID, callsInvalid, type AskedAs } from './validity.ts';
 
-/** ASearcher scores differently in training and in evaluation: only training maps booleans for F1 and EM and knows Chinese. */
+/** ASearcher scores differently in training and in evaluation: only training maps booleans for F1 and EM and handles Chinese. */
 export type RewardVariant = 'train' | 'eval';
 
 /** Each in [0, 1]. */
@@ -14,7 +14,7 @@ export interface Scores {
 
 const keep = (text: string): string => text;
 
-/** F1 over the sets of tokens, not over multisets. */
+/** F1 over sets of tokens, not multisets. */
 export function f1Score(answer: string, gold: string, variant: RewardVariant): number {
   const prepare = variant === 'train' ? mapBoolean : keep;
   const answerText = normalizeText(prepare(answer));
@@ -30,7 +30,7 @@ export function f1Score(answer: string, gold: string, variant: RewardVariant): n
   return precision + recall > 0 ? (2 * (precision * recall)) / (precision + recall) : 0;
 }
 
-/** 1 when both are the same after normalisation. */
+/** 1 when both are equal after normalization. */
 function emScore(answer: string, gold: string, variant: RewardVariant): number {
   const prepare = variant === 'train' ? mapBoolean : keep;
   return normalizeAnswer(prepare(answer)) === normalizeAnswer(prepare(gold)) ? 1 : 0;
@@ -46,7 +46,7 @@ function cemScore(answer: string, gold: string): number {
     : 0;
 }
 
-/** The best of each score over all gold answers, of the answer without its outer white space; zeros when there is no answer or no gold. */
+/** The best of each score over all gold answers, after trimming the answer; zeros without an answer or a gold answer. */
 export function scoreAnswer(answer: string | undefined, golds: readonly string[], variant: RewardVariant): Scores {
   let best: Scores = { f1: 0, em: 0, cem: 0 };
   if (answer === undefined) return best;
@@ -61,19 +61,19 @@ export function scoreAnswer(answer: string | undefined, golds: readonly string[]
   return best;
 }
 
-/** What an answer is scored against. */
+/** The gold answers and the score to use. */
 export interface GoldAnswers {
   readonly answers: readonly string[];
-  /** Answers of the augmented form; none leaves the score as it is. */
+  /** Answers to the augmented form of the question; if empty, the score is unchanged. */
   readonly augAnswers: readonly string[];
   readonly reward: 'f1' | 'em';
 }
 
-/** Scores of an attempt and the reward made of them. */
+/** Scores of an attempt and the reward computed from them. */
 export interface TrajectoryReward extends Scores {
   /**
-   * Chosen score, weighted with the augmented answers (0.7 + 0.3), times the format reward; 0 without an answer. -0.5 for an answer
-   * that calls a question invalid which was asked as valid.
+   * Chosen score, weighted with the augmented answers (0.7 + 0.3), times the format reward; 0 without an answer. -0.5 for an answer that
+   * calls a question invalid although it was asked as valid.
    */
   readonly reward: number;
   readonly formatOk: boolean;

@@ -14,7 +14,7 @@ describe('an answer that calls the question invalid', () => {
     ['a valid point', true],
     ['invalidated', true],
     ['Vienna, no question', true],
-    // letters count as they are
+    // case matters
     ['QUESTION INVALID', false],
     ['Vienna', false],
     ['', false],

@@ -1,15 +1,15 @@
-// What happened to a run that ended by itself, in a sentence or two: for the ledger, the tables and the terminal.
+// Summarizes in a sentence or two how a run ended, for the ledger, the tables and the terminal.
 import type { HopelessReason, Waste } from './waste.ts';
 
 export type EndReason = 'steps_reached' | 'collected' | HopelessReason;
 
 export interface Ended {
   readonly reason: EndReason;
-  /** False for a run whose policy the trainer does not make. */
+  /** False for a run whose policy comes from outside the trainer. */
   readonly isTrained: boolean;
   readonly steps: number;
   readonly batches: number;
-  /** Newest version; -1 = the model named none. */
+  /** Newest version; -1 = the model reported none. */
   readonly version: number;
   /** Trajectories. */
   readonly admitted: number;
@@ -17,7 +17,7 @@ export interface Ended {
   readonly collected: number;
   readonly discarded: number;
   readonly open: number;
-  /** Of a run that was not worth going on with. */
+  /** For a run that was stopped because too much was wasted. */
   readonly waste?: Waste;
 }
 
@@ -64,5 +64,4 @@ const whichVersions = ({ isTrained, version }: Ended): string => {
   return version < 0 ? ' The model named no version of its weights.' : ` The newest version that the model named is ${version}.`;
 };
 
-/** The sentences. */
 export const endingText = (ended: Ended): string => `${whyStopped(ended)}${whatWasMade(ended)}${whichVersions(ended)}`;

@@ -1,11 +1,11 @@
-// The resume point of a step: for each partition the lowest offset that a group which is still open needs, and where
-// in the ledger to start, so that every settled group whose tasks may be read again is known to be settled.
+// The resume point of a step: for each partition the lowest offset that an open group needs, and where to start in the ledger, so that
+// every settled group whose tasks may be read again is known to be settled.
 import type { Position, Resume } from '../../schemas/generated/events.ts';
 import type { RunState } from './run-state.ts';
 
 /**
- * Resume point after an entry that closes the groups of `closing`, which are open in `state` until that entry is
- * folded. Counters are those after that entry.
+ * The resume point after an entry that closes the groups in `closing`, which are open in `state` until that entry is folded. Counters are
+ * those after that entry.
  */
 export function resumeOf(state: RunState, closing: ReadonlySet<string> = new Set()): Resume {
   const rollouts = new Map(state.rolloutPositions);
@@ -26,7 +26,7 @@ export function resumeOf(state: RunState, closing: ReadonlySet<string> = new Set
   };
 }
 
-/** The groups of `closing` are closed at or after state.ledgerPosition, which is the greatest that this can answer. */
+/** The groups of `closing` close at or after state.ledgerPosition, the largest offset that this can return. */
 function ledgerOffset(state: RunState, tasks: ReadonlyMap<number, number>): number {
   let lowest = state.ledgerPosition;
   for (const { ledgerOffset: offset, tasks: places } of state.settled.values()) {
@@ -45,8 +45,8 @@ export function forgetSettled(state: RunState, resume: Resume): void {
 }
 
 /**
- * Forgets what a fold of the ledger alone has settled, up to where the resume point says that the ledger is needed: no
- * task of those groups is read again.
+ * Forgets groups that a fold of the ledger alone settled, up to the ledger offset that the resume point needs: no task of those groups is
+ * read again.
  */
 export function forgetBehind(state: RunState, { ledger_offset: needed }: Resume): void {
   for (const [id, { ledgerOffset }] of state.settled) if (ledgerOffset < needed) state.settled.delete(id);

@@ -1,5 +1,5 @@
-// The fields of rollout events that the fold of a run reads. A trainer decodes only these (createCodec's `view`): the
-// long texts of a turn are skipped where they lie, and never come to its heap.
+// The fields of rollout events that the fold of a run reads. A trainer decodes only these (createCodec's `view`): the long texts of a turn
+// are skipped in place and never reach its heap.
 import type { TrajectoryFinished, TrajectoryStarted, TurnRecorded, WorkerHeartbeat } from '../../schemas/generated/events.ts';
 
 const place = ['run_id', 'purpose', 'group_id', 'trajectory_id', 'attempt', 'sequence'] as const;
@@ -19,7 +19,7 @@ export type StartedView = Pick<TrajectoryStarted, View['TrajectoryStarted'][numb
 export type TurnView = Pick<TurnRecorded, View['TurnRecorded'][number]>;
 export type FinishedView = Pick<TrajectoryFinished, View['TrajectoryFinished'][number]>;
 
-/** What the fold takes; a whole event is one too. */
+/** The input of the fold; a complete event is valid too. */
 export type RolloutEvent =
   | { readonly type: 'TrajectoryStarted'; readonly event: StartedView }
   | { readonly type: 'TurnRecorded'; readonly event: TurnView }

@@ -1,27 +1,30 @@
-// When a run is not worth going on with: it discards nearly all that it pays for, nobody finishes, or its steps change nothing.
-// Pure, over what the ledger says of the groups that closed last, so that a restart comes to the same verdict.
+// Detects a run that is not worth continuing: it discards nearly all of its work, no group finishes, or its steps change nothing. Pure,
+// over the groups that closed last according to the ledger, so that a restart reaches the same verdict.
 
 /** Why a group was not kept; empty for one that was trained or collected. */
 export type GroupFate = '' | 'uniform_group' | 'stale' | 'incomplete';
 
-/** Fewer trajectories of a group finished than there have to be. */
+/** Too few trajectories of a group finished. */
 export const UNFINISHED = 'incomplete';
 
-/** What the reason of a discard says of its group; reasons of single attempts say that the group did not finish, unless another one says more. */
+/**
+ * Maps the reason of a discard to the fate of its group; a reason that concerns a single attempt means that the group did not finish,
+ * unless another discard says more.
+ */
 export const fateOf = (reason: string): GroupFate => (reason === 'uniform_group' || reason === 'stale' ? reason : UNFINISHED);
 
-/** Groups that are looked back at, at most. */
+/** Most groups to look back at. */
 export const RECENT_GROUPS = 1_024;
 
 export interface WasteRules {
   readonly batchGroups: number;
-  /** Share of the recent groups that may be discarded, 0 to 1; 1 = the run never ends for it. */
+  /** Share of the recent groups that may be discarded, 0 to 1; 1 = never ends the run. */
   readonly maxDiscarded: number;
 }
 
 export interface Waste {
   readonly groups: number;
-  /** Of them. */
+  /** How many of these groups were discarded. */
   readonly discarded: number;
   /** How often each reason occurs, most frequent first. */
   readonly reasons: readonly (readonly [string, number])[];
@@ -29,19 +32,19 @@ export interface Waste {
 
 export type WasteVerdict =
   | { readonly kind: 'fine' }
-  /** More than half was discarded: to be told. */
+  /** More than half was discarded: warn. */
   | { readonly kind: 'wasteful'; readonly waste: Waste }
-  /** To be ended. */
+  /** Stop the run. */
   | { readonly kind: 'hopeless'; readonly reason: HopelessReason; readonly waste: Waste };
 
 export type HopelessReason = 'mostly_discarded' | 'nothing_finished' | 'nothing_learned';
 
-/** Groups before anything is said, and the batches that they are at least. */
+/** Minimum number of groups before any verdict, and the same in batches. */
 const LEAST_GROUPS = 64;
 const LEAST_BATCHES = 4;
-/** Groups in a row of which nobody finished. */
+/** Consecutive groups in which too few trajectories finished. */
 const UNFINISHED_GROUPS = 16;
-/** Steps in a row that change nothing. */
+/** Consecutive steps that change nothing. */
 const IDLE_STEPS = 3;
 const HALF = 0.5;
 
@@ -52,20 +55,20 @@ const wasteIn = (recent: readonly GroupFate[]): Waste => {
   return { groups: recent.length, discarded, reasons: [...reasons].sort(([, a], [, b]) => b - a) };
 };
 
-/** Groups that a verdict is over. */
+/** Number of groups that a verdict covers. */
 export const windowOf = ({ batchGroups }: Pick<WasteRules, 'batchGroups'>): number =>
   Math.min(RECENT_GROUPS, Math.max(LEAST_GROUPS, LEAST_BATCHES * batchGroups));
 
 export interface RecentGroups {
-  /** Fates of the groups that closed, oldest first. */
+  /** Fates of the closed groups, oldest first. */
   readonly recent: readonly GroupFate[];
-  /** Groups that wait for a batch to be full: they are not closed, and not wasted either. */
+  /** Groups that wait for a full batch: they are neither closed nor wasted. */
   readonly decided: { readonly size: number };
-  /** Steps in a row that changed no weight. */
+  /** Consecutive steps that changed no weight. */
   readonly idleSteps: number;
 }
 
-/** Nothing is ever hopeless while all may be discarded. */
+/** A run whose rules allow everything to be discarded is never hopeless. */
 export function judgeWaste({ recent, decided, idleSteps }: RecentGroups, rules: WasteRules): WasteVerdict {
   const mayEnd = rules.maxDiscarded < 1;
   const last = recent.slice(-UNFINISHED_GROUPS);

@@ -1,24 +1,24 @@
-// The staleness of a batch, once for the ledger, the metrics, the terminal and replays. A figure with `token` in its name
-// is over the tokens of known version; every other one is over the trajectories, each of which counts once with its total.
-// So mean = inFlightMean + inQueueMean, as total = in_flight + in_queue holds for each trajectory.
+// The staleness of a batch, computed in one place for the ledger, the metrics, the terminal and replays. A figure with `token` in its name
+// is over the tokens of known version; every other figure is over trajectories, each counted once with its total. So mean = inFlightMean +
+// inQueueMean, because total = in_flight + in_queue holds for each trajectory.
 import { summariseAges, type Staleness, type TokenAges } from './staleness.ts';
 
 export interface BatchStaleness {
   readonly mean: number;
-  /** Nearest rank. */
+  /** 95th percentile (nearest rank). */
   readonly p95: number;
   readonly max: number;
   readonly inFlightMean: number;
   readonly inQueueMean: number;
   readonly tokenMean: number;
-  /** Nearest rank. */
+  /** 95th percentile (nearest rank). */
   readonly tokenP95: number;
   readonly tokenMax: number;
 }
 
 type Account = Pick<Staleness, 'total' | 'inFlight' | 'inQueue'>;
 
-/** `ages` are those of all tokens of the trajectories. Zeros where there is nothing. */
+/** `ages` covers all tokens of the trajectories. Zeros for an empty batch. */
 export function batchStaleness(trajectories: readonly { readonly staleness: Account }[], ages: TokenAges): BatchStaleness {
   const totals = new Map<number, number>();
   for (const { total } of trajectories.map(({ staleness }) => staleness)) totals.set(total, (totals.get(total) ?? 0) + 1);
@@ -35,7 +35,7 @@ export function batchStaleness(trajectories: readonly { readonly staleness: Acco
   };
 }
 
-/** Its figures by the names that columns, metrics and events give them, less the `staleness_` before each. */
+/** The figures under the names of their columns, metrics and event fields, without the `staleness_` prefix. */
 export const namedStaleness = (staleness: BatchStaleness) => ({
   mean: staleness.mean,
   p95: staleness.p95,

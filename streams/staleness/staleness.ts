@@ -1,7 +1,7 @@
-// The staleness account of one trajectory (design: "The staleness account"). Step t trains version t-1 into t.
-// For a trajectory: v_i the version behind token i, S the version at its first turn, E at its last.
+// The staleness account of one trajectory (see "The staleness account" in the design). Step t trains version t-1 into t. For a trajectory:
+// v_i is the version behind token i, S the version at its first turn, E the version at its last.
 
-/** Tokens of one stretch of a trajectory and the version behind them, in order. */
+/** A run of consecutive tokens of a trajectory and the version behind them. */
 export interface VersionSpan {
   /** -1 = unknown. */
   readonly version: number;
@@ -26,17 +26,16 @@ export interface Staleness {
   readonly tokenMean: number;
   readonly tokenP95: number;
   readonly tokenMax: number;
-  /** Tokens whose version is missing or from the future: counted beside, never as zero. */
+  /** Tokens whose version is missing or from the future: counted separately, never as zero. */
   readonly unknownTokens: number;
 }
 
-/** Tokens by their age, over any number of trajectories. */
+/** Token counts by age, over any number of trajectories. */
 export type TokenAges = Map<number, number>;
 
 /**
- * The account of one trajectory at version t-1 = `version`. A version that is missing or greater than `version`
- * is unknown: its tokens are counted in unknownTokens and take part in nothing else. With no known version every
- * figure but unknownTokens is 0 and the versions are -1.
+ * The account of one trajectory at version t-1 = `version`. A version that is missing or greater than `version` is unknown: its tokens
+ * count only in unknownTokens. With no known version, every figure but unknownTokens is 0 and the versions are -1.
  */
 export function stalenessOf(spans: readonly VersionSpan[], version: number, ages?: TokenAges): Staleness {
   const own: TokenAges = new Map();
@@ -95,7 +94,7 @@ const NOTHING_KNOWN: Staleness = {
   unknownTokens: 0,
 };
 
-/** Token-weighted mean, 95th percentile (nearest rank) and true maximum of token ages; zeros when there is no token. */
+/** Token-weighted mean, 95th percentile (nearest rank) and true maximum of token ages; zeros without tokens. */
 export function summariseAges(ages: TokenAges): { readonly mean: number; readonly p95: number; readonly max: number } {
   const sorted = [...ages].sort(([a], [b]) => a - b);
   const tokens = sorted.reduce((sum, [, count]) => sum + count, 0);

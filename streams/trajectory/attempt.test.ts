@@ -7,7 +7,7 @@ import { decisionsOf, foldFinished, foldStarted, foldTurn, newAttempt, spansOf, 
 const trajectory = 'g1.0';
 type Fold = (attempt: Attempt) => void;
 
-/** The records of a whole attempt of `turns` turns, turn i by version i. */
+/** The records of a complete attempt of `turns` turns; turn i is by version i. */
 function records(turns: number, status = 'answered'): Fold[] {
   const place = (sequence: number) => ({ trajectory, sequence });
   return [

@@ -5,7 +5,7 @@ import type { LiveBatch } from './follower.ts';
 import { liveTopics } from './follower.ts';
 import { parsePositions, Positions } from './positions.ts';
 
-/** A wire that keeps what was written; after `takes` frames it takes no more until `drain`. */
+/** A wire that records what is written; after `takes` frames it accepts no more until `drain`. */
 function wire(takes = Infinity) {
   const texts: string[] = [];
   let room = takes;

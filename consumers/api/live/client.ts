@@ -1,9 +1,8 @@
-// One live client. It first gets what it missed (when it says where it was), then what comes; every event carries the
-// positions to go on from, and so does a heartbeat when events passed that it did not ask for.
-// What was missed is sent as fast as the client reads it. What comes meanwhile is kept back, up to half of
-// `maxBufferedBytes`; when that is not enough it is let go and read from the log again. A client that does not keep up with
-// what comes, or reads nothing while it catches up, is told where to go on and is closed, at once: what it was not given yet
-// is taken back, and that place is where it goes on. So memory is bounded by `maxBufferedBytes` and a batch.
+// One live client. It first gets the events it missed (if it sends its position), then new events; every event carries the positions to
+// resume from, and so does a heartbeat when events that the client did not subscribe to have passed. Missed events are sent as fast as the
+// client reads. Meanwhile, new events are held back, up to half of `maxBufferedBytes`; beyond that they are dropped and read from the log
+// again. A client that does not keep up with new events, or reads nothing while it catches up, is closed at once and told where to resume:
+// unsent frames are withdrawn, and the client resumes there. So memory is bounded by `maxBufferedBytes` plus one batch.
 import type { EventType } from '../../../schemas/generated/events.ts';
 import type { Position } from '../../../streams/core/ports.ts';
 import type { LiveBatch } from './follower.ts';
@@ -13,27 +12,27 @@ import { Positions } from './positions.ts';
 
 export interface LiveFilter {
   readonly run?: string | undefined;
-  /** Empty: all types. */
+  /** Empty for all types. */
   readonly types: readonly EventType[];
 }
 
 export interface LiveClient {
-  /** Says hello with the positions from which everything will be delivered. */
+  /** Sends the hello event with the positions from which everything will be delivered. */
   startAt(positions: readonly Position[]): void;
-  /** The next offsets that it needs. */
+  /** The next offsets that the client needs. */
   readonly where: () => readonly Position[];
-  /** From now on live batches are kept back. Call it before the end of the log is looked up. */
+  /** Holds back live batches from now on. Call it before looking up the end of the log. */
   hold(): void;
-  /** Live batches; kept back until `goLive`. */
+  /** Delivers live batches; holds them back until `goLive`. */
   receive(batch: LiveBatch): void;
-  /** Batches that the client missed, oldest first; read by it alone, at the pace at which it reads them. */
+  /** Delivers batches that the client missed, oldest first, at the pace at which it reads. */
   catchUp(batch: LiveBatch): Promise<void>;
-  /** Events that the log no longer has: says so and goes on at `to`. */
+  /** Reports events that the log no longer has, and continues at `to`. */
   skip(to: Position): void;
-  /** What was missed has been sent: live batches follow. False when some were let go: hold, and catch up once more. */
+  /** All missed events are sent: starts to deliver live batches. False when some were dropped: hold, and catch up again. */
   goLive(): boolean;
   heartbeat(): void;
-  /** Ends the stream with the place to go on from. */
+  /** Ends the stream and reports where to resume. */
   finish(reason: string): void;
   readonly open: () => boolean;
 }
@@ -42,12 +41,12 @@ export interface ClientOptions {
   readonly wire: Wire;
   readonly filter: LiveFilter;
   readonly maxBufferedBytes: number;
-  /** How long a client that catches up may read nothing; 30 s when left out. */
+  /** How long a client that catches up may read nothing; default 30 s. */
   readonly patienceMs?: number;
 }
 
 const PATIENCE_MS = 30_000;
-/** Of a frame, beside its id and its data. */
+/** Size of a frame without its id and data. */
 const FRAME_CHARS = 40;
 const TOO_SLOW = 'the client reads slower than events come; connect again with Last-Event-ID';
 
@@ -64,7 +63,7 @@ class BoundedClient implements LiveClient {
   #held: LiveBatch[] | undefined = [];
   #heldBytes = 0;
   #open = true;
-  /** Positions moved since the client was last told. */
+  /** Positions have moved since they were last sent. */
   #moved = false;
 
   constructor({ wire, filter, maxBufferedBytes, patienceMs = PATIENCE_MS }: ClientOptions) {
@@ -161,7 +160,7 @@ class BoundedClient implements LiveClient {
     else batches.length = 0;
   }
 
-  /** Moves past the event; true when the client gets it. */
+  /** Moves past the event; true when the client receives it. */
   #take(event: LiveEvent): boolean {
     const { topic, partition, offset } = event.record;
     const next = this.#positions.next(topic, partition);

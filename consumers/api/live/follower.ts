@@ -1,7 +1,7 @@
-// One reader of the log for all live clients. It starts with the first client, at the end of the log, and closes with the
-// last, so that nobody pays for a stream that nobody sees. Clients get whole batches in the order of each partition; a
-// batch is decoded once, however many listen. A record that cannot be decoded is passed over: dead-letters tells of it.
-// When Kafka goes away the reader goes on from where it was once it is back: clients stay connected and miss nothing.
+// One reader of the log for all live clients. It starts at the end of the log with the first client and closes with the last, so an unused
+// stream costs nothing. Clients get whole batches in the order of each partition; each batch is decoded once for all clients. Undecodable
+// records are skipped: dead-letters has them. After a Kafka outage the reader continues where it was: clients stay connected and miss
+// nothing.
 import { publishedSchemas, type EventTopic } from '../../../schemas/generated/events.ts';
 import type { EventReader, Following, Logger, LogBatch, LogReader } from '../../../streams/core/ports.ts';
 import { liveEventOf, type LiveEvent } from './message.ts';
@@ -9,7 +9,7 @@ import { Positions } from './positions.ts';
 
 export const liveTopics: readonly EventTopic[] = [...new Set(publishedSchemas.map(({ topic }) => topic))];
 
-/** A decoded batch and where its partition goes on. */
+/** A decoded batch and the next offset of its partition. */
 export interface LiveBatch {
   readonly topic: EventTopic;
   readonly partition: number;
@@ -40,7 +40,7 @@ export interface FollowerDeps {
   readonly logger: Logger;
 }
 
-/** Decodes a batch, leaving out what cannot be read. */
+/** Decodes a batch and drops undecodable records. */
 export async function decodeBatch(events: EventReader, batch: LogBatch): Promise<LiveBatch> {
   const decoded: LiveEvent[] = [];
   for (const record of batch.records) {

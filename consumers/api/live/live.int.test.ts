@@ -37,7 +37,7 @@ async function write(trajectories: readonly string[]): Promise<void> {
   await writer.append(trajectories.map((trajectory) => outgoing('TurnRecorded', turn({ trajectory, sequence: 1 }, 0))));
 }
 
-/** So many turns of a stream: their trajectories and the last event. */
+/** Reads `count` turns of a stream: their trajectories and the last event. */
 async function read(stream: EventStream, count: number): Promise<{ readonly seen: string[]; readonly last: ServerSentEvent | undefined }> {
   const seen: string[] = [];
   let last: ServerSentEvent | undefined;

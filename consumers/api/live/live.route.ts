@@ -1,4 +1,4 @@
-// GET /v1/live: the log as server-sent events, from now on or from where a client was.
+// GET /v1/live: the log as server-sent events, from now on or from a client's last position.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
@@ -16,13 +16,13 @@ import { parsePositions, positionsPattern, type Positions } from './positions.ts
 import { EVENT_STREAM, startStream, wireOf } from './wire.ts';
 
 export interface LiveDeps {
-  /** Knows which runs there are. */
+  /** Used to check whether a run exists. */
   readonly store: Store;
   readonly log: LogReader;
   readonly events: EventReader;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Comments that keep proxies from closing an idle stream. */
+  /** Interval of the comments that keep proxies from closing an idle stream. */
   readonly heartbeatMs: number;
   readonly maxClients: number;
   readonly maxBufferedBytes: number;
@@ -50,7 +50,7 @@ const schema = {
   response: answers(Type.String(), 'A stream of server-sent events.'),
 };
 
-/** Every client shares one follower; all of them are told to come back when the server stops. */
+/** All clients share one follower; all are told to reconnect when the server stops. */
 export const liveRoutes: FastifyPluginAsyncTypebox<LiveDeps> = async (app, deps) => {
   const hub: Hub = { deps, follower: createFollower(deps), clients: new Set() };
   const beat = setInterval(() => {
@@ -76,7 +76,7 @@ export const liveRoutes: FastifyPluginAsyncTypebox<LiveDeps> = async (app, deps)
   });
 };
 
-/** Throws NOT_FOUND for a run that no table knows. While the store is away the stream goes on without asking. */
+/** Throws NOT_FOUND for a run that is in no table. During an outage of the store, the stream starts without this check. */
 async function assertWritten({ store, logger }: LiveDeps, run: string): Promise<void> {
   try {
     await assertRun(store, run);
@@ -129,7 +129,7 @@ async function serve(hub: Hub, { reply, resume, filter }: Visit): Promise<void> 
   else await catchUp(deps, client);
 }
 
-/** Sends what was written between the positions of the client and the end of the log, until it is live. */
+/** Sends the events between the client's positions and the end of the log, until the client is live. */
 async function catchUp(deps: LiveDeps, client: LiveClient): Promise<void> {
   try {
     do {
@@ -154,7 +154,7 @@ async function readMissed(deps: LiveDeps, client: LiveClient, topic: EventTopic)
   if (bounds.every(({ partition, end }) => (next.get(partition) ?? 0) >= end)) return;
   const range: ReadRange = {
     from: next,
-    // deleted between the bounds and the read: the client's gap is told by its next position
+    // deleted between reading the bounds and the records: the client's next position shows the gap
     onSkipped: ({ partition, to: offset }) => {
       client.skip({ topic, partition, offset });
     },
@@ -165,7 +165,7 @@ async function readMissed(deps: LiveDeps, client: LiveClient, topic: EventTopic)
   }
 }
 
-/** Where the client was, as far as it says; elsewhere the end. */
+/** The position that the client sent, if any; otherwise the end. */
 function startOf(live: Positions, resume: readonly Position[] | undefined): readonly Position[] {
   const start = live.copy();
   for (const position of resume ?? []) {

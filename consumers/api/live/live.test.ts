@@ -46,7 +46,7 @@ const write = (trajectory: string, run = 'run-a') =>
   log.writer().append([outgoing('TurnRecorded', turn({ trajectory, sequence: 1, run }, 0))]);
 const trajectoryOf = (event: ServerSentEvent | undefined) => (event?.data['event'] as { trajectory_id: string } | undefined)?.trajectory_id;
 
-/** Adds what comes, each trajectory once, until the stream ends or there are enough; answers the last event. */
+/** Adds each new trajectory to `seen` until the stream ends or there are enough; returns the last event. */
 async function readAll(stream: EventStream, seen: Set<string | undefined>, enough = Infinity): Promise<ServerSentEvent | undefined> {
   let last: ServerSentEvent | undefined;
   while (seen.size < enough) {

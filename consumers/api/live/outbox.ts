@@ -1,12 +1,12 @@
-// What a live client has not been given yet. Frames wait here, not in the socket, so that they can still be taken back: a
-// client that falls behind gets whole frames up to some place, then the place itself, and nothing that lay in between.
-// The wire holds its own small buffer and at most one frame more.
+// Frames that a live client has not received yet. They wait here, not in the socket, so that they can still be withdrawn: a client that
+// falls behind gets whole frames up to some position, then the position itself, and nothing in between. The wire holds its own small buffer
+// and at most one more frame.
 
-/** Where the bytes go: a response, in tests a list. */
+/** The destination of the bytes: a response, or a list in tests. */
 export interface Wire {
-  /** Takes a whole frame. False: wait for `onDrain` before the next one. */
+  /** Accepts a whole frame. False: wait for `onDrain` before the next one. */
   write(text: string): boolean;
-  /** Called whenever the wire takes frames again. */
+  /** Called whenever the wire can accept frames again. */
   onDrain(listener: () => void): void;
   onClose(listener: () => void): void;
   end(): void;
@@ -14,7 +14,7 @@ export interface Wire {
 
 export interface Frame {
   readonly text: string;
-  /** Where to go on after this frame. */
+  /** Where to resume after this frame. */
   readonly id: string;
 }
 
@@ -40,7 +40,7 @@ export class Outbox {
     });
   }
 
-  /** Characters that wait. */
+  /** Number of waiting characters. */
   get size(): number {
     return this.#size;
   }
@@ -51,13 +51,13 @@ export class Outbox {
     this.#flush();
   }
 
-  /** Resolves when nothing waits; false when the wire took nothing for `patienceMs`, or closed. */
+  /** Resolves with true when nothing waits; false when the wire accepted nothing for `patienceMs`, or closed. */
   async emptied(patienceMs: number): Promise<boolean> {
     while (this.#size > 0) if (!(await this.#progress(patienceMs))) return false;
     return true;
   }
 
-  /** Takes back what waits; answers where the client has to go on when that was anything. */
+  /** Withdraws the waiting frames; returns where the client must resume, if there were any. */
   takeBack(): string | undefined {
     const any = this.#size > 0;
     this.#forget();

@@ -1,9 +1,9 @@
-// Where a live stream is, for Last-Event-ID: `<topic>/<partition>/<next offset>` of every partition, joined by commas.
+// The position of a live stream, for Last-Event-ID: `<topic>/<partition>/<next offset>` of every partition, separated by commas.
 import type { EventTopic } from '../../../schemas/generated/events.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Position } from '../../../streams/core/ports.ts';
 
-/** Next offsets by topic and partition; changes as batches pass. */
+/** Next offsets by topic and partition; updated as batches pass. */
 export class Positions {
   readonly #next = new Map<string, Position>();
 
@@ -15,7 +15,7 @@ export class Positions {
     this.#next.set(`${position.topic}/${position.partition}`, position);
   }
 
-  /** The next offset to be read, or undefined for a partition that is not known. */
+  /** The next offset to read, or undefined for an unknown partition. */
   next(topic: EventTopic, partition: number): number | undefined {
     return this.#next.get(`${topic}/${partition}`)?.offset;
   }
@@ -28,7 +28,7 @@ export class Positions {
     return new Positions(this.all());
   }
 
-  /** The id of an event after which the stream can go on from here. */
+  /** The id of an event after which the stream can resume from here. */
   toId(): string {
     return this.all()
       .map(({ topic, partition, offset }) => `${topic}/${partition}/${offset}`)
@@ -38,7 +38,7 @@ export class Positions {
 
 const PART = /^([a-z-]{1,40})\/(\d{1,6})\/(\d{1,15})$/;
 
-/** What an id looks like; an empty one names no position. */
+/** Regular expression for an id; an empty id has no positions. */
 export function positionsPattern(topics: readonly EventTopic[]): string {
   const position = `(${topics.join('|')})/[0-9]{1,6}/[0-9]{1,15}`;
   return `^(${position}(,${position})*)?$`;

@@ -11,7 +11,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A response with so many bytes that were not sent yet. */
+/** A response with this many unsent bytes. */
 function response(writableLength: number) {
   const state = { destroyed: false, writableLength };
   return Object.assign(state, {

@@ -1,10 +1,10 @@
 import type { FastifyReply } from 'fastify';
 import type { Wire } from './outbox.ts';
 
-/** How long a stream that has ended waits for a client that takes none of its last bytes. */
+/** How long an ended stream waits for a client that does not read its last bytes. */
 const FAREWELL_MS = 300_000;
 
-/** Begins the stream of a reply. */
+/** Starts the stream of a reply. */
 export function startStream(reply: FastifyReply): void {
   const { raw } = reply;
   reply.hijack();
@@ -29,7 +29,7 @@ export function wireOf(raw: Raw): Wire {
   };
 }
 
-/** A client that still reads gets its last bytes, however slowly; a dead one does not keep its place for ever. */
+/** A client that still reads gets its last bytes, however slowly; a dead one does not occupy its slot forever. */
 function destroyWhenStuck(raw: Raw): void {
   let left = raw.writableLength;
   const timer = setInterval(() => {

@@ -1,4 +1,4 @@
-// Columns of questions, evaluations and what could not be read.
+// Columns of questions, evaluations and dead letters.
 
 export const questionColumns = {
   question_id: 'text',
@@ -46,7 +46,7 @@ export const evaluationColumns = {
   subject: 'text',
 } as const;
 
-/** What came out of an evaluation, as a whole and by level. */
+/** The figures of an evaluation, overall and by level. */
 export const levelColumns = {
   level: 'text',
   questions: 'whole',
@@ -115,7 +115,7 @@ export const deadLetterColumns = {
   _timestamp: 'time',
 } as const;
 
-/** The original bytes, in base64, for those who ask by `fields=`. */
+/** The original bytes in base64; returned only when `fields=` names them. */
 export const heavyDeadLetterColumns = {
   original_key_base64: 'text',
   original_value_base64: 'text',

@@ -38,7 +38,7 @@ export async function listQuestions(store: Store, request: PageRequest & Questio
 
 type Evaluation = RowOf<typeof evaluationColumns>;
 
-/** An evaluation that is not completed has no scores and no end yet. */
+/** An incomplete evaluation has no scores and no end time yet. */
 const unfinished = ['avg_f1', 'avg_em', 'avg_cem', 'pass_f1', 'pass_em', 'reward_mean', 'turns_mean', 'tool_calls_mean', 'completed_at'];
 const fromEvaluations = `(
   select * except (${unfinished.join(', ')}),
@@ -81,13 +81,13 @@ export async function listScores(store: Store, evaluation: string, request: Page
 type Level = RowOf<typeof levelColumns>;
 
 export interface EvaluationFigures {
-  /** Of all answers so far, under the level `all`; null when there is none. */
+  /** Over all answers so far, with the level `all`; null when there is none. */
   readonly overall: Level | null;
-  /** In order; empty where the benchmark has no levels. */
+  /** In order; empty if the benchmark has no levels. */
   readonly levels: readonly Level[];
 }
 
-/** Also of an evaluation that is not complete. */
+/** Works for incomplete evaluations too. */
 export async function readFigures(store: Store, evaluation: string): Promise<EvaluationFigures> {
   const figures = Object.keys(levelColumns).filter((name) => name !== 'level');
   const where = 'where evaluation_id = {evaluation:String}';
@@ -105,7 +105,7 @@ export async function readFigures(store: Store, evaluation: string): Promise<Eva
   return { overall: overall?.level ?? null, levels: levels.flatMap(({ part, level }) => (part === 1 ? [level] : [])) };
 }
 
-/** Newest in the dead-letter topic first. */
+/** Newest dead letter first. */
 export async function listDeadLetters(
   store: Store,
   request: PageRequest & {

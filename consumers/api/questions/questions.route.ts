@@ -24,7 +24,7 @@ const scores = listOf('Score', scoreColumns);
 const level = schemaOf('EvaluationLevel', levelColumns);
 const deadLetters = listOf('DeadLetter', deadLetterColumns, heavyDeadLetterColumns);
 
-/** Questions, accepted and rejected. */
+/** Accepted and rejected questions. */
 export const questionRoutes: StoreRoutes = async (app, { store }) => {
   app.get(
     '/v1/questions',
@@ -107,7 +107,7 @@ export const evaluationRoutes: StoreRoutes = async (app, { store }) => {
   );
 };
 
-/** What came out of an evaluation. */
+/** The results of an evaluation. */
 export const resultRoutes: StoreRoutes = async (app, { store }) => {
   app.get(
     '/v1/evaluations/:evaluation/results',
@@ -130,7 +130,7 @@ export const resultRoutes: StoreRoutes = async (app, { store }) => {
   );
 };
 
-/** What could not be processed. */
+/** Records that could not be processed. */
 export const deadLetterRoutes: StoreRoutes = async (app, { store }) => {
   app.get(
     '/v1/dead-letters',

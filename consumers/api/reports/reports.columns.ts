@@ -1,4 +1,4 @@
-// Columns of the reports, named as the statements of reports.sql.ts name them.
+// Columns of the reports, named as in the statements of reports.sql.ts.
 
 export const toolChangeColumns = {
   tool: 'text',

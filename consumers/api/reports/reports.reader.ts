@@ -15,7 +15,7 @@ import { compareSql, costSql, lengthsSql, runQuestionsSql, toolChangesSql, wallC
 
 type Params = Readonly<Record<string, string | number>>;
 
-/** The rows of a statement, as typed by its columns. */
+/** The rows of a statement, typed by its columns. */
 async function report<C extends Columns>(
   store: Store,
   { sql, columns }: { readonly sql: string; readonly columns: C },
@@ -24,22 +24,22 @@ async function report<C extends Columns>(
   return readRows<RowOf<C>>(store, `select ${selectList(columns)} from (${sql})`, params);
 }
 
-/** A run, and the purpose of the attempts that are looked at. */
+/** A run, and the purpose of the attempts to include. */
 export interface RunPart {
   readonly run: string;
   readonly purpose: Purpose | undefined;
 }
 
-/** The empty purpose stands for what the statement says. */
+/** An empty purpose selects the statement's default. */
 const partOf = ({ run, purpose }: RunPart): Params => ({ run, purpose: purpose ?? '' });
 
-/** Calls before and since a step, by tool and error type (empty: calls that worked); slowest change first. */
+/** Calls before and since a step, by tool and error type (empty: successful calls); slowest change first. */
 export const readToolChanges = (store: Store, part: RunPart, step: number): Promise<readonly RowOf<typeof toolChangeColumns>[]> =>
   report(store, { sql: toolChangesSql, columns: toolChangeColumns }, { ...partOf(part), step });
 
 export interface LengthReport {
   readonly items: readonly RowOf<typeof lengthColumns>[];
-  /** Part of the change of the mean reward that comes with other lengths; with the rest it adds up to the change. */
+  /** Part of the change in mean reward that comes from a change in length; the two parts add up to the total change. */
   readonly by_length: number;
   readonly at_same_length: number;
 }
@@ -63,7 +63,7 @@ export const readWorkers = (store: Store, part: RunPart): Promise<readonly RowOf
 export const readComparison = (store: Store, run: string, other: string): Promise<readonly RowOf<typeof compareColumns>[]> =>
   report(store, { sql: compareSql, columns: compareColumns }, { run, other });
 
-/** Questions that the run tried, by id. */
+/** Questions that the run attempted, by id. */
 export async function listRunQuestions(
   store: Store,
   part: RunPart,
@@ -83,7 +83,7 @@ export async function listRunQuestions(
   return readPage(store, spec, { ...request, where });
 }
 
-/** What a point of reward costs, by version, from the first on. */
+/** Cost of a point of reward, by version, from the first on. */
 export async function listCosts(store: Store, part: RunPart, request: PageRequest): Promise<Page<RowOf<typeof costColumns>>> {
   const spec = { from: `(${costSql})`, columns: costColumns, key: { version: 'Int32' }, direction: 'asc' } as const;
   return readPage(store, spec, { ...request, where: [{ sql: '1', params: partOf(part) }] });

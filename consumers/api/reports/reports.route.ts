@@ -1,4 +1,4 @@
-// Questions about a run that take more than a list. Each statement is in reports.sql.ts, and in the guide.
+// Reports that answer more complex questions about a run. The statements are in reports.sql.ts and in the guide.
 import { Type } from 'typebox';
 import { answers, named, schemaOf, type Columns } from '../columns.ts';
 import { listOf, queryOf } from '../list.ts';
@@ -20,7 +20,7 @@ const lengthReport = named('LengthReport', {
   at_same_length: Type.Number(),
 });
 
-/** How the rollouts of a run went. */
+/** Reports on the rollouts of a run. */
 export const rolloutReportRoutes: StoreRoutes = async (app, { store }) => {
   app.get(
     '/v1/runs/:run/lengths',
@@ -84,7 +84,7 @@ export const rolloutReportRoutes: StoreRoutes = async (app, { store }) => {
   }
 };
 
-/** What a run costs, and how it differs from another. */
+/** Reports on the cost of a run and on its differences from another. */
 export const costReportRoutes: StoreRoutes = async (app, { store }) => {
   app.get(
     '/v1/runs/:run/wall-clock',

@@ -1,7 +1,7 @@
-// The statements behind the reports of a run. The guide of the twelve questions shows the same texts (a test compares
-// them), and anybody can run them through SQL: parameters are bound as {name:Type}.
+// The statements behind the reports of a run. The guide of the twelve questions shows the same texts (a test compares them), and anyone can
+// run them through SQL: parameters are bound as {name:Type}.
 
-/** Which tool got slower since a step, with which errors, for which arguments. Parameters: run, step, purpose (empty: all). */
+/** Which tool got slower since a step, with which errors and arguments. Parameters: run, step, purpose (empty: all). */
 export const toolChangesSql = `SELECT
   tool,
   error_type,
@@ -31,7 +31,7 @@ FROM (
 GROUP BY tool, error_type
 ORDER BY slower DESC NULLS LAST, tool, error_type`;
 
-/** How much of the change of the reward comes with the length of trajectories. Parameters: run, purpose (empty: all but eval). */
+/** How much of the change in reward comes from the length of trajectories. Parameters: run, purpose (empty: all but eval). */
 export const lengthsSql = `WITH
   (SELECT max(version_first) FROM trajectories WHERE run_id = {run:String} AND if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String}) AND status IN ('answered', 'max_turns', 'max_tokens', 'timeout')) AS newest,
   intDiv(newest, 4) AS quarter
@@ -62,7 +62,7 @@ FROM (
 )
 ORDER BY turns`;
 
-/** Where the wall clock goes. Parameters: run, from_step, to_step, purpose (empty: all but eval). */
+/** Where wall-clock time is spent. Parameters: run, from_step, to_step, purpose (empty: all but eval). */
 export const wallClockSql = `SELECT side, phase, seconds, seconds / nullIf(sum(seconds) OVER (PARTITION BY side), 0) AS share
 FROM (
   SELECT 'rollouts' AS side, part.1 AS phase, part.2 / 1000 AS seconds
@@ -123,7 +123,7 @@ FROM (
 GROUP BY question_id
 ORDER BY flips DESC, question_id`;
 
-/** Workers beside each other: started = finished + failed + cancelled + lost + running. Parameters: run, purpose (empty: all). */
+/** Comparison of workers: started = finished + failed + cancelled + lost + running. Parameters: run, purpose (empty: all). */
 export const workersSql = `SELECT
   worker_id,
   started,
@@ -191,7 +191,7 @@ LEFT JOIN (
 ) AS beats USING (worker_id)
 ORDER BY lost_share DESC, slowness DESC, worker_id`;
 
-/** What a point of reward costs, by the version that a trajectory began with. Parameters: run, purpose (empty: all but eval). */
+/** Cost of a point of reward, by the first version of a trajectory. Parameters: run, purpose (empty: all but eval). */
 export const costSql = `SELECT
   version_first AS version,
   sum(attempts) AS trajectories,
@@ -205,7 +205,7 @@ WHERE run_id = {run:String} AND if({purpose:String} = '', purpose != 'eval', pur
 GROUP BY version
 ORDER BY version`;
 
-/** What differs between two runs: settings first, then results. Parameters: run, other. */
+/** Differences between two runs: settings first, then results. Parameters: run, other. */
 export const compareSql = `SELECT
   kind,
   name,

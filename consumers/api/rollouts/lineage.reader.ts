@@ -1,5 +1,5 @@
-// From steps to their trajectories, turns and tool calls. The turns of a few steps lie all over their table, which is sorted
-// by trajectory: so a page is looked for in the first steps that it may be of, and in more only while it is not full.
+// From steps to their trajectories, turns and tool calls. The turns of a few steps are scattered over their table, which is sorted by
+// trajectory. So a page is read from the first steps that it may cover, and from more steps only while it is not full.
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
 import { compare, equals, keyAt, readPage, readRows, type Clause, type Page, type PageRequest } from '../list.ts';
@@ -13,7 +13,7 @@ interface LineageFilter {
 
 type LineagePage = Page<RowOf<typeof lineageColumns>>;
 
-/** Both are included. */
+/** Both bounds are inclusive. */
 interface Steps {
   readonly first: number;
   readonly last: number;
@@ -22,11 +22,11 @@ interface Steps {
 const key = { step: 'Int32', trajectory_id: 'String', attempt: 'Int32', turn: 'Int32' } as const;
 const WIDER = 8;
 
-/** In order of step, trajectory, attempt and turn. */
+/** Ordered by step, trajectory, attempt and turn. */
 export async function listLineage(store: Store, run: string, request: PageRequest & LineageFilter): Promise<LineagePage> {
   const { step, trajectory } = request;
   if (step !== undefined) return pageOf(store, run, { ...request, steps: { first: step, last: step } });
-  // The turns of one trajectory lie together.
+  // The turns of one trajectory are adjacent.
   if (trajectory !== undefined) return pageOf(store, run, request);
   const { first, last } = await stepsToShow(store, run, request);
   for (let wide = 1; ; wide *= WIDER) {
@@ -36,7 +36,7 @@ export async function listLineage(store: Store, run: string, request: PageReques
   }
 }
 
-/** The steps of a run from where the page before ended; 0 to 0 when there are none. */
+/** The steps of a run from where the previous page ended; 0 to 0 when there are none. */
 async function stepsToShow(store: Store, run: string, { cursor }: PageRequest): Promise<Steps> {
   const from = cursor === undefined ? 0 : Number(keyAt(key, cursor)[0]);
   const rows = await readRows<Steps>(
@@ -59,7 +59,7 @@ function pageOf(store: Store, run: string, request: PageRequest & LineageFilter 
   return readPage(store, spec, { ...request, where, identity: { run, step, trajectory, tool } });
 }
 
-/** Said twice, the second time about the side of the turns: then only those turns are read. */
+/** Repeats the condition for the turns' side, so that only those turns are read. */
 function within(steps: Steps | undefined): readonly Clause[] {
   if (steps === undefined) return [];
   const bounds = [

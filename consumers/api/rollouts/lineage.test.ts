@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createFakeStore } from '../../../infra/testing/fake-store.ts';
 import { listLineage } from './lineage.reader.ts';
 
-/** A run of 100 steps, a turn in each of `steps`. */
+/** A run of 100 steps, with one turn in each of `steps`. */
 function reading(steps: readonly number[]) {
   const looked: (readonly [number, number])[] = [];
   const store = createFakeStore(({ sql, params }) => {

@@ -1,4 +1,4 @@
-// Which turn saw a text: the same answer before the warehouse has gone through the turns, amid it, and after.
+// Which turn saw a text: the same answer before, while and after the warehouse indexes the turns.
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { connectStore, type ClickHouseStore } from '../../../infra/clickhouse/client.ts';

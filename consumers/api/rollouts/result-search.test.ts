@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { wholeTokens } from './result-search.ts';
 
-/** Words as the engine's token filter takes them: runs of letters, digits and everything that is not ASCII. */
+/** Words as in the engine's token filter: runs of letters, digits and non-ASCII characters. */
 const tokensOf = (text: string): readonly string[] => text.toLowerCase().split(/[\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f]+/);
 
 describe('words that a search can rely on', () => {

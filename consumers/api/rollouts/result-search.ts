@@ -1,11 +1,11 @@
-// Which tool calls saw a text. Results that are equal are stored once more in `result_texts`, where they are searched; a turn knows
-// its result by its hash, so that no list reads results. Turns that the warehouse has not come to yet are searched themselves.
+// Finds the tool calls whose result contains a text. Distinct results are also stored in `result_texts`, where they are searched; a turn
+// refers to its result by hash, so that no list reads results. Turns that the warehouse has not indexed yet are searched directly.
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows, type Clause } from '../list.ts';
 
 const holds = (column: string): string => `positionCaseInsensitiveUTF8(${column}, {result_holds:String}) > 0`;
 
-/** A condition on the tool calls of a run, bound as `run_id_is`: the result holds the text, whatever the case. */
+/** A condition on the tool calls of a run, bound as `run_id_is`: the result contains the text, ignoring case. */
 export async function resultHolds(store: Store, text: string): Promise<Clause> {
   const marks = await readRows<{ partition: number; offset: number }>(
     store,
@@ -34,7 +34,7 @@ const MOST_TOKENS = 8;
 const SEPARATOR = '[\\x00-\\x2f\\x3a-\\x40\\x5b-\\x60\\x7b-\\x7f]';
 const TOKEN = new RegExp(`(?<=${SEPARATOR})[0-9A-Za-z]+(?=${SEPARATOR})`, 'g');
 
-/** Words of a text that have both of their ends in it, in lower case: a result that holds the text has them as words. */
+/** The lowercase words that are entirely inside a text: a result that contains the text has them as words. */
 export function wholeTokens(text: string): readonly string[] {
   const tokens = [...text.matchAll(TOKEN)].map(([token]) => token.toLowerCase());
   return [...new Set(tokens)].sort((a, b) => b.length - a.length).slice(0, MOST_TOKENS);

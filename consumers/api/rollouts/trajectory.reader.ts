@@ -1,4 +1,4 @@
-// One trajectory with every attempt at it and what became of it in training.
+// One trajectory with all of its attempts and its outcome in training.
 import type { Store } from '../../../streams/core/ports.ts';
 import { selectList, type Columns, type RowOf } from '../columns.ts';
 import { readRows } from '../list.ts';
@@ -10,17 +10,17 @@ type Started = RowOf<(typeof said)['trajectory_starts']>;
 type Expired = RowOf<(typeof said)['expired_attempts']>;
 type InLog = RowOf<typeof orderColumns>;
 
-/** One try: asked for, claimed, given up or finished. */
+/** One attempt: requested, claimed, given up or finished. */
 interface Attempt {
   readonly attempt: number;
-  /** requested, running, expired, or the status that it finished with. */
+  /** requested, running, expired, or its final status. */
   readonly status: string;
   readonly requested_at: string | null;
   readonly started_at: string | null;
   readonly worker_id: string;
-  /** Why the trainer gave it up; empty when it did not. */
+  /** Why the trainer gave it up; empty if it did not. */
   readonly expired_reason: string;
-  /** Null until it finished. */
+  /** Null until it finishes. */
   readonly result: Finished | null;
 }
 
@@ -37,20 +37,20 @@ export interface TrajectoryReport {
   readonly discarded: readonly RowOf<typeof discardColumns>[];
 }
 
-/** Of one table; a trajectory with more rows is read in the order of the log, so that the bound always keeps the same ones. */
+/** Limit per table; a trajectory with more rows is read in log order, so that the limit always keeps the same rows. */
 const MOST_ROWS = 1000;
 
-/** Rows of a trajectory, of one run when it is named. */
+/** Selects the rows of a trajectory, of one run if it is named. */
 interface Named {
   readonly trajectory: string;
   readonly run: string | undefined;
 }
 
-/** Without an `or`, so that the primary index is bisected and not searched through. */
+/** Without an `or`, so that the primary index is searched by bisection, not scanned. */
 const ofTrajectory = ({ run }: Named): string =>
   `${run === undefined ? '' : 'run_id = {run:String} and '}trajectory_id = {trajectory:String}`;
 
-/** In no order: to sort a few rows costs a store more than to find them. */
+/** Unordered: for a few rows, sorting costs the store more than finding them. */
 async function readOf<T extends object>(store: Store, named: Named, statement: (where: string) => string): Promise<readonly T[]> {
   const params = named.run === undefined ? { trajectory: named.trajectory } : { ...named };
   const rows = await readRows<T>(store, statement(ofTrajectory(named)), params);
@@ -58,7 +58,7 @@ async function readOf<T extends object>(store: Store, named: Named, statement: (
   return readRows<T>(store, statement(`${ofTrajectory(named)} order by _timestamp, _offset`), params);
 }
 
-/** What is said of attempts elsewhere: several tables in one statement, each row as a list of its cells. */
+/** Other records about attempts: several tables in one statement, each row as a list of its cells. */
 const said = {
   tasks: {
     run_id: 'text',
@@ -86,7 +86,7 @@ const saidFrom = (tables: readonly SaidIn[], where: string): string =>
 
 interface SaidRow extends InLog {
   readonly said_in: SaidIn;
-  /** JSON: the values of the table's columns in their order. */
+  /** JSON: the values of the table's columns, in order. */
   readonly cells: string;
 }
 
@@ -105,7 +105,7 @@ function inLogOrder<R extends InLog>(rows: readonly R[]): readonly R[] {
   return [...rows].sort((a, b) => at(a) - at(b) || a._offset - b._offset);
 }
 
-/** One row an attempt; the log may hold an event twice. */
+/** One row per attempt; the log may hold an event twice. */
 function firstOfEach<R extends { readonly run_id: string; readonly attempt: number }>(rows: readonly R[]): readonly R[] {
   const first = new Map<string, R>();
   for (const row of rows) {
@@ -115,7 +115,7 @@ function firstOfEach<R extends { readonly run_id: string; readonly attempt: numb
   return [...first.values()];
 }
 
-/** Undefined when no table knows the id. Without a run, the run that was written first is meant. */
+/** Undefined when no table has the id. Without a run, the earliest run is used. */
 export async function readTrajectory(store: Store, trajectory: string, run?: string): Promise<TrajectoryReport | undefined> {
   const named: Named = { trajectory, run };
   const ask = (...tables: readonly SaidIn[]) => readOf<SaidRow>(store, named, (where) => saidFrom(tables, where));
@@ -137,8 +137,8 @@ export async function readTrajectory(store: Store, trajectory: string, run?: str
   const results = ofRun(finished);
   const training = ofRun(saidIn('step_trajectories', rows));
   const has = (all: readonly { readonly attempt: number }[], attempt: number): boolean => all.some((row) => row.attempt === attempt);
-  // An attempt that finished and was trained on was not given up, and its result says all that its start does. Discards are
-  // always asked for: the log may tell of attempts that no task did.
+  // An attempt that finished and was trained on was not given up, and its result includes everything that its start records. Discards are
+  // always read: the log may mention attempts that no task requested.
   const allTold = tasks.length > 0 && tasks.every(({ attempt }) => has(results, attempt) && has(training, attempt));
   const more = allTold ? [] : await ask('expired_attempts', 'trajectory_starts');
   const [started, expired] = [ofRun(saidIn('trajectory_starts', more)), ofRun(saidIn('expired_attempts', more))];
@@ -155,7 +155,7 @@ export async function readTrajectory(store: Store, trajectory: string, run?: str
   };
 }
 
-/** Joins what four events say about each attempt; any of them may be missing. */
+/** Joins what four kinds of events say about each attempt; any of them may be missing. */
 export function attemptsOf(rows: {
   readonly tasks: readonly Pick<Task, 'attempt' | 'occurred_at'>[];
   readonly started: readonly Pick<Started, 'attempt' | 'worker_id' | 'occurred_at'>[];
@@ -200,13 +200,13 @@ export interface GroupReport {
   readonly question: string;
   readonly purpose: string;
   readonly group_size: number;
-  /** Of the attempts that finished. */
+  /** Over finished attempts. */
   readonly reward_mean: number | null;
   readonly reward_min: number | null;
   readonly reward_max: number | null;
   /** Every finished attempt. */
   readonly trajectories: readonly Finished[];
-  /** Every attempt that was asked for. */
+  /** Every requested attempt. */
   readonly requested: readonly Task[];
 }
 

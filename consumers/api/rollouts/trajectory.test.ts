@@ -71,7 +71,7 @@ describe('a trajectory that was asked for', () => {
   const trained = (attempt: number) =>
     said('step_trajectories', [7, attempt, 'run-a', 1, 0.5, 1, 1, 0, 1, 1, 0, 10, 5, 'trained'], 20 + attempt);
 
-  /** Over a store of these rows; `tables` are those that were asked for. */
+  /** Reads from a store with these rows; `tables` lists the queried tables. */
   const reading = async (rows: readonly ReturnType<typeof said>[], results: readonly object[]) => {
     const tables: string[] = [];
     const store = createFakeStore(({ sql }) => {

@@ -1,4 +1,4 @@
-// Columns of the curves of a run: one row a step.
+// Columns of the curves of a run: one row per step.
 
 export const curveColumns = {
   step: 'whole',

@@ -1,4 +1,4 @@
-// Curves and tools are the same whether the warehouse has kept their figures, some of them, or none.
+// Curves and tool figures are the same whether the warehouse has stored all, some or none of them.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectStore, type ClickHouseStore } from '../../../infra/clickhouse/client.ts';
 import { migrate } from '../../../infra/clickhouse/migrate.ts';
@@ -47,7 +47,7 @@ const ACCOUNT = {
   ...{ staleness_token_mean: 0, staleness_token_p95: 0, staleness_token_max: 0, unknown_tokens: 0, flight_ms: 0, queue_ms: 0 },
 };
 
-/** Two trajectories, and discards at the version before. */
+/** Two trajectories, and discards at the previous version. */
 function stepOf(step: number): { readonly rollouts: OutgoingEvent[]; readonly ledger: OutgoingEvent[] } {
   const rollouts: OutgoingEvent[] = [];
   const trajectories = [0, 1].map((sample) => {
@@ -162,7 +162,7 @@ describe('the figures of steps', () => {
 });
 
 describe('the figures of tools', () => {
-  /** Without percentiles, which kept figures give by buckets. */
+  /** Without percentiles, because stored figures compute them from buckets. */
   const exact = (report: Json): Json =>
     JSON.parse(
       JSON.stringify(report, (name, value: unknown) =>

@@ -10,7 +10,7 @@ const tags = ['runs'];
 const stepNumber = Type.Integer({ minimum: 0, maximum: 2_147_483_647 });
 const heldout = listOf('HeldoutScore', heldoutColumns);
 const spreads = listOf('StepSpread', spreadColumns);
-/** How well the versions of a run do on held-out questions, and what is in the middle of its steps. */
+/** Scores of a run's versions on held-out questions, and the spreads of its steps. */
 export const heldoutRoutes: StoreRoutes = async (app, { store }) => {
   app.get(
     '/v1/runs/:run/heldout',

@@ -1,4 +1,4 @@
-// Columns of the ledger's side: runs, steps, what was trained and what was not.
+// Columns from the ledger: runs, steps, trained and discarded trajectories.
 
 export const runColumns = {
   run_id: 'text',

@@ -9,7 +9,7 @@ type Run = RowOf<typeof runColumns>;
 
 const neverBefore = "toDateTime64('1971-01-01 00:00:00', 6, 'UTC')";
 
-/** Times that have not come yet are null, which the view gives as the epoch. */
+/** The view returns the epoch for times that have not come yet; this makes them null. */
 const fromRuns = `(
   select * except (finished_at, last_step_at),
     if(runs.finished_at < ${neverBefore}, null, runs.finished_at) as finished_at,
@@ -36,7 +36,7 @@ export async function findRun(store: Store, run: string): Promise<Run | undefine
   return rows[0];
 }
 
-/** What was trained and what was discarded, for each step, from the first on. */
+/** Trained and discarded trajectories of each step, from the first on. */
 export async function listStaleness(
   store: Store,
   run: string,

@@ -34,7 +34,6 @@ const description = [
   'steps; its `started_at` is its first event.',
 ].join(' ');
 
-/** Runs. */
 export const runRoutes: StoreRoutes = async (app, { store }) => {
   app.get(
     '/v1/runs',
@@ -62,7 +61,7 @@ export const runRoutes: StoreRoutes = async (app, { store }) => {
   );
 };
 
-/** What a run says about its staleness, its tools and its policies. */
+/** Staleness, tools and policies of a run. */
 export const accountRoutes: StoreRoutes = async (app, { store }) => {
   app.get(
     '/v1/runs/:run/staleness',
@@ -167,7 +166,7 @@ export const stepRoutes: StoreRoutes = async (app, { store }) => {
   );
 };
 
-/** What was not trained on. */
+/** Trajectories that were not trained on. */
 export const discardRoutes: StoreRoutes = async (app, { store }) => {
   app.get(
     '/v1/runs/:run/discarded',

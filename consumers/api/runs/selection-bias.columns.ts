@@ -1,6 +1,6 @@
-// Columns of the comparison of what was trained on with what was not.
+// Columns of the comparison between trained and discarded trajectories.
 
-/** One side of it. */
+/** The kept side. */
 const keptColumns = {
   kept: 'whole',
   kept_reward_mean: 'number',
@@ -37,7 +37,7 @@ const distanceColumns = { reward_ks: 'number', turns_ks: 'number', tokens_ks: 'n
 export const biasFigureColumns = { ...keptColumns, ...discardedColumns, ...distanceColumns } as const;
 export const biasColumns = { step: 'whole', ...biasFigureColumns } as const;
 
-/** One reason beside everything that was kept; the empty reason is what was kept. */
+/** One reason, compared with everything that was kept; the empty reason stands for the kept side. */
 export const biasReasonColumns = {
   reason: 'text',
   trajectories: 'whole',

@@ -1,5 +1,5 @@
-// The figures of the comparison against figures that are made here in the plainest way, for random samples, and against
-// the engine's own test where that gives an answer.
+// Checks the comparison against figures computed here in the simplest way, for random samples, and against the engine's own test where it
+// gives a result.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectStore, type ClickHouseStore } from '../../../infra/clickhouse/client.ts';
@@ -51,7 +51,7 @@ const row = (id: string, { reward, turns, tokens }: Outcome) => ({
 
 let runs = 0;
 
-/** Tells the log of a new run with these outcomes, and the tables of the log. */
+/** Writes a new run with these outcomes to the log and the tables. */
 async function tell(outcomes: readonly Outcome[]): Promise<string> {
   runs += 1;
   const run_id = `bias-${runs}`;
@@ -82,7 +82,7 @@ function byStep(outcomes: readonly Outcome[]): ReadonlyMap<number, readonly Outc
 const mean = (values: readonly number[]): number | null =>
   values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Between the two nearest ranks. */
+/** Interpolates between the two nearest ranks. */
 function percentile(values: readonly number[], level: number): number | null {
   const sorted = [...values].sort((a, b) => a - b);
   const at = level * (sorted.length - 1);
@@ -90,7 +90,7 @@ function percentile(values: readonly number[], level: number): number | null {
   return low === undefined || high === undefined ? null : low + (high - low) * (at - Math.floor(at));
 }
 
-/** By trying every value. */
+/** Tries every value. */
 function distance(some: readonly number[], others: readonly number[]): number | null {
   if (some.length === 0 || others.length === 0) return null;
   const share = (values: readonly number[], most: number): number => values.filter((value) => value <= most).length / values.length;
@@ -117,7 +117,7 @@ function expectedOf(kept: readonly Outcome[], discarded: readonly Outcome[]): Js
   return figures;
 }
 
-/** Numbers may differ in their last digits. */
+/** Allows differences in the last digits. */
 const close = (expected: Json): Json =>
   Object.fromEntries(
     Object.entries(expected).map(([name, value]) => [name, typeof value === 'number' ? (expect.closeTo(value, 9) as unknown) : value]),
@@ -132,7 +132,7 @@ async function get(url: string): Promise<Json> {
 const outcome = fc.record({
   step: fc.integer({ min: 1, max: 3 }),
   reason: fc.oneof(fc.constant(''), fc.constantFrom(...discardReasons)),
-  // few rewards and lengths, so that there are ties; tokens are hardly ever the same
+  // few distinct rewards and lengths, so that there are ties; tokens are almost always distinct
   reward: fc.constantFrom(0, 0, 0.25, 1),
   turns: fc.integer({ min: 0, max: 5 }),
   tokens: fc.integer({ min: 0, max: 1_000_000 }),

@@ -1,5 +1,5 @@
-// A page reads the outcomes of its own steps. What stands beside every page, the figures of the whole range, is made once as long
-// as no outcome is added to the run; it is exact, out of the counts of each value instead of all values in order.
+// A page reads the outcomes of its own steps. The figures of the whole range, returned with every page, are cached until an outcome is
+// added to the run; they are exact and computed from the counts of each value instead of sorting all values.
 import type { Store } from '../../../streams/core/ports.ts';
 import type { DiscardReason } from '../../../streams/batch/batch.ts';
 import type { RowOf } from '../columns.ts';
@@ -12,20 +12,20 @@ import { bySteps, distanceColumn, distancesSql, measured, metrics, sidesSql } fr
 interface BiasRequest extends PageRequest {
   readonly from_step?: number | undefined;
   readonly to_step?: number | undefined;
-  /** Only discards for this reason stand beside what was kept. */
+  /** Compares only discards with this reason. */
   readonly reason?: DiscardReason | undefined;
 }
 
 interface RangeFigures {
-  /** Over all steps of the range, whatever the page; null when there is nothing in it. */
+  /** Over all steps of the range, not only the page; null when the range is empty. */
   readonly overall: RowOf<typeof biasFigureColumns> | null;
-  /** The same by reason; the empty reason is what was kept. */
+  /** The same by reason; the empty reason stands for the kept side. */
   readonly by_reason: readonly RowOf<typeof biasReasonColumns>[];
 }
 
 type SelectionBias = Page<RowOf<typeof biasColumns>> & RangeFigures;
 
-/** Which outcomes are asked for. */
+/** The selected outcomes. */
 interface Asked {
   readonly where: string;
   readonly params: Readonly<Record<string, unknown>>;
@@ -45,7 +45,7 @@ export async function readSelectionBias(store: Store, run: string, request: Bias
   return { ...page, ...figures };
 }
 
-/** The steps of the page, then the outcomes of these alone. */
+/** The steps of the page, then only their outcomes. */
 async function readSteps(store: Store, asked: Asked, request: PageRequest): Promise<Page<RowOf<typeof biasColumns>>> {
   const { items, next_cursor } = await readStepsOfPage(store, stepsSql, {
     ...request,
@@ -65,7 +65,7 @@ async function readSteps(store: Store, asked: Asked, request: PageRequest): Prom
 
 const memos = new WeakMap<Store, Memo<RangeFigures>>();
 
-/** Of a whole range. Outcomes are only ever added, so their number says whether any has come. */
+/** Figures of a whole range. Outcomes are only ever added, so their count shows whether there are new ones. */
 async function readFigures(store: Store, run: string, asked: Asked): Promise<RangeFigures> {
   const memo = memos.get(store) ?? createMemo<RangeFigures>();
   memos.set(store, memo);
@@ -78,7 +78,7 @@ async function readFigures(store: Store, run: string, asked: Asked): Promise<Ran
   return memo(JSON.stringify(asked), JSON.stringify(stamp ?? null), () => makeFigures(store, asked));
 }
 
-/** One side: everything that was kept, everything that was discarded, or what was discarded for a reason. */
+/** One side: everything kept, everything discarded, or everything discarded for one reason. */
 type Side = Readonly<Record<string, number | null>> & {
   readonly trajectories: number;
   readonly of_reason: boolean;

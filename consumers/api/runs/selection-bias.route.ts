@@ -14,7 +14,7 @@ const description = [
   'What was discarded at version v belongs to step v + 1. `overall` and `by_reason` are over the whole range of steps, whatever the page.',
 ].join(' ');
 
-/** How what was not trained on differs from what was. */
+/** How discarded trajectories differ from trained ones. */
 export const selectionBiasRoutes: StoreRoutes = async (app, { store }) => {
   app.get(
     '/v1/runs/:run/selection-bias',

@@ -1,4 +1,4 @@
-// Statements of the comparison of what was trained on with what was discarded.
+// Statements that compare trained with discarded trajectories.
 import { selectList } from '../columns.ts';
 import { biasColumns } from './selection-bias.columns.ts';
 
@@ -6,7 +6,7 @@ export const metrics = ['reward', 'turns', 'tokens'] as const;
 
 export const measured = ['reward', 'turns', 'tokens', 'staleness_total', 'flight_ms'].join(', ');
 
-/** Figures of the rows that fulfil `condition`, null where there is none. */
+/** Figures of the rows that fulfill `condition`; null when there are none. */
 function figuresIf(condition: string, name: (figure: string) => string): readonly string[] {
   const some = (figure: string): string => `if(countIf(${condition}) = 0, null, ${figure})`;
   return [
@@ -25,8 +25,8 @@ const sortedMetrics: readonly string[] = metrics.map(
 );
 
 /**
- * The largest difference of the shares at or below a value. The engine's own kolmogorovSmirnovTest fails when a side is
- * empty, and with it every other row of the answer.
+ * The largest difference between the cumulative shares. ClickHouse's own kolmogorovSmirnovTest fails when a side is empty, and every other
+ * row of the result fails with it.
  */
 const distances: readonly string[] = metrics.map(
   (metric) =>
@@ -36,7 +36,7 @@ const distances: readonly string[] = metrics.map(
      )) as ${metric}_ks`,
 );
 
-/** One row a step of these outcomes, in order. */
+/** One row per step of these outcomes, in order. */
 export const bySteps = (outcomes: string): string => `
   select ${selectList(biasColumns)} from (
     select *, ${distances.join(', ')} from (
@@ -47,7 +47,7 @@ export const bySteps = (outcomes: string): string => `
     )
   ) order by step`;
 
-/** Both sides as a whole, and each by its reasons. */
+/** Both sides in total, and each by reason. */
 export const sidesSql = (where: string): string => `
   select
     grouping(reason) = 0 as of_reason,
@@ -68,12 +68,12 @@ export const sidesSql = (where: string): string => `
   group by grouping sets ((is_kept, reason), (is_kept))
   order by reason`;
 
-/** Name of the column of distances of a reason, by its place; that of all reasons together is the last. */
+/** Name of the distance column of a reason, by index; the last one covers all reasons. */
 export const distanceColumn = (at: number): string => `distance_${at}`;
 
 /**
- * For each metric the distance between what was kept and what was discarded, for each of so many reasons (bound as `told_0`, …)
- * and for all: counts of each value, and running sums over the values in order.
+ * For each metric, the distance between kept and discarded trajectories, for each of the reasons (bound as `told_0`, …) and for all of
+ * them: counts of each value, and running sums over the sorted values.
  */
 export function distancesSql(where: string, reasons: number): string {
   const sides = [

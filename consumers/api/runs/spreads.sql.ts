@@ -1,15 +1,15 @@
-// The view `step_spreads` for the steps of a page: written out, since a condition on its steps does not reach the trajectories.
+// The view `step_spreads` for the steps of a page, written out because a condition on its steps does not reach the trajectories.
 import { stepsSql } from '../list-of-steps.ts';
 
 const PAGE = 'run_id = {run_id_is:String} and step >= {page_first:Int32} and step <= {page_last:Int32}';
 
-/** Steps that are complete and have an outcome that spreads look at. */
+/** Completed steps with an outcome that the spreads include. */
 export const spreadSteps = `(
   select run_id, step from steps
   where (run_id, step) in (select run_id, step from ${stepsSql} where reason not in ('lost', 'expired', 'invalid', 'superseded'))
 )`;
 
-/** One row a step from `page_first` to `page_last` of a run. */
+/** One row per step from `page_first` to `page_last` of a run. */
 export const spreadsSql = `(
   select
     {run_id_is:String} as run_id,

@@ -20,9 +20,9 @@ export async function listSteps(
 export interface StepReport {
   readonly step: Step;
   readonly trajectories: readonly Trained[];
-  /** Trajectories that were discarded while this step was being made. */
+  /** Trajectories that were discarded while this step was in progress. */
   readonly discarded: readonly Discarded[];
-  /** True when there are more than the 1,000 of a list; SQL has them all. */
+  /** True when there are more than the list's 1,000 rows; SQL can read them all. */
   readonly truncated: boolean;
 }
 

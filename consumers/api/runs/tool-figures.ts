@@ -1,4 +1,4 @@
-// Figures of tool calls put together: blocks become tools, error types, and what was before and since a step.
+// Combines the figures of tool calls: from blocks to tools, error types, and a comparison before and since a step.
 import { msOfBucket } from '../../common/tool-figures.ts';
 import type { RowOf } from '../columns.ts';
 import type { toolChangeColumns } from '../reports/reports.columns.ts';
@@ -12,9 +12,9 @@ export interface ToolReport {
   readonly changes?: readonly RowOf<typeof toolChangeColumns>[];
 }
 
-/** Calls of one tool, status and error type, in some blocks. */
+/** Calls of one tool, status and error type, in one or more blocks. */
 export interface ToolFigures {
-  /** -1 for versions that nobody knows. */
+  /** -1 for unknown versions. */
   readonly block: number;
   readonly since: number | boolean;
   readonly tool: string;
@@ -35,11 +35,11 @@ export interface ToolFigures {
 
 const sum = (rows: readonly ToolFigures[], of: (row: ToolFigures) => number): number => rows.reduce((total, row) => total + of(row), 0);
 
-/** Times are RFC 3339 in UTC, all of the same length: they sort as texts. */
+/** Times are RFC 3339 in UTC with a fixed length, so they sort as text. */
 const least = (texts: readonly string[]): string => texts.reduce((a, b) => (a < b ? a : b));
 const latest = (texts: readonly string[]): string => texts.reduce((a, b) => (a > b ? a : b));
 
-/** Rows by the text that `keyOf` gives. */
+/** Groups rows by `keyOf`. */
 function groupBy(rows: readonly ToolFigures[], keyOf: (row: ToolFigures) => string): readonly (readonly ToolFigures[])[] {
   const groups = new Map<string, ToolFigures[]>();
   for (const row of rows) {
@@ -50,7 +50,7 @@ function groupBy(rows: readonly ToolFigures[], keyOf: (row: ToolFigures) => stri
   return [...groups.values()];
 }
 
-/** The latency that `level` of the calls do not exceed, ms; null when there are none. */
+/** Latency percentile at `level`, ms; null without calls. */
 export function percentileOf(rows: readonly Pick<ToolFigures, 'ms_buckets' | 'ms_calls'>[], level: number): number | null {
   const counts = new Map<number, number>();
   for (const { ms_buckets, ms_calls } of rows) {
@@ -71,7 +71,7 @@ type Tool = ToolReport['items'][number];
 type ToolError = ToolReport['error_types'][number];
 type ToolChange = NonNullable<ToolReport['changes']>[number];
 
-/** The report of a run: tools and failures by their calls, changes by how much slower they got. */
+/** The report of a run: tools and failures by number of calls, changes by slowdown. */
 export function reportOf(
   run: string,
   rows: readonly ToolFigures[],
@@ -115,7 +115,7 @@ function errorOf(rows: readonly ToolFigures[]): ToolError {
   return { tool, error_type, status, calls: sum(rows, (row) => row.calls), last_at: latest(rows.map((row) => row.last_at)) };
 }
 
-/** By tool and error type, empty for calls that worked; the slowest change first. Calls of unknown versions are on neither side. */
+/** By tool and error type, empty for successful calls; largest slowdown first. Calls of unknown versions are on neither side. */
 function changesOf(rows: readonly ToolFigures[]): readonly ToolChange[] {
   return groupBy(
     rows.filter(({ block }) => block >= 0),

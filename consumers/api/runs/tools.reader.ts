@@ -1,5 +1,5 @@
-// What the tools of a run did. Of a small run it is asked of the turns; of a large one, of which the warehouse keeps blocks, only
-// the blocks that are not kept are. Percentiles of a large run are those of buckets, within 1 %.
+// Tool statistics of a run. For a small run they are computed from its turns. For a large run the warehouse keeps figures by block, and
+// only the missing blocks are computed. Percentiles of a large run come from buckets and are accurate to 1 %.
 import { BLOCK_VERSIONS, toolBlocksSql, toolFigureParams, toolFiguresSql } from '../../common/tool-figures.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 import { selectList, type RowOf } from '../columns.ts';
@@ -10,7 +10,7 @@ import { reportOf, type ToolFigures, type ToolReport } from './tool-figures.ts';
 
 const MOST_ERROR_TYPES = 200;
 
-/** The calls of a run, of one purpose when that is named. With `step` also what changed since then. */
+/** The calls of a run, optionally of one purpose. With `step`, also the changes since then. */
 export async function readTools(store: Store, part: RunPart, step?: number): Promise<ToolReport> {
   const { run } = part;
   const [kept, blocks] = await Promise.all([
@@ -20,14 +20,14 @@ export async function readTools(store: Store, part: RunPart, step?: number): Pro
   return kept.length === 0 ? readSmall(store, part, step) : readLarge(store, { ...part, blocks, kept }, step);
 }
 
-/** What the view `tool_calls` holds, each call once. */
+/** The content of the view `tool_calls`, each call once. */
 const calls = (more = ''): string => `from (
     select * from turns
     where run_id = {run:String} and tool != '' and ({purpose:String} = '' or purpose = {purpose:String})${more}
       and (_partition, _offset) not in (select _partition, _offset from repeated_turns where run_id = {run:String})
   )`;
 
-/** What the view `tool_health` says. */
+/** The content of the view `tool_health`. */
 const HEALTH = `select run_id, tool, count() as calls, countIf(tool_status = 'ok') as ok, countIf(tool_status = 'error') as errors,
     countIf(tool_status = 'timeout') as timeouts, countIf(tool_status = 'refused') as refused, (calls - ok) / calls as failure_rate,
     countIf(cache_hit) as cache_hits, countIf(truncated) as truncated_results, avg(tool_ms) as ms_mean,
@@ -62,14 +62,14 @@ interface FiguresOfPurpose extends ToolFigures {
 }
 
 interface LargeRun extends RunPart {
-  /** As they are now. */
+  /** The current blocks. */
   readonly blocks: readonly Block[];
   readonly kept: readonly Block[];
 }
 
 async function readLarge(store: Store, { run, purpose, blocks, kept }: LargeRun, step: number | undefined): Promise<ToolReport> {
   const since = step ?? 0;
-  // The block that the step is in has calls of both sides, which are told apart by their turns alone.
+  // The block that contains the step has calls on both sides, and only its turns can tell them apart.
   const split = since % BLOCK_VERSIONS === 0 ? undefined : Math.floor(since / BLOCK_VERSIONS);
   const made = new Set(kept.map(({ block, turns }) => `${block}/${turns}`));
   const isKept = ({ block, turns }: Block): boolean => block !== split && made.has(`${block}/${turns}`);
@@ -83,7 +83,7 @@ async function readLarge(store: Store, { run, purpose, blocks, kept }: LargeRun,
   return reportOf(run, [...known, ...ofPurpose], { most: MOST_ERROR_TYPES, withChanges: step !== undefined });
 }
 
-/** Made of as many turns as there are. */
+/** The kept figures cover as many turns as there are now. */
 const IS_CURRENT = 'turns = transform(block, {blocks:Array(Int32)}, {turns:Array(Int64)}, toInt64(-1))';
 
 const currentOf = (run: string, blocks: readonly Block[]): Readonly<Record<string, unknown>> => ({
@@ -92,7 +92,7 @@ const currentOf = (run: string, blocks: readonly Block[]): Readonly<Record<strin
   turns: blocks.map(({ turns }) => turns),
 });
 
-/** All blocks together; the block of unknown versions stays apart, since it is neither before nor since. */
+/** Combines all blocks; the block of unknown versions stays separate, because it is neither before nor since. */
 const keptSql = `
   select
     if(figures.block < 0, -1, 0) as block,

@@ -1,10 +1,13 @@
-// Arguments that name something or say how much to make. Such an argument must be written where it can be judged: as a
-// literal or a bound value. What follows from other values (an alias, concat(…), *) is refused there.
+// Rules for arguments that name something or determine the size of a result. Such an argument must be a literal or a bound value, so that
+// it can be checked. Values that depend on others (an alias, concat(…), *) are refused.
 import type { AstNode } from './ast.ts';
 import { isAllowedAggregate, lowerCaseNames } from './functions.ts';
 import { isAllowedType, isZone } from './types.ts';
 
-/** What to do instead; undefined when the arguments are fine. `isColumn` tells a column of a table from a name of the statement. */
+/**
+ * What to do instead; undefined when the arguments are fine. `isColumn` distinguishes a table column from a name that the statement
+ * declares.
+ */
 type Rule = (args: readonly AstNode[], isColumn: (name: string) => boolean) => string | undefined;
 
 const TYPE_ADVICE = "write a plain type as a literal, such as 'Array(String)'; states of aggregates are no such type";
@@ -23,7 +26,7 @@ const aggregateFirst: Rule = ([first]) => {
   return name !== undefined && isAllowedAggregate(name) ? undefined : AGGREGATE_ADVICE;
 };
 
-/** Calls whose value is a moment, which may stand where a zone may stand as well. */
+/** Functions that return a time; their calls may appear where a time zone is allowed. */
 const MOMENTS = new Set(['todate', 'todate32', 'todatetime', 'todatetime64', 'now', 'today']);
 
 const zonesFrom =
@@ -47,7 +50,7 @@ const atMost =
 
 const SHORT_CHARS = 10_000;
 
-/** Compares each element with each: one of the two must be written out. */
+/** The function compares every pair of elements, so one of the two arrays must be a literal. */
 const oneIsShort: Rule = (args) =>
   args.some(isShortList) ? undefined : "write one of the two as a list, such as ['a', 'b']; or use arrayIntersect";
 
@@ -58,7 +61,7 @@ function isShortList(node: AstNode): boolean {
   return node.payload === 'array' ? items.every(isSingle) : node.payload === '_CAST' && items.every(isShortList);
 }
 
-/** A column's value or a literal: what would be many elements stands in an array of its own. */
+/** A column value or a literal; several elements must be in an array of their own. */
 const isSingle = ({ kind }: AstNode): boolean => kind === 'Literal' || kind === 'Identifier';
 
 const LONGEST_TEXT = 100_000;
@@ -69,7 +72,7 @@ const KEEPS_LENGTH = new Set(
   ),
 );
 
-/** All matches of an expression or a path can take the square of the text's length: a text that a statement makes must be cut. */
+/** Finding all matches of an expression or path can take time quadratic in the text's length, so a computed text must be truncated. */
 const textAt =
   (at: number): Rule =>
   (args, isColumn) =>
@@ -84,7 +87,7 @@ function isBoundedText(node: AstNode | undefined, isColumn: (name: string) => bo
   return KEEPS_LENGTH.has(name) && args.every((arg) => isBoundedText(arg, isColumn));
 }
 
-/** The text of a literal, which a bound String is as well; undefined for anything else, and for texts with other escapes. */
+/** The value of a text literal, including a bound String; undefined for anything else, and for texts with other escapes. */
 function textOf(node: AstNode | undefined): string | undefined {
   if (node?.kind !== 'Literal') return undefined;
   return /^'((?:[^'\\]|\\['\\])*)'$/s.exec(node.payload)?.[1]?.replace(/\\(['\\])/g, '$1');
@@ -142,7 +145,7 @@ function rules(names: string, rule: Rule): readonly (readonly [string, Rule])[] 
   return lowerCaseNames(names).map((name) => [name, rule]);
 }
 
-/** True when the arguments of a function are judged, so that its bare name must not stand for a call. */
+/** True when a function has argument rules, so that its bare name must not stand for a call. */
 export const hasRule = (name: string): boolean => RULES.has(name.toLowerCase());
 
 const SPREAD = /^(?:Qualified)?(?:Asterisk|Columns\w+)$/;

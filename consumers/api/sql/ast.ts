@@ -1,12 +1,12 @@
-// Reads the text of EXPLAIN AST: one node a line, indented by its depth, `Kind payload (alias x) (children n)`.
-// Strict on purpose: depths and child counts must agree on every line, so that a name with a line break in it cannot
-// make up nodes or move them. Anything that does not agree is no tree.
+// Parses the text of EXPLAIN AST: one node per line, indented by depth, `Kind payload (alias x) (children n)`. Deliberately strict: depths
+// and child counts must match on every line, so that a name with a line break cannot forge or move nodes. Text that does not match is not a
+// tree.
 
 export interface AstNode {
   readonly kind: string;
-  /** What stands behind the kind: the name of a function, table or identifier; the value of a literal. */
+  /** The text after the kind: the name of a function, table or identifier, or the value of a literal. */
   readonly payload: string;
-  /** Empty when there is none. */
+  /** Empty if there is none. */
   readonly alias: string;
   readonly children: readonly AstNode[];
 }
@@ -24,7 +24,7 @@ interface OpenNode {
 const CHILDREN = / \(children (\d+)\)$/;
 const MAX_NODES = 20_000;
 
-/** Total: a text that is no consistent tree is a result with the problem. */
+/** Never throws: for an inconsistent tree it returns the problem. */
 export function parseAst(text: string): ParsedAst {
   const lines = text.split('\n').filter((line) => line !== '');
   if (lines.length > MAX_NODES) return bad(`it has more than ${MAX_NODES} nodes`);
@@ -44,7 +44,7 @@ export function parseAst(text: string): ParsedAst {
   return everyCountHolds(root) ? { ok: true, root } : bad('a node has another number of children than it says');
 }
 
-/** There is one root, and every other node is at most one deeper than the node before it. */
+/** There is one root, and every other node is at most one level deeper than the previous one. */
 const isPlaced = (depth: number, seen: { readonly path: readonly OpenNode[]; readonly root: OpenNode | undefined }): boolean =>
   depth === 0 ? seen.root === undefined : depth <= seen.path.length;
 
@@ -63,7 +63,7 @@ function openNode(body: string): OpenNode {
   };
 }
 
-/** Outside of texts, of which only literals have any: names with these words are refused before. */
+/** Matches outside of string literals only: names with these words were rejected earlier. */
 const ALIAS = /^((?:'(?:[^'\\]|\\.)*'|[^'])*?) ?\(alias (.*)\)$/s;
 const ALIAS_OF_NAME = /^(.*?) ?\(alias (.*)\)$/s;
 

@@ -1,17 +1,16 @@
-// SHOW TABLES, SHOW COLUMNS (of all tables) and DESCRIBE <table>, answered by statements of our own. Nothing of what was sent
-// runs: a text that is not one of these forms, letter by letter, goes the way of every other statement, and the name of a
-// table is a bound value.
+// Answers SHOW TABLES, SHOW COLUMNS (of all tables) and DESCRIBE <table> with statements of our own. Nothing of the user's text runs: a
+// text that does not match one of these forms exactly is handled like any other statement, and the table name is a bound value.
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 
 export interface CatalogueStatement {
   readonly statement: string;
   readonly params: Readonly<Record<string, string>>;
-  /** The table that is described. */
+  /** The table to describe. */
   readonly table?: string;
 }
 
-/** Tables and views that can be read: none of those that an audit or the engine makes for a while. */
+/** Readable tables and views, without the temporary ones of audits or the engine. */
 export const isListed = (name: string): string => `match(${name}, '^[a-z][a-z0-9_]*$') and not startsWith(${name}, 'audit_scratch_')`;
 
 const TABLES = `select name, if(engine like '%View', 'view', 'table') as kind, total_rows as rows from system.tables
@@ -26,7 +25,7 @@ const COLUMNS = `select name, type, comment from system.columns
 const SHOW = /^\s*show\s+(tables|columns)\s*;?\s*$/i;
 const DESCRIBE = /^\s*(?:(?:describe|desc)(?:\s+table)?|show\s+columns\s+from)\s+([A-Za-z_]\w*)\s*;?\s*$/i;
 
-/** Undefined for every other text. */
+/** Undefined for any other text. */
 export function catalogueStatement(text: string, database: string): CatalogueStatement | undefined {
   const shown = SHOW.exec(text)?.[1]?.toLowerCase();
   if (shown !== undefined) return { statement: shown === 'tables' ? TABLES : ALL_COLUMNS, params: { database } };
@@ -36,7 +35,7 @@ export function catalogueStatement(text: string, database: string): CatalogueSta
 
 const KNOWN = `select name from system.tables where database = {database:String} and name = {table:String} and ${isListed('name')}`;
 
-/** Throws SQL_INVALID when the table that is described is not there. */
+/** Throws SQL_INVALID when the described table does not exist. */
 export async function assertDescribed(store: Store, { table, params }: CatalogueStatement): Promise<void> {
   if (table === undefined || (await store.query(KNOWN, { params })).length > 0) return;
   throw new PlatformError('SQL_INVALID', `describing ${table}: there is no such table; SHOW TABLES, or \\d at the prompt, lists them`);

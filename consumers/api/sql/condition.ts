@@ -1,5 +1,5 @@
-// A condition of somebody else that is to stand in a statement of ours: judged as a statement is, and found to be one
-// expression and nothing more, so that what is written around it keeps its meaning.
+// A user's condition that becomes part of one of our statements: it is checked like a statement, and must be a single expression, so that
+// the surrounding text keeps its meaning.
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 import { parseAst, type AstNode } from './ast.ts';
@@ -7,10 +7,10 @@ import { userErrorOf } from './limits.ts';
 import { judge } from './sandbox.ts';
 
 const SELECT = 'SELECT ';
-/** One query, of one list, of one expression: no alias, no FROM, no second column can hide beside it. */
+/** One query with one list of one expression: an alias, a FROM or a second column cannot hide in it. */
 const SHAPE = ['SelectWithUnionQuery', 'ExpressionList', 'SelectQuery', 'ExpressionList'];
 
-/** The condition in parentheses, as ClickHouse's formatter writes it. Throws SQL_REFUSED or SQL_INVALID; nothing of it has run then. */
+/** The condition in parentheses, as ClickHouse's formatter writes it. Throws SQL_REFUSED or SQL_INVALID before running any of it. */
 export async function judgeCondition(store: Store, condition: string): Promise<string> {
   try {
     const { statement, tree } = await judge(store, { query: `${SELECT}(\n${condition}\n)`, params: {} });
@@ -24,7 +24,7 @@ export async function judgeCondition(store: Store, condition: string): Promise<s
   }
 }
 
-/** Beside the list of queries the root has the name of the format that the tree itself was asked for in. */
+/** Besides the list of queries, the root contains the name of the output format of EXPLAIN itself. */
 function isOneExpression(root: AstNode): boolean {
   const [list, format, ...others] = root.children;
   if (others.length > 0 || (format !== undefined && format.kind !== 'Identifier')) return false;

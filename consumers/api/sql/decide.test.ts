@@ -125,7 +125,7 @@ describe('decisions', () => {
 });
 
 const lines = (text: string): readonly string[] => text.split('\n');
-/** `f(a, b)` as the tree shows it; an argument may be a tree itself. */
+/** `f(a, b)` as the tree shows it; an argument may be a tree. */
 const callOf = (name: string, ...args: readonly string[]): string =>
   [`Function ${name} (children 1)`, ` ExpressionList (children ${args.length})`, ...args.flatMap(lines).map((line) => `  ${line}`)].join(
     '\n',

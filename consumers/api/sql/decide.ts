@@ -1,6 +1,6 @@
-// Decides on the syntax tree of a statement whether it may run. Fails closed: a node of a kind that is not listed here, a
-// function that is not listed in functions.ts, a name that nothing is known by (names.ts), an argument that names what is
-// not on a list (arguments.ts) and a table outside the project's database are refused.
+// Decides from the syntax tree of a statement whether it may run. Fails closed: it refuses a node kind that is not listed here, a function
+// that is not listed in functions.ts, an unknown name (names.ts), an argument that names something not on a list (arguments.ts), and a
+// table outside the project's database.
 import { adviceOnArguments } from './arguments.ts';
 import { parseAst, type AstNode } from './ast.ts';
 import { isAllowedFunction, isAllowedTableFunction } from './functions.ts';
@@ -10,9 +10,9 @@ export type Verdict = { readonly allowed: true } | Refusal;
 
 export interface Refusal {
   readonly allowed: false;
-  /** A name that is nowhere is a mistake rather than an attempt. */
+  /** An unknown name is probably a mistake, not an attack. */
   readonly unknown?: true;
-  /** Which part is refused. */
+  /** The refused part. */
   readonly part: string;
   /** What to do instead. */
   readonly instead: string;
@@ -20,10 +20,10 @@ export interface Refusal {
 
 export const refuse = (part: string, instead: string): Refusal => ({ allowed: false, part, instead });
 
-/** Tables outside the project's database that hold nothing of anybody. */
+/** Tables outside the project's database that contain no user data. */
 export const SYSTEM_TABLES: ReadonlySet<string> = new Set(['one', 'numbers', 'numbers_mt', 'zeros', 'zeros_mt']);
 
-/** Kinds that carry no meaning of their own: what matters is among their children. */
+/** Node kinds without a meaning of their own: only their children matter. */
 const PLAIN = new Set([
   'SelectWithUnionQuery',
   'SelectIntersectExceptQuery',
@@ -59,10 +59,10 @@ const MEMBERSHIP = new Set(['in', 'notin', 'nullin', 'notnullin', 'globalin', 'g
 const INSTEAD_OF_TABLE = 'select from the tables of this database; GET /v1/sql/tables lists them';
 
 export interface Context {
-  /** The project's own. */
+  /** The project's database. */
   readonly database: string;
   readonly vocabulary: Vocabulary;
-  /** Names that the text declares and the tree does not show: those of WITH. */
+  /** Names that the text declares but the tree does not show: those of WITH. */
   readonly declared: readonly string[];
 }
 
@@ -73,11 +73,11 @@ interface Scope extends Names {
 interface Place {
   readonly node: AstNode;
   readonly parent: AstNode | undefined;
-  /** The function that the node is an argument or a parameter of. */
+  /** The function call that contains the node as an argument or parameter. */
   readonly call: AstNode | undefined;
 }
 
-/** `text` is what EXPLAIN AST answers for the statement (with the name of its own output format at the end). */
+/** `text` is the output of EXPLAIN AST for the statement (with the name of its own output format at the end). */
 export function decide(text: string, context: Context): Verdict {
   const parsed = parseAst(text);
   if (!parsed.ok) return refuse(`a statement whose syntax tree cannot be read (${parsed.problem})`, 'simplify the statement');
@@ -97,7 +97,7 @@ export function decide(text: string, context: Context): Verdict {
   return { allowed: true };
 }
 
-/** Beside its list of queries the root has the name of the format that the tree itself was asked for in. */
+/** Besides the list of queries, the root contains the name of the output format of EXPLAIN itself. */
 const withoutFormat = (root: AstNode): AstNode => ({
   ...root,
   children: root.children.filter(({ kind, alias }, at) => at === 0 || kind !== 'Identifier' || alias !== ''),
@@ -172,14 +172,14 @@ function decideFunction(node: AstNode, scope: Scope): Verdict {
   return MEMBERSHIP.has(node.payload.toLowerCase()) ? decideMembership(node, scope.database) : ALLOWED;
 }
 
-/** `x in name` reads the table of that name where there is one, and the tree shows it as an identifier only. */
+/** `x in name` reads the table `name` if it exists, but the tree shows only an identifier. */
 function decideMembership(node: AstNode, database: string): Verdict {
   const right = node.children[0]?.children[1];
   if (right?.kind !== 'Identifier' || decideTable(right.payload, database).allowed) return ALLOWED;
   return refuse(`${quote(right.payload)} on the right of IN`, 'write IN (SELECT …), or has(array, value) for an array');
 }
 
-/** A name of the statement as it can stand in a message: printable and short. */
+/** A name in a printable, short form for messages. */
 function quote(name: string): string {
   const printable = name.replace(/[\u0000-\u001f\u007f]/g, '?');
   return `"${printable.length > 80 ? `${printable.slice(0, 80)}…` : printable}"`;

@@ -1,9 +1,9 @@
-// What a query may call. A name that is not here is refused, so that a function of a newer engine, of a server's own
-// configuration or of a user reaches nothing by default. Left out on purpose: everything that reads files, URLs,
-// dictionaries, other tables, settings or the host (file, url, dictGet, joinGet, getSetting, hostName, …), that waits
-// (sleep), calls a model (aiGenerate, catboostEvaluate), shows the engine's inside, or takes serialised states. Left out as
-// well: what takes more than time in proportion to its arguments and that the engine does not stop meanwhile (editDistance,
-// JSONMergePatch, arrayFold, seriesDecomposeSTL, …); npm run fuzz:sql -- --costs finds such functions.
+// The functions that a query may call. Any other name is refused, so that new functions of the engine, server configuration or user-defined
+// functions reach nothing by default. Deliberately excluded: functions that read files, URLs, dictionaries, other tables, settings or the
+// host (file, url, dictGet, joinGet, getSetting, hostName, …), that wait (sleep), call a model (aiGenerate, catboostEvaluate), expose the
+// engine's internals, or take serialized states. Also excluded: functions whose cost is more than linear in their arguments and that the
+// engine cannot interrupt (editDistance, JSONMergePatch, arrayFold, seriesDecomposeSTL, …); npm run fuzz:sql -- --costs finds such
+// functions.
 
 const scalarNames = namesIn(`
     _CAST array_concat_agg bar byteSize caseWithExpr caseWithExpression countDigits current_database currentDatabase DATABASE digits
@@ -194,7 +194,7 @@ const aggregateNames = namesIn(`
   `);
 const aggregates = lowerCased(aggregateNames);
 
-/** Functions that a query may call, as ClickHouse writes them. */
+/** Functions that a query may call, in ClickHouse's spelling. */
 export const functionNames: readonly string[] = [...scalarNames, ...aggregateNames];
 
 const combinators = ['ordefault', 'distinct', 'resample', 'foreach', 'argmax', 'argmin', 'ornull', 'tuple', 'array', 'null', 'map', 'if'];
@@ -223,5 +223,5 @@ function isAggregate(name: string): boolean {
   return combinators.some((suffix) => name.length > suffix.length && name.endsWith(suffix) && isAggregate(name.slice(0, -suffix.length)));
 }
 
-/** A function that may stand in FROM: it makes rows out of its own arguments. */
+/** A function that is allowed in FROM: it generates rows from its own arguments. */
 export const isAllowedTableFunction = (name: string): boolean => tableFunctions.has(name.toLowerCase());

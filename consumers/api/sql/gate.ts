@@ -1,8 +1,8 @@
 import { PlatformError } from '../../../streams/core/errors.ts';
 
-/** Lets a few through at once; others wait in order, for a while. */
+/** Limits concurrency; other callers wait in order for a limited time. */
 export interface Gate {
-  /** Tells the work whether nothing else ran when it began. Throws RATE_LIMITED when no place came free in time or too many are waiting. */
+  /** Tells the work whether it was alone when it started. Throws RATE_LIMITED when no slot became free in time or too many callers wait. */
   run<T>(work: (alone: boolean) => Promise<T>): Promise<T>;
 }
 
@@ -11,7 +11,7 @@ interface Waiter {
   readonly timer: NodeJS.Timeout;
 }
 
-/** At most `width` run at once and 10 x `width` wait. */
+/** At most `width` callers run and 10 x `width` wait. */
 export function createGate(options: { readonly width: number; readonly maxWaitMs: number }): Gate {
   const waiting: Waiter[] = [];
   let running = 0;

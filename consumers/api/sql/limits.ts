@@ -1,23 +1,23 @@
 import { isPlatformError, messageOf, PlatformError } from '../../../streams/core/errors.ts';
 
-/** Bounds of one query, from the configuration. */
+/** Limits of one query, from the configuration. */
 export interface SqlLimits {
   readonly maxSeconds: number;
   readonly maxRows: number;
   readonly maxResultBytes: number;
   readonly maxMemoryBytes: number;
-  /** Queries that run at once. */
+  /** Concurrent queries. */
   readonly concurrency: number;
-  /** How long a query waits for its turn before it is RATE_LIMITED. */
+  /** How long a query waits for a slot before it fails with RATE_LIMITED. */
   readonly maxWaitMs: number;
 }
 
-/** Statements are refused above this length before anything reads them. */
+/** Longer statements are refused before they are parsed. */
 export const MAX_QUERY_CHARS = 100_000;
 
 /**
- * Settings that the engine enforces while the query runs; every overflow is an error, never a shorter answer. A query that is
- * alone may use two threads: as much as any two of them take, which the sink bears.
+ * Settings that the engine enforces while the query runs; exceeding one is an error, never a truncated result. A query that runs alone may
+ * use two threads: the same as two concurrent queries, which the sink can tolerate.
  */
 export function settingsOf(limits: SqlLimits, alone: boolean): Readonly<Record<string, string | number>> {
   return {
@@ -65,7 +65,7 @@ const LIMIT_CODES: Readonly<Record<number, string>> = {
 };
 const BUSY_CODE = 202;
 
-/** An error of the engine while a user's statement was read or run, as the user's error; everything else unchanged. */
+/** Converts an engine error caused by a user's statement into a user error; returns all other errors unchanged. */
 export function userErrorOf(error: unknown): unknown {
   if (!isPlatformError(error)) return error;
   const code = Number(error.context['clickhouseCode'] ?? NaN);
@@ -89,7 +89,7 @@ export function userErrorOf(error: unknown): unknown {
 
 const TABLES = 'GET /v1/sql/tables, or \\d at the prompt of turnstream sql, lists the tables and their columns';
 
-/** What to do about an error of the engine, where its own words leave that open. */
+/** Advice for engine errors whose own message does not say what to do. */
 const ADVICE: Readonly<Record<number, string>> = {
   16: TABLES,
   47: TABLES,
@@ -100,7 +100,7 @@ const ADVICE: Readonly<Record<number, string>> = {
   457: 'the value in params does not fit the type after the colon',
 };
 
-/** ClickHouse's own words: without its address and version, and without the statement that we wrapped around the user's. */
+/** ClickHouse's message without its address and version, and without our statement around the user's. */
 function wordsOf(error: PlatformError): string {
   const text = error.cause === undefined ? error.message : messageOf(error.cause);
   return text

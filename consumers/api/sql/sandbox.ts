@@ -1,9 +1,10 @@
-// Runs one SELECT of somebody else over the tables of the project and nothing else.
+// Runs a single SELECT from a user over the tables of the project and nothing else.
 //
-// The decision is made on the engine's own reading of the statement: formatQuerySingleLine (the text as a bound value)
-// refuses several statements and drops comments; its answer is judged by decideText(); EXPLAIN AST of it, with the same
-// parameters, is judged by decide() with what the engine and the database have names for (vocabulary.ts); exactly the text that was judged runs, under limits. Nothing of the statement runs
-// before it was judged. SHOW TABLES and DESCRIBE are statements of our own (catalogue.ts). EXPLAIN AST must stand alone: as a subquery it shows a rewritten tree without window definitions.
+// The decision uses the engine's own parsing: formatQuerySingleLine (with the text as a bound value) rejects multiple statements and drops
+// comments; decideText() checks its output; decide() checks EXPLAIN AST of that output, with the same parameters, against the names of the
+// engine and the database (vocabulary.ts); exactly the checked text runs, under limits. Nothing of the statement runs before the check.
+// SHOW TABLES and DESCRIBE are statements of our own (catalogue.ts). EXPLAIN AST must be a statement of its own: as a subquery it shows a
+// rewritten tree without window definitions.
 import { isPlatformError, PlatformError } from '../../../streams/core/errors.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 import { assertDescribed, catalogueStatement } from './catalogue.ts';
@@ -41,7 +42,7 @@ export function createSandbox(store: Store, limits: SqlLimits): SqlSandbox {
   };
 }
 
-/** What is to run: a statement of our own for SHOW TABLES and DESCRIBE, else exactly what was judged. */
+/** The statement to run: our own for SHOW TABLES and DESCRIBE, else exactly the checked one. */
 async function statementOf(store: Store, request: SqlRequest): Promise<Pick<Execution, 'request' | 'statement'>> {
   const asked = catalogueStatement(request.query, store.database);
   if (asked === undefined) return { request, statement: (await judge(store, request)).statement };
@@ -57,13 +58,13 @@ interface Normalised {
 }
 
 export interface Judged {
-  /** As ClickHouse's own formatter writes it. */
+  /** As ClickHouse's formatter writes it. */
   readonly statement: string;
-  /** What EXPLAIN AST shows of exactly this text. */
+  /** The output of EXPLAIN AST for exactly this text. */
   readonly tree: string;
 }
 
-/** The normalised statement, once it has been found harmless; nothing of it has run then. Throws SQL_REFUSED, or the error of the engine. */
+/** The normalized statement once it is found harmless, before any of it runs. Throws SQL_REFUSED, or the error of the engine. */
 export async function judge(store: Store, request: Omit<SqlRequest, 'format'>): Promise<Judged> {
   if (request.query.length > MAX_QUERY_CHARS) {
     throw refusalOf({
@@ -83,10 +84,10 @@ export async function judge(store: Store, request: Omit<SqlRequest, 'format'>): 
   return { statement, tree };
 }
 
-/** Settings that limit how many queries run at once, which EXPLAIN beside another query may exceed. */
+/** Settings that limit concurrent queries, which EXPLAIN next to another query may exceed. */
 const LIMITS_QUERIES = /max_concurrent_queries/i;
 
-/** A setting of the statement holds for EXPLAIN as well: some make its answer something else than rows, some keep it from running. */
+/** The statement's settings also apply to EXPLAIN: some change its output to something other than rows, some prevent it from running. */
 async function treeOf(store: Store, request: Omit<SqlRequest, 'format'>): Promise<string> {
   try {
     const lines = await store.query<{ explain: string }>(`explain ast ${request.query}`, { ...signalOf(request), params: request.params });
@@ -106,7 +107,7 @@ interface Tree {
   readonly version: string;
 }
 
-/** A name that is nowhere may be of a table that is new: then what is known is read again. */
+/** An unknown name may belong to a new table, so the vocabulary is read again. */
 async function assertTree({ store, statement, tree, vocabulary, version }: Tree): Promise<void> {
   const declared = declaredByWith(statement);
   const verdictBy = (known: Vocabulary): Verdict => decide(tree, { database: store.database, vocabulary: known, declared });
@@ -133,7 +134,7 @@ interface Execution {
   readonly limits: SqlLimits;
   readonly request: SqlRequest;
   readonly statement: string;
-  /** No other query ran when this one began. */
+  /** No other query ran when this one started. */
   readonly alone: boolean;
 }
 

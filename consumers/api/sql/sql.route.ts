@@ -27,7 +27,7 @@ const body = Type.Object(
   { additionalProperties: false, title: 'SqlQuery' },
 );
 
-/** The first is that of the default format. */
+/** The first is the type of the default format. */
 const resultTypes = {
   'application/json': {
     schema: Type.Object({}, { title: 'SqlResult', additionalProperties: true, description: "ClickHouse's JSON or JSONCompact." }),
@@ -49,7 +49,7 @@ interface Options {
 
 const NAME = /^[A-Za-z_]\w{0,62}$/;
 
-/** Checked by hand, since the validator of the server would turn numbers into texts. */
+/** Checked by hand, because the server's validator would turn numbers into texts. */
 function checkParams(params: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   for (const [name, value] of Object.entries(params)) {
     if (NAME.test(name) && isBindable(value, 3)) continue;
@@ -66,7 +66,7 @@ function isBindable(value: unknown, depth: number): boolean {
   return value === null || ['string', 'number', 'boolean'].includes(typeof value);
 }
 
-/** POST /v1/sql and the list of what it can read. */
+/** POST /v1/sql and the list of readable tables. */
 export const sqlRoutes: FastifyPluginAsyncTypebox<Options> = async (app, { store, limits }) => {
   const sandbox = createSandbox(store, limits);
 

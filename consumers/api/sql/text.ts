@@ -1,6 +1,6 @@
-// A second look, at the text: what EXPLAIN AST does not show (the function behind APPLY, a parameter that becomes a
-// name) and what a strange name could do to its lines. Works on a statement that ClickHouse's own formatter wrote, so
-// comments, heredocs and odd white space are gone and quoting is regular.
+// A second check, on the text: it covers what EXPLAIN AST does not show (the function in APPLY, a parameter that becomes a name) and names
+// that could corrupt its lines. The input comes from ClickHouse's formatter, so comments, heredocs and unusual whitespace are gone and
+// quoting is regular.
 import { refuse, SYSTEM_TABLES, type Verdict } from './decide.ts';
 import { isCollation } from './collations.ts';
 import { isAllowedFunction, isAllowedTableFunction } from './functions.ts';
@@ -8,14 +8,14 @@ import { isAllowedType } from './types.ts';
 
 interface Token {
   readonly kind: 'word' | 'name' | 'text' | 'parameter' | 'mark';
-  /** The word, the quoted name without its quotes, the parameter with its braces, or the mark. */
+  /** The word, the quoted name without its quotes, the parameter with its braces, or the punctuation mark. */
   readonly value: string;
 }
 
 const TOKEN =
   /(?<text>'(?:[^'\\]|\\.|'')*')|(?<name>`(?:[^`\\]|\\.|``)*`|"(?:[^"\\]|\\.|"")*")|(?<parameter>\{[^{}]*\})|(?<word>[\p{L}\p{N}_$]+)|(?<space>\s+)|(?<mark>[^\s])/gsuy;
 
-/** Undefined when a quote is never closed. */
+/** Undefined when a quote is not closed. */
 export function tokensOf(statement: string): readonly Token[] | undefined {
   const tokens: Token[] = [];
   for (const { groups } of statement.matchAll(TOKEN)) {
@@ -29,7 +29,7 @@ export function tokensOf(statement: string): readonly Token[] | undefined {
   return tokens.some(({ kind, value }) => kind === 'mark' && ["'", '`', '"'].includes(value)) ? undefined : tokens;
 }
 
-/** Words of the language that may stand before an opening parenthesis. */
+/** Keywords that may precede an opening parenthesis. */
 const KEYWORDS = new Set(
   (
     'all and any anti array as asof between by case columns cross cube distinct else except from full global having ilike in inner ' +
@@ -38,9 +38,9 @@ const KEYWORDS = new Set(
   ).split(' '),
 );
 
-/** `statement` is what formatQuerySingleLine answered; `foreign` are the databases that are not the project's. */
+/** `statement` is the output of formatQuerySingleLine; `foreign` are databases other than the project's. */
 export function decideText(statement: string, foreign: ReadonlySet<string>): Verdict {
-  // The formatter escapes control characters: one that is left is an attempt.
+  // The formatter escapes control characters, so a remaining one is an attack.
   if (/[\u0000-\u001f\u007f]/.test(statement)) return refuse('a control character', 'write it as an escape in a string');
   const tokens = tokensOf(statement);
   if (tokens === undefined) return refuse('a quote that is not closed', 'close it');
@@ -71,7 +71,7 @@ function decideOutput(tokens: readonly Token[]): Finding {
   return undefined;
 }
 
-/** A name of another database before a dot, wherever it stands: the tree has it as well, unless it hides it. */
+/** The name of another database before a dot, anywhere: the tree has it too, unless it hides it. */
 function decideQualified(tokens: readonly Token[], foreign: ReadonlySet<string>): Finding {
   for (const [at, owner] of tokens.entries()) {
     if (!isName(owner) || !foreign.has(owner.value) || !isMark(tokens[at + 1], '.')) continue;
@@ -88,7 +88,7 @@ function decideQualified(tokens: readonly Token[], foreign: ReadonlySet<string>)
 const isName = ({ kind }: Token): boolean => kind === 'word' || kind === 'name';
 const isMark = (token: Token | undefined, mark: string): boolean => token?.kind === 'mark' && token.value === mark;
 
-/** Every SELECT of the text must be in the tree that was judged: a part that the engine does not show is not allowed. */
+/** Every SELECT of the text must be in the checked tree: parts that the engine does not show are not allowed. */
 export function decideShown(statement: string, tree: string): Verdict {
   const written = (tokensOf(statement) ?? []).filter(({ kind, value }) => kind === 'word' && value.toUpperCase() === 'SELECT').length;
   const shown = tree.split('\n').filter((line) => line.trimStart().startsWith('SelectQuery')).length;
@@ -142,7 +142,7 @@ export function declaredByWith(statement: string): readonly string[] {
   });
 }
 
-/** Where the name that ends here begins, with its list of columns behind it. */
+/** Start of the name that ends here, possibly followed by a list of columns. */
 function startOfName(tokens: readonly Token[], end: number): number {
   if (!isMark(tokens[end], ')')) return Math.max(0, end);
   let first = end;
@@ -150,7 +150,7 @@ function startOfName(tokens: readonly Token[], end: number): number {
   return Math.max(0, first - 1);
 }
 
-/** Names that could be taken for a part of a line of the syntax tree. */
+/** Names that could be mistaken for part of a syntax tree line. */
 const decideName = (name: string): Finding =>
   /\\|\((?:alias|children) /.test(name)
     ? refuse('a quoted name with an escape or with the words of a syntax tree', 'use a plain name')

@@ -1,5 +1,5 @@
-// Types that a statement may name: in CAST and `::`, in functions that take a type as text, in {name:Type} and behind `.:`.
-// A type that is not here is refused, above all states of aggregates: the engine reads those from bytes of the caller.
+// Types that a statement may name: in CAST and `::`, in functions that take a type as text, in {name:Type} and after `.:`. All other types
+// are refused, above all aggregate states: the engine would deserialize them from the caller's bytes.
 
 type Inside = 'nothing' | 'numbers' | 'zone' | 'values' | 'types' | 'named types';
 
@@ -26,10 +26,10 @@ const MAX_DEPTH = 20;
 const MAX_NUMBER = 10_000;
 const TOKEN = /\s*(?:([A-Za-z_]\w*)|(`[^`\\]*`|"[^"\\]*")|('(?:[^'\\]|\\.|'')*')|(-?\d+)|([(),=]))/y;
 
-/** Names of the IANA database. What names a file for the engine (`file:…`, a path) is none. */
+/** Names from the IANA database, but nothing that names a file for the engine (`file:…`, a path). */
 export const isZone = (text: string): boolean => /^[A-Za-z][\w+-]*(?:\/[A-Za-z][\w+-]*){0,2}$/.test(text);
 
-/** True for a type of the list whose inner types are on the list as well. */
+/** True for a listed type whose inner types are listed as well. */
 export function isAllowedType(text: string): boolean {
   const tokens = tokensOf(text);
   if (tokens === undefined) return false;
@@ -49,7 +49,7 @@ function tokensOf(text: string): readonly string[] | undefined {
   return tokens;
 }
 
-/** Reads what stands inside of the parentheses by what the type takes there. */
+/** Parses the arguments in the parentheses of a type according to that type. */
 class Reader {
   readonly #tokens: readonly string[];
   #at = 0;

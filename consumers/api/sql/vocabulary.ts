@@ -1,5 +1,5 @@
-// What the engine and the project's database have names for, read from the engine itself: once a minute, when its version
-// changed, and once more when a statement has a name that is not there (a table may be new).
+// The names known to the engine and the project's database, read from the engine: once a minute, when its version changes, and again when a
+// statement has an unknown name (a table may be new).
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 import type { Vocabulary } from './names.ts';
@@ -23,11 +23,11 @@ interface Kept {
 }
 
 const KEPT_MS = 60_000;
-/** Names that are nowhere must not make us read each time. */
+/** Unknown names must not cause a new read every time. */
 const FRESH_MS = 1_000;
 const kept = new WeakMap<Store, Promise<Kept>>();
 
-/** Throws the outage of the store. `fresh` is not older than a second. */
+/** Throws the outage of the store. `fresh` requires a result that is at most a second old. */
 export async function readVocabulary(store: Store, wanted: { readonly version: string; readonly fresh: boolean }): Promise<Vocabulary> {
   const last = await kept.get(store)?.catch(() => undefined);
   const maxAgeMs = wanted.fresh ? FRESH_MS : KEPT_MS;

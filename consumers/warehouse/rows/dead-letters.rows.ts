@@ -1,4 +1,4 @@
-// dead-letters -> dead_letter_events, dead_letter_retries. Bytes are base64: they are whatever somebody sent.
+// dead-letters -> dead_letter_events, dead_letter_retries. Bytes are base64, because they can be anything.
 import type { DeadLetterRetried, DeadLettered } from '../../../schemas/generated/events.ts';
 import type { Row } from '../../../streams/core/ports.ts';
 import type { Origin } from './cells.ts';

@@ -9,7 +9,7 @@ import { project } from './project.ts';
 
 const record = { topic: 'rollouts', partition: 1, offset: 7, timestampMs: 1_767_225_600_000, key: null, value: null, headers: {} } as const;
 
-/** Packs what packs; answers the others. */
+/** Packs the rows that fit; returns the others. */
 function pack(rows: readonly Row[]): { readonly packed: PackedRows; readonly odd: readonly Row[] } {
   const packed = new PackedRows();
   return { packed, odd: rows.filter((row) => !packed.add(row)) };

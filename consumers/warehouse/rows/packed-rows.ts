@@ -1,15 +1,15 @@
-// Rows taken apart into columns as they come, so that no object outlives its row: thousands of rows that wait for their
-// insert would be copied by the collector of garbage again and again.
+// Splits rows into columns as they arrive, so that no object outlives its row: the garbage collector would copy thousands of rows that wait
+// for their insert again and again.
 //
-// Invariant: `rows()` are the rows that were added, cell by cell (half a pair of surrogates becomes U+FFFD, as in a block).
+// Invariant: `rows()` returns the added rows, cell by cell (half a surrogate pair becomes U+FFFD, as in a native block).
 import type { Cell, Column, ColumnRows, Row } from '../../../streams/core/ports.ts';
 import { putText, WIDEST } from '../../../streams/core/utf8.ts';
 
-/** Short of what glibc asks the system for each time anew. */
+/** Just below the size for which glibc requests new memory from the system every time. */
 const PAGE_BYTES = 120 * 1024;
 const FIRST_ROOM = 64;
 
-/** The cells of one column, all of one kind. */
+/** The cells of one column, all of the same kind. */
 interface Cells {
   fits(cell: Cell): boolean;
   push(cell: Cell): void;
@@ -64,12 +64,12 @@ class Flags implements Cells {
   }
 }
 
-/** Where the texts of all columns go, one after the other. */
+/** A shared buffer for the texts of all columns, one after the other. */
 class Page {
   bytes = Buffer.allocUnsafe(PAGE_BYTES);
   end = 0;
 
-  /** Answers where the text starts. */
+  /** Returns the start position of the text. */
   put(text: string): number {
     const room = text.length * WIDEST;
     if (this.end + room > this.bytes.length) {
@@ -111,12 +111,12 @@ class Texts implements Cells {
   }
 }
 
-/** Of single values. */
+/** Lists of single values. */
 class Lists implements Cells {
   readonly #page: Page;
   readonly #ends: number[] = [];
   #end = 0;
-  /** Made by the first item. */
+  /** Created by the first item. */
   #items: Cells | undefined;
 
   constructor(page: Page) {
@@ -154,7 +154,7 @@ class Lists implements Cells {
   }
 }
 
-/** None for what is no single value. */
+/** Undefined for a cell that is not a single value. */
 function singlesFor(cell: Cell, page: Page): Cells | undefined {
   if (typeof cell === 'number') return new Numbers();
   if (typeof cell === 'string') return new Texts(page);
@@ -163,7 +163,7 @@ function singlesFor(cell: Cell, page: Page): Cells | undefined {
 
 const cellsFor = (cell: Cell, page: Page): Cells | undefined => (Array.isArray(cell) ? new Lists(page) : singlesFor(cell, page));
 
-/** The first row decides which columns there are and of which kind. */
+/** The first row determines the columns and their kinds. */
 export class PackedRows implements ColumnRows {
   readonly #page = new Page();
   #names: readonly string[] = [];
@@ -174,7 +174,7 @@ export class PackedRows implements ColumnRows {
     return this.#length;
   }
 
-  /** Takes a row. False when it has other columns than the first, or cells of another kind: then it is not in. */
+  /** Adds a row. False, without adding it, when its columns or the kinds of its cells differ from the first row. */
   add(row: Row): boolean {
     if (this.#length === 0 && !this.#begin(row)) return false;
     const values = Object.values(row);

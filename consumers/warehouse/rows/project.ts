@@ -1,5 +1,5 @@
-// Every event becomes rows: pure, the same rows for the same record whenever and wherever it is asked. A topic that is
-// missing here does not compile, nor does a type of event that is missing in the file of rows of its topic.
+// Projects every event into rows: pure, the same rows for the same record anywhere and anytime. A missing topic does not compile, nor does
+// a missing event type in the rows file of its topic.
 import type { DecodedOf } from '../../../schemas/codec.ts';
 import type { EventByType, EventType } from '../../../schemas/generated/events.ts';
 import type { LogRecord, Row } from '../../../streams/core/ports.ts';
@@ -13,7 +13,7 @@ import { rolloutProjections } from './rollouts.rows.ts';
 import { taskProjections } from './tasks.rows.ts';
 import { trainingProjections } from './training.rows.ts';
 
-/** In the order in which tables are listed. */
+/** In table listing order. */
 export const projections = {
   ...taskProjections,
   ...rolloutProjections,
@@ -32,7 +32,7 @@ type Emit = (table: TableName, row: Row) => void;
 
 type Projections = { readonly [T in EventType]: Projection<EventByType[T], TableName> };
 
-/** Gives every row of one event to `emit`; at least one. */
+/** Passes every row of one event to `emit`; at least one. */
 export function project<T extends EventType>(record: LogRecord, decoded: DecodedOf<T>, emit: Emit): void {
   const all: Projections = projections;
   const projection: Projections[T] = all[decoded.type];

@@ -1,16 +1,16 @@
-// What an event becomes: the tables that it fills, and the rows that it gives them. The file of rows of a topic has one
-// projection for each type of event of the topic; a type that is missing there does not compile.
+// A projection of an event: the tables that it fills, and their rows. The rows file of a topic has one projection for each of its event
+// types; a missing type does not compile.
 import type { EventByType, EventTopic, EventTypeOf } from '../../../schemas/generated/events.ts';
 import type { Row } from '../../../streams/core/ports.ts';
 import type { Origin } from './cells.ts';
 
 export interface Projection<E, T extends string> {
   readonly tables: readonly T[];
-  /** Gives every row of one event to `emit`; at least one. */
+  /** Passes every row of one event to `emit`; at least one. */
   readonly project: (event: E, origin: Origin, emit: (table: T, row: Row) => void) => void;
 }
 
-/** A projection for each type of event of a topic. */
+/** A projection for each event type of a topic. */
 export type ProjectionsOf<P extends EventTopic> = { readonly [T in EventTypeOf<P>]: Projection<EventByType[T], string> };
 
 /** One row of one table. */

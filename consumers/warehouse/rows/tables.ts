@@ -1,5 +1,4 @@
-// The tables that the sink writes, as the projections name them. Each is filled from one topic only, so that the audit
-// knows where to look.
+// The tables that the sink writes, according to the projections. Each is filled from a single topic, so that the audit knows where to look.
 import { eventTypes, type EventTopic, type EventType } from '../../../schemas/generated/events.ts';
 import { projections, type TableName } from './project.ts';
 

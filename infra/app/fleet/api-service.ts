@@ -1,6 +1,6 @@
-// The API as a service of the supervisor. Where it listens is looked at anew at each start of its process: in place of a
-// default port that another program has, the port that it had in this data directory, or a free one. Two that start at
-// the same moment may both find a port free; the one that does not get it takes another.
+// The API as a supervised service. Its port is chosen at each start of its process: if another program has the default port, the port that
+// this data directory used before, or else a free one. Two instances that start at the same moment may both find a port free; the one that
+// fails to bind it picks another.
 import { isPlatformError } from '../../../streams/core/errors.ts';
 import type { Config } from '../../config/descriptors.ts';
 import { portIsFree } from '../../lifecycle/net.ts';
@@ -9,11 +9,11 @@ import type { RoleService } from './role-services.ts';
 
 export interface ApiServiceOptions {
   readonly config: Pick<Config, 'dataDir' | 'apiHost' | 'apiPort'>;
-  /** Reads the port from its environment when it is started. */
+  /** Reads the port from its environment when it starts. */
   readonly role: RoleService;
-  /** Only the configured port will do. */
+  /** Only the configured port is acceptable. */
   readonly fixed: boolean;
-  /** Called with the port before the process is started, when it is another one than before, and with the default that was taken. */
+  /** Called before the process starts if its port has changed, with the new port and the default port if that was taken. */
   readonly onPort: (port: number, taken: number | undefined) => void;
 }
 
@@ -38,7 +38,7 @@ export function apiService({ config, role, fixed, onPort }: ApiServiceOptions): 
   };
 }
 
-/** The configured port of an API that runs alone while it is free; else the one it had in this data directory, or any. */
+/** The configured port, for an API that runs alone, if it is free; else the previous port of this data directory, or any free one. */
 export async function freeApiPort({ dataDir, apiHost, apiPort }: ApiServiceOptions['config']): Promise<number> {
   if (apiPort === 0 || (await portIsFree(apiHost, apiPort))) return apiPort;
   return rememberedPort(dataDir, 'api');

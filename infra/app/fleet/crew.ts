@@ -1,5 +1,5 @@
-// The roles of a fleet, as services of its supervisor. What each reports goes to the progress; the health of all of them and
-// their metrics go to the API, which answers for them.
+// The roles of a fleet, as services of its supervisor. Their reports go to the progress; their health and metrics go to the API, which
+// serves them.
 import type { RoleStatus } from '../../../streams/core/telemetry.ts';
 import type { RoleName } from '../../config/secrets.ts';
 import type { Env } from '../../lifecycle/inherited-env.ts';
@@ -21,27 +21,27 @@ export interface CrewOptions {
 }
 
 export interface Crew {
-  /** Makes a role that is not supervised yet. `extra` is added to its environment. */
+  /** Creates a role that is not supervised yet, with `extra` added to its environment. */
   role(parts: RoleParts, extra?: Readonly<Record<string, string>>): RoleService;
   /** Hands it over to the supervisor. */
   supervise(service: RoleService): Supervised;
   add(parts: RoleParts): Supervised;
-  /** A report of a role, or of what has no process of its own. */
+  /** Takes a report of a role, or of a part that has no process. */
   status(name: string, status: RoleStatus): void;
   event(event: SupervisorEvent): void;
   passMetrics(message: MetricsMessage): void;
-  /** It ended because its work is done. */
+  /** The service ended because its work is done. */
   finished(name: string): void;
-  /** Every role starts again. */
+  /** Restarts every role. */
   bounce(): void;
 }
 
-/** `supervisor` is asked for when the first role is added. */
+/** `supervisor` is called when the first role is added. */
 export function createCrew(options: CrewOptions, supervisor: () => Supervisor): Crew {
   const { progress } = options;
   const roles = new Map<string, { readonly service: RoleService; readonly supervised: Supervised }>();
 
-  /** The API is told when something changed, and whatever there is when it comes back. */
+  /** Sends changes to the API, and the full state when the API restarts. */
   function shareHealth(): void {
     roles.get('api')?.service.pass({ type: 'health', services: progress.health() });
   }

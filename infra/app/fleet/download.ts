@@ -1,4 +1,4 @@
-// The download of Kafka as the first start shows it: in the terminal as the phase, elsewhere as a line now and then.
+// Shows the download of Kafka at the first start: as the phase in a terminal, otherwise as a line at intervals.
 import type { OnDownload } from '../../kafka/broker/maven-download.ts';
 import type { CrewOptions } from './crew.ts';
 

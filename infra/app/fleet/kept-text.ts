@@ -1,7 +1,7 @@
-// What of the log is kept, for people.
+// Describes the retention of the log for people.
 import type { Config } from '../../config/descriptors.ts';
 
-/** One line, as the configuration has it. */
+/** One line, from the configuration. */
 export function keptText({ kafkaBrokers, keepLogHours, keepLogGb, keepRuns, retentionHours }: Config): string {
   if (kafkaBrokers.length > 0) return retentionHours < 0 ? 'everything' : `rollouts and tasks for ${retentionHours} h, the rest for ever`;
   const bounds = [...(keepLogHours < 0 ? [] : [`for ${hoursText(keepLogHours)}`]), ...(keepLogGb < 0 ? [] : [`within ${keepLogGb} GB`])];

@@ -1,5 +1,5 @@
-// The local Kafka and the embedded store as services of the supervisor. Both keep their ports and their data over a
-// restart; a port that somebody else took meanwhile changes, and `onAddress` tells so.
+// The local Kafka and the embedded store as supervised services. Both keep their ports and their data across restarts. If another program
+// has taken a port meanwhile, they get a new one and call `onAddress`.
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
 import type { Config } from '../../config/descriptors.ts';
@@ -9,7 +9,7 @@ import { pause } from '../../lifecycle/backoff.ts';
 import { pings } from '../open/local-ports.ts';
 import type { Exit, Running, Service } from './service.ts';
 
-/** The local Kafka. Never done by itself: whatever ends it, it is started again. */
+/** The local Kafka. It never finishes by itself: the supervisor restarts it after any exit. */
 export function kafkaService(options: {
   readonly config: Config;
   readonly logger: Logger;
@@ -37,16 +37,16 @@ export function kafkaService(options: {
   };
 }
 
-/** A store that ends sooner than this waits longer each time before it is started again, up to 5 s. */
+/** If a store exits sooner than this, the wait before the next start grows, up to 5 s. */
 const STEADY_MS = 30_000;
 
-/** The store process. Ready when its engine answers. */
+/** The store process. It is ready when its engine answers. */
 export function storeService(options: {
   readonly url: string;
   readonly start: () => Promise<Running>;
-  /** Why the last process of it said that it failed. */
+  /** The error that its last process reported. */
   readonly failure: () => Error | undefined;
-  /** It has answered for a while: what ends it next is started again at once. */
+  /** Called when it has been answering for a while: after its next exit it restarts without a wait. */
   readonly onSteady?: () => void;
   readonly steadyMs?: number;
 }): Service {

@@ -5,7 +5,7 @@ import { planCuts, type KeepRules, type LogKnown } from './log-cuts.ts';
 const DAY = 86_400_000;
 const rules: KeepRules = { nowMs: 100 * DAY, keepMs: 7 * DAY, keepBytes: Number.POSITIVE_INFINITY, keepRuns: new Set() };
 
-/** Runs one after the other, each with 100 records in each of two partitions. */
+/** Consecutive runs, each with 100 records in each of two partitions. */
 const known = (finished: readonly (number | undefined)[]): LogKnown => ({
   runs: finished.map((day, index) => ({ runId: `run-${index}`, finishedAtMs: day === undefined ? undefined : day * DAY })),
   starts: new Map(finished.map((_day, i) => [`run-${i}`, { training: 0, policies: 0, rollouts: [i * 100, i * 100], tasks: [i * 100] }])),

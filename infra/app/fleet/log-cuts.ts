@@ -1,15 +1,15 @@
-// How far the log may be cut: what finished runs left in `rollouts` and `tasks`, and nothing else. Pure.
+// Decides where the local log may be truncated: only records of finished runs in `rollouts` and `tasks`. Pure.
 //
-// - A run is kept until it has finished and is old, or until it has finished and the log is too large: the one that
-//   finished first goes first. Runs that are named in the settings, the run that is going on and unfinished runs are kept.
-// - A partition is cut before the first record of any run that is kept, and before what is not in the tables yet. A kept run
-//   of which it is not known where it begins keeps everything.
-// - Ledger, policies, questions, evaluations and texts are never cut.
+// - A run is kept until it has finished and is old, or until it has finished and the log is too large: then the run that finished first
+// goes first. Runs named in the settings, the current run and unfinished runs are kept.
+// - A partition is truncated before the first record of any kept run, and only as far as the tables have its records. A kept run whose
+// start is unknown prevents truncation.
+// - Ledger, policies, questions, evaluations and texts are never truncated.
 import type { RunStart } from '../../../streams/core/ports.ts';
 
 export interface KnownRun {
   readonly runId: string;
-  /** When it finished, ms since the epoch; undefined for one that may go on. */
+  /** When it finished, ms since the epoch; undefined if it may continue. */
   readonly finishedAtMs: number | undefined;
 }
 
@@ -18,39 +18,39 @@ export interface PartitionRange {
   readonly partition: number;
   readonly first: number;
   readonly end: number;
-  /** The tables have everything before. */
+  /** The tables have every record before this offset. */
   readonly stored: number;
 }
 
 export interface KeepRules {
   readonly nowMs: number;
-  /** How long finished runs are kept, ms; Infinity keeps them for ever. */
+  /** How long finished runs are kept, ms; Infinity keeps them forever. */
   readonly keepMs: number;
-  /** Bytes that `rollouts` and `tasks` may take together; Infinity for no bound. */
+  /** Size limit for `rollouts` and `tasks` together, bytes; Infinity for none. */
   readonly keepBytes: number;
   readonly keepRuns: ReadonlySet<string>;
 }
 
 export interface LogKnown {
   readonly runs: readonly KnownRun[];
-  /** Where runs begin. A run that is here and not among `runs` has not reached the tables. */
+  /** Where runs begin. A run listed here but not in `runs` has not reached the tables. */
   readonly starts: ReadonlyMap<string, RunStart>;
   readonly partitions: readonly PartitionRange[];
-  /** What `rollouts` and `tasks` take now. */
+  /** Current size of `rollouts` and `tasks`. */
   readonly bytes: number;
 }
 
 interface Cut {
   readonly topic: PartitionRange['topic'];
   readonly partition: number;
-  /** The first record that stays. */
+  /** The first record to keep. */
   readonly offset: number;
 }
 
 export interface CutPlan {
-  /** Only where something goes. */
+  /** Only partitions that lose records. */
   readonly cuts: readonly Cut[];
-  /** Runs that are no longer kept, the one that finished first at the beginning. */
+  /** Runs that are no longer kept, in the order in which they finished. */
   readonly released: readonly string[];
 }
 
@@ -78,7 +78,7 @@ function cutsWithout({ runs, starts, partitions }: LogKnown, released: readonly 
   });
 }
 
-/** Estimated: records of a partition count as equally large. */
+/** An estimate: assumes that all records of a partition have the same size. */
 function bytesAfter({ partitions, bytes }: LogKnown, cuts: readonly Cut[]): number {
   const records = partitions.reduce((sum, { first, end }) => sum + end - first, 0);
   const cut = cuts.reduce((sum, { topic, partition, offset }) => {

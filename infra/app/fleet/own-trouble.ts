@@ -1,5 +1,5 @@
-// What ails `up` itself: a full disk, a services file that cannot be written. It ends nothing; it is told until it is over.
-// And what the data directory takes of its disk, with a warning before that is full.
+// Problems of `up` itself: a full disk, or a services file that cannot be written. They end nothing and are reported until they are over.
+// Also measures the disk usage of the data directory and warns before the disk is full.
 import type { RoleStatus } from '../../../streams/core/telemetry.ts';
 import { freeBytes } from '../../lifecycle/disk-full.ts';
 import { createDiskForecast } from '../../lifecycle/disk-forecast.ts';
@@ -7,36 +7,36 @@ import { diskText, type DiskUse } from '../../lifecycle/disk-use.ts';
 import { messageOf } from '../../../streams/core/errors.ts';
 import { writeServices, type ServicesFile } from '../open/services-file.ts';
 
-/** With less the disk counts as full, bytes. Kafka and the store stop writing about here. */
+/** With less free space the disk counts as full, bytes. Kafka and the store stop writing at about this level. */
 const ROOM = 16 * 1024 * 1024;
 
 export interface OwnTroubleOptions {
   readonly dataDir: string;
-  /** Called when it changes; `isNews` when trouble or a warning came or went, not when a figure changed. */
+  /** Called on every change; `isNews` when a problem or a warning appeared or went away, false when only a number changed. */
   readonly onStatus: (status: RoleStatus, isNews: boolean) => void;
-  /** How often the disk is looked at and a write is tried again, ms; 2 s unless given. */
+  /** How often the disk is checked and a failed write is retried, ms. Default: 2 s. */
   readonly lookMs?: number;
   readonly free?: (path: string) => Promise<number>;
-  /** What the data directory takes. */
+  /** Measures the disk usage of the data directory. */
   readonly measure?: () => Promise<DiskUse | undefined>;
-  /** How often it is measured, ms; every minute unless given. */
+  /** How often it is measured, ms. Default: every minute. */
   readonly measureMs?: number;
-  /** Told of every measurement. */
+  /** Called after every measurement. */
   readonly onMeasured?: (use: DiskUse) => void;
 }
 
 export interface OwnTrouble {
-  /** Writes the services file; when that fails, again until it works. The newest counts. */
+  /** Writes the services file and retries until it works. The newest content wins. */
   publish(services: Omit<ServicesFile, 'pid' | 'mark'>): void;
   close(): void;
 }
 
-/** Watches until it is closed. Nothing is reported before there is something to tell. */
+/** Watches until it is closed. Reports nothing while all is well. */
 export function watchOwnTrouble(options: OwnTroubleOptions): OwnTrouble {
   return new OwnWatch(options);
 }
 
-/** `full` and `file` are trouble, `warning` and `use` are not. */
+/** `full` and `file` are problems; `warning` and `use` are not. */
 interface Texts {
   full: string;
   file: string;
@@ -84,14 +84,14 @@ class OwnWatch implements OwnTrouble {
     const detail = [trouble, trouble === '' ? warning : '', use].filter((text) => text !== '').join('; ');
     if (detail === this.#told) return;
     this.#told = detail;
-    // Figures in a warning change all the time.
+    // The numbers in a warning change all the time.
     const news = trouble === '' && warning !== '' ? 'warning' : trouble;
     const isNews = news !== this.#toldNews;
     this.#toldNews = news;
     this.#options.onStatus({ state: trouble === '' ? 'live' : 'waiting', detail, figures: {} }, isNews);
   }
 
-  /** Why it could not be written; empty when it was. */
+  /** Why the file could not be written; empty when it was. */
   #written(): string {
     if (this.#unwritten === undefined) return '';
     try {
@@ -110,7 +110,7 @@ class OwnWatch implements OwnTrouble {
     const warning = Number.isFinite(bytes) ? this.#forecast.look(bytes, performance.now()) : '';
     const wasFull = this.#texts.full !== '';
     this.#tell({ full: bytes < ROOM ? full : '', warning, file: this.#written() });
-    // What the last measurement says is free would contradict it.
+    // The free space of the last measurement would contradict it.
     if (wasFull !== bytes < ROOM && this.#options.measure !== undefined) await this.#measure(this.#options.measure);
   }
 

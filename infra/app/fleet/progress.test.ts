@@ -61,7 +61,7 @@ describe('progress', () => {
     const title = (): string => renderProgress(progress.snapshot(), 120)[0] ?? '';
     progress.phase('');
     expect(title()).toBe('run r   0:00');
-    // resumed at step 100: what was made before says nothing of the pace
+    // resumed at step 100: earlier steps do not count for the pace
     at(20, 100);
     expect(title()).toBe('run r   0:20');
     at(40, 110);

@@ -1,5 +1,5 @@
-// The state of a running `up`, folded from the reports of its services and the events of their supervisor: a snapshot for the
-// terminal and the JSON lines, and the health that the API serves.
+// The state of a running `up`, folded from the reports of its services and the events of their supervisor: a snapshot for the terminal and
+// the JSON lines, and the health that the API serves.
 import type { RoleStatus } from '../../../streams/core/telemetry.ts';
 import type { ServiceHealth, ServiceState } from '../../telemetry/health.ts';
 import type { SupervisorEvent } from './service.ts';
@@ -16,15 +16,15 @@ export interface ServiceView {
 export interface Snapshot {
   /** Empty when nothing is trained. */
   readonly run: string;
-  /** What happens before and after training, in words; empty while it trains. */
+  /** What happens before and after training, in words; empty during training. */
   readonly phase: string;
   readonly step: number;
-  /** 0 = no end. */
+  /** 0 = unlimited. */
   readonly steps: number;
-  /** Batches that were collected, of a run that makes no steps; undefined for one that does. */
+  /** Collected batches, for a run without training steps; undefined for a training run. */
   readonly batches: number | undefined;
   readonly elapsedMs: number;
-  /** How long the rest of the steps takes at the pace so far; undefined without an end, and before there is a pace. */
+  /** Estimated time for the remaining steps at the current pace; undefined without a limit, and before there is a pace. */
   readonly remainingMs: number | undefined;
   readonly rewardMean: number;
   readonly stalenessMean: number;
@@ -38,7 +38,7 @@ export interface Snapshot {
 }
 
 export interface Progress {
-  /** Returns whether anything but figures changed. */
+  /** Returns whether anything other than numbers changed. */
   status(service: string, status: RoleStatus): boolean;
   event(event: SupervisorEvent): void;
   phase(text: string): void;
@@ -46,7 +46,7 @@ export interface Progress {
   /** The service ended because its work is done. */
   finished(service: string): void;
   snapshot(): Snapshot;
-  /** The health of every service, as the API serves it. */
+  /** The health of every service, in the format of the API. */
   health(): readonly ServiceHealth[];
 }
 
@@ -55,7 +55,7 @@ interface Mutable {
   detail: string;
   pid: number | undefined;
   restarts: number;
-  /** When it entered its state, ms since the epoch. */
+  /** When it entered its current state, ms since the epoch. */
   sinceMs: number;
   figures: Readonly<Record<string, number>>;
 }
@@ -67,15 +67,15 @@ const stateAfter = { exited: 'restarting', restarting: 'restarting', stopped: 's
 
 export interface ProgressOptions {
   readonly run: string;
-  /** How many were asked for; 0 = none. */
+  /** Requested number of steps; 0 = none. */
   readonly steps: number;
   /** Monotonic. */
   readonly nowMs: () => number;
-  /** Time of day, ms since the epoch. */
+  /** Wall clock, ms since the epoch. */
   readonly dateMs: () => number;
 }
 
-/** Starts with nothing known. */
+/** Starts with an empty state. */
 export function createProgress(options: ProgressOptions): Progress {
   const beganMs = options.nowMs();
   const pace = createPace(options);
@@ -108,7 +108,7 @@ export function createProgress(options: ProgressOptions): Progress {
       const known = use(service);
       known.pid = pid;
       if (kind === 'restarting') known.restarts += 1;
-      // the reason for the exit says more than the time of the next start
+      // the reason for the exit is more useful than the time of the next start
       const reason = kind === 'restarting' && known.detail !== '' ? known.detail : detail;
       if (kind === 'started') enter(service, SILENT.has(service) ? 'live' : 'starting', '');
       else enter(service, stateAfter[kind], reason);
@@ -125,7 +125,7 @@ export function createProgress(options: ProgressOptions): Progress {
     },
     snapshot() {
       const figures = figuresOf(services);
-      // a run that goes on has the plan that its ledger says
+      // a resumed run has the number of steps that its ledger records
       const steps = options.steps > 0 ? options.steps : (services.get('trainer')?.figures['steps'] ?? 0);
       return {
         ...figures,
@@ -157,7 +157,7 @@ function figuresOf(services: ReadonlyMap<string, Mutable>) {
   };
 }
 
-/** How fast steps are made: from the first report on, which may be of a run that made some before. */
+/** The pace of training, measured from the first report on: a resumed run starts with steps that it made earlier. */
 function createPace({ nowMs }: Pick<ProgressOptions, 'nowMs'>) {
   let first: { readonly step: number; readonly atMs: number } | undefined;
   let last: { readonly step: number; readonly atMs: number } | undefined;

@@ -1,4 +1,4 @@
-// The environment of a role under `up`: its settings, its secrets, and what it needs of the user's environment.
+// The environment of a role under `up`: its settings, its secrets, and what it needs from the user's environment.
 import type { Config } from '../../config/descriptors.ts';
 import { settingsFor, type RoleName } from '../../config/secrets.ts';
 import { inheritedEnv, type Env } from '../../lifecycle/inherited-env.ts';
@@ -13,7 +13,7 @@ export const roleEnv = (role: RoleName, config: Config, parent: Env): Env => ({
 
 function inherited(role: RoleName, { policy, toolsModule }: Config, parent: Env): Env {
   if (role === 'store') return inheritedEnv('alone', parent);
-  // A module of people's own reads whatever variables they set for it.
+  // A user's own module may read any variable.
   const runsOwnModule = role === 'worker' && (policy === 'module' || toolsModule !== '');
   if (!runsOwnModule) return inheritedEnv('connected', parent);
   return Object.fromEntries(Object.entries(parent).filter(([name]) => !OURS.test(name)));

@@ -1,4 +1,4 @@
-// Roles as child processes, with a program of a few lines in place of the real one.
+// Roles as child processes, with a tiny program in place of the real one.
 import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, closeSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// Roles as services of the supervisor: what they are called with, and what their end means.
+// Roles as supervised services: their arguments, and the meaning of their exit codes.
 import { writeSync } from 'node:fs';
 import { errorCodes, isErrorCode, isPlatformError, PlatformError } from '../../../streams/core/errors.ts';
 import type { RoleStatus } from '../../../streams/core/telemetry.ts';
@@ -12,24 +12,27 @@ export interface RoleServiceOptions {
   readonly tier: number;
   readonly program: string;
   readonly args: readonly string[];
-  /** Read at each start: addresses may have changed. */
+  /** Called at each start: addresses may have changed. */
   readonly env: () => Readonly<Record<string, string | undefined>>;
   readonly log: number;
   /** What an exit with code 0 means. */
   readonly onSuccess: 'restart' | 'done';
   readonly onStatus: (status: RoleStatus) => void;
   readonly onMetrics: (message: MetricsMessage) => void;
-  /** A process that says nothing for so many ticks hangs, and is killed; those during which the supervisor slept do not count. */
+  /**
+   * A process that reports nothing for this many ticks is considered hung and is killed; ticks while the supervisor itself was suspended do
+   * not count.
+   */
   readonly silence?: { readonly tickMs: number; readonly ticks: number };
 }
 
-/** 90 s: a role says something every few seconds. */
+/** 90 s: a healthy role reports every few seconds. */
 const SILENCE = { tickMs: 5_000, ticks: 18 };
 
 export interface RoleService extends Service {
-  /** Sends what other roles said to its process. */
+  /** Forwards messages of other roles to its process. */
   pass(message: MetricsMessage | HealthMessage): void;
-  /** Why its last process said that it failed, once that is known to be final. */
+  /** The error that its last process reported, if that error is final. */
   failure(): PlatformError | undefined;
   start(): Promise<Running>;
 }
@@ -71,7 +74,7 @@ export function roleService(options: RoleServiceOptions): RoleService {
       try {
         writeSync(options.log, `${JSON.stringify(told)}\n`);
       } catch {
-        // a full disk must not keep it from being killed
+        // a full disk must not prevent the kill
       }
       watched.kill();
     }, tickMs).unref();
@@ -101,13 +104,13 @@ function finalFailure(name: string, failed: FailedMessage | undefined): Platform
 interface Judging {
   readonly onSuccess: Verdict & string;
   readonly failure: PlatformError | undefined;
-  /** It had been started before. */
+  /** It was started before. */
   readonly again: boolean;
 }
 
 function judge(exit: Exit, { onSuccess, failure, again }: Judging): Verdict {
   if (exit.code === exitCodes.ok) return onSuccess;
-  // The process before finished the run and was killed before it could say so.
+  // The previous process finished the run and was killed before it could report that.
   if (again && isPlatformError(failure, 'RUN_FINISHED')) return onSuccess;
   if (failure !== undefined) return { fatal: failure };
   return 'restart';

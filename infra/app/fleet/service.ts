@@ -1,4 +1,4 @@
-// What the supervisor keeps running, and the lives of one such service, one after the other.
+// A service that the supervisor keeps running, and the sequence of its processes.
 import { isPlatformError, messageOf } from '../../../streams/core/errors.ts';
 import { createBackoff, type Backoff } from '../../../streams/core/waiting.ts';
 import { pause } from '../../lifecycle/backoff.ts';
@@ -15,7 +15,7 @@ export interface Exit {
 export interface Running {
   readonly pid: number;
   readonly exited: Promise<Exit>;
-  /** Asks it to end and resolves when it has. */
+  /** Asks the process to end and resolves when it has. */
   stop(): Promise<void>;
   kill(): void;
 }
@@ -24,11 +24,11 @@ export type Verdict = 'restart' | 'done' | { readonly fatal: Error };
 
 export interface Service {
   readonly name: string;
-  /** Stopped from the highest tier to the lowest; services of one tier together. */
+  /** Services stop from the highest tier to the lowest; services of one tier stop together. */
   readonly tier: number;
-  /** Starts a process of it and resolves when it can be used. A failure of the first launch, or one that trying again cannot mend, ends everything. */
+  /** Starts a process and resolves when it is ready. A failure of the first launch, or one that a retry cannot fix, ends everything. */
   launch(signal: AbortSignal): Promise<Running>;
-  /** What an exit that nobody asked for means. */
+  /** Classifies an unexpected exit. */
   judge(exit: Exit): Verdict;
 }
 
@@ -41,15 +41,15 @@ export interface SupervisorEvent {
 
 export interface LivesOptions {
   readonly onEvent: (event: SupervisorEvent) => void;
-  /** How long a stop may take before the process is killed. */
+  /** How long a stop may take before the process is killed, ms. */
   readonly stopMs: number;
   readonly backoff?: { readonly firstMs: number; readonly maxMs: number };
 }
 
-/** Trying again can mend it. */
+/** Whether a retry can succeed. */
 const mayPass = (error: unknown): boolean => (isPlatformError(error) ? error.retriable : isDiskFull(error));
 
-/** Starts a service again and again until it is done, stopped or cannot be started. At most one process at a time. */
+/** Restarts a service until it is done, stopped or cannot be started. At most one process exists at a time. */
 export class ServiceLives {
   readonly #service: Service;
   readonly #options: LivesOptions;
@@ -74,12 +74,12 @@ export class ServiceLives {
     return this.#restarts;
   }
 
-  /** The next failure waits the shortest time again. */
+  /** Resets the backoff. */
   healthy(): void {
     this.#backoff.reset();
   }
 
-  /** Resolves when there will be no further life; rejects with what makes one impossible. */
+  /** Resolves when there will be no further process; rejects with the error that prevents one. */
   async run(onStarted: () => void): Promise<void> {
     await Promise.resolve();
     if (this.#isStopping()) return;
@@ -99,12 +99,12 @@ export class ServiceLives {
     }
   }
 
-  /** Kills the process there is; another follows. */
+  /** Kills the current process; another one follows. */
   bounce(): void {
     this.#running?.kill();
   }
 
-  /** Ends the process there is; no other follows. `ended` is the promise of run. */
+  /** Ends the current process; no other follows. `ended` is the promise of run. */
   async stop(ended: Promise<void>): Promise<void> {
     this.#stopping.abort();
     const last = this.#running;
@@ -120,7 +120,7 @@ export class ServiceLives {
     this.#running?.kill();
   }
 
-  /** One life of the process; answers whether there is to be another. */
+  /** Runs one process; returns whether to start another. */
   async #live(onStarted: () => void): Promise<boolean> {
     const launched = await this.#service.launch(this.#stopping.signal);
     if (this.#isStopping()) {
@@ -134,7 +134,7 @@ export class ServiceLives {
     onStarted();
     const exit = await launched.exited;
     if (this.#isStopping()) return false;
-    // before it is told: whoever hears of it lists the processes that are left
+    // before the report: its receiver lists the processes that are left
     this.#running = undefined;
     this.#tell('exited', exit.signal ?? `code ${String(exit.code)}`, launched.pid);
     const verdict = this.#service.judge(exit);
@@ -142,7 +142,7 @@ export class ServiceLives {
     throw verdict.fatal;
   }
 
-  /** The stop came while it was being started. */
+  /** The stop was requested during the start. */
   async #endLate(launched: Running): Promise<void> {
     if (this.#killed) launched.kill();
     else await this.#endWithin(launched);

@@ -32,7 +32,7 @@ function fakeProcess(pid: number, stubborn = false): FakeProcess {
   };
 }
 
-/** A service whose launches are under the control of the test. */
+/** A service whose launches the test controls. */
 function fakeService(name: string, options: Partial<Service> & { stubborn?: boolean; failures?: Error[] } = {}) {
   const launched: FakeProcess[] = [];
   const waiting: (() => void)[] = [];

@@ -1,32 +1,31 @@
-// Keeps services running. Invariants: at most one process of a service at a time; a service that dies unexpectedly is
-// started again after a wait that doubles from 0.2 s to 5 s and starts small again once it was healthy; services are
-// stopped tier by tier, the highest first, each with a deadline after which it is killed by its pid; after stopAll
-// nothing is started any more. State is kept in this process only: what the services keep is theirs.
+// Keeps services running. Invariants: at most one process of a service at a time; a service that dies unexpectedly is restarted after a
+// backoff that doubles from 0.2 s to 5 s and resets once the service is healthy; services stop tier by tier, the highest first, each with a
+// deadline after which it is killed by its pid; nothing starts after stopAll. The supervisor keeps its state in memory only.
 import { deferred } from '../../../streams/core/waiting.ts';
 import { ServiceLives, type LivesOptions, type Service } from './service.ts';
 
 export interface Supervised {
   readonly name: string;
-  /** Settles with the first successful launch, or fails with what makes it impossible. */
+  /** Resolves with the first successful launch; rejects with the error that prevents it. */
   readonly started: Promise<void>;
-  /** Settles when the service ended by itself and is not to be started again, or was stopped. */
+  /** Settles when the service has ended by itself for good, or was stopped. */
   readonly done: Promise<void>;
   pid(): number | undefined;
   restarts(): number;
-  /** The service is well: the next failure waits the shortest time again. */
+  /** Reports that the service is healthy, which resets its backoff. */
   healthy(): void;
-  /** Kills its process; the next one is launched. */
+  /** Kills its process; a new one is launched. */
   bounce(): void;
   stop(): Promise<void>;
 }
 
 export interface Supervisor {
   add(service: Service): Supervised;
-  /** Rejects with the first error that trying again cannot mend; never resolves. */
+  /** Rejects with the first error that a retry cannot fix; never resolves. */
   readonly failed: Promise<never>;
   all(): readonly Supervised[];
   stopAll(): Promise<void>;
-  /** SIGKILL to every process, at once. */
+  /** Sends SIGKILL to every process at once. */
   killAll(): void;
 }
 
@@ -36,7 +35,7 @@ interface Kept {
   kill(): void;
 }
 
-/** Makes an empty supervisor. */
+/** Creates an empty supervisor. */
 export function createSupervisor(options: LivesOptions): Supervisor {
   const kept: Kept[] = [];
   let ended = false;

@@ -66,12 +66,12 @@ it('cuts what old finished runs left, and neither a kept run nor what is not sto
   expect((await tidy()).cuts).toEqual([{ topic: 'rollouts', partition: 0, offset: 7 }]);
   expect(await first()).toBe(7);
   await kafka.setOffsets(groupsOf(namespace).warehouse, [{ topic: 'rollouts', partition: 0, offset: await end() }]);
-  // The run that goes on is kept, finished or not.
+  // The current run is kept, finished or not.
   expect((await tidy('old')).cuts).toEqual([]);
   expect(await tidy()).toMatchObject({ released: ['foreign', 'old', 'old-too'], cuts: [{ offset: starts.get('younger') }] });
   expect(await first()).toBe(starts.get('younger'));
 
-  // Too large: the younger finished run goes as well, the open one behind it stays.
+  // Too large: the younger finished run is removed as well; the open one after it stays.
   const folder = join(dataDir, 'kafka', 'data', `${namespace}.rollouts-0`);
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, '0.log'), Buffer.alloc(1_000_000, 1));

@@ -1,4 +1,4 @@
-// Keeps the local log within its bounds (log-cuts.ts), now and then while an `up` runs. A Kafka of the user's is left alone.
+// Keeps the local log within its limits (log-cuts.ts) while an `up` runs. It never truncates the log of an external Kafka.
 import type { Logger, Store } from '../../../streams/core/ports.ts';
 import { messageOf } from '../../../streams/core/errors.ts';
 import type { Config } from '../../config/descriptors.ts';
@@ -12,15 +12,15 @@ const EVERY_MS = 600_000;
 const STOP_MS = 2_000;
 
 export interface TidyOptions {
-  /** With the addresses of what runs. */
+  /** With the addresses of the running services. */
   readonly config: () => Config;
-  /** The run that goes on, which is kept. */
+  /** The current run, which is kept. */
   readonly run: string;
   readonly logger: Logger;
   readonly onCut: (plan: CutPlan) => void;
 }
 
-/** Looks a minute from now and every ten minutes, until it is stopped. What fails is tried again. */
+/** Checks after one minute and then every ten minutes until stopped. Failures are retried at the next check. */
 export function startTidying(options: TidyOptions): () => Promise<void> {
   let stopped = false;
   let going: Promise<void> = Promise.resolve();
@@ -66,11 +66,11 @@ export interface TidyWork {
   readonly nowMs?: number;
 }
 
-/** Cuts what the rules of the configuration let go, and answers what that was. */
+/** Truncates the log where the configured rules allow it, and returns what was removed. */
 export async function tidyLog({ config, log, store, nowMs = Date.now() }: TidyWork, run: string): Promise<CutPlan> {
   const { kafka } = log;
   const rules = { ...rulesOf(config, nowMs), keepRuns: new Set([...config.keepRuns, run]) };
-  // What is stored first, then who began: a run that begins later writes behind what was stored by then.
+  // Reads the stored positions before the starts of runs: a run that begins later writes after these positions.
   const partitions = await rangesOf(kafka, groupsOf(config.namespace).warehouse);
   const starts = await kafka.runs.starts();
   const runs = await runsOf(store, rules);
@@ -110,7 +110,7 @@ async function rangesOf(kafka: LogConnection['kafka'], group: string): Promise<r
   return ranges.flat();
 }
 
-/** The newest entry of each run, its end, and the newest of anything that carries its name, ms. */
+/** The newest entry of each run, its end, and the newest record of any kind with its name, ms. */
 const RUNS = `
 select run_id, toFloat64(maxIf(ms, kind = 'end')) as ended, toFloat64(maxIf(ms, kind = 'entry')) as entry, toFloat64(max(ms)) as last
 from (
@@ -132,7 +132,7 @@ interface RunRow {
 async function runsOf(store: TidyWork['store'], rules: Pick<KeepRules, 'nowMs' | 'keepMs'>): Promise<readonly KnownRun[]> {
   const rows = await store.query<RunRow>(RUNS);
   return rows.map(({ run_id: runId, ended, entry, last }) => {
-    // What has no ledger here, such as trajectories of others, has no end; it goes by its age alone.
+    // A run without a ledger here, such as imported trajectories, has no end: only its age counts.
     const isOver = entry > 0 ? ended >= entry : rules.nowMs - last > rules.keepMs;
     return { runId, finishedAtMs: isOver ? last : undefined };
   });

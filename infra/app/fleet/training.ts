@@ -1,8 +1,8 @@
-/** What an `up` trains. */
+/** The run that an `up` trains. */
 export interface Training {
   readonly run: string;
   readonly seed: number;
-  /** 0 = until it is stopped. */
+  /** 0 = until stopped. */
   readonly steps: number;
   readonly workers: number;
   readonly evaluate: boolean;

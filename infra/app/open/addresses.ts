@@ -1,4 +1,4 @@
-// Addresses that nobody configured but a running `up` knows.
+// Fills in service addresses that are not configured but known from a running `up`.
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Config } from '../../config/descriptors.ts';
 import { readServices } from './services-file.ts';
@@ -8,7 +8,7 @@ export interface Needs {
   readonly store: boolean;
 }
 
-/** The configuration with the addresses of a running `up` filled in where none are configured. */
+/** The configuration, with the addresses of a running `up` where none are configured. */
 export function withKnownAddresses(config: Config): Config {
   const running = readServices(config.dataDir);
   if (running === undefined) return config;
@@ -19,7 +19,7 @@ export function withKnownAddresses(config: Config): Config {
   };
 }
 
-/** The same for a role: what is missing is an error, since a role does not start services. */
+/** The same for a role: a missing address is an error, because a role starts no services. */
 export function addressesForRole(config: Config, needs: Needs): Config {
   const found = withKnownAddresses(config);
   const missing = [

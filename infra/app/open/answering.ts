@@ -1,10 +1,10 @@
-// Whether configured services can be reached at all.
+// Checks that configured services are reachable.
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Config } from '../../config/descriptors.ts';
 import { endpointOf, portAnswers } from '../../lifecycle/net.ts';
 import type { Needs } from './addresses.ts';
 
-/** A clear message now instead of minutes of waiting. */
+/** Fails fast with a clear message instead of minutes of waiting. */
 export async function assertAnswering(config: Config, needs: Needs): Promise<void> {
   if (needs.kafka && config.kafkaBrokers.length > 0) {
     const answers = await Promise.all(config.kafkaBrokers.map((broker) => answering(broker)));

@@ -1,4 +1,4 @@
-// The question sets that are written when they are needed.
+// Question sets that are written on demand.
 import { COMPACT_DATASET, writeCompactQuestions } from '../../../producers/questions/compact/write-compact-questions.ts';
 import type { CompactQuestions } from '../../../producers/questions/compact/write-compact-questions.ts';
 import { FACTBOOK_DATASET, writeFactbookQuestions } from '../../../producers/questions/write-questions.ts';
@@ -6,10 +6,10 @@ import { FACTBOOK_DATASET, writeFactbookQuestions } from '../../../producers/que
 /** Seed of the built-in sets: every run trains on the same ones. */
 const SEED = 1;
 
-/** The set that a recipe trains on. */
+/** The question set that a recipe trains on. */
 export const datasetOf = { asearcher: FACTBOOK_DATASET, compact: COMPACT_DATASET, 'compact-tuned': FACTBOOK_DATASET } as const;
 
-/** Writes a built-in set; undefined for a name that is none. */
+/** Writes a built-in set; undefined for an unknown name. */
 export async function writeBuiltIn(
   dataset: string,
   options: { readonly occurredAt: number; readonly producer: string },

@@ -1,4 +1,4 @@
-// A connection to the log with the codec and the registry that go with it.
+// A connection to the log with its codec and schema registry.
 import { createCodec, type Codec, type CodecOptions } from '../../../schemas/codec.ts';
 import type { EventReader, Logger, SchemaRegistry, SkippedRange } from '../../../streams/core/ports.ts';
 import type { Metrics } from '../../../streams/core/telemetry.ts';
@@ -16,7 +16,7 @@ export interface LogConnection {
   readonly kafka: KafkaConnection;
   readonly codec: Codec;
   readonly events: EventReader;
-  /** Reads that decode only some fields of some types, or some types late. */
+  /** A reader that decodes only some fields of some types, or decodes some types lazily. */
   readonly eventsThrough: (how: Pick<CodecOptions, 'view' | 'late'>) => EventReader;
   readonly registry: SchemaRegistry;
   /** Closes the connection and the registry. */
@@ -25,17 +25,17 @@ export interface LogConnection {
 
 export interface LogOptions {
   readonly config: Config;
-  /** Role and number, as the brokers see it. */
+  /** Role and number, as shown to the brokers. */
   readonly clientId: string;
   readonly logger: Logger;
   readonly metrics?: Metrics;
-  /** Told of what a reader had to pass over. */
+  /** Called for records that a reader had to skip. */
   readonly onSkipped?: (skipped: SkippedRange) => void;
-  /** False for a reader of turns that needs none of their texts. */
+  /** False for a reader of turns that does not need their texts. */
   readonly wholeTurns?: boolean;
 }
 
-/** Connects to the log. With Confluent's registry the ids of schemas are asked for first; ours follow from the schemas. */
+/** Connects to the log. With Confluent's registry, schema ids are requested first; with ours, they follow from the schemas. */
 export async function connectLog(options: LogOptions): Promise<LogConnection> {
   const { config, clientId, logger, metrics, onSkipped, wholeTurns = true } = options;
   const confluent =
@@ -70,8 +70,8 @@ export async function connectLog(options: LogOptions): Promise<LogConnection> {
 }
 
 /**
- * ClickHouse as configured, which is told who asks; it is asked nothing yet. Without a configured password the embedded store of
- * this data directory gets the one that it made.
+ * The configured ClickHouse; `name` identifies the client to it. Sends no request yet. Without a configured password, the embedded store of
+ * this data directory gets its generated one.
  */
 export function connectWarehouse(config: Config, name = 'command'): ClickHouseStore {
   const { clickhouseUrl: url, clickhouseDatabase: database, clickhouseUser: user } = config;
@@ -79,11 +79,11 @@ export function connectWarehouse(config: Config, name = 'command'): ClickHouseSt
   return connectStore({ url, database, user, password, application: `turnstream-${name}` });
 }
 
-/** The configured password, or the one that the embedded store of this data directory made when `url` is where it listens. */
+/** The configured password, or the generated one of the embedded store in this data directory if it listens at `url`. */
 export const clickhousePasswordOf = (config: Config, url: string): string =>
   config.clickhousePassword === '' ? (passwordForUrl(config.dataDir, url) ?? '') : config.clickhousePassword;
 
-/** Consumer groups of the project. */
+/** Consumer groups of a namespace. */
 export const groupsOf = (namespace: string) =>
   ({
     warehouse: `${namespace}.warehouse`,

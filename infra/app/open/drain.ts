@@ -1,4 +1,4 @@
-// Waiting until everything that is in the log is in the tables.
+// Waits until the tables have everything that is in the log.
 import type { Logger } from '../../../streams/core/ports.ts';
 import { warehouseTopics } from '../../../consumers/warehouse/rows/tables.ts';
 import type { Config } from '../../config/descriptors.ts';
@@ -7,7 +7,7 @@ import { connectLog, groupsOf, type LogConnection } from './connections.ts';
 
 const LOOK_MS = 100;
 
-/** Resolves with true when the warehouse has committed up to where each partition ends now; with false when the signal aborts before. */
+/** Resolves with true when the warehouse has committed up to the current end of each partition; with false when the signal aborts first. */
 export async function waitUntilDrained(config: Config, logger: Logger, signal: AbortSignal): Promise<boolean> {
   const log = await connectLog({ config, clientId: 'drain', logger });
   try {
@@ -17,7 +17,7 @@ export async function waitUntilDrained(config: Config, logger: Logger, signal: A
   }
 }
 
-/** The same over a connection that there is. */
+/** The same over an existing connection. */
 export async function drained({ kafka }: LogConnection, group: string, signal: AbortSignal): Promise<boolean> {
   const reader = kafka.reader();
   const ends = await Promise.all(warehouseTopics.map(async (topic) => ({ topic, bounds: await reader.bounds(topic) })));

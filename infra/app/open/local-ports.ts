@@ -1,4 +1,4 @@
-// Ports of the services that this machine runs for itself.
+// Ports of the services that run on this machine.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ export async function pings(url: string): Promise<boolean> {
   }
 }
 
-/** The port of a service that chooses its own: the one it had in this data directory when that is free, else another. */
+/** The port of a service that chooses its own: the one it used before in this data directory if that is free, else another. */
 export async function rememberedPort(dataDir: string, name: string): Promise<number> {
   const path = join(dataDir, 'ports.json');
   const known = readPorts(path);
@@ -34,7 +34,7 @@ function readPorts(path: string): Readonly<Record<string, number>> {
   }
 }
 
-/** A port of the loopback that nobody has now. */
+/** A free port on the loopback interface. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

@@ -1,4 +1,4 @@
-// What the log and the store need before roles can use them. All of it is safe to repeat and to run in several processes.
+// Creates what roles need in the log and the store. All of it is safe to repeat and to run in several processes.
 import type { Logger } from '../../../streams/core/ports.ts';
 import { migrate, type AppliedMigration } from '../../clickhouse/migrate.ts';
 import type { Config } from '../../config/descriptors.ts';
@@ -7,7 +7,7 @@ import { connectLog, connectWarehouse } from './connections.ts';
 import { ensureQuestions } from './questions.ts';
 import { untilServing } from './serving.ts';
 
-/** Topics, schemas, and, unless nothing is to be trained, the question set that the configuration names. */
+/** Creates topics and schemas and, unless nothing is to be trained, the configured question set. */
 export async function prepareLog(config: Config, logger: Logger, { questions } = { questions: true }): Promise<void> {
   const connection = await connectLog({ config, clientId: 'prepare', logger });
   const { kafka, events, registry } = connection;
@@ -24,7 +24,7 @@ export async function prepareLog(config: Config, logger: Logger, { questions } =
   }
 }
 
-/** Database, tables and views. */
+/** Creates the database, tables and views. */
 export async function prepareStore(config: Config): Promise<readonly AppliedMigration[]> {
   const store = connectWarehouse(config);
   try {

@@ -1,4 +1,4 @@
-// Question sets on the log: reading one, and making sure that a built-in one is there.
+// Question sets on the log: reads a set, and makes sure that a built-in one is complete.
 import type { QuestionAccepted } from '../../../schemas/generated/events.ts';
 import type { EventReader, EventWriter, LogReader, OutgoingEvent } from '../../../streams/core/ports.ts';
 import { eventsOf } from '../../../streams/core/read-log.ts';
@@ -24,13 +24,13 @@ async function readSet<T>(
   return set;
 }
 
-/** The questions of a set as it is now: accepted by the gates, and not rejected by a human; each once. */
+/** The current questions of a set: accepted by the gates and not rejected by a human, each once. */
 export const readQuestions = async (source: QuestionSource, dataset: string): Promise<readonly QuestionAccepted[]> =>
   (await readSet(source, dataset, (question) => question)).current();
 
 /**
- * Writes a built-in set when the log does not have all of it; answers how many questions the set has. The rejected
- * candidates are written last, so that one of them says that the accepted ones are all there.
+ * Writes a built-in set when the log does not have all of it; returns its number of questions. Rejected candidates are written last, so
+ * that finding one of them means that all accepted ones are there.
  */
 export async function ensureQuestions(source: QuestionSource, writer: () => Promise<EventWriter>, dataset: string): Promise<number> {
   const set = await readSet(source, dataset, ({ question_id: id }) => id);
@@ -56,7 +56,7 @@ export async function ensureQuestions(source: QuestionSource, writer: () => Prom
   return written.accepted.length;
 }
 
-/** Appends in portions of one request each. */
+/** Appends events in batches of one request each. */
 export async function appendAll(writer: EventWriter, events: readonly OutgoingEvent[]): Promise<void> {
   for (let at = 0; at < events.length; at += APPEND) await writer.append(events.slice(at, at + APPEND));
 }

@@ -1,17 +1,17 @@
-// `<data directory>/services.json`: where the services of a running `up` are. It is advice: the reader checks that the
-// process that wrote it is alive, and whoever uses an address finds out whether it answers. Only its owner can read it, for an
-// address may hold a password.
+// `<data directory>/services.json`: the addresses of the services of a running `up`. It is a hint: the reader checks that the process that
+// wrote it is alive, and whoever uses an address finds out whether it answers. Only its owner can read it, because an address may hold a
+// password.
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { sameProcessAlive, startMarkOf } from '../../lifecycle/process-alive.ts';
 
-/** Addresses of services, in the form that the configuration takes them. */
+/** Service addresses, in the format of the configuration. */
 export interface Addresses {
   readonly kafkaBrokers: readonly string[];
   readonly clickhouseUrl: string;
   readonly apiUrl: string;
   readonly registryUrl: string;
-  /** The default port of the API when another program has it. */
+  /** The default API port when another program uses it. */
   readonly apiPortTaken?: number;
 }
 
@@ -26,7 +26,7 @@ export interface ServicesFile extends Addresses {
 
 export const servicesPath = (dataDir: string): string => join(dataDir, 'services.json');
 
-/** Writes it whole: a reader sees the old one or the new one. */
+/** Writes the file atomically: a reader sees the old content or the new one. */
 export function writeServices(dataDir: string, services: Omit<ServicesFile, 'pid' | 'mark'>): void {
   const path = servicesPath(dataDir);
   mkdirSync(dirname(path), { recursive: true });
@@ -39,7 +39,7 @@ export function removeServices(dataDir: string): void {
   rmSync(servicesPath(dataDir), { force: true });
 }
 
-/** The services of the `up` that runs in this data directory; undefined when none does. */
+/** The services of the `up` that runs in this data directory; undefined when there is none. */
 export function readServices(dataDir: string): ServicesFile | undefined {
   try {
     const file = JSON.parse(readFileSync(servicesPath(dataDir), 'utf8')) as Partial<ServicesFile> | null;

@@ -1,5 +1,5 @@
-// Where the services are, for a command that needs them: configured, or those of a running `up`, or started for as long
-// as the command needs them. What was started for a command is stopped when it is done, whatever became of it.
+// Finds the services that a command needs: configured, or those of a running `up`, or started for the duration of the command. Services
+// started for a command are stopped when it ends, even after a failure.
 import { join } from 'node:path';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
@@ -15,11 +15,11 @@ export interface ServiceOptions {
   readonly needs: Needs;
   readonly logger: Logger;
   readonly purpose: string;
-  /** Leaves the tables of a store that is started as they are. */
+  /** Does not migrate the tables of a store that is started. */
   readonly tablesAsTheyAre?: boolean;
 }
 
-/** Runs `work` with a configuration in which every needed address is filled in and answers. */
+/** Runs `work` with a configuration in which every needed address is set and answers. */
 export async function withServices<T>(options: ServiceOptions, work: (config: Config) => Promise<T>): Promise<T> {
   const known = withKnownAddresses(options.config);
   await assertAnswering(known, options.needs);
@@ -33,7 +33,7 @@ export async function withServices<T>(options: ServiceOptions, work: (config: Co
       startKafka ? localKafka(options, started) : Promise.resolve(known.kafkaBrokers),
       startOwnStore ? localStore(options, started) : Promise.resolve(known.clickhouseUrl),
     ] as const;
-    // Both settle before anything is stopped: what started last must be known.
+    // Both settle before anything is stopped: a service that is still starting must be stopped too.
     await Promise.allSettled(starting);
     const [kafkaBrokers, clickhouseUrl] = await Promise.all(starting);
     const config = { ...known, kafkaBrokers, clickhouseUrl };

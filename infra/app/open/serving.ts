@@ -1,5 +1,5 @@
-// A broker that has just started answers before it leads its partitions and before it has loaded its groups. Until then
-// it refuses; this waits for the end of that.
+// Waits until a broker that has just started is usable. It accepts connections before it leads its partitions and has loaded its groups,
+// and refuses requests until then.
 import { isPlatformError } from '../../../streams/core/errors.ts';
 import type { EventTopic } from '../../../schemas/generated/events.ts';
 import { pause } from '../../lifecycle/backoff.ts';
@@ -9,7 +9,7 @@ import { groupsOf, type LogConnection } from './connections.ts';
 const PATIENCE_MS = 30_000;
 const LOOK_MS = 100;
 
-/** Resolves when every topic of the namespace can be read and the groups can be asked; rejects after 30 s. */
+/** Resolves when every topic of the namespace is readable and the groups can be queried; rejects after 30 s. */
 export async function untilServing(log: LogConnection, namespace: string, signal = new AbortController().signal): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {

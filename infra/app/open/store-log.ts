@@ -1,4 +1,4 @@
-// One sink for as long as it takes to store what is in the log.
+// Runs one sink until it has stored what is in the log.
 import { hostname } from 'node:os';
 import { warehouseTopics } from '../../../consumers/warehouse/rows/tables.ts';
 import { createWarehouse, lateTypes } from '../../../consumers/warehouse/warehouse.ts';
@@ -22,7 +22,7 @@ export interface StoreLog {
 
 const LOOK_MS = 250;
 
-/** Runs one sink until it has everything, or the signal; answers the records that are stored. */
+/** Runs one sink until it has stored everything or the signal aborts; returns the number of stored records. */
 export async function storeLog({ config, log, store, group, signal, logger, onProgress }: StoreLog): Promise<number> {
   let detail = '';
   const warehouse = createWarehouse({
@@ -61,7 +61,7 @@ export async function storeLog({ config, log, store, group, signal, logger, onPr
   }
 }
 
-/** Records of the log, markers of transactions among them, and how many of them are behind the group's offsets. */
+/** Number of records in the log, including transaction markers, and how many of them lie before the group's offsets. */
 async function progressOf({ kafka }: LogConnection, group: string): Promise<{ readonly done: number; readonly of: number }> {
   const reader = kafka.reader();
   let [done, of] = [0, 0];

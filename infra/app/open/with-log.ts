@@ -1,4 +1,4 @@
-// A connection to the log for as long as a command needs it; the local Kafka is started when it does not run.
+// Opens a connection to the log for the duration of a command; starts the local Kafka if it is not running.
 import type { Logger } from '../../../streams/core/ports.ts';
 import type { Config } from '../../config/descriptors.ts';
 import { connectLog, type LogConnection } from './connections.ts';
@@ -8,15 +8,15 @@ import { withServices } from './services.ts';
 export interface WithLog {
   readonly config: Config;
   readonly logger: Logger;
-  /** The command, for the message of another one that has to wait. */
+  /** Name of the command, for the message of another command that has to wait. */
   readonly purpose: string;
-  /** The store as well. */
+  /** Also opens the store. */
   readonly store?: boolean;
-  /** Leaves the tables of a store that is started as they are. */
+  /** Does not migrate the tables of a store that is started. */
   readonly tablesAsTheyAre?: boolean;
 }
 
-/** Runs `work` with a connection and the configuration that it was made with. */
+/** Runs `work` with a connection and the configuration that it uses. */
 export function withLog<T>(options: WithLog, work: (log: LogConnection, config: Config) => Promise<T>): Promise<T> {
   const { config, logger, purpose, tablesAsTheyAre = false } = options;
   const needs = { kafka: true, store: options.store === true };

@@ -1,4 +1,4 @@
-// The store for as long as a command needs it; the embedded one is started when it does not run.
+// Opens the store for the duration of a command; starts the embedded one if it is not running.
 import type { Logger, Store } from '../../../streams/core/ports.ts';
 import type { Config } from '../../config/descriptors.ts';
 import { connectWarehouse } from './connections.ts';
@@ -7,7 +7,7 @@ import { withServices } from './services.ts';
 export interface WithStore {
   readonly config: Config;
   readonly logger: Logger;
-  /** The command, for the message of another one that has to wait. */
+  /** Name of the command, for the message of another command that has to wait. */
   readonly purpose: string;
 }
 

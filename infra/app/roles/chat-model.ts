@@ -1,4 +1,4 @@
-// A language model that is asked a question at a time by a command: whole answers, no stop strings of an agent.
+// A language model for commands that ask single questions: whole answers, without the stop strings of an agent.
 import type { Logger } from '../../../streams/core/ports.ts';
 import type { Metrics } from '../../../streams/core/telemetry.ts';
 import type { Config } from '../../config/descriptors.ts';
@@ -6,7 +6,7 @@ import { createServedModel } from '../../llm/openai-model.ts';
 
 const RETRY_MS = [500, 30_000] as const;
 
-/** How long and how often a language model is asked, whoever asks. */
+/** Timeouts and retries of all requests to language models. */
 export const patienceOf = ({ llmRetries: retries, llmTimeoutMs: timeoutMs, llmIdleMs: idleMs }: Config) =>
   ({ retries, retryMs: RETRY_MS, timeoutMs, idleMs }) as const;
 
@@ -19,13 +19,13 @@ export interface ChatPlace {
 export interface ChatSampling {
   readonly temperature: number;
   readonly topP: number;
-  /** Requests at once. */
+  /** Maximum number of concurrent requests. */
   readonly concurrency: number;
-  /** Where the version of its weights is looked for; nowhere unless given. */
+  /** URLs to read the version of its weights from. Default: none. */
   readonly versionFrom?: readonly string[];
 }
 
-/** Nothing is sent yet; close it to end every request. */
+/** Opens the model without sending a request; closing it ends every request. */
 export const openChatModel = (
   { url, name, apiKey }: ChatPlace,
   sampling: ChatSampling,

@@ -1,9 +1,9 @@
-// A role that had to pass over records of the log works on, but is not live any more: its health says what is missing.
+// A role that had to skip records of the log keeps working, but is no longer live: its health says what is missing.
 import type { SkippedRange } from '../../../streams/core/ports.ts';
 import type { ReportStatus, RoleStatus } from '../../../streams/core/telemetry.ts';
 import { textOfSkipped } from '../../kafka/reading/skipped.ts';
 
-/** Ranges that are named; of more the number is told. */
+/** Number of ranges to list; beyond that, only the count. */
 const NAMED = 3;
 
 export interface Completeness {
@@ -11,7 +11,7 @@ export interface Completeness {
   readonly onSkipped: (skipped: SkippedRange) => void;
 }
 
-/** Reports pass through as they are until the first range is skipped. */
+/** Reports pass unchanged until the first range is skipped. */
 export function createCompleteness(to: ReportStatus): Completeness {
   const skipped = new Set<string>();
   let [last, records]: [RoleStatus | undefined, number] = [undefined, 0];

@@ -6,7 +6,7 @@ import type { Metrics } from '../../../streams/core/telemetry.ts';
 import type { Config } from '../../config/descriptors.ts';
 import { openChatModel } from './chat-model.ts';
 
-/** Only tries after the first sample, so that they differ. */
+/** Used only for samples after the first, so that they differ. */
 const TEMPERATURE = 0.6;
 
 export interface OpenJudge {
@@ -14,7 +14,7 @@ export interface OpenJudge {
   close(): void;
 }
 
-/** CONFIG_INVALID when no judge is configured. */
+/** Throws CONFIG_INVALID when no judge is configured. */
 export function openJudge(config: Config, parts: { readonly logger: Logger; readonly metrics: Metrics }): OpenJudge {
   const { judgeUrl: url, judgeModel: name, judgeApiKey: apiKey, judgeConcurrency: concurrency } = config;
   if (url === '' || name === '') {

@@ -1,5 +1,5 @@
-// The latency model of a worker or a trainer, when one is configured: it says so in the log and, of a worker, in its id, which
-// every record of its trajectories carries.
+// Applies the configured latency model to a worker or a trainer. It is logged, and a worker's id carries it, so that every record of its
+// trajectories shows it.
 import { createEngine } from '../../../producers/rollouts/latency/engine.ts';
 import { slowPolicy, slowTool, type LatencyModel } from '../../../producers/rollouts/latency/latency-model.ts';
 import type { Policy, Tool } from '../../../streams/core/agents.ts';
@@ -10,11 +10,11 @@ import type { RoleContext } from './role.ts';
 export interface Acting {
   readonly policy: Policy;
   readonly tools: readonly Tool[];
-  /** For the end of the id of the worker; empty without a model. */
+  /** Suffix of the worker id; empty without a model. */
   readonly mark: string;
 }
 
-/** The policy and the tools as fast as they are, or as slow as the model makes them. */
+/** The policy and the tools, slowed down to the latencies of the model. */
 export function actingAs({ config, logger }: Pick<RoleContext, 'config' | 'logger'>, policy: Policy, tools: readonly Tool[]): Acting {
   if (config.latencyModel === 'none') return { policy, tools, mark: '' };
   const model: LatencyModel = { generationMs: config.latencyGenerationMs, toolMs: config.latencyToolMs, sigma: config.latencySigma };
@@ -27,7 +27,7 @@ export function actingAs({ config, logger }: Pick<RoleContext, 'config' | 'logge
   };
 }
 
-/** The learner, each of whose steps takes at least as long as the model says; its `trainMs` is that of the model. */
+/** The learner, each of whose steps takes at least the time that the model gives; its `trainMs` is that of the model. */
 export function learningAs({ config, logger }: Pick<RoleContext, 'config' | 'logger'>, learner: Learner): Learner {
   const { latencyModel, latencyTrainMs: trainMs } = config;
   if (latencyModel === 'none' || trainMs === 0) return learner;

@@ -1,5 +1,5 @@
-// Waiting out an outage with everything that a role has: the work is begun anew, with growing pauses, until it is not an
-// outage that ends it. For work that takes all it needs from the log whenever it begins.
+// Retries a role's whole work after an outage, with exponential backoff, until it ends for another reason. For work that reads all its
+// state from the log when it starts.
 import { errorCodes, isPlatformError, messageOf } from '../../../streams/core/errors.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
 import type { ReportStatus } from '../../../streams/core/telemetry.ts';
@@ -15,16 +15,16 @@ export interface OutageOptions {
 
 const isOutage = (error: unknown): boolean => isPlatformError(error) && errorCodes[error.code].outage === true;
 
-/** Asked anew after each wait, which the compiler cannot know. */
+/** A function, because the compiler does not expect the value to change during a wait. */
 const isOver = (signal: AbortSignal): boolean => signal.aborted;
 
-/** Runs `work` until it ends by itself; undefined when the signal aborts during a wait. `work` reports through what it is given. */
+/** Runs `work` until it ends by itself; undefined when the signal aborts during a wait. `work` reports its status through its argument. */
 export async function throughOutages<T>(options: OutageOptions, work: (report: ReportStatus) => Promise<T>): Promise<T | undefined> {
   const { logger, signal } = options;
   const backoff = createBackoff(options.backoff ?? { firstMs: 200, maxMs: 5_000 });
   let trouble = '';
   const report: ReportStatus = (status) => {
-    // begun anew is still waiting until it gets further than its start
+    // a retry still counts as waiting until it gets past its start
     if (status.state === 'starting' && trouble !== '') {
       options.report({ ...status, state: 'waiting', detail: trouble });
       return;

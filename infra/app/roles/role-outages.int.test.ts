@@ -1,4 +1,4 @@
-// Roles that are started by hand while what they need is away: each waits, says for what, and goes on when it is there.
+// Roles that start while their dependencies are down: each waits, reports for what, and continues when they are back.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

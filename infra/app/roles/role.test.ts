@@ -23,7 +23,7 @@ const untilAborted = (signal: AbortSignal): Promise<void> =>
     });
   });
 
-/** Runs until it is told to stop, and reports once. */
+/** Runs until it is stopped, and reports once. */
 const patient: RoleMain = async ({ report }, signal) => {
   report({ state: 'live', detail: '', figures: { step: 1 } });
   await untilAborted(signal);

@@ -1,6 +1,6 @@
-// A role as a process: configuration, telemetry, signals, exit code. The first SIGTERM or SIGINT, or the end of the
-// supervisor, asks the role to stop; one that has not within STOP_MS, or a second signal, ends the process as it is:
-// what it had not committed, the log gives again. The exit code says why it ended (exit-codes.ts).
+// A role as a process: configuration, telemetry, signals, exit code. The first SIGTERM or SIGINT, or the end of the supervisor, asks the
+// role to stop. After STOP_MS or a second signal the process ends immediately; the log delivers again what it had not committed. The exit
+// code says why it ended (exit-codes.ts).
 import type { ReachPoint } from '../../../streams/core/crash-points.ts';
 import { isPlatformError, messageOf } from '../../../streams/core/errors.ts';
 import type { Logger, SkippedRange } from '../../../streams/core/ports.ts';
@@ -17,7 +17,7 @@ import { createCompleteness } from './completeness.ts';
 import { exitCodeOf, exitCodes } from '../exit-codes.ts';
 import { parseHealthMessage, parseMetricsMessage, type FromRole } from '../messages.ts';
 
-/** What every role is given. */
+/** The context of every role. */
 export interface RoleContext {
   readonly config: Config;
   /** Unique among the processes of a machine, e.g. `worker-1`. */
@@ -25,17 +25,17 @@ export interface RoleContext {
   readonly logger: Logger;
   readonly metrics: ProcessMetrics;
   readonly report: ReportStatus;
-  /** Records that the role was to read are gone: it is no longer live but incomplete, until it is started again. */
+  /** Called when records that the role should read are gone: it is incomplete instead of live until its next start. */
   readonly onSkipped: (skipped: SkippedRange) => void;
   readonly status: () => RoleStatus;
-  /** Newest metrics of the other roles, when the supervisor passes them on. */
+  /** Latest metrics of the other roles, if a supervisor forwards them. */
   readonly metricsOfOthers: () => readonly MetricsSnapshot[];
-  /** Health of every service of the supervisor, when there is one. */
+  /** Health of every service of the supervisor, if there is one. */
   readonly services: () => readonly ServiceHealth[];
   readonly reach: ReachPoint;
 }
 
-/** Runs a role until it is finished or the signal aborts; resolves when it has stopped and nothing of it is left. */
+/** Runs a role until it is finished or the signal aborts; resolves when it has fully stopped. */
 export type RoleMain = (context: RoleContext, signal: AbortSignal) => Promise<'finished' | 'stopped'>;
 
 const STOP_MS = 12_000;
@@ -45,15 +45,15 @@ export interface RoleProcess {
   readonly name: string;
   readonly config: Config;
   readonly main: RoleMain;
-  /** The run that the process is of, when it is of one. */
+  /** The run of the process, for roles that have one. */
   readonly run?: string;
 }
 
-/** What of its process a role uses. */
+/** What a role uses of its process. */
 export interface RoleHost {
-  /** Emits signals, `message` and `disconnect`, as a process does. */
+  /** Emits signals, `message` and `disconnect`, like a process. */
   readonly events: NodeJS.EventEmitter;
-  /** Sends to the supervisor, and resolves when that is written or nobody listens; undefined without a supervisor. */
+  /** Sends a message to the supervisor and resolves when it is written or the channel is closed; undefined without a supervisor. */
   readonly send: ((message: FromRole) => Promise<void>) | undefined;
   readonly exit: (code: number) => void;
 }
@@ -71,7 +71,7 @@ function processHost(): RoleHost {
   return { events: process, send: process.send === undefined ? undefined : send, exit: (code) => process.exit(code) };
 }
 
-/** Runs a role as its process and answers the exit code. */
+/** Runs a role in this process and returns the exit code. */
 export async function runRole({ name, config, main, run }: RoleProcess, host: RoleHost = processHost()): Promise<number> {
   const logger = createLogger({ level: config.logLevel, role: name });
   const stop = listenForStop(host);
@@ -111,13 +111,13 @@ interface HealthParts {
   readonly metrics: ProcessMetrics;
 }
 
-/** The health port that is configured. */
+/** Opens the configured health port. */
 function openHealth({ name, config, status, sinceMs, metrics }: HealthParts): Promise<HealthServer> {
   const { healthHost: host, healthPort: port } = config;
   return startHealthServer({ host, port, role: name, status, sinceMs, metricsText: () => metrics.text() });
 }
 
-/** Aborts at a signal and at the end of the supervisor; ends the process when a stop takes too long, or at a second signal. */
+/** Aborts on a signal or when the supervisor ends; ends the process when a stop takes too long, or on a second signal. */
 function listenForStop({ events, exit }: RoleHost) {
   const abandon = (): void => {
     exit(exitCodes.interrupted);
@@ -141,7 +141,7 @@ function listenForStop({ events, exit }: RoleHost) {
   };
 }
 
-/** What the supervisor passes on of the other roles; nothing without one. */
+/** Receives what the supervisor forwards from the other roles; empty without a supervisor. */
 function receiveFromSupervisor({ events }: RoleHost) {
   const byRole = new Map<string, MetricsSnapshot>();
   let services: readonly ServiceHealth[] = [];

@@ -1,4 +1,4 @@
-// Every role in this process, over a real Kafka and the real engine: two steps of a small run, evaluated, stored, audited.
+// Every role in this process, on a real Kafka and the real engine: two steps of a small run, evaluated, stored, audited.
 import { EventEmitter } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -37,7 +37,7 @@ interface Started {
   stop(): Promise<'finished' | 'stopped'>;
 }
 
-/** Runs a role as role.ts does, without a process of its own. */
+/** Runs a role like role.ts, but in this process. */
 function start(name: string, config: Config, main: RoleMain): Started {
   const stopping = new AbortController();
   const waiting = new Set<() => void>();
@@ -239,7 +239,7 @@ describe('roles', { timeout: 120_000 }, () => {
         () => false,
       );
     expect(await stopped({ ...env, TURNSTREAM_API_PORT: apiPort }, answers, 'api')).toMatchObject({ code: 0, error: '' });
-    // the questions are those that the run learns from, whatever is configured here
+    // uses the questions that the run trains on, whatever is configured here
     const elsewhere = { ...env, TURNSTREAM_DATASET: 'elsewhere' };
     const evaluated = await command(elsewhere, 'evaluate', '--run', RUN, '--policy', '0', '--questions', '4');
     expect(JSON.parse(evaluated.out)).toMatchObject({ policy_version: 0, questions: 4, dataset: 'factbook' });

@@ -1,4 +1,4 @@
-// How a run was started, out of the first entry of its ledger, and whether a worker fits it.
+// Reads how a run was started from the first entry of its ledger, and checks that a worker's settings match.
 import { assertWorkerSettings } from '../../../consumers/trainer/settings.ts';
 import type { RunStarted } from '../../../schemas/generated/events.ts';
 import { runEvents } from '../../../streams/core/read-log.ts';
@@ -7,7 +7,7 @@ import { workerSettingsOf } from '../../config/learning.ts';
 import { pause } from '../../lifecycle/backoff.ts';
 import type { LogConnection } from '../open/connections.ts';
 
-/** Undefined for a run that has not begun. */
+/** Undefined when the run has not begun. */
 export async function runStartedOf({ kafka, events }: LogConnection, run: string): Promise<RunStarted | undefined> {
   const start = await kafka.runs.startOf(run);
   if (start === undefined) return undefined;
@@ -28,15 +28,15 @@ interface Fitting {
 }
 
 /**
- * Throws RUN_CONFLICT when the run was started with other settings of the workers. Of a run that has not begun it is looked
- * at as soon as it has: answers a promise of that.
+ * Throws RUN_CONFLICT when the run was started with other worker settings. If the run has not begun, the check happens when it begins;
+ * `begun` settles with its result.
  */
 export async function assertFitting(fitting: Fitting): Promise<{ readonly begun: Promise<void> }> {
   if (await look(fitting)) return { begun: Promise.resolve() };
   return { begun: lookOn(fitting) };
 }
 
-/** False as long as the run has not begun. */
+/** False while the run has not begun. */
 async function look({ log, run, config }: Fitting): Promise<boolean> {
   const started = await runStartedOf(log, run);
   if (started !== undefined) assertWorkerSettings(workerSettingsOf(config), started);

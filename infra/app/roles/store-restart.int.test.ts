@@ -1,4 +1,4 @@
-// The store under the supervisor: an engine that dies is back within 10 s, and who inserts meanwhile loses and doubles nothing.
+// The store under the supervisor: after its engine dies, it is back within 10 s, and concurrent inserts lose and duplicate nothing.
 import { mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

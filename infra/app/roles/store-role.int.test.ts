@@ -1,4 +1,4 @@
-// The store as a role, and commands that start it for as long as they need it. One engine a process: a file of its own.
+// The store as a role, and commands that start it temporarily. In a separate file, because a process can have only one engine.
 import { EventEmitter } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

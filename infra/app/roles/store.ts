@@ -1,5 +1,5 @@
-// The embedded store as a role. It ends itself with a SIGKILL when its engine cannot go on: whoever supervises it, `up` or a
-// service manager, starts it again.
+// The embedded store as a role. It kills itself with SIGKILL when its engine cannot continue; its supervisor, `up` or a service manager,
+// restarts it.
 import { startStore, type RunningStore } from '../../clickhouse/store-process.ts';
 import { ensureStorePassword } from '../../clickhouse/store/password.ts';
 import { messageOf } from '../../../streams/core/errors.ts';
@@ -8,7 +8,7 @@ import type { ReportStatus } from '../../../streams/core/telemetry.ts';
 import type { RoleMain } from './role.ts';
 import { untilAborted } from './until-aborted.ts';
 
-/** How often the engine is asked for the status of the role, ms. */
+/** Interval between health checks of the engine, ms. */
 const LOOK_MS = 5_000;
 
 /** Runs until it is stopped; running queries end first. */
@@ -31,7 +31,7 @@ export const storeRole: RoleMain = async ({ config, logger, report }, signal) =>
   return 'stopped';
 };
 
-/** Live while the engine answers, waiting while it does not. */
+/** Reports live while the engine answers, waiting while it does not. */
 async function reportHealth(store: RunningStore, report: ReportStatus, signal: AbortSignal): Promise<void> {
   const wrong = await store.health().then(
     () => '',

@@ -1,4 +1,4 @@
-/** Resolves when the signal aborts, or rejects with what ends the role before. */
+/** Resolves when the signal aborts, or rejects with the error that ends the role first. */
 export async function untilAborted(signal: AbortSignal, finished?: Promise<unknown>): Promise<void> {
   const aborted = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();

@@ -1,4 +1,4 @@
-// The sink: every record of the log into ClickHouse.
+// The sink: stores every record of the log in ClickHouse.
 import { hostname } from 'node:os';
 import { keepFigures } from '../../../consumers/warehouse/keep-figures.ts';
 import { createWarehouse, lateTypes } from '../../../consumers/warehouse/warehouse.ts';
@@ -9,7 +9,7 @@ import type { RoleContext, RoleMain } from './role.ts';
 import { untilAborted } from './until-aborted.ts';
 import { systemClock } from '../../lifecycle/clock.ts';
 
-/** One member of the group of sinks. */
+/** One member of the consumer group of sinks. */
 export const warehouseRole: RoleMain = async (context, signal) => {
   const { report, logger } = context;
   const end = await throughOutages({ report, logger, signal }, (during) => live({ ...context, report: during }, signal));

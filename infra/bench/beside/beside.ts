@@ -1,6 +1,6 @@
-// `npm run bench:beside -- --against <revision> --bench <name>`: a bench of this tree beside the same bench of an older
-// revision, in turns on one machine, so that both meet the same disk, the same neighbors and the same heat. The older
-// revision is checked out and built in a temporary directory. Exit code 1 when a figure is worse by more than the tolerance.
+// `npm run bench:beside -- --against <revision> --bench <name>`: runs a bench of this tree and of an older revision alternately on one
+// machine, so that both see the same disk, the same neighbors and the same heat. The older revision is checked out and built in a temporary
+// directory. Exit code 1 when a figure is worse by more than the tolerance.
 import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -36,7 +36,7 @@ const root = process.cwd();
 const say = (text: string): void => void process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
 const isBench = (name: string): name is BenchName => name in figuresOf;
 
-/** The older revision, built, with the dependencies that its own lockfile names. */
+/** Checks out and builds the older revision, with the dependencies of its own lockfile. */
 function checkOut(revision: string, into: string): string {
   const tree = join(into, 'older');
   execFileSync('git', ['worktree', 'add', '--quiet', '--detach', tree, revision], { stdio: 'inherit' });
@@ -52,7 +52,7 @@ function checkOut(revision: string, into: string): string {
   return tree;
 }
 
-/** Runs the built bench of a tree; a missed target of the bench itself is its own affair. */
+/** Runs the built bench of a tree; a target that the bench itself misses is ignored here. */
 async function run(tree: string, bench: BenchName, out: string): Promise<Table> {
   const given = flags.flags.split(' ').filter((word) => word !== '');
   const child = spawn(process.execPath, ['dist/infra/bench/main.js', bench, ...given, '--out', out], {

@@ -1,12 +1,12 @@
-// Reads the tables that benches write and compares those of two revisions, figure by figure.
+// Parses the tables that benches write and compares those of two revisions, figure by figure.
 import type { Table } from '../report.ts';
 import { median } from '../statistics.ts';
 
-/** One published figure of a bench: which cells of its table hold it, and which way is better. */
+/** A published figure of a bench: which table cells contain it, and which direction is better. */
 interface Figure {
   readonly what: string;
   readonly column: string;
-  /** Text that a row must contain; every row when empty. Several rows count with their median. */
+  /** Text that a row must contain; empty for every row. For several rows, their median counts. */
   readonly row: string;
   readonly better: 'higher' | 'lower';
 }
@@ -34,7 +34,7 @@ export interface Compared {
   readonly what: string;
   readonly old: readonly number[];
   readonly new: readonly number[];
-  /** By how much the new median is worse than the old one, as a share of the old one; negative when it is better. */
+  /** How much worse the new median is, as a fraction of the old one; negative when it is better. */
   readonly worse: number;
 }
 
@@ -48,7 +48,7 @@ export function compare(bench: BenchName, old: readonly Table[], fresh: readonly
   });
 }
 
-/** Throws when the table has no such figure: a renamed column must not pass as unchanged. */
+/** Throws when the table lacks this figure: a renamed column must not count as unchanged. */
 function valueIn({ columns, rows }: Table, { what, column, row }: Figure): number {
   const at = columns.indexOf(column);
   const values = rows

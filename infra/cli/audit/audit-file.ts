@@ -1,4 +1,4 @@
-// Where an audit keeps how far it came, so that one that was cut short can be continued. The file is gone once it is complete.
+// Stores the progress of an audit, so that an interrupted audit can resume. The file is removed when the audit completes.
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AuditState } from '../../../consumers/warehouse/audit-findings.ts';
@@ -8,13 +8,13 @@ import { replaceFile } from '../../lifecycle/replace-file.ts';
 const VERSION = 1;
 
 export interface KeptAudit {
-  /** When its last slice was compared, RFC 3339. */
+  /** When the last slice was compared, RFC 3339. */
   readonly at: string;
   readonly state: AuditState;
 }
 
 export interface AuditFile {
-  /** What was kept of an audit of the same log and the same tables. */
+  /** Reads the saved progress of an audit of the same log and the same tables. */
   read(): Promise<KeptAudit | undefined>;
   write(kept: KeptAudit): Promise<void>;
   remove(): Promise<void>;

@@ -1,8 +1,8 @@
-// How an audit looks.
+// Formats the output of `turnstream audit`.
 import type { AuditProgress, AuditResult } from '../../../consumers/warehouse/audit.ts';
 import { createRate, renderPace } from '../views/progress-rate.ts';
 
-/** Turns reports of progress into lines. */
+/** Formats progress reports as lines. */
 export function createAuditLines(): (progress: AuditProgress | 'waiting', nowMs: number) => string {
   const rate = createRate();
   return (progress, nowMs) => {
@@ -21,7 +21,7 @@ function differenceLines({ kind, table, topic, partition, offset, logRows, table
   return [head, ...columns.map((column) => `    ${JSON.stringify(column)}`)];
 }
 
-/** One line a table and partition, then what differs, then the verdict. */
+/** One line per table and partition, then the differences, then the verdict. */
 export function renderAudit(result: AuditResult): string {
   const tables = result.topics.map(
     ({ equal, topic, partition, table, logRows, tableRows }) =>

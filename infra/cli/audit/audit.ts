@@ -1,5 +1,5 @@
-// The audit for the command line. A sink that runs is given time to store what is in the log when the audit begins; it
-// may go on meanwhile. When none runs, what it has not stored yet is reported and is no failure: the next sink stores it.
+// Runs the audit for the command line. A running sink gets time to store everything that is in the log when the audit begins. Without a
+// running sink, records that are not stored yet are reported but do not fail the audit: the next sink stores them.
 import { constants, getPriority, setPriority } from 'node:os';
 import { audit, type AuditProgress, type AuditResult } from '../../../consumers/warehouse/audit.ts';
 import type { AuditState } from '../../../consumers/warehouse/audit-findings.ts';
@@ -17,16 +17,16 @@ import { systemClock } from '../../lifecycle/clock.ts';
 export interface AuditWork {
   readonly waitMs: number;
   readonly differences: number;
-  /** Compares only some of the log. */
+  /** Compares only a sample of the log. */
   readonly sample?: Sample;
-  /** Goes on after what the last audit compared before it was cut short. */
+  /** Resumes an interrupted audit after the last slice that it compared. */
   readonly resume: boolean;
   readonly signal: AbortSignal;
   readonly logger: Logger;
   readonly onProgress: (progress: AuditProgress | 'waiting') => void;
 }
 
-/** Compares everything that the log has with the tables. */
+/** Compares the whole log with the tables. */
 export function runAudit(config: Config, work: AuditWork): Promise<AuditResult> {
   const alone = withKnownAddresses(config).clickhouseUrl === '';
   const options = { config, logger: work.logger, purpose: 'audit', store: true };
@@ -82,7 +82,7 @@ async function keptOf(reading: Promise<KeptAudit | undefined>): Promise<KeptAudi
   throw new PlatformError('USAGE_INVALID', 'auditing: there is no audit to resume; run `turnstream audit` without --resume');
 }
 
-/** Whoever else needs the processors comes first: the sink, the trainer and the workers. */
+/** Lowers the priority of this process: the sink, the trainer and the workers need the processors first. */
 async function giveWay<T>(work: () => Promise<T>): Promise<T> {
   const before = getPriority();
   setPriority(Math.max(before, constants.priority.PRIORITY_BELOW_NORMAL));
@@ -92,7 +92,7 @@ async function giveWay<T>(work: () => Promise<T>): Promise<T> {
     try {
       setPriority(before);
     } catch {
-      // only root may take it back, and this process is about to end
+      // only root may raise the priority again, and this process is about to end
     }
   }
 }

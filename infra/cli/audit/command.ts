@@ -18,7 +18,7 @@ interface AuditArguments {
   readonly resume: boolean;
 }
 
-/** `turnstream audit`: the log against the tables. */
+/** `turnstream audit`: compares the log with the tables. */
 export function auditCommand(context: CommandContext): Command {
   return new Command('audit')
     .description('compare the log with the tables by count and by checksum')

@@ -4,7 +4,7 @@ import { descriptors } from '../../config/descriptors.ts';
 import type { CommandContext } from '../context.ts';
 import { examples } from '../options.ts';
 
-/** `turnstream config`: what is in force. */
+/** `turnstream config`: prints the configuration in effect. */
 export function configCommand(context: CommandContext): Command {
   return new Command('config')
     .description('print the configuration in force, without secrets')

@@ -30,7 +30,7 @@ interface RetryArguments extends FilterArguments {
 
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** A time, or how long ago, as ms since the epoch. */
+/** Parses a time or an age into ms since the epoch. */
 export function timeOrAge(raw: string, nowMs: number): number {
   const age = /^(\d{1,9})([smhd])$/.exec(raw);
   if (age !== null) return nowMs - Number(age[1]) * unitMs[age[2] as keyof typeof unitMs];
@@ -55,7 +55,7 @@ const filterOf = ({ topic, reason, run, since }: FilterArguments): LetterFilter 
   ...(since === undefined ? {} : { sinceMs: since }),
 });
 
-/** `turnstream dead-letters`: records that could not be processed. */
+/** `turnstream dead-letters`: shows and retries records that could not be processed. */
 export function deadLettersCommand(context: CommandContext): Command {
   const command = new Command('dead-letters').description('list, show, and retry records that could not be processed');
   command.addCommand(listCommand(context)).addCommand(showCommand(context)).addCommand(retryCommand(context));

@@ -1,4 +1,4 @@
-// How dead letters look. What is shown was written by whoever wrote the record: control characters never reach a terminal.
+// Formats dead letters. Their content is untrusted: control characters never reach a terminal.
 import type { LetterGroup, Letter } from '../../../consumers/dead-letters/letters.ts';
 import type { RetryLine } from '../../../consumers/dead-letters/retry.ts';
 import type { LetterList, ShownLetter } from './dead-letters.ts';
@@ -24,7 +24,7 @@ const line = (letter: Letter): string =>
 const countOf = ({ topic, reason, letters, retried }: LetterGroup): string =>
   `${String(letters).padStart(8)}  ${plain(topic)}  ${plain(reason)}${retried > 0 ? `  (${retried} retried)` : ''}`;
 
-/** One line a letter, then counts by topic and reason. */
+/** One line per letter, then counts by topic and reason. */
 export function renderLetters({ letters, groups, total }: LetterList): string {
   if (total === 0) return 'no dead letters\n';
   const left = total - letters.length;
@@ -38,7 +38,7 @@ export function renderLetters({ letters, groups, total }: LetterList): string {
   ].join('\n');
 }
 
-/** Offset, hexadecimal and text beside each other. */
+/** Offset, hexadecimal and text side by side. */
 export function hexDump(bytes: Buffer, limit = SHOWN_BYTES): string {
   const lines: string[] = [];
   for (let at = 0; at < Math.min(bytes.length, limit); at += ROW_BYTES) {
@@ -51,7 +51,7 @@ export function hexDump(bytes: Buffer, limit = SHOWN_BYTES): string {
   return lines.map((text) => `${text}\n`).join('');
 }
 
-/** Buffers as hexadecimal: what JSON would make of them is of no use to anybody. */
+/** JSON with buffers as hexadecimal strings. */
 export function toJson(value: unknown, indent?: number): string {
   const replaced = function (this: Readonly<Record<string, unknown>>, key: string, found: unknown): unknown {
     const before = this[key];
@@ -62,7 +62,7 @@ export function toJson(value: unknown, indent?: number): string {
 
 const textOf = (bytes: Buffer | null): string => (bytes === null ? 'none' : plain(bytes.toString('utf8').slice(0, 400)));
 
-/** All of a letter: where it comes from, why, its headers and bytes, and the event when it can be read. */
+/** One letter in full: its origin, its reason, its headers and bytes, and the event if it can be decoded. */
 export function renderLetter(shown: ShownLetter): string {
   const { record, event, decoded } = shown;
   const value = event === undefined ? record.value : event.original_value;
@@ -96,7 +96,7 @@ function rowsOf({ letter, record, event, obstacle }: ShownLetter): readonly (rea
 
 const words = { retried: 'retried', would_retry: 'would be retried', retried_before: 'was retried before', left: 'left' } as const;
 
-/** One line a letter, then how many of each. */
+/** One line per letter, then the counts. */
 export function renderRetry(lines: readonly RetryLine[]): string {
   const counts = Object.entries(words).flatMap(([verdict, word]) => {
     const count = lines.filter((one) => one.verdict === verdict).length;

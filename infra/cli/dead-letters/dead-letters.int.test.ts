@@ -1,4 +1,4 @@
-// A record of a schema that nobody knows yet, through a real broker, sink and store: listed, shown, retried, stored once.
+// A record with an unknown schema, through a real broker, sink and store: listed, shown, retried, stored once.
 import { EventEmitter } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ describe('dead letters', { timeout: 120_000 }, () => {
 
   const codec = createCodec();
   const published = latestSchema('TurnRecorded');
-  // the same record with another doc: a schema that readers have never seen, of which they can read every byte
+  // the same record with another doc: an unknown schema whose bytes readers can decode
   const later = JSON.stringify({ ...(JSON.parse(published.schema) as object), doc: 'a later one' });
   const event = randomEvent('TurnRecorded', seeded(7), { run_id: 'run-a', group_id: 'g1' });
   const value = frame(contentId(later), bodyOf(codec.encode('TurnRecorded', event)));

@@ -1,4 +1,4 @@
-// Dead letters for the command line. All of it is read from the log: the store is not needed.
+// Dead letters for the command line. They are read from the log alone, without the store.
 import { hostname } from 'node:os';
 import {
   fits,
@@ -24,14 +24,14 @@ export interface DeadLetterCommand {
 }
 
 export interface LetterList {
-  /** The newest of those that fit, oldest first. */
+  /** The newest letters that match, oldest first. */
   readonly letters: readonly Letter[];
-  /** Counts of all that fit. */
+  /** Counts of all letters that match. */
   readonly groups: readonly LetterGroup[];
   readonly total: number;
 }
 
-/** The letters that fit, `limit` of them at most. */
+/** Lists at most `limit` letters that match the filter. */
 export const listLetters = ({ config, logger }: DeadLetterCommand, filter: LetterFilter, limit: number): Promise<LetterList> =>
   withLog({ config, logger, purpose: 'dead-letters list' }, async ({ kafka, events }) => {
     const all = (await readLetters({ log: kafka.reader(), events })).filter((letter) => fits(letter, filter));
@@ -39,9 +39,9 @@ export const listLetters = ({ config, logger }: DeadLetterCommand, filter: Lette
   });
 
 export interface ShownLetter extends WholeLetter {
-  /** The original record as an event, when it can be read now. */
+  /** The original record as an event; undefined if it still cannot be decoded. */
   readonly decoded: DecodedEvent | undefined;
-  /** Why it cannot be read, or why a retry is not possible; empty when it would be retried. */
+  /** Why it cannot be decoded or retried; empty when a retry is possible. */
   readonly obstacle: string;
 }
 
@@ -62,7 +62,7 @@ export const showLetter = ({ config, logger }: DeadLetterCommand, id: string): P
     return found;
   });
 
-/** Puts original records back; safe to repeat and to run twice at once. */
+/** Writes original records back to their topics. Safe to repeat and to run concurrently. */
 export const retryDeadLetters = ({ config, logger }: DeadLetterCommand, choice: RetryChoice): Promise<readonly RetryLine[]> =>
   withLog({ config, logger, purpose: 'dead-letters retry' }, ({ kafka, events }) =>
     retryLetters(

@@ -5,7 +5,7 @@ import { examples } from '../options.ts';
 
 const marks = { ok: 'ok     ', warning: 'warning', failed: 'FAILED ' } as const;
 
-/** `turnstream doctor`: whether this machine can run it. */
+/** `turnstream doctor`: checks whether this machine can run turnstream. */
 export function doctorCommand(context: CommandContext): Command {
   return new Command('doctor')
     .description('check Node, Java, Maven, the configuration, ports, the disk, the tensor backend, Kafka, and ClickHouse; changes nothing')

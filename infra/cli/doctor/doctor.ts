@@ -1,4 +1,4 @@
-// `turnstream doctor`: every precondition looked at, each with what to do about it. It starts nothing and leaves nothing behind.
+// `turnstream doctor`: checks every precondition and says how to fix what is missing. It starts no service and leaves nothing behind.
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -25,7 +25,7 @@ export interface Finding {
 
 const run = promisify(execFile);
 
-/** A check answers what it found, or throws with what to do. */
+/** A check returns what it found, or throws an error that says what to do. */
 async function finding(name: string, check: () => Promise<string> | string): Promise<Finding> {
   try {
     return { name, verdict: 'ok', detail: await check() };
@@ -38,7 +38,7 @@ class Warning extends Error {
   override readonly name = 'Warning';
 }
 
-/** Looks at everything that this configuration needs. */
+/** Checks everything that this configuration needs. */
 export async function examine(env: Env): Promise<readonly Finding[]> {
   const node = await finding('Node', () => process.versions.node);
   let config: Config;
@@ -73,7 +73,7 @@ function localKafka(config: Config): Promise<Finding>[] {
   ];
 }
 
-/** Maven is needed once, for the jars. */
+/** Maven is needed only once, to download the jars. */
 async function maven({ dataDir }: Config): Promise<string> {
   const libs = join(resolve(dataDir), 'kafka', 'libs');
   if (existsSync(libs) && readdirSync(libs).some((file) => file.endsWith('.jar'))) return 'not needed: the jars of Kafka are there';

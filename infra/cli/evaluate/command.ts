@@ -32,7 +32,7 @@ interface EvaluateFlags {
   readonly name: string;
 }
 
-/** A policy that is not of a run. */
+/** A policy that no run trains. */
 type Foreign = 'llm' | 'module';
 
 function policyOf(raw: string): number | Foreign {
@@ -42,7 +42,7 @@ function policyOf(raw: string): number | Foreign {
   return Number(raw);
 }
 
-/** The command above has it too and takes it wherever it stands, so that those below read it from there. */
+/** The parent command has this option too and consumes it wherever it appears, so the subcommands read it from the parent. */
 const formatOption = (): Option => new Option('--format <format>', 'output format').choices([...evaluationFormats]);
 
 const HELP = `
@@ -56,7 +56,7 @@ the code of modules, the addresses, the weights, and the questions are the same,
 trajectories, and turns.
 `;
 
-/** `turnstream evaluate`: questions with one policy, by the workers of a run or by its own. */
+/** `turnstream evaluate`: answers questions with one policy, on the workers of a run or on a worker of its own. */
 export function evaluateCommand(context: CommandContext): Command {
   const command = new Command('evaluate')
     .description('evaluate a policy on held-out questions or benchmark files, and record the scores')
@@ -136,13 +136,13 @@ async function evaluateWith(context: CommandContext, flags: EvaluateFlags): Prom
   });
 }
 
-/** The run that evaluations belong to where none is named. */
+/** The run that evaluations belong to when none is named. */
 async function runOf(foreign: Foreign | undefined, config: Config): Promise<string> {
   if (foreign === undefined) throw new PlatformError('USAGE_INVALID', 'evaluating: give --run, or --policy llm or module');
   return (await import('./foreign-run.ts')).runOfModel(config);
 }
 
-/** The result with the interval of its headline. */
+/** Adds the confidence interval of the headline score to the result. */
 function withInterval(completed: EvaluationCompleted, recorded: RecordedEvaluation | undefined) {
   const { low, high } = figuresOf(recorded?.answers ?? []).avgInterval.f1;
   return { ...completed, avg_f1_low: low, avg_f1_high: high };
@@ -156,7 +156,7 @@ const askedOf = (flags: EvaluateFlags, { evalQuestions, evalSamples }: Config) =
   };
 };
 
-/** The files, all of them read before anything is started. */
+/** Reads all files before anything starts. */
 async function dataOf({
   data: files,
   skipBadRows,
@@ -171,7 +171,7 @@ async function dataOf({
 
 interface Shown {
   readonly recorded: readonly RecordedEvaluation[];
-  /** What is printed unless a format was asked for: one JSON line each. */
+  /** Printed when no format is requested: one JSON object per line. */
   readonly plain?: readonly object[] | undefined;
 }
 
@@ -182,7 +182,7 @@ async function show(context: CommandContext, flags: Pick<EvaluateFlags, 'format'
     const suffix = evaluationFormats.find((known) => out.endsWith(`.${known}`)) ?? 'table';
     await writeFile(out, renderEvaluations(lines, suffix));
   }
-  // a supervisor reads the log, not this
+  // a supervisor reads the log, not this output
   if (context.host === undefined && process.send !== undefined) return;
   if (plain !== undefined && format === undefined) context.out(plain.map((one) => `${JSON.stringify(one)}\n`).join(''));
   else context.out(renderEvaluations(lines, format ?? 'table'));

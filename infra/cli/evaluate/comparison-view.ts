@@ -1,16 +1,16 @@
-// How two evaluations look beside each other.
+// Formats the comparison of two evaluations.
 import type { Comparison } from '../../../streams/evaluation/compare.ts';
 import { columns, csv, percent, type EvaluationFormat } from './evaluation-view.ts';
 
 export interface ComparedEvaluations {
   readonly a: string;
   readonly b: string;
-  /** What each of them is, in a few words. */
+  /** A short description of each evaluation. */
   readonly about?: readonly [string, string];
   readonly comparison: Comparison;
 }
 
-/** Text that ends with a newline. */
+/** Text with a trailing newline. */
 export function renderComparison({ a, b, about = ['', ''], comparison }: ComparedEvaluations, format: EvaluationFormat): string {
   const { figures, confidence, draws } = comparison;
   if (format === 'json') return `${JSON.stringify({ a, b, ...comparison }, null, 2)}\n`;
@@ -43,7 +43,7 @@ export function renderComparison({ a, b, about = ['', ''], comparison }: Compare
 
 const inBrackets = (text: string): string => (text === '' ? '' : `  (${text})`);
 
-/** What is compared with what, and what is not. */
+/** Describes which questions are paired and which are left out. */
 function pairedText({ pairedBy, questions, onlyA, onlyB, leftOutA, leftOutB }: Comparison): string {
   const by = pairedBy === 'content' ? 'their words and gold answers' : 'their ids, since one of the two is of an older version';
   const ids = (count: number, shown: readonly string[]): string =>

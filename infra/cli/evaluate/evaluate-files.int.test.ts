@@ -1,4 +1,4 @@
-// Files of benchmarks through the command: a language model answers, another judges, an evaluation goes on and is compared.
+// Benchmark files through the command: a language model answers, another one judges, an evaluation is resumed and compared.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ it('asks an agent anew when it was edited, and never when it only moved', { time
   };
   const questions = join(dir, 'questions.jsonl');
   writeFileSync(questions, '{"question": "Capital of Austria?", "answer": "Vienna"}\n{"question": "And of Chad?", "answer": "Vienna"}\n');
-  // a folder for each version: a process keeps a module that it has loaded
+  // one folder per version, because a process caches the modules that it has loaded
   const agent = (folder: string, answer: string): string => {
     mkdirSync(join(dir, folder));
     writeFileSync(join(dir, folder, 'answer.mjs'), `export const answer = ${JSON.stringify(answer)};\n`);
@@ -125,7 +125,7 @@ it('answers, judges, goes on, shows and compares', { timeout: 300_000 }, async (
   expect(again.out).toMatch(/^Avg@2 judge +50\.0 +100\.0 +75\.0$/m);
   expect(again.out).toMatch(/^gaia by level +questions/m);
   expect(again.error).toMatch(/-gaia-test-.*: all 4 answers were recorded before \(begun .* UTC\), nothing is asked; --again asks anew$/m);
-  // the server is asked who it is, once for each file
+  // the server is asked for its identity once per file
   expect(server.seen().requests).toBe(requests + 2);
 
   const better = await command({ ...env, TURNSTREAM_LLM_MODEL: 'better' }, 'evaluate', ...flags, '--format', 'json');
@@ -136,7 +136,7 @@ it('answers, judges, goes on, shows and compares', { timeout: 300_000 }, async (
   expect(JSON.parse(compared.out)).toMatchObject({ questions: 2, onlyA: 0, figures: expect.any(Array) as unknown });
   expect((await command(env, 'evaluate', 'compare', ids[0] ?? '', ids[1] ?? '')).out).toMatch(/^avg_judge +50\.0 +100\.0 +\+50\.0/m);
 
-  // the same questions under another name are the same questions
+  // the same questions under another file name are the same questions
   const renamed = join(dir, 'renamed.csv');
   writeFileSync(renamed, 'id,question,answer\n1,Capital of Austria?,Vienna\n2,Which is it?,Vienna\n');
   const one = ['--policy', 'llm', '--n', '2', '--concurrency', '8', '--format', 'json'];
@@ -149,7 +149,7 @@ it('answers, judges, goes on, shows and compares', { timeout: 300_000 }, async (
   const unrelated = await command(env, 'evaluate', 'compare', ids[0] ?? '', unlike);
   expect(unrelated).toMatchObject({ code: 2, out: '', error: expect.stringContaining('[EVALUATIONS_UNRELATED]') as string });
 
-  // new weights, or the same under another address, are something else; --again asks anew all the same
+  // new weights, or another address, make another evaluation; --again always asks again
   const evaluations = [other];
   for (const more of [['--again'], []]) evaluations.push(idOf(await command(env, 'evaluate', ...one, ...more, '--data', renamed)));
   server.setModels([{ id: 'Some/Model-7B', root: '/weights/2', created: 1 }]);
@@ -173,7 +173,7 @@ it('answers, judges, goes on, shows and compares', { timeout: 300_000 }, async (
   expect(await command({ ...env, TURNSTREAM_LOG_LEVEL: 'silent' }, 'evaluate', '--run', 'r', '--data', gaia)).toMatchObject({ code: 2 });
   const unjudged = { ...env, TURNSTREAM_JUDGE_URL: '' };
   expect(await command(unjudged, 'evaluate', ...flags)).toMatchObject({ code: 2 });
-  // a server that is down has no figures
+  // a server that is down has no scores
   await server.close();
   const silent = { ...env, TURNSTREAM_LOG_LEVEL: 'silent', TURNSTREAM_LLM_RETRIES: '0' };
   expect(await command(silent, 'evaluate', ...one, '--data', renamed)).toMatchObject({ code: 1, out: '' });

@@ -1,4 +1,4 @@
-// `turnstream evaluate` for the command line: starts what is missing, evaluates, and reads the answers back.
+// `turnstream evaluate` for the command line: starts the services that are not running, evaluates, and reads the answers back.
 import type { EvaluationCompleted } from '../../../schemas/generated/events.ts';
 import { compareEvaluations, type CompareOptions, type Comparison } from '../../../streams/evaluation/compare.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
@@ -12,17 +12,20 @@ import { runRole, type RoleHost } from '../../app/roles/role.ts';
 import { withLog } from '../../app/open/with-log.ts';
 import { withServices } from '../../app/open/services.ts';
 
-/** Trajectories at once of a worker that is started for an evaluation. */
+/** Concurrent trajectories of a worker that is started for an evaluation. */
 const CONCURRENCY = 128;
 
 export interface EvaluateCommand {
   readonly config: Config;
   readonly logger: Logger;
-  /** Of the process, in logs and metrics. */
+  /** Process name in logs and metrics. */
   readonly name: string;
   readonly arguments: Omit<EvaluatorArguments, 'onCompleted' | 'stores' | 'data' | 'concurrency'>;
   readonly data: readonly EvaluationData[] | undefined;
-  /** Undefined: its own worker when there are files or nothing runs, else the workers of the run. */
+  /**
+   * Concurrent trajectories of its own worker. Undefined: its own worker if there are files or no run is active, else the workers of the
+   * run.
+   */
   readonly concurrency: number | undefined;
   readonly host?: RoleHost | undefined;
 }
@@ -30,11 +33,11 @@ export interface EvaluateCommand {
 export interface EvaluateResult {
   readonly code: number;
   readonly completed: readonly EvaluationCompleted[];
-  /** In the order of `completed`. */
+  /** In the same order as `completed`. */
   readonly recorded: readonly RecordedEvaluation[];
 }
 
-/** Evaluates and reads what was recorded. What is not there is started for as long as it takes. */
+/** Evaluates and reads back what was recorded. Services that are not running are started for the duration of the command. */
 export function evaluateAs(command: EvaluateCommand): Promise<EvaluateResult> {
   const { config, logger, name, data } = command;
   const alone = withKnownAddresses(config).kafkaBrokers.length === 0;
@@ -75,17 +78,17 @@ interface Reading {
   readonly logger: Logger;
 }
 
-/** Evaluations of the log. */
+/** Reads evaluations from the log. */
 export const showEvaluations = ({ config, logger }: Reading, ids: readonly string[]): Promise<readonly RecordedEvaluation[]> =>
   withLog({ config, logger, purpose: 'evaluate show' }, (log) => readEvaluations(log, ids));
 
 export interface ComparedRecords {
   readonly comparison: Comparison;
-  /** What each of them is, in a few words. */
+  /** A short description of each evaluation. */
   readonly about: readonly [string, string];
 }
 
-/** Two evaluations of the log, paired by what they ask. */
+/** Compares two recorded evaluations, paired by question. */
 export const compareRecorded = (reading: Reading, ids: readonly [string, string], options: CompareOptions): Promise<ComparedRecords> =>
   withLog({ ...reading, purpose: 'evaluate compare' }, async (log) => {
     const [a, b] = await readEvaluations(log, ids);

@@ -1,4 +1,4 @@
-// How evaluations look: a table for people, JSON and CSV for programs. The names are those of the view evaluation_results.
+// Formats evaluations: a table for people, JSON and CSV for programs. Names match the columns of the view evaluation_results.
 import { LONG_TURNS, mean, type Figures, type Interval, type ScoreName, type Spread } from '../../../streams/evaluation/figures.ts';
 
 export const evaluationFormats = ['table', 'json', 'csv'] as const;
@@ -12,10 +12,10 @@ export interface EvaluationLine {
   readonly policy_version: number;
   readonly samples: number;
   readonly complete: boolean;
-  /** Rows of its file that were not asked. */
+  /** Rows of the file that were not asked. */
   readonly left_out: number;
   readonly figures: Figures;
-  /** Figures of the questions of each level, in order; empty where there are no levels. */
+  /** Scores by question level, in order; empty when the questions have no levels. */
   readonly levels: readonly { readonly level: string; readonly figures: Figures }[];
 }
 
@@ -23,7 +23,7 @@ const SCORES: readonly ScoreName[] = ['f1', 'em', 'cem', 'judge'];
 
 type Flat = Readonly<Record<string, number>>;
 
-/** Names and values, in the order of the columns. */
+/** Names and values, in column order. */
 function flatOf(figures: Figures): Flat {
   const scores = (kind: 'avg' | 'pass') => SCORES.map((name) => [`${kind}_${name}`, figures[kind][name]] as const);
   const { turns, toolCalls, promptTokens, generatedTokens, tokens } = figures;
@@ -58,10 +58,10 @@ const spreadOf = (name: string, { mean: average, p95, max }: Spread): Flat => ({
 
 const headOf = ({ figures: _, levels: __, ...head }: EvaluationLine) => head;
 
-/** Means over evaluations, as the average row of a benchmark table has it; counts are added up. */
+/** Means over evaluations, as in the average row of a benchmark table; counts are summed. */
 function averageOf(all: readonly Flat[]): Flat {
   const counts = new Set(['questions', 'answers', 'judged', 'judge_invalid', 'long_answers', 'unanswered']);
-  // an average of intervals is none of the average
+  // the mean of interval bounds is not a bound of the mean
   const names = Object.keys(all[0] ?? {}).filter((name) => !/_(low|high)$/.test(name));
   const of = (name: string): readonly number[] => all.map((flat) => flat[name] ?? 0);
   const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
@@ -73,7 +73,7 @@ function averageOf(all: readonly Flat[]): Flat {
   );
 }
 
-/** Text that ends with a newline. */
+/** Text with a trailing newline. */
 export function renderEvaluations(lines: readonly EvaluationLine[], format: EvaluationFormat): string {
   switch (format) {
     case 'json': {
@@ -160,7 +160,7 @@ function tableOf(lines: readonly EvaluationLine[]): string {
   return [table, ...lines.map(levelTable), '\n', ...ids].join('');
 }
 
-/** Empty where there are no levels. */
+/** Empty when the questions have no levels. */
 function levelTable({ dataset, samples, levels }: EvaluationLine): string {
   if (levels.length === 0) return '';
   const judged = levels.some(({ figures }) => figures.judged > 0);
@@ -186,7 +186,7 @@ function levelTable({ dataset, samples, levels }: EvaluationLine): string {
   return `\n${columns([head, ...rows])}`;
 }
 
-/** The first column to the left, the others to the right. */
+/** Left-aligns the first column and right-aligns the others. */
 export function columns(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => (row[at] ?? '').length)));
   const pad = (cell: string, at: number): string => (at === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[at] ?? 0));
@@ -202,7 +202,7 @@ export interface TakenOverLine {
   readonly begunAtMs: number;
 }
 
-/** What of an evaluation was not asked now. */
+/** Says which part of an evaluation was already recorded and is not asked again. */
 export function takenOverText({ evaluationId, scored, total, isComplete, begunAtMs }: TakenOverLine): string {
   const at = new Date(begunAtMs).toISOString().replace('T', ' ').slice(0, 16);
   const what = isComplete ? `all ${total} answers` : `${scored} of ${total} answers`;

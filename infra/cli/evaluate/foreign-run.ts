@@ -1,16 +1,16 @@
-// The run that evaluations belong to when no run of ours answers.
+// Names the run that evaluations belong to when the policy comes from no turnstream run.
 import { createHash } from 'node:crypto';
 import { parse } from 'node:path';
 import type { Config } from '../../config/descriptors.ts';
 
-/** What answers where no run does: its name, and the settings that make it another one. */
+/** The policy that answers: its name, and the settings that distinguish it. */
 function foreignOf(config: Config): { readonly name: string; readonly settings: readonly unknown[] } {
   if (config.policy === 'module') return { name: parse(config.policyModule).name, settings: [config.policyModule] };
   const { llmApi, llmMemory, llmTemperature, llmTopP, llmMaxTokens, llmEnoughDocuments, llmEnoughCalls, llmExtra, llmModel: name } = config;
   return { name, settings: [llmApi, llmMemory, llmTemperature, llmTopP, llmMaxTokens, llmEnoughDocuments, llmEnoughCalls, llmExtra, name] };
 }
 
-/** Name of the run that evaluations belong to when there is none: the same for the same model and settings, or module. */
+/** The name of that run: the same for the same model and settings, or for the same module. */
 export function runOfModel(config: Config): string {
   const { name, settings } = foreignOf(config);
   const hash = createHash('sha256').update(JSON.stringify(settings)).digest('hex').slice(0, 8);

@@ -1,8 +1,8 @@
-// A file that is there when it is whole and not before: written beside its place and moved into it.
+// Writes a file atomically: to a temporary name beside its path, then renames it.
 import { open, rename, rm } from 'node:fs/promises';
 import { messageOf, PlatformError } from '../../../streams/core/errors.ts';
 
-/** Runs `work` with a writer of the file. When it fails nothing is left, and a file that was there before stays. */
+/** Runs `work` with a writer for the file. On failure no partial file remains, and an existing file is left unchanged. */
 export async function writeWhole<T>(path: string, work: (out: (bytes: Buffer) => Promise<void>) => Promise<T>): Promise<T> {
   const part = `${path}.part`;
   const file = await open(part, 'w').catch((cause: unknown) => {

@@ -6,7 +6,7 @@ import type { CommandContext } from '../context.ts';
 import { commandLogger } from '../command-logger.ts';
 import { examples, runSlug, wholeIn } from '../options.ts';
 
-/** `turnstream ledger`: the ledger of a run. */
+/** `turnstream ledger`: shows, verifies and compares ledgers. */
 export function ledgerCommand(context: CommandContext): Command {
   const command = new Command('ledger').description('verify, show, and compare the ledgers of runs');
   command

@@ -1,4 +1,4 @@
-// The output of `turnstream ledger diff`.
+// Formats the output of `turnstream ledger diff`.
 import { short, some } from '../views/shorten.ts';
 import type { RunsDiff } from './ledger-diff.ts';
 

@@ -1,5 +1,5 @@
-// Compares the ledgers of two runs for the command line. Each is read once for its outline; the first step that differs
-// is read again for its values.
+// Compares the ledgers of two runs for the command line. Each ledger is read once for its outline; the first step that differs is read
+// again for its values.
 import { diffLedgers, diffStepValues, type LedgerDiff, type StepDifference } from '../../../streams/ledger/diff.ts';
 import { createOutliner, type Outliner, type StepOutline, type StepValue } from '../../../streams/ledger/outline.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
@@ -13,11 +13,11 @@ export interface RunsDiff {
   readonly a: string;
   readonly b: string;
   readonly diff: LedgerDiff;
-  /** What differs in the first step that differs. */
+  /** Differences within the first step that differs. */
   readonly stepDifferences: readonly StepDifference[];
 }
 
-/** Compares run `a` with run `b`; throws NOT_FOUND when one is not there. */
+/** Compares run `a` with run `b`; throws NOT_FOUND when one of them does not exist. */
 export function diffRuns(config: Config, runs: { readonly a: string; readonly b: string }, logger: Logger): Promise<RunsDiff> {
   return withLog({ config, logger, purpose: 'ledger diff' }, async ({ kafka, events }) => {
     const log = kafka.reader();

@@ -14,7 +14,7 @@ const codec = createCodec();
 const weightsOf = (version: number): Buffer => Buffer.from(`weights ${version}`);
 const hashOf = (version: number): string => createHash('sha256').update(weightsOf(version)).digest('hex');
 
-/** A run that makes the next version whenever it is told to: the entry and the weights in one transaction, as the trainer does. */
+/** A run that publishes the next version on request: the entry and the weights in one transaction, as in the trainer. */
 async function startRun() {
   const log = new MemoryLog();
   const writer = await log.transactional('trainer');

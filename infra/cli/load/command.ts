@@ -42,7 +42,7 @@ function meanOf(raw: string): number {
   return mean;
 }
 
-/** `turnstream load`: synthetic rollouts in the shape of real ones. */
+/** `turnstream load`: writes synthetic rollouts with the shape of real ones. */
 export function loadCommand(context: CommandContext): Command {
   return new Command('load')
     .description('write synthetic rollouts, shaped like long search trajectories and marked as synthetic, to the log')
@@ -127,7 +127,7 @@ const loadOptions = (flags: LoadFlags) => ({
   places: flags.concurrent,
 });
 
-/** One line that is repainted in a terminal; elsewhere a line now and then. */
+/** One progress line: repainted in a terminal, otherwise printed at intervals. */
 function createProgressLine(write: (text: string) => void, terminal: boolean) {
   const began = performance.now();
   let shown = 0;

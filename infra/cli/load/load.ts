@@ -1,4 +1,4 @@
-// Synthetic load for the command line.
+// Generates synthetic load for the command line.
 import { createLoad, type LoadOptions } from '../../../producers/load/load.ts';
 import { writeLoad, type LoadCounts } from '../../../producers/load/write-load.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
@@ -14,7 +14,7 @@ export interface LoadArguments {
   readonly config: Config;
   readonly logger: Logger;
   readonly load: Omit<LoadOptions, 'startMs' | 'producer'>;
-  /** Turns a second; 0 = as fast as the log takes them. */
+  /** Turns per second; 0 = as fast as the log accepts them. */
   readonly rate: number;
   readonly signal: AbortSignal;
   readonly onProgress: (counts: Readonly<LoadCounts>) => void;
@@ -25,7 +25,9 @@ export interface LoadReport extends LoadCounts {
   readonly seconds: number;
 }
 
-/** Writes a load; an abort ends it early. RUN_CONFLICT when the run has a ledger: a run that is trained on takes no synthetic turns. */
+/**
+ * Writes synthetic rollouts until done or aborted. Throws RUN_CONFLICT when the run has a ledger: a training run takes no synthetic turns.
+ */
 export const runLoad = ({ config, logger, load, rate, signal, onProgress }: LoadArguments): Promise<LoadReport> =>
   withLog({ config, logger, purpose: 'load' }, async (log) => {
     await log.kafka.topics.apply(topicPlanOf(config));

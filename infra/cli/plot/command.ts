@@ -19,7 +19,7 @@ function weight(raw: string): number {
   return value;
 }
 
-/** `turnstream plot`: the curves of a run as files. */
+/** `turnstream plot`: writes the curves of a run to files. */
 export function plotCommand(context: CommandContext): Command {
   return new Command('plot')
     .description('draw the curves of a run: held-out Avg@k, reward, F1, turns, tool calls, tokens, format, discards, staleness')

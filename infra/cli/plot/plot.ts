@@ -1,4 +1,4 @@
-// `turnstream plot`: the curves of a run as files.
+// `turnstream plot`: writes the curves of a run to files.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { charts } from '../../../consumers/curves/charts.ts';
@@ -19,24 +19,24 @@ export interface PlotOptions {
   readonly config: Config;
   readonly logger: Logger;
   readonly run: string;
-  /** Made when it is not there; files of the same names are replaced. */
+  /** Created if it does not exist; files with the same names are overwritten. */
   readonly out: string;
   readonly format: PlotFormat;
-  /** What lies along the axis of the charts. */
+  /** The x axis of the charts. */
   readonly axis: 'step' | 'time';
-  /** Weight of what came before, 0 to 1. */
+  /** Weight of the previous smoothed value, 0 to 1. */
   readonly smoothing: number;
 }
 
 export interface PlotReport {
-  /** Points: steps, or what `unit` says. */
+  /** Number of points: steps, or the unit in `unit`. */
   readonly steps: number;
   readonly unit: string;
-  /** Paths, in the order in which they were written. */
+  /** Paths, in the order of writing. */
   readonly files: readonly string[];
 }
 
-/** Groups of tags as TensorBoard shows them. */
+/** Tag group, as TensorBoard shows it. */
 function tagOf(series: string): string {
   const group =
     /^(heldout|reward|f1|turns|tool_calls|searches|accesses|prompt_tokens|generated_tokens|tokens|completion_tokens|staleness|discarded)/.exec(
@@ -45,7 +45,7 @@ function tagOf(series: string): string {
   return `${group ?? 'training'}/${series}`;
 }
 
-/** Writes a chart a file with a page that shows them all, and an event file in a directory named like the run. */
+/** Writes one file per chart with a page that shows them all, and an event file in a directory named after the run. */
 export async function plotRun({ config, logger, run, out, format, axis, smoothing }: PlotOptions): Promise<PlotReport> {
   const { curves, heldout } = await withStore({ config, logger, purpose: 'plot' }, async (store) => ({
     curves: await curvesOf(store, run),
@@ -71,7 +71,7 @@ export async function plotRun({ config, logger, run, out, format, axis, smoothin
 
 const byStep = (points: readonly CurvePoint[]): readonly CurvePoint[] => [...points].sort((a, b) => a.step - b.step);
 
-/** Of a run without steps, what was recorded of it. */
+/** For a run without steps, reads the curves of its recorded rollouts. */
 async function curvesOf(store: Store, run: string): Promise<Curves> {
   try {
     return { unit: 'step', points: await readCurves(store, run) };

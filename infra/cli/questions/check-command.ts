@@ -20,7 +20,7 @@ function questionsIn(file: string): readonly CheckedQuestion[] {
   });
 }
 
-/** Look-ups that a line says it needs. */
+/** The number of lookups that a line says it needs. */
 function hopsIn(line: string): number | undefined {
   const { hops } = JSON.parse(line) as { readonly hops?: unknown };
   return typeof hops === 'number' ? hops : undefined;
@@ -37,7 +37,7 @@ answers match. The check then counts the look-ups that cannot be skipped: findin
 the next one, and reading the requested field. Exits with 1 if a question fails, or if its "hops" differ.
 `;
 
-/** `turnstream questions check`: whether the questions of the factbook writer hold, by other code than made them. */
+/** `turnstream questions check`: verifies questions of the factbook writer with code that is independent of the writer. */
 export function checkCommand(context: CommandContext): Command {
   return new Command('check')
     .description('verify the questions of the factbook writer against the facts, with independent code')

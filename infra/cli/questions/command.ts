@@ -20,7 +20,7 @@ asearcher (set factbook): two- and three-hop questions. compact (set compact): t
 description, made of facts that at most five searches and two pages return.
 `;
 
-/** `turnstream questions`: question sets on the log. */
+/** `turnstream questions`: manages question sets on the log. */
 export function questionsCommand(context: CommandContext): Command {
   const command = new Command('questions').description('write, synthesize, check, review, import, and list question sets');
   command

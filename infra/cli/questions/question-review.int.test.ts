@@ -1,4 +1,4 @@
-// Questions that grow harder on a real log and in a real store, by the commands that people use.
+// Synthesized questions on a real log and in a real store, with the actual commands.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -127,7 +127,7 @@ it('makes, reviews and lists questions; every candidate and verdict is a row', {
   const sqlOf = (guide: string): readonly string[] =>
     blocksOf(readFileSync(join('infra', 'docs', 'guides', `${guide}.md`), 'utf8').replaceAll("'mine'", "'grown'"), 'sql');
   expect(await store.query<Row>(sqlOf('evaluate-a-checkpoint')[0]!)).toEqual([]);
-  // every gate as often as the report says, however often a question was judged by humans or written
+  // every gate as often as in the report, however often a question was reviewed or written
   const [gates = '', setsNow = ''] = sqlOf('grow-questions');
   const told = await store.query<{ gate: string; let_through: unknown; refused: unknown }>(gates);
   const counted = new Map(told.map(({ gate, let_through: passed, refused }) => [gate, [Number(passed), Number(refused)]]));

@@ -1,5 +1,5 @@
-// Human review of questions. A verdict is an event like the gates' own: QuestionAccepted again, or QuestionRejected, with
-// the gate human_review saying who decided what and why. The last verdict counts, on every set from then on
+// Human review of questions. A human verdict is recorded as the same events that automatic gates write: QuestionAccepted or
+// QuestionRejected, with the gate human_review, who decided, what and why. The last verdict counts, on every set from then on
 // (streams/questions/question-set.ts).
 import { createHash } from 'node:crypto';
 import type { QuestionAccepted, QuestionRejected } from '../../../schemas/generated/events.ts';
@@ -10,11 +10,11 @@ import { isDrawn, REVIEW_GATE, reviewEventId, reviewWordOf, type ReviewWord } fr
 
 export interface ReviewedQuestion {
   readonly question: QuestionAccepted;
-  /** True when it was drawn for humans to look at. */
+  /** True when the question was sampled for human review. */
   readonly drawn: boolean;
   /** Verdicts and comments so far, oldest first. */
   readonly said: readonly string[];
-  /** Undefined while nobody has decided. */
+  /** Undefined until somebody decides. */
   readonly verdict: 'accept' | 'reject' | undefined;
 }
 
@@ -38,7 +38,7 @@ function note(reviews: Reviews, type: 'QuestionAccepted' | 'QuestionRejected', e
   }
 }
 
-/** The accepted questions of a set with what humans said of them, in the order of the log. */
+/** The accepted questions of a set with their reviews, in log order. */
 export async function readReviews({ log, events }: ReviewSource, dataset: string): Promise<readonly ReviewedQuestion[]> {
   const reviews: Reviews = new Map();
   const seen = new Set<string>();
@@ -62,7 +62,7 @@ export interface ReviewNote {
 
 const words = { accept: 'accepted', reject: 'rejected', comment: 'commented' } as const;
 
-/** Writes what a human said. A comment changes no verdict. */
+/** Writes a verdict or a comment. A comment does not change the verdict. */
 export async function writeReview(writer: EventWriter, reviewed: ReviewedQuestion, note: ReviewNote): Promise<void> {
   const { question } = reviewed;
   const passed = note.verdict === 'comment' ? reviewed.verdict !== 'reject' : note.verdict === 'accept';
@@ -80,7 +80,7 @@ export async function writeReview(writer: EventWriter, reviewed: ReviewedQuestio
   else await writer.append([{ type: 'QuestionRejected', key, event: { ...event, reason: REVIEW_GATE } }]);
 }
 
-/** One question of the set. Throws NOT_FOUND when it has none of that id. */
+/** Finds one question of the set. Throws NOT_FOUND for an unknown id. */
 export function reviewedBy(id: string, all: readonly ReviewedQuestion[]): ReviewedQuestion {
   const found = all.find(({ question }) => question.question_id === id);
   if (found !== undefined) return found;

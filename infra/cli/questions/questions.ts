@@ -10,7 +10,7 @@ import { datasetOf } from '../../app/open/built-in-questions.ts';
 import { appendAll, ensureQuestions } from '../../app/open/questions.ts';
 import { withLog } from '../../app/open/with-log.ts';
 
-/** Writes the built-in set of a recipe and answers how many questions it has. */
+/** Writes the built-in set of a recipe and returns its number of questions. */
 export const writeSetOf = (recipe: Config['recipe'], config: Config, logger: Logger): Promise<number> =>
   withLog({ config, logger, purpose: 'questions write' }, async ({ kafka, events }) => {
     await kafka.topics.apply(topicPlanOf(config));
@@ -26,7 +26,7 @@ export interface ImportFile {
   readonly skipBadLines: boolean;
 }
 
-/** Imports a JSONL file. Unless bad lines are skipped, one of them means that nothing is imported. */
+/** Imports a JSONL file. Unless bad lines are skipped, one bad line rejects the whole file. */
 export const importFile = ({ config, logger, file, dataset, split, skipBadLines }: ImportFile): Promise<ImportReport> =>
   withLog({ config, logger, purpose: 'questions import' }, async ({ kafka }) => {
     await kafka.topics.apply(topicPlanOf(config));
@@ -48,7 +48,7 @@ export interface SetLine {
   readonly questions: number;
 }
 
-/** Every set by split, with the number of its questions: accepted ones that no human rejected, each once. */
+/** Every set by split, with its number of distinct questions that are accepted and not rejected by a human. */
 export const listSets = (config: Config, logger: Logger): Promise<readonly SetLine[]> =>
   withLog({ config, logger, purpose: 'questions list' }, async ({ kafka, events }) => {
     const sets = new Map<string, QuestionSet<string>>();

@@ -32,7 +32,7 @@ function verdictOf({ accept, reject, comment }: ReviewFlags): ReviewWord {
   throw new PlatformError('USAGE_INVALID', 'reviewing a question: give one of --accept, --reject and --comment');
 }
 
-/** `turnstream questions review`: what humans think of the questions that were drawn for them. */
+/** `turnstream questions review`: records human verdicts on sampled questions. */
 export function reviewCommand(context: CommandContext): Command {
   return new Command('review')
     .description('accept, reject, or comment on the questions that were drawn for review; verdicts are recorded as events')

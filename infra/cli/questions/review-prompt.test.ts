@@ -1,4 +1,4 @@
-// People at the prompt of `questions review`, over a log in memory: what they say is events, and who comes back goes on.
+// The prompt of `questions review` on an in-memory log: answers become events, and a returning reviewer continues.
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import type { QuestionAccepted } from '../../../schemas/generated/events.ts';
@@ -27,7 +27,7 @@ async function logWith(...questions: readonly QuestionAccepted[]) {
   const source = { log: log.reader(), events: createEventReader(log.codec, { byId: async () => undefined }) };
   const reviews = () => readReviews(source, DATASET);
   let at = 1_000;
-  /** Types these lines, and gives what was printed. */
+  /** Types these lines and returns the output. */
   async function sit(reviewer: string, ...lines: readonly string[]) {
     const output = new PassThrough();
     const input = new PassThrough();
@@ -92,7 +92,7 @@ describe('the prompt of questions review', () => {
       ['q2', undefined],
       ['q3', 'reject'],
     ]);
-    // the end of the input is as good as leaving
+    // the end of the input counts as quitting
     expect(await sit('ben')).toMatchObject({ recorded: 0 });
     await sit('ben', 'a');
     const empty = await sit('ben', 'a', 'a');
@@ -118,7 +118,7 @@ describe('the prompt of questions review', () => {
       ['accept', 4, 'accept'],
     ] as const) {
       await writeReview(log.writer(), reviewedBy('q1', await reviews()), note(verdict, at));
-      // the same again, as after a crash, is the same event
+      // writing it again, as after a crash, gives the same event
       await writeReview(log.writer(), reviewedBy('q1', await reviews()), note(verdict, at));
       expect((await reviews())[0]!.verdict).toBe(then);
     }

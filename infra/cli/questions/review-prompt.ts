@@ -1,4 +1,4 @@
-// The questions that wait for a human, one after the other in the terminal.
+// Shows the questions that await review, one at a time, in the terminal.
 import { createInterface } from 'node:readline';
 import type { ReviewedQuestion } from './question-review.ts';
 import type { ReviewWord } from '../../../streams/questions/reviews.ts';
@@ -7,11 +7,11 @@ export interface ReviewPromptOptions {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
   readonly waiting: readonly ReviewedQuestion[];
-  /** Records what was said; the next question waits for it. */
+  /** Records an answer; the next question is shown after it resolves. */
   readonly say: (question: ReviewedQuestion, verdict: ReviewWord, comment: string) => Promise<void>;
 }
 
-/** A question with everything that a reviewer needs, as lines. */
+/** Everything that a reviewer needs to know about a question, as lines. */
 export function renderReview({ question, said }: ReviewedQuestion): string {
   const lines = [
     question.question,
@@ -24,7 +24,7 @@ export function renderReview({ question, said }: ReviewedQuestion): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** What a line asks for: a verdict with a comment, the next question, or to leave. */
+/** Parses an input line: a verdict with a comment, the next question, or quit. */
 function reviewAnswer(line: string): { readonly verdict: ReviewWord; readonly comment: string } | 'skip' | 'leave' | undefined {
   const [, word = '', comment = ''] = /^\s*(\S*)\s*(.*?)\s*$/.exec(line) ?? [];
   const verdict = ({ a: 'accept', accept: 'accept', r: 'reject', reject: 'reject', c: 'comment', comment: 'comment' } as const)[
@@ -38,13 +38,13 @@ function reviewAnswer(line: string): { readonly verdict: ReviewWord; readonly co
 
 const HELP = 'a [why] accepts, r [why] rejects, c <text> comments, s skips, q leaves\n';
 
-/** Answers how many verdicts and comments were recorded. Resolves at the end of the input too. */
+/** Returns the number of recorded verdicts and comments. Also resolves at the end of the input. */
 export async function runReviewPrompt({ input, output, waiting, say }: ReviewPromptOptions): Promise<number> {
   if (waiting.length === 0) return 0;
   const lines = createInterface({ input, output, prompt: 'review> ' });
   const left = [...waiting];
   let recorded = 0;
-  // false when none is left
+  // false when no question is left
   const show = (): boolean => {
     const [next] = left;
     if (next === undefined) return false;

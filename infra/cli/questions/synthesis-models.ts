@@ -1,4 +1,4 @@
-// The two language models that make questions, as configured.
+// Opens the two language models that generate and check questions.
 import type { NamedModel } from '../../../producers/questions/synthesis/llm/ask-model.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
@@ -10,11 +10,11 @@ const TOP_P = 0.95;
 
 export interface WriterModels {
   readonly named: { readonly generation: NamedModel; readonly checking: NamedModel };
-  /** Ends every request. */
+  /** Aborts every request. */
   close(): void;
 }
 
-/** Where each of the two is; a key goes to its own server only. */
+/** The server of each model; an API key is sent only to its own server. */
 function placesOf(config: Config): { readonly generation: ChatPlace; readonly checking: ChatPlace } {
   const { synthesisUrl: url, synthesisModel: name, synthesisApiKey: apiKey } = config;
   const { synthesisCheckUrl: checkUrl, synthesisCheckModel: checkName, synthesisCheckApiKey: checkKey } = config;
@@ -29,7 +29,7 @@ function placesOf(config: Config): { readonly generation: ChatPlace; readonly ch
   };
 }
 
-/** CONFIG_INVALID when no model is configured. Nothing is sent yet. */
+/** Throws CONFIG_INVALID when no model is configured. Sends no request. */
 export function openWriterModels(config: Config, logger: Logger): WriterModels {
   const { generation, checking } = placesOf(config);
   if (generation.url === '' || generation.name === '') {

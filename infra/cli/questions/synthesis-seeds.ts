@@ -1,4 +1,4 @@
-// The questions that a synthesis begins with.
+// The seed questions of a synthesis.
 import { createReadStream } from 'node:fs';
 import { importQuestions } from '../../../producers/questions/import-questions.ts';
 import { createFactbookSeeds } from '../../../producers/questions/synthesis/factbook-writer.ts';
@@ -6,7 +6,7 @@ import type { SeedQuestion } from '../../../producers/questions/synthesis/llm/ll
 import type { QuestionAccepted } from '../../../schemas/generated/events.ts';
 import { isPlatformError, PlatformError } from '../../../streams/core/errors.ts';
 
-/** Reads a file as `questions import` does. Throws QUESTIONS_INVALID when a line is bad or there is none. */
+/** Reads a file in the format of `questions import`. Throws QUESTIONS_INVALID for a bad line or an empty file. */
 export async function readSeeds(file: string, split: 'train' | 'heldout'): Promise<readonly SeedQuestion[]> {
   const seeds: SeedQuestion[] = [];
   const accept = (questions: readonly QuestionAccepted[]): Promise<void> => {
@@ -23,7 +23,7 @@ export async function readSeeds(file: string, split: 'train' | 'heldout'): Promi
   return seeds;
 }
 
-/** Questions about one field of one country, in an order that the seed decides. */
+/** Questions about one field of one country, in an order determined by the seed. */
 export function factbookSeeds({ count, seed }: { readonly count: number; readonly seed: number }): readonly SeedQuestion[] {
   return createFactbookSeeds(count, seed).map(({ question, answers, split }) => ({ question, answers, split, augAnswers: [] }));
 }

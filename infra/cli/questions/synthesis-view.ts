@@ -1,4 +1,4 @@
-// The report of a synthesis for people.
+// Formats the report of a synthesis.
 import type { Spread, SynthesisReport } from '../../../producers/questions/synthesis/report.ts';
 
 const percent = (part: number, whole: number): string => (whole === 0 ? '-' : `${((100 * part) / whole).toFixed(1)}%`);
@@ -6,7 +6,7 @@ const percent = (part: number, whole: number): string => (whole === 0 ? '-' : `$
 const spread = ({ mean, counts }: Spread): string =>
   `mean ${mean.toFixed(2)}   ${counts.map((count, value) => `${value}: ${count}`).join('   ')}`;
 
-/** Lines of text, each with its line break. */
+/** Lines of text, each with a trailing newline. */
 export function renderSynthesis(report: SynthesisReport): string {
   const { accepted, rejected, candidates } = report;
   const width = Math.max(4, ...report.gates.map(({ gate }) => gate.length));

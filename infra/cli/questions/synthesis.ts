@@ -1,4 +1,4 @@
-// Question synthesis for the command line: candidates go to the log as they are made, accepted ones to a file as well.
+// Question synthesis for the command line. Candidates go to the log as they are made; accepted ones also go to a file.
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { once } from 'node:events';
 import { createLlmWriter } from '../../../producers/questions/synthesis/llm/llm-writer.ts';
@@ -38,19 +38,19 @@ export interface SynthesisJob {
   readonly config: Config;
   readonly logger: Logger;
   readonly settings: SynthesisSettings;
-  /** JSON lines of the accepted questions; none without. */
+  /** Path for the accepted questions, one JSON object per line; undefined writes no file. */
   readonly output: string | undefined;
   /** Writes every candidate to the log. */
   readonly log: boolean;
-  /** JSON lines of the questions to grow; those of the factbook without. */
+  /** Path of the seed questions, one JSON object per line; undefined uses the factbook's. */
   readonly seedPath: string | undefined;
-  /** Of the questions of `seedPath`, where the writer does not decide it. */
+  /** Split of the questions in `seedPath`, when the writer does not decide it. */
   readonly split: 'train' | 'heldout';
 }
 
 const actionsOf = (event: QuestionAccepted, action: string): number => event.history.filter((edit) => edit.action === action).length;
 
-/** What a file has of a question: the columns that an import reads, and how it came about. */
+/** A question as a line of the file: the columns that an import reads, and its provenance. */
 const questionLine = (event: QuestionAccepted): string =>
   `${JSON.stringify({
     id: event.question_id,
@@ -88,7 +88,7 @@ async function writeLines(stream: WriteStream | undefined, events: readonly Ques
 
 const PORTION = 500;
 
-/** Gathers events into requests worth their while. */
+/** Collects events into requests of a useful size. */
 function portions(writer: EventWriter | undefined): { take(made: Made): Promise<void>; flush(): Promise<void> } {
   let gathered: Parameters<typeof appendAll>[1][number][] = [];
   const flush = async (): Promise<void> => {
@@ -121,12 +121,12 @@ async function runInto<S>(job: SynthesisJob, questions: QuestionWriter<S>, event
       },
     });
   } finally {
-    // also after a failure: what was made before is kept
+    // also after a failure: candidates made so far are kept
     await log.flush().finally(() => ended(file));
   }
 }
 
-/** Runs a synthesis with a writer, with a log or without. */
+/** Runs a synthesis with a writer, with or without a log. */
 async function synthesizeWith<S>(job: SynthesisJob, questions: QuestionWriter<S>): Promise<SynthesisReport> {
   const { config, logger } = job;
   if (!job.log) return runInto(job, questions, undefined);
@@ -141,13 +141,13 @@ async function synthesizeWith<S>(job: SynthesisJob, questions: QuestionWriter<S>
   });
 }
 
-/** Questions out of the factbook; no model, no network. */
+/** Makes questions from the factbook, without a model or network. */
 export async function synthesizeFromFactbook(job: SynthesisJob): Promise<SynthesisReport> {
   const seeds = job.seedPath === undefined ? undefined : await readSeeds(job.seedPath, job.split);
   return synthesizeWith(job, createFactbookWriter(seeds?.map(({ question }) => question)));
 }
 
-/** Questions that language models write and check, with facts that the configured tools find. */
+/** Language models write and check questions, with facts that the configured tools find. */
 export async function synthesizeWithModels(job: SynthesisJob): Promise<SynthesisReport> {
   const { config, logger, seedPath, split, settings } = job;
   const models = openWriterModels(config, logger);

@@ -1,4 +1,4 @@
-// `questions synthesize` and `questions check` as people call them, without a log.
+// The commands `questions synthesize` and `questions check`, without a log.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -186,7 +186,7 @@ describe('the llm writer', () => {
     );
     const made = await run(file('died.jsonl'), '--seed-path', seeds(), '--concurrency', '1');
     expect(made).toMatchObject({ code: 1, out: '' });
-    // the walk that failed had an injection that passed
+    // the failed walk had an injection that was accepted
     expect(made.error).toMatch(
       /making questions with writer: asking writer at http.*; what was made before is kept: 2 accepted, 0 rejected \[MODEL_UNAVAILABLE\]/,
     );

@@ -51,7 +51,7 @@ tools of TURNSTREAM_TOOLS find; the model at TURNSTREAM_SYNTHESIS_CHECK_URL answ
 If a server stays down, the command keeps what was accepted and exits with 1.
 `;
 
-/** `turnstream questions synthesize`: seed questions that grow harder. */
+/** `turnstream questions synthesize`: grows harder questions from seed questions. */
 export function synthesizeCommand(context: CommandContext): Command {
   return new Command('synthesize')
     .description('make seed questions harder in rounds of injection and fuzzing, with quality gates')
@@ -94,10 +94,10 @@ export function synthesizeCommand(context: CommandContext): Command {
     });
 }
 
-/** Answers of the factbook's closed book cost next to nothing. */
+/** Closed-book answers from the factbook cost almost nothing. */
 const CONFIRMED = 128;
 
-/** Walks of a model wait for its server most of the time. */
+/** A model's walks spend most of their time waiting for its server. */
 const LLM_WALKS = 16;
 
 const paceOf = (writer: 'factbook' | 'llm', { confirmSamples, concurrency }: Pick<SynthesizeFlags, 'confirmSamples' | 'concurrency'>) => ({

@@ -24,7 +24,7 @@ interface Range {
 
 const backends: readonly BackendName[] = ['tfjs-node-gpu', 'tfjs-node', 'wasm', 'cpu'];
 
-/** `3..7`, or `3..` up to the last step. */
+/** Parses `3..7`, or `3..` for everything up to the last step. */
 function range(raw: string): Range {
   const [, first = '', last = ''] = /^(\d{1,9})\.\.(\d{0,9})$/.exec(raw) ?? [];
   const parsed = { first: Number(first), last: last === '' ? Infinity : Number(last) };
@@ -40,7 +40,7 @@ function rangeOf({ step, steps, all }: ReplayArguments): Range {
   return steps ?? { first: step ?? 1, last: step ?? Infinity };
 }
 
-/** `turnstream replay`: steps of a run, made again from the log. */
+/** `turnstream replay`: recomputes the steps of a run from the log. */
 export function replayCommand(context: CommandContext): Command {
   return new Command('replay')
     .description('rebuild batches from the log alone and compare them with the ledger; with --train, repeat the updates as well')

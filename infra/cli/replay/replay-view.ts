@@ -1,4 +1,4 @@
-// The output of `turnstream replay`.
+// Formats the output of `turnstream replay`.
 import type { StepReplay } from '../../../consumers/trainer/replay.ts';
 import { short, some } from '../views/shorten.ts';
 
@@ -9,7 +9,7 @@ function updateText({ update }: StepReplay): string {
   return `, ${apart} (${where})`;
 }
 
-/** One line a step, and what differs below it. */
+/** One line per step, with its differences below. */
 export function renderStep(step: StepReplay): string {
   const { groups, trajectories, tokens, staleness, compared, ok } = step;
   const counts = `${groups} groups, ${trajectories} trajectories, ${tokens} tokens`;

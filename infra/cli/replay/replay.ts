@@ -1,5 +1,5 @@
-// Replays steps of a run for the command line. With `train` the updates are repeated on the backend that made them, for
-// only there are the weights the same bit for bit.
+// Replays steps of a run for the command line. With `train`, updates run again on the backend that made them, because only there are the
+// weights identical bit for bit.
 import type { OpenLearner } from '../../../consumers/trainer/replay-train.ts';
 import { replayRun, type StepReplay } from '../../../consumers/trainer/replay.ts';
 import { isPlatformError, PlatformError } from '../../../streams/core/errors.ts';
@@ -15,17 +15,17 @@ import { withLog } from '../../app/open/with-log.ts';
 export interface ReplayRequest {
   readonly run: string;
   readonly first: number;
-  /** Infinity: up to the last step that there is. */
+  /** Infinity: up to the last recorded step. */
   readonly last: number;
   readonly train: boolean;
-  /** Where to repeat updates; by default where they were made. */
+  /** The backend that repeats updates. Default: the one that made them. */
   readonly backend: BackendName | undefined;
   readonly fromStart: boolean;
   readonly logger: Logger;
   readonly onStep: (step: StepReplay, of: number) => void;
 }
 
-/** Replays, and answers how many steps there were and how many of them differ. */
+/** Replays, and returns how many steps were replayed and how many differ. */
 export function replaySteps(config: Config, request: ReplayRequest): Promise<{ readonly steps: number; readonly differing: number }> {
   const { run, logger } = request;
   return withLog({ config, logger, purpose: 'replay' }, async (log, found) =>
@@ -46,7 +46,7 @@ export function replaySteps(config: Config, request: ReplayRequest): Promise<{ r
 
 const isBackend = (name: string): name is BackendName => (backendNames as readonly string[]).includes(name);
 
-/** What a run did not record, because it is older than the recording, is as configured here. */
+/** Settings that an older run did not record come from the current configuration. */
 function learnerOpener(config: Config, { run, backend: wanted, logger }: ReplayRequest): OpenLearner {
   return async ({ architecture, backend: recorded, step }) => {
     const backend = wanted ?? recorded;

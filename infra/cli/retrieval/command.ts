@@ -4,7 +4,7 @@ import { listenForInterrupts } from '../../lifecycle/interrupts.ts';
 import type { CommandContext } from '../context.ts';
 import { examples, wholeIn } from '../options.ts';
 
-/** `turnstream retrieval`: the factbook behind ASearcher's interface. */
+/** `turnstream retrieval`: serves the factbook through ASearcher's retrieval interface. */
 export function retrievalCommand(context: CommandContext): Command {
   return new Command('retrieval')
     .description("serve the factbook at /retrieve and /access, like ASearcher's local retrieval server; on this machine only")
@@ -14,7 +14,7 @@ export function retrievalCommand(context: CommandContext): Command {
       examples('turnstream retrieval --port 8000', 'TURNSTREAM_TOOLS=local TURNSTREAM_RETRIEVAL_URL=http://127.0.0.1:8000 turnstream up'),
     )
     .action(async ({ port }: { readonly port: number }) => {
-      // it uses none of it; a misspelt setting is refused as everywhere
+      // the settings are not used, but a misspelled one is rejected as in every command
       loadConfig(context.env);
       const { serveFactbook } = await import('./retrieval.ts');
       const { untilAborted } = await import('../../app/roles/until-aborted.ts');

@@ -1,9 +1,9 @@
-// The factbook behind ASearcher's retrieval interface.
+// Serves the factbook through ASearcher's retrieval interface.
 import { pageAt } from '../../../producers/rollouts/tools/factbook-pages.ts';
 import { searchFactbook, warmFactbookSearch } from '../../../producers/rollouts/tools/factbook-search.ts';
 import { startRetrievalServer, type RetrievalServer, type RetrievalSource } from '../../web/retrieval-server.ts';
 
-/** Searches and pages of the factbook. Documents have their title in quotes first, as those of ASearcher's corpus do. */
+/** Searches and pages of the factbook. A document starts with its title in quotes, as in ASearcher's corpus. */
 export const factbookSource: RetrievalSource = {
   retrieve: (query, topK) =>
     Promise.resolve(
@@ -19,7 +19,7 @@ export const factbookSource: RetrievalSource = {
   },
 };
 
-/** Serves the factbook until it is closed. */
+/** Serves the factbook until the returned server is closed. */
 export function serveFactbook(host: string, port: number): Promise<RetrievalServer> {
   warmFactbookSearch();
   return startRetrievalServer(factbookSource, { host, port });

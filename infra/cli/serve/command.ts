@@ -9,7 +9,7 @@ at earlier runs over REST, SQL, and Grafana, and to store events from elsewhere.
 \`turnstream status\`, in another terminal, lists the runs and the addresses.
 `;
 
-/** `turnstream serve`: everything but training. */
+/** `turnstream serve`: starts everything except training. */
 export function serveCommand(context: CommandContext): Command {
   return new Command('serve')
     .description('open existing runs for REST, SQL, and the live stream, without training')

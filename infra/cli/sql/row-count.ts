@@ -1,4 +1,4 @@
-// How many rows an answer has, read off its bytes where its format says so.
+// Counts the rows of a result from its bytes, for formats that allow it.
 import { StringDecoder } from 'node:string_decoder';
 import { stripVTControlCharacters } from 'node:util';
 
@@ -8,9 +8,9 @@ export interface RowCount {
   rows(): number | undefined;
 }
 
-/** Formats with one row a line, and how many lines stand before the first. */
+/** Formats with one row per line, and the number of header lines. */
 const LINES: Readonly<Record<string, number>> = { TSV: 0, TabSeparated: 0, JSONEachRow: 0, JSONCompactEachRow: 0, TSVWithNames: 1 };
-/** A row of a table, or the head of one that was too wide for a table and stands as a list of its columns. */
+/** A row of a table, or the heading of a row that is too wide for a table and is printed as a list of columns. */
 const NUMBERED = /^\s*(\d+)\. |^Row (\d+):$/;
 const SHOWN = /^Showed (?:first )?\d+ out of (\d+) rows/;
 const NUMBERS = /^(?:Pretty(?!JSON)|Vertical$)/;
@@ -33,14 +33,14 @@ function countLines(head: number): RowCount {
 }
 
 /**
- * Pretty formats number their rows, and say how many there are when they do not show them all. A number that does not
- * follow the last one is of something else: totals, or a line of a text.
+ * Pretty formats number their rows, and print the total when they do not show all rows. A number that does not follow the previous one
+ * belongs to something else: totals, or a line of a text.
  */
 function countNumbers(): RowCount {
   const decoder = new StringDecoder('utf8');
   let rows = 0;
   let rest = '';
-  // The engine colors its tables in a terminal.
+  // ClickHouse colors its tables in a terminal.
   const look = (colored: string): void => {
     const line = stripVTControlCharacters(colored);
     const [, inTable, inList] = NUMBERED.exec(line) ?? [];

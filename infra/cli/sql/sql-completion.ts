@@ -1,14 +1,13 @@
-// What the key Tab offers at the SQL prompt: tables where a table belongs, columns of the tables that the statement names,
-// functions and words of the language. Pure.
+// Tab completion at the SQL prompt: tables where a table belongs, columns of the tables in the statement, functions and keywords. Pure.
 
 export interface SqlWords {
-  /** Columns by table, in their order. */
+  /** Columns by table, in table order. */
   readonly tables: ReadonlyMap<string, readonly string[]>;
   readonly functions: readonly string[];
 }
 
 export interface Completion {
-  /** What may stand in place of `word`. */
+  /** Replacements for `word`. */
   readonly hits: readonly string[];
   readonly word: string;
 }
@@ -18,13 +17,13 @@ const KEYWORDS = (
   'INNER LEFT RIGHT FULL CROSS ASOF JOIN USING ON ARRAY UNION ALL ASC DESC INTERVAL OVER PARTITION SHOW TABLES DESCRIBE'
 ).split(' ');
 
-/** Texts, quoted names and comments; one that is not closed takes the rest. */
+/** Strings, quoted names and comments; an unclosed one extends to the end. */
 const QUOTED = /'(?:[^'\\]|\\.|'')*(?:'|$)|`(?:[^`\\]|\\.)*(?:`|$)|"(?:[^"\\]|\\.)*(?:"|$)|--[^\n]*|\/\*.*?(?:\*\/|$)/gs;
 const WORD = /[A-Za-z_][\w.]*$/;
 const WANTS_TABLE = /(?:\b(?:from|join|describe|desc|table)\s+|^\s*\\d\s+|\bfrom\s+[\w\s,]*,\s*)$/i;
 const SOURCE = /\b(?:from|join)\s+(\w+)(?:\s+(?:as\s+)?(\w+))?|,\s*(\w+)(?:\s+(?:as\s+)?(\w+))?/gi;
 
-/** `before` is what stands before the cursor, `whole` the statement with what comes behind it. */
+/** `before` is the text before the cursor, `whole` the whole statement. */
 export function completeSql(before: string, words: SqlWords, whole: string = before): Completion {
   const word = wordAtEnd(before);
   if (isQuoted(before)) return { hits: [], word };
@@ -45,11 +44,11 @@ export function completeSql(before: string, words: SqlWords, whole: string = bef
   return { hits: word === '' ? columnsOf(sources, words) : startingWith(word, namesFor(word, sources, words)), word };
 }
 
-/** Columns of the tables that the statement names. */
+/** Columns of the tables in the statement. */
 const columnsOf = (sources: ReadonlyMap<string, string>, { tables }: SqlWords): readonly string[] =>
   unique([...new Set(sources.values())].flatMap((table) => tables.get(table) ?? []));
 
-/** Whatever an expression can begin with; columns of all tables while the statement names none. */
+/** Everything that an expression can begin with; columns of all tables until the statement names one. */
 function namesFor(word: string, sources: ReadonlyMap<string, string>, words: SqlWords): readonly string[] {
   const columns = sources.size > 0 ? columnsOf(sources, words) : [...words.tables.values()].flat();
   return unique([...columns, ...sources.keys(), ...words.functions.map((name) => `${name}(`), ...keywordsLike(word)]);
@@ -63,7 +62,7 @@ function isQuoted(before: string): boolean {
   return last[0].startsWith('--') || last[0].length < 2 || !/(?:['"`]|\*\/)$/.test(last[0]);
 }
 
-/** Tables of a statement by their names and their aliases. */
+/** Tables of a statement by name and alias. */
 function sourcesOf(statement: string, { tables }: SqlWords): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   const plain = statement.replace(QUOTED, ' ');
@@ -77,13 +76,13 @@ function sourcesOf(statement: string, { tables }: SqlWords): ReadonlyMap<string,
   return found;
 }
 
-/** In the case that is being typed. */
+/** Keywords in the case that the user types. */
 const keywordsLike = (word: string): readonly string[] =>
   /^[A-Z]/.test(word) ? KEYWORDS : KEYWORDS.map((keyword) => keyword.toLowerCase());
 
 const unique = (names: readonly string[]): readonly string[] => [...new Set(names)];
 
-/** Names in the case that is being typed first: another case is for who has none of these. */
+/** Names that match the typed case; if there are none, names in any case. */
 function startingWith(word: string, names: readonly string[]): readonly string[] {
   const exact = names.filter((name) => name.startsWith(word));
   if (exact.length > 0) return exact;

@@ -88,7 +88,7 @@ describe('the prompt', () => {
   it('completes tables and columns by Tab, over the lines of a statement', async () => {
     const asked: string[] = [];
     const { input, ended } = start(async (statement) => void asked.push(statement));
-    // A tab within pasted text is a tab: the key comes by itself.
+    // A tab within pasted text is literal; the Tab key arrives alone.
     for (const typed of ['select * from ste', '\t', '\n', 'where rew', '\t', ' = 1;\n']) {
       input.write(typed);
       await setImmediate();

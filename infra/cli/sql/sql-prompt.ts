@@ -1,6 +1,5 @@
-// The prompt of `turnstream sql`: statements that end with a semicolon, over as many lines as they take. Ctrl-C stops a
-// running query, or drops what is written, and stays; Ctrl-D leaves; Tab completes names. What was entered is kept in a file
-// that only its owner reads.
+// The prompt of `turnstream sql`: statements of one or more lines that end with a semicolon. Ctrl-C cancels a running query or clears the
+// input; Ctrl-D quits; Tab completes names. The history is kept in a file that only its owner can read.
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
@@ -11,13 +10,13 @@ import { completeSql, type Completion, type SqlWords } from './sql-completion.ts
 export interface SqlPromptOptions {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
-  /** Takes what is no row: times, counts, errors. */
+  /** Takes everything except rows: times, counts, errors. */
   readonly err: (text: string) => void;
   readonly terminal: boolean;
   readonly historyFile: string;
-  /** Runs a statement and writes its rows; rejects with what is wrong with it, or when the signal aborts. Answers the rows, when it knows. */
+  /** Runs a statement and writes its rows; rejects when the statement fails or the signal aborts. Returns the number of rows, if known. */
   readonly run: (statement: string, signal: AbortSignal) => Promise<number | undefined>;
-  /** Names to complete with; not asked for while a statement runs. */
+  /** Names for completion; not called while a statement runs. */
   readonly words: () => Promise<SqlWords>;
   readonly now: () => number;
 }
@@ -26,7 +25,7 @@ const PROMPT = 'turnstream> ';
 const GOES_ON = '         -> ';
 const HISTORY = 1_000;
 
-/** What a line asks for that is no SQL. */
+/** Parses a line that is a prompt command instead of SQL. */
 export function commandOf(
   line: string,
 ): { readonly kind: 'sql'; readonly sql: string } | { readonly kind: 'help' } | { readonly kind: 'leave' } | undefined {
@@ -41,7 +40,7 @@ export function commandOf(
 
 const QUOTED = /'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`|--[^\n]*|\/\*.*?\*\//gs;
 
-/** True when the last thing of a text, comments aside, is a semicolon that stands outside of quotes. */
+/** True when the text, without comments, ends with a semicolon outside of quotes. */
 export function isWhole(text: string): boolean {
   const plain = text.replace(QUOTED, (part) => (part.startsWith('--') || part.startsWith('/*') ? '' : 'x')).trimEnd();
   return plain.endsWith(';') && !/['"`]|\/\*/.test(plain);
@@ -57,7 +56,7 @@ const HELP = `Statements end with a semicolon.
 
 const NOTHING: Completion = { hits: [], word: '' };
 
-/** Resolves when it is left. */
+/** Resolves when the user quits. */
 export async function runSqlPrompt(options: SqlPromptOptions): Promise<void> {
   const { input, output, terminal, historyFile, err } = options;
   const now: { session?: Session } = {};
@@ -105,7 +104,7 @@ class Session {
     lines.prompt();
   }
 
-  /** `line` is what stands before the cursor in the last line. */
+  /** `line` is the text before the cursor in the last line. */
   async complete(line: string): Promise<Completion> {
     if (this.#running !== undefined) return NOTHING;
     const words = await this.#options.words();
@@ -118,7 +117,7 @@ class Session {
       this.#running.abort(new Error('stopped'));
       return;
     }
-    // Behind the lines that came before it.
+    // Runs after the lines before it.
     this.#queue = this.#queue.then(() => {
       this.#text = '';
       this.#options.err('\n');
@@ -176,7 +175,7 @@ function readHistory(file: string): string[] {
   }
 }
 
-/** History is a convenience: where it cannot be kept, the prompt works without. */
+/** The history is a convenience: the prompt works without it. */
 function writeHistory(file: string, history: readonly string[]): void {
   try {
     assertDataDir(dirname(file));

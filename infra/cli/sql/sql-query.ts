@@ -1,6 +1,6 @@
-// One query of the owner of the data. A SELECT goes through the API of a running `up`, whose sandbox judges and bounds
-// it; where there is none, and for what the sandbox does not know (EXPLAIN, other formats), the store is asked
-// directly: read only, with the same limits.
+// Runs one query for the owner of the data. A SELECT goes through the API of a running `up`, whose sandbox checks and limits it. Without a
+// running API, and for what the sandbox does not support (EXPLAIN, other formats), the query goes directly to the store: read only, with
+// the same limits.
 import { assertDescribed, catalogueStatement } from '../../../consumers/api/sql/catalogue.ts';
 import { sqlFormats } from '../../../consumers/api/sql/formats.ts';
 import { userErrorOf } from '../../../consumers/api/sql/limits.ts';
@@ -13,12 +13,12 @@ import { withStore } from '../../app/open/with-store.ts';
 export interface SqlQuery {
   readonly config: Config;
   readonly query: string;
-  /** Values of {name:Type} in the query. */
+  /** Values of the {name:Type} parameters of the query. */
   readonly params?: Readonly<Record<string, unknown>>;
   readonly format: string;
   readonly logger: Logger;
   readonly signal?: AbortSignal;
-  /** Takes the bytes of the answer; resolves when more may come. */
+  /** Takes the bytes of the result; resolves when more may follow. */
   readonly out: (bytes: Buffer) => Promise<void>;
 }
 
@@ -31,7 +31,7 @@ const settingsOf = (config: Config) => ({
   max_memory_usage: config.sqlMaxMemoryMb * 1_000_000,
 });
 
-/** Writes the rows in the wanted format. What ClickHouse says against the query is passed on. */
+/** Writes the rows in the requested format. Errors of ClickHouse are passed on. */
 export async function streamQuery(asked: SqlQuery): Promise<void> {
   const query = asked.query.trim().replace(/;\s*$/, '');
   const api = apiFor(asked, query);
@@ -40,14 +40,14 @@ export async function streamQuery(asked: SqlQuery): Promise<void> {
 
 const isForApi = (query: string): boolean => /^\(*\s*(select|with)\b/i.test(query) || catalogueStatement(query, '') !== undefined;
 
-/** The API of the `up` that runs here, when the query can go through it. */
+/** The URL of the API of the local `up`, when the query can go through it. */
 function apiFor({ config, format }: SqlQuery, query: string): string | undefined {
   if (config.clickhouseUrl !== '' || !(format in sqlFormats) || !isForApi(query)) return undefined;
   const url = readServices(config.dataDir)?.apiUrl;
   return url === undefined || url === '' ? undefined : url;
 }
 
-/** False when the API could not be asked. */
+/** False when the API did not answer. */
 async function askApi({ config, query, params = {}, format, signal, out }: SqlQuery, api: string): Promise<boolean> {
   const key = config.apiKeys.find((one) => /:(.*\+)?sql(\+|$)/.test(one))?.split(':')[0];
   const response = await fetch(`${api}/v1/sql`, {

@@ -1,11 +1,11 @@
-// Names for completion at the SQL prompt, from where its queries go.
+// Reads the names for completion at the SQL prompt from the server that runs its queries.
 import { functionNames } from '../../../consumers/api/sql/functions.ts';
 import type { SqlWords } from './sql-completion.ts';
 
-/** Runs a query and answers its rows as TSV. */
+/** Runs a query and returns its rows as TSV. */
 export type Ask = (query: string) => Promise<string>;
 
-/** Read on the first use and kept for a minute; nothing but functions while the store cannot be asked. */
+/** Names are read on first use and cached for a minute; only functions while the store does not answer. */
 export function createSqlWords(ask: Ask, now: () => number): () => Promise<SqlWords> {
   let kept: { readonly at: number; readonly words: Promise<SqlWords> } | undefined;
   return () => {

@@ -11,7 +11,7 @@ interface StatusArguments {
   readonly showSecrets: boolean;
 }
 
-/** `turnstream status`: what runs where, the runs, or one run. */
+/** `turnstream status`: shows the services, the runs, or one run. */
 export function statusCommand(context: CommandContext): Command {
   return new Command('status')
     .description('show addresses and runs; with --run, the results of one run')

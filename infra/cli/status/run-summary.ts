@@ -1,4 +1,4 @@
-// What became of a run, out of the tables.
+// The summary of a run, from the tables.
 import type { Store } from '../../../streams/core/ports.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import { NO_LEARNER } from '../../../streams/run/fold.ts';
@@ -8,7 +8,7 @@ import { connectWarehouse } from '../../app/open/connections.ts';
 export interface EvaluationScores {
   readonly policy_version: number;
   readonly questions: number;
-  /** Answers per question; 1 is greedy. */
+  /** Samples per question; 1 = greedy decoding. */
   readonly samples: number;
   readonly avg_f1: number;
   /** 95 % interval of avg_f1. */
@@ -18,7 +18,7 @@ export interface EvaluationScores {
   readonly reward_mean: number;
 }
 
-/** One line of the list of runs. */
+/** One line in the list of runs. */
 export interface RunLine {
   readonly run_id: string;
   readonly state: string;
@@ -27,14 +27,14 @@ export interface RunLine {
   readonly algorithm: string;
   readonly steps: number;
   readonly reward_last: number | null;
-  /** Finished attempts, whatever they were for. */
+  /** Finished attempts of all purposes. */
   readonly attempts: number;
 }
 
-/** Finished attempts of one purpose. */
+/** Finished attempts with one purpose. */
 export interface Rollouts {
   readonly attempts: number;
-  /** Those that are an answer: neither cancelled nor failed. The means are over them. */
+  /** Attempts that are neither canceled nor failed. The means are over them. */
   readonly counted: number;
   readonly reward_mean: number | null;
   readonly turns_mean: number | null;
@@ -44,14 +44,14 @@ export interface Rollouts {
 export interface RunSummary {
   readonly run_id: string;
   readonly state: string;
-  /** Why the run ended; empty while it goes on. */
+  /** Why the run ended; empty while it is running. */
   readonly reason: string;
-  /** What happened, in a sentence; empty while the run goes on, and when its ledger does not say. */
+  /** One sentence about the end; empty while the run is running, and when the ledger does not record it. */
   readonly detail: string;
   readonly seed: number;
   readonly algorithm: string;
   readonly steps: number;
-  /** What was kept of a policy that the trainer does not make; null for a run that is trained. */
+  /** What was collected with a policy that the trainer does not make; null for a training run. */
   readonly collected: {
     readonly batches: number;
     readonly trajectories: number;
@@ -60,26 +60,26 @@ export interface RunSummary {
   } | null;
   readonly version: number;
   readonly trajectories: number;
-  /** Generated tokens of the trajectories that were trained on. */
+  /** Generated tokens in the trajectories that were trained on. */
   readonly tokens: number;
   readonly generated_tokens: number;
-  /** Mean reward of the groups that were trained on, over the first and over the last 20 steps. */
+  /** Mean reward of the groups that were trained on, over the first and the last 20 steps. */
   readonly reward_first_20: number | null;
   readonly reward_last_20: number | null;
-  /** The same over all trajectories that finished, trained on or not. */
+  /** The same over all finished trajectories, trained on or not. */
   readonly reward_all_first_20: number | null;
   readonly reward_all_last_20: number | null;
-  /** Of the trajectories that were trained on, each of which counts once: mean = in_flight_mean + in_queue_mean. */
+  /** Over the trajectories that were trained on, each counted once: mean = in_flight_mean + in_queue_mean. */
   readonly staleness: StalenessRow & { readonly limit: number };
   /** By purpose. */
   readonly rollouts: Readonly<Record<string, Rollouts>>;
   /** Trajectories that were never trained on, by reason. */
   readonly discarded: Readonly<Record<string, number>>;
-  /** Attempts given up, by reason. */
+  /** Abandoned attempts, by reason. */
   readonly expired: Readonly<Record<string, number>>;
   readonly seconds: number;
   readonly evaluation: { readonly before: EvaluationScores | null; readonly after: EvaluationScores | null };
-  /** One evaluation on held-out questions a version, in order. */
+  /** One evaluation on held-out questions per version, in order. */
   readonly heldout: readonly EvaluationScores[];
 }
 
@@ -151,7 +151,7 @@ interface StalenessRow {
   readonly max: number | null;
   readonly in_flight_mean: number | null;
   readonly in_queue_mean: number | null;
-  /** Age of the oldest token, which is what the limit bounds. */
+  /** Age of the oldest token, which the limit bounds. */
   readonly worst: number | null;
   /** Over tokens. */
   readonly token_mean: number | null;
@@ -171,7 +171,7 @@ const EXPIRED = `
   SELECT reason, toUInt32(uniqExact(trajectory_id, attempt)) AS trajectories
   FROM expired_attempts WHERE run_id = {run:String} GROUP BY reason ORDER BY reason`;
 
-/** Of several of a version, a sampled one with the most answers. */
+/** If a version has several evaluations: a sampled one with the most answers. */
 const EVALUATIONS = `
   SELECT policy_version, results.questions AS questions, ended.samples AS samples, results.avg_f1 AS avg_f1,
     results.avg_f1_low AS avg_f1_low, results.avg_f1_high AS avg_f1_high, results.avg_em AS avg_em, ended.reward_mean AS reward_mean
@@ -191,7 +191,7 @@ const REWARD_OF_ALL = `
   )
   WHERE step <= newest`;
 
-/** Throws NOT_FOUND when the tables have nothing of the run. */
+/** Throws NOT_FOUND when the tables have no rows of the run. */
 export async function summaryOf(store: Store, run: string): Promise<RunSummary> {
   const params = { run };
   const [started, recorded, rollouts, steps, collected, aged, discarded, expired, evaluations, [rewards = NO_REWARD]] = await Promise.all([
@@ -258,7 +258,7 @@ const RUNS = `
 /** The newest hundred runs, newest first. */
 export const listRuns = (store: Store): Promise<readonly RunLine[]> => store.query<RunLine>(RUNS);
 
-/** Opens the store of a configuration for one summary. */
+/** Opens the configured store for one summary. */
 export async function runSummary(config: Config, run: string): Promise<RunSummary> {
   const store = connectWarehouse(config);
   try {

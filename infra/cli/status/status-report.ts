@@ -1,5 +1,4 @@
-// The answer of `turnstream status`: addresses that are in use now, whether anybody answers there, and the runs that the tables
-// know.
+// The result of `turnstream status`: the service addresses in use, whether each one answers, and the runs in the tables.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readAdvisories } from '../../../consumers/api/watch/advisories.reader.ts';
@@ -15,24 +14,24 @@ import { withStore } from '../../app/open/with-store.ts';
 import { readServices, type ServicesFile } from '../../app/open/services-file.ts';
 
 export interface StatusReport {
-  /** Brokers, comma separated; null when there are none in use. */
+  /** Brokers, comma separated; null when none are in use. */
   readonly kafka: string | null;
   readonly registry: string | null;
   readonly clickhouse: string | null;
   readonly api: string | null;
-  /** The default port of the API when another program has it; null while it is where guides say. */
+  /** The default API port when another program uses it; null when the API has its default port. */
   readonly api_port_taken: number | null;
-  /** Of the four above, those at whose address nobody answers. */
+  /** Those of the four services above that do not answer. */
   readonly unanswered: readonly ServiceName[];
-  /** The run that is being trained; null when none is. */
+  /** The run in training; null when there is none. */
   readonly run: string | null;
   readonly processes: Readonly<Record<string, number>>;
-  /** What the data directory takes of its disk; null where there is none. */
+  /** Disk usage of the data directory; null when there is no data directory. */
   readonly disk: DiskUse | null;
-  /** What is kept of the log, in words. */
+  /** The retention of the log, in words. */
   readonly kept: string;
   readonly runs: readonly RunLine[];
-  /** Why the runs are not known; null when they are. */
+  /** Why the runs cannot be listed; null when they can. */
   readonly runs_unknown: string | null;
 }
 
@@ -41,7 +40,7 @@ type ServiceAddresses = Readonly<Record<ServiceName, string | null>>;
 
 const known = (address: string | undefined): string | null => (address === undefined || address === '' ? null : address);
 
-/** Configured addresses win over those of a running `up`. */
+/** Configured addresses take precedence over those of a running `up`. */
 function addressesOf(config: Config, running: ServicesFile | undefined): ServiceAddresses {
   const { kafkaBrokers, clickhouseUrl, schemaRegistryUrl } = config;
   const own = { kafka: kafkaBrokers.join(','), registry: schemaRegistryUrl, clickhouse: clickhouseUrl };
@@ -53,7 +52,10 @@ function addressesOf(config: Config, running: ServicesFile | undefined): Service
   };
 }
 
-/** Reads it; the embedded store is started for the moment when it does not run. User and password of ClickHouse are shown when asked for. */
+/**
+ * Reads the status. If the embedded store is not running, it is started for the duration. The user and password of ClickHouse appear only
+ * on request.
+ */
 export async function readStatus(config: Config, logger: Logger, showSecrets = false): Promise<StatusReport> {
   const running = readServices(config.dataDir);
   const addresses = addressesOf(config, running);
@@ -86,7 +88,7 @@ async function unansweredOf(addresses: ServiceAddresses): Promise<readonly Servi
   return names.filter((_, at) => answers[at] === false);
 }
 
-/** One of several brokers is enough. */
+/** One answering broker is enough. */
 async function anyAnswers(addresses: readonly string[]): Promise<boolean> {
   const answers = await Promise.all(
     addresses.map((address) => {
@@ -105,7 +107,7 @@ interface Look {
 
 function whyUnknown({ config, running, unanswered }: Look): string | null {
   if (unanswered.includes('clickhouse')) return 'nobody answers at the address of ClickHouse';
-  // one that is starting is not disturbed by a second one
+  // a store that is starting must not be disturbed by a second one
   return config.clickhouseUrl === '' && running?.clickhouseUrl === '' ? 'ClickHouse is being started' : null;
 }
 
@@ -119,16 +121,16 @@ function clickhouseAddress(config: Config, address: string, showSecrets: boolean
   return url.href.replace(/\/$/, '');
 }
 
-/** A look at a data directory that has no store does not make one. */
+/** Showing the status of a data directory without a store does not create one. */
 const nothingStored = (config: Config, running: ServicesFile | undefined): boolean =>
   config.clickhouseUrl === '' && running === undefined && !existsSync(join(config.dataDir, 'store'));
 
 export interface RunStatus extends RunSummary {
-  /** What deserves a look, the gravest first. */
+  /** Most severe first. */
   readonly advisories: Awaited<ReturnType<typeof readAdvisories>>['items'];
 }
 
-/** What became of one run. */
+/** The summary of one run, with its advisories. */
 export function readRun(config: Config, run: string, logger: Logger): Promise<RunStatus> {
   return withStore({ config, logger, purpose: 'status' }, async (store) => {
     const summary = await summaryOf(store, run);

@@ -1,4 +1,4 @@
-// How `turnstream status` looks.
+// Formats the output of `turnstream status`.
 import type { StatusReport } from './status-report.ts';
 import { diskText } from '../../lifecycle/disk-use.ts';
 import { takenText, withoutSecrets } from '../views/addresses.ts';

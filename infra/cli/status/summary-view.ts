@@ -1,4 +1,4 @@
-// How the result of a run looks in a terminal.
+// Formats the summary of a run for a terminal.
 import type { EvaluationScores, Rollouts, RunLine, RunSummary } from './run-summary.ts';
 
 const number = (value: number | null, digits: number): string => (value === null ? '–' : value.toFixed(digits));
@@ -19,7 +19,7 @@ function scores(name: string, evaluation: EvaluationScores | null): string {
 const rewards = (of: string, first: number | null, last: number | null): string =>
   `  reward, ${of}   ${number(first, 3)} over the first 20 steps, ${number(last, 3)} over the last 20`;
 
-/** Rounded so that the parts still add up to their mean. */
+/** Rounded so that the parts still add up to the mean. */
 function stalenessText({ mean, in_flight_mean: inFlight }: RunSummary['staleness']): string {
   if (mean === null || inFlight === null) return 'mean –';
   const [whole, part] = [mean, inFlight].map((value) => Math.round(value * 100)) as [number, number];
@@ -33,7 +33,7 @@ function rolloutsText([purpose, figures]: readonly [string, Rollouts]): string {
   return `  ${purpose.padEnd(14)}  ${attempts} finished attempts, ${counted} of them count: ${means}`;
 }
 
-/** A run that no trainer of ours made has rollouts alone. */
+/** A run without a turnstream trainer has only rollouts. */
 const renderRecorded = (run: RunSummary): string =>
   [
     `run ${run.run_id}: recorded, not trained here, ${run.seconds.toFixed(0)} s from its first event to its last`,
@@ -42,7 +42,7 @@ const renderRecorded = (run: RunSummary): string =>
     '',
   ].join('\n');
 
-/** The trainer does not make its policy: nothing was trained. */
+/** For a run whose policy the trainer does not make: nothing was trained. */
 const renderCollected = (
   run: RunSummary,
   { batches, trajectories, tokens, reward_mean: reward }: NonNullable<RunSummary['collected']>,
@@ -60,7 +60,7 @@ const renderCollected = (
 
 const told = ({ detail }: RunSummary): readonly string[] => (detail === '' ? [] : [`  ${detail}`]);
 
-/** Lines that end with a newline. */
+/** Lines with a trailing newline. */
 export function renderSummary(run: RunSummary): string {
   if (run.state === 'recorded') return renderRecorded(run);
   if (run.collected !== null) return renderCollected(run, run.collected);

@@ -4,7 +4,7 @@ import type { CommandContext } from '../context.ts';
 import { commandLogger } from '../command-logger.ts';
 import { examples } from '../options.ts';
 
-/** `turnstream topics`: the topics of the log. */
+/** `turnstream topics`: lists and creates the topics of the log. */
 export function topicsCommand(context: CommandContext): Command {
   const command = new Command('topics').description('create and list topics');
   command

@@ -4,7 +4,7 @@ import type { Config } from '../../config/descriptors.ts';
 import { topicPlanOf, type ExistingTopic, type TopicReport } from '../../kafka/topics/topics.ts';
 import { withLog } from '../../app/open/with-log.ts';
 
-/** Brings the topics to the configuration. */
+/** Creates and changes topics to match the configuration. */
 export const applyTopics = (config: Config, logger: Logger): Promise<TopicReport> =>
   withLog({ config, logger, purpose: 'topics apply' }, async ({ kafka, registry }) => {
     const report = await kafka.topics.apply(topicPlanOf(config));

@@ -1,4 +1,4 @@
-// What can be known to be wrong before anything is started or written, told all at once.
+// Checks that need no running service, made before anything is started or written, and reported together.
 import { isPlatformError, messageOf, PlatformError, type ErrorCode } from '../../../streams/core/errors.ts';
 import { runFinished } from '../../../consumers/trainer/run-end.ts';
 import type { Config } from '../../config/descriptors.ts';
@@ -11,7 +11,7 @@ import { portIsFree } from '../../lifecycle/net.ts';
 
 type Planned = Pick<FleetOptions, 'config' | 'training' | 'apiPortFixed'>;
 
-/** Throws with every problem that a start like this would meet. */
+/** Throws with every problem that a start with this configuration would hit. */
 export async function preflight(planned: Planned, toolchain: Toolchain = systemToolchain): Promise<void> {
   assertNotFinished(planned);
   const { config } = planned;
@@ -31,7 +31,7 @@ export async function preflight(planned: Planned, toolchain: Toolchain = systemT
 
 const codeOf = (error: unknown): ErrorCode => (isPlatformError(error) ? error.code : 'INTERNAL');
 
-/** As far as the data directory knows; a trainer reads it in the ledger. */
+/** Checks only what the data directory knows; the trainer checks the ledger. */
 function assertNotFinished({ config, training }: Planned): void {
   if (training === undefined) return;
   const made = finishedSteps(config, training.run);

@@ -1,10 +1,10 @@
-// How progress looks: a block of lines for a terminal, one JSON object a line for everything else.
+// Formats progress: a block of lines for a terminal, otherwise one JSON object per line.
 import type { ServiceView, Snapshot } from '../../app/fleet/progress.ts';
 import { takenText, withoutSecrets } from '../views/addresses.ts';
 
 const number = (value: number, digits: number): string => (Number.isFinite(value) ? value.toFixed(digits) : '–');
 
-/** The block, each line cut to `columns`. */
+/** The block, each line truncated to `columns`. */
 export function renderProgress(snapshot: Snapshot, columns: number): readonly string[] {
   const { phase, addresses } = snapshot;
   const services = snapshot.services.filter(({ name, state }) => name !== 'up' || state !== 'live');
@@ -18,11 +18,11 @@ export function renderProgress(snapshot: Snapshot, columns: number): readonly st
   return lines.map((line) => cut(line.replace(/\s*\n\s*/g, ' '), columns));
 }
 
-/** What a live service has to say is of no interest here, but for the disk and the run. */
+/** Details of live services are not shown, except those of the disk and the run. */
 const isTold = ({ name, detail, state }: ServiceView): boolean =>
   detail !== '' && (state !== 'live' || name === 'up' || name === 'trainer');
 
-/** Steps, or the batches of a run that makes none. */
+/** Steps, or the number of batches for a run that trains nothing. */
 function stepOf({ step, steps, batches }: Snapshot): string {
   const made = batches ?? step;
   return `${batches === undefined ? 'step' : 'batch'} ${steps > 0 ? `${made}/${steps}` : String(made)}`;
@@ -35,7 +35,7 @@ function timesOf({ elapsedMs, remainingMs }: Snapshot): string {
   return `${duration(elapsedMs)}${remainingMs === undefined ? '' : `, about ${duration(remainingMs)} left`}`;
 }
 
-/** As in 4:05 and 1:04:05. */
+/** For example 4:05 and 1:04:05. */
 function duration(ms: number): string {
   const seconds = Math.floor(ms / 1_000);
   const two = (value: number): string => String(value).padStart(2, '0');
@@ -71,7 +71,7 @@ function addressLines({ kafkaBrokers, clickhouseUrl, apiUrl, apiPortTaken }: Non
 
 const cut = (line: string, columns: number): string => (line.length <= columns ? line : `${line.slice(0, Math.max(0, columns - 1))}…`);
 
-/** The figures of a JSON line. */
+/** The numbers of a JSON line. */
 export const progressFields = (snapshot: Snapshot): Readonly<Record<string, unknown>> => ({
   run: snapshot.run,
   phase: snapshot.phase,

@@ -1,12 +1,12 @@
-// Shows a running `up`: repaints one block in a terminal; elsewhere writes one JSON object a line, when something happened
-// or a step was completed.
+// Shows the progress of a running `up`: repaints one block in a terminal; otherwise writes one JSON object per line for each event and each
+// completed step.
 import type { Progress } from '../../app/fleet/progress.ts';
 import { progressFields, renderProgress } from './progress-view.ts';
 
 export interface Reporter {
-  /** Something happened. */
+  /** Reports an event. */
   changed(kind: string, fields: Readonly<Record<string, unknown>>): void;
-  /** Shows the last state; later output goes below it. */
+  /** Shows the last state; later output appears below it. */
   close(): void;
 }
 
@@ -43,7 +43,7 @@ export function terminalReporter(options: ReporterOptions & { readonly columns: 
 
 const QUIET: ReadonlySet<string> = new Set(['status']);
 
-/** One line an event, and one a completed step. */
+/** One line per event, and one per completed step. */
 export function linesReporter(options: ReporterOptions): Reporter {
   let step = -1;
   const line = (event: string, fields: Readonly<Record<string, unknown>>): void => {

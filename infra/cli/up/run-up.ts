@@ -1,4 +1,4 @@
-// `turnstream up` and `turnstream serve` as seen from a terminal: what they show, how they react to Ctrl-C, what they print at the end.
+// The terminal side of `turnstream up` and `turnstream serve`: what they show, how they handle Ctrl-C, and what they print at the end.
 import { mkdirSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { join } from 'node:path';
@@ -17,11 +17,11 @@ import { renderSummary } from '../status/summary-view.ts';
 
 export interface RunUpOptions {
   readonly config: Config;
-  /** Undefined: what is there is opened, and nothing is trained. */
+  /** Undefined: opens the existing data and trains nothing. */
   readonly training: Training | undefined;
 }
 
-/** Runs it and answers the exit code. */
+/** Runs `up` or `serve` and returns the exit code. */
 export async function runUp(context: CommandContext, { config, training }: RunUpOptions): Promise<number> {
   const [run, steps] = [training?.run ?? '', training?.steps ?? 0];
   const progress = createProgress({ run, steps, nowMs: () => performance.now(), dateMs: Date.now });
@@ -85,7 +85,7 @@ export async function runUp(context: CommandContext, { config, training }: RunUp
 /** A name that sorts by time: run-20261121-093000. */
 export const newRunId = (now: Date): string => `run-${now.toISOString().slice(0, 19).replace(/[-:]/g, '').replace('T', '-')}`;
 
-/** False for a run that ended because it was not worth going on with. */
+/** False for a run that ended because continuing was pointless. */
 const isAsPlanned = ({ reason }: RunSummary): boolean => reason === 'steps_reached' || reason === 'collected';
 
 function whatNext({ run_id: run, steps, collected }: RunSummary): string {
@@ -98,7 +98,7 @@ function stoppedNote(terminal: boolean, run: string): string {
   return run === '' ? 'stopped\n' : `stopped; \`turnstream up --run ${run}\` goes on with it\n`;
 }
 
-/** In a terminal the logs of the children go to files; elsewhere to standard error with ours. */
+/** In a terminal, the logs of the children go to files; otherwise to standard error with the supervisor's own. */
 function childLogs(dataDir: string, terminal: boolean): (child: string) => number {
   if (!terminal) return () => 2;
   const dir = join(dataDir, 'logs');
@@ -107,7 +107,7 @@ function childLogs(dataDir: string, terminal: boolean): (child: string) => numbe
       mkdirSync(dir, { recursive: true });
       return openSync(join(dir, `${child}.log`), 'a');
     } catch {
-      // a full disk: a role without a log is better than none
+      // on a full disk, a role without a log is better than no role
       return openSync(devNull, 'a');
     }
   };

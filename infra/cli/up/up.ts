@@ -1,8 +1,8 @@
-// `turnstream up`: everything on one machine, as child processes of this one. `turnstream serve` is the same without a run.
+// `turnstream up`: everything on one machine, as child processes of this process. `turnstream serve` does the same without a run.
 //
-// Order: the log and the store at the same time; the trainer, the workers and the evaluator as soon as the log has its
-// topics; the warehouse and the API when the store has its tables as well. Stops the other way round. Nothing is kept
-// in this process that the log does not have: killing it, or any of its children, at any moment loses nothing.
+// Start order: the log and the store in parallel; the trainer, the workers and the evaluator once the log has its topics; the warehouse and
+// the API once the store also has its tables. The stop order is the reverse. This process keeps no state that is not in the log: killing it
+// or any of its children at any moment loses nothing.
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { PlatformError } from '../../../streams/core/errors.ts';
@@ -14,22 +14,22 @@ import { removeServices } from '../../app/open/services-file.ts';
 import { waitUntilDrained } from '../../app/open/drain.ts';
 
 export interface UpOptions extends FleetOptions {
-  /** Runs when the run is over and everything still answers. */
+  /** Called when the run is over and all services still answer. */
   readonly onFinished: (fleet: Fleet) => Promise<void>;
-  /** Runs once everything that can be known before a start was found in order. */
+  /** Called once all preflight checks have passed. */
   readonly onStarting: () => void;
 }
 
 export interface UpHandle {
   /** 'finished': the run ended by itself. 'stopped': the signal aborted first. */
   readonly ended: Promise<'finished' | 'stopped'>;
-  /** SIGKILL to every child, at once. */
+  /** Sends SIGKILL to every child at once. */
   killAll(): void;
 }
 
 const lockPath = (dataDir: string): string => resolve(dataDir, 'up.lock');
 
-/** Starts everything; `ended` settles when everything has stopped again. */
+/** Starts everything; `ended` settles when everything has stopped. */
 export function up(options: UpOptions, signal: AbortSignal): UpHandle {
   let fleet: Fleet | undefined;
   async function run(): Promise<'finished' | 'stopped'> {
@@ -51,7 +51,7 @@ export function up(options: UpOptions, signal: AbortSignal): UpHandle {
   return { ended, killAll: () => fleet?.killAll() };
 }
 
-/** Only the first start ends this way: what has run waits for room. */
+/** Only the first start fails on a full disk: a running service waits for space. */
 const told = (error: unknown, dataDir: string): unknown =>
   isDiskFull(error) ? new PlatformError('DISK_FULL', `starting turnstream in ${dataDir}: the disk is full`, { cause: error }) : error;
 
@@ -82,7 +82,7 @@ async function runFleet(fleet: Fleet, options: UpOptions, signal: AbortSignal): 
   }
 }
 
-/** `over` aborts when the run is not to go on: what settles after it settles because everything is being stopped. */
+/** `over` aborts when the run must not continue: anything that settles afterwards settles because of the shutdown. */
 async function wholeRun(fleet: Fleet, options: UpOptions, over: AbortSignal): Promise<'finished'> {
   const { progress, onChange, training } = options;
   await fleet.startAll();

@@ -1,9 +1,9 @@
-// One line of progress on standard error: repainted in a terminal; elsewhere written now and then, as a line of its own.
+// One progress line on standard error: repainted in a terminal, otherwise printed at intervals as a line of its own.
 
 export interface ProgressLine {
-  /** Shows it, unless one was shown a moment ago. */
+  /** Shows the text, unless another one was shown a moment ago. */
   show(text: string): void;
-  /** Ends the line, so that what follows begins a new one. Safe to repeat. */
+  /** Ends the line, so that later output starts on a new one. Safe to repeat. */
   end(): void;
 }
 

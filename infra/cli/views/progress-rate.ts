@@ -1,4 +1,4 @@
-// How fast something goes: over the last seconds, so that the time that is left follows what happens.
+// Measures a rate over the last seconds, so that the remaining time follows the current speed.
 
 interface Mark {
   readonly atMs: number;
@@ -7,7 +7,7 @@ interface Mark {
 
 const WINDOW_MS = 5_000;
 
-/** Takes how much is done now; answers how much that is a second. */
+/** Takes the amount done so far; returns the rate per second. */
 export function createRate(windowMs = WINDOW_MS): (done: number, nowMs: number) => number {
   let marks: Mark[] = [];
   return (done, nowMs) => {

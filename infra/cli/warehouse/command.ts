@@ -9,7 +9,7 @@ import { examples, wholeIn } from '../options.ts';
 import { createProgressLine } from '../views/progress-line.ts';
 import { createRebuildLines, renderRebuild } from './rebuild-view.ts';
 
-/** `turnstream warehouse`: one member of the sinks, and the tables made again. */
+/** `turnstream warehouse`: runs one sink, and rebuilds the tables. */
 export function warehouseCommand(context: CommandContext): Command {
   const command = new Command('warehouse')
     .description('run a sink that stores every record of the log in ClickHouse exactly once')

@@ -1,4 +1,4 @@
-// `turnstream warehouse fill`: the tables as far as the log is now, for who has no sink running.
+// `turnstream warehouse fill`: brings the tables up to date with the log when no sink is running.
 import type { Logger } from '../../../streams/core/ports.ts';
 import type { Config } from '../../config/descriptors.ts';
 import { topicPlanOf } from '../../kafka/topics/topics.ts';
@@ -15,7 +15,9 @@ export interface FillOptions {
   readonly onProgress: StoreLog['onProgress'];
 }
 
-/** True once every record that the log had is stored, by sinks that run or by one of its own; false when the signal was first. */
+/**
+ * True once every record that was in the log is stored, by running sinks or by a sink of this command; false when the signal aborts first.
+ */
 export function fillWarehouse({ config, logger, signal, onProgress }: FillOptions): Promise<boolean> {
   return withLog({ config, logger, purpose: 'warehouse fill', store: true }, async (log, found) => {
     const group = groupsOf(found.namespace).warehouse;

@@ -1,4 +1,4 @@
-// What `turnstream warehouse mend` says.
+// Formats the output of `turnstream warehouse mend`.
 import type { SurveyedPartition } from '../../../consumers/warehouse/mend.ts';
 
 const whatOf = ({ state, mend, first }: SurveyedPartition, done: boolean): string => {
@@ -11,7 +11,7 @@ const whatOf = ({ state, mend, first }: SurveyedPartition, done: boolean): strin
   return `the log and the tables part at ${mend.removeFrom}; rows from there on ${done ? 'were' : 'would be'} removed, ${goes} ${at}`;
 };
 
-/** One line a partition that has something to be mended, and what to do next. */
+/** One line per partition to mend, and the next action. */
 export function renderMend(partitions: readonly SurveyedPartition[], done: boolean): string {
   const wrong = partitions.filter(({ mend }) => mend !== undefined);
   if (wrong.length === 0) return `${partitions.length} partitions, nothing to mend\n`;

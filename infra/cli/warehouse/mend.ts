@@ -1,4 +1,4 @@
-// `turnstream warehouse mend`: partitions whose position the log does not have, and what becomes of them.
+// `turnstream warehouse mend`: repairs partitions whose committed position no longer exists in the log.
 import { keptTables } from '../../../consumers/warehouse/keep-figures.ts';
 import { createHoldings } from '../../../consumers/warehouse/holdings.ts';
 import { mend, survey, type MendDeps, type SurveyedPartition } from '../../../consumers/warehouse/mend.ts';
@@ -12,11 +12,11 @@ import { withLog } from '../../app/open/with-log.ts';
 export interface MendOptions {
   readonly config: Config;
   readonly logger: Logger;
-  /** Does it; otherwise it only looks. */
+  /** Applies the repair; false only inspects. */
   readonly apply: boolean;
 }
 
-/** Answers what it found before it did anything. Rejects with GROUP_FENCED when it is to mend while a sink runs. */
+/** Returns what it found before any change. Rejects with GROUP_FENCED when `apply` is set while a sink runs. */
 export async function mendWarehouse({ config, logger, apply }: MendOptions): Promise<readonly SurveyedPartition[]> {
   if (apply) assertNoUp(config, 'mending the warehouse');
   return withLog({ config, logger, purpose: 'warehouse mend', store: true }, async (log, found) => {

@@ -1,8 +1,8 @@
-// The tables of the project, removed and made again. Nothing else of the database is touched.
+// Drops and recreates the tables of the project. Nothing else in the database is touched.
 //
-// A crash in between is loud and can be repeated: what the migrations have recorded goes last, so that nobody makes the
-// tables again, empty, while the sink's offsets still say that they are full. A sink that starts meanwhile fails on a
-// table that is not there and has stored nothing.
+// A crash in between is visible and the command can be repeated: the record of the migrations is dropped last, so that nobody recreates
+// empty tables while the offsets of the sink still say that they are full. A sink that starts meanwhile fails on a missing table and has
+// stored nothing.
 import type { TableName } from '../../../consumers/warehouse/rows/tables.ts';
 import { isPlatformError } from '../../../streams/core/errors.ts';
 import type { Position } from '../../../streams/core/ports.ts';
@@ -13,7 +13,7 @@ import { readMigrations } from '../../clickhouse/migration-files.ts';
 const CREATES = /^create\s+(?:or\s+replace\s+)?(?:materialized\s+)?(?:table|view)\s+(?:if\s+not\s+exists\s+)?`?(\w+)`?/i;
 const UNKNOWN_TABLE = 60;
 
-/** Removes every table and view that a migration makes, whatever is in them. */
+/** Drops every table and view that a migration creates, with its content. */
 export async function dropTables(store: ClickHouseStore): Promise<void> {
   const made = new Set<string>();
   for (const { statements } of await readMigrations()) {
@@ -22,19 +22,19 @@ export async function dropTables(store: ClickHouseStore): Promise<void> {
       if (name !== undefined) made.add(name);
     }
   }
-  // What was made last may read what was made before.
+  // Later objects may read earlier ones.
   for (const name of [...made].reverse()) {
     await store.command(`drop table if exists ${name} sync`, { settings: { max_table_size_to_drop: 0 } });
   }
 }
 
-/** Makes them again, empty, by the migrations of this version. */
+/** Recreates empty tables with the migrations of this version. */
 export async function createTables(store: ClickHouseStore): Promise<void> {
   await store.command('drop table if exists schema_migrations sync');
   await migrate(store);
 }
 
-/** Rows of a table that come from before these positions: records that the log no longer has. */
+/** Rows of a table from before these positions: their records are no longer in the log. */
 export async function rowsBefore(store: ClickHouseStore, table: TableName, firsts: readonly Position[]): Promise<number> {
   const kept = firsts.filter(({ offset }) => offset > 0);
   if (kept.length === 0) return 0;

@@ -1,4 +1,4 @@
-// How a rebuild looks: one line that is repainted in a terminal, a line now and then elsewhere.
+// Formats the progress of a rebuild: one line that is repainted in a terminal, otherwise lines at intervals.
 import type { RebuildProgress, RebuildReport } from './rebuild.ts';
 import { createRate, renderPace } from '../views/progress-rate.ts';
 
@@ -9,7 +9,7 @@ const WORDS: Readonly<Record<RebuildProgress['phase'], string>> = {
   auditing: 'comparing the log with the tables',
 };
 
-/** Turns reports of progress into lines. */
+/** Formats progress reports as lines. */
 export function createRebuildLines(): (progress: RebuildProgress, nowMs: number) => string {
   let phase = '';
   let rate = createRate();
@@ -27,7 +27,7 @@ function lineOf({ phase, done, of, detail }: RebuildProgress, rate: number): str
   return `${words}: ${renderPace({ done, of }, rate)}${about}`;
 }
 
-/** The last line: what was done, and whether both sides are equal. */
+/** The last line: what was done, and whether the log and the tables agree. */
 export function renderRebuild({ complete, records, storeSeconds, auditSeconds, audit }: RebuildReport): string {
   const pace = Math.round(records / Math.max(storeSeconds, 0.001));
   const stored = `${records} records stored in ${storeSeconds.toFixed(1)} s (${pace}/s)`;

@@ -1,4 +1,4 @@
-// The tables made again from a real log, by the command that people use.
+// Rebuilds the tables from a real log with the actual command.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -64,7 +64,7 @@ describe('turnstream warehouse rebuild', { timeout: 300_000 }, () => {
   it('can be run again after it was cut short anywhere', async () => {
     const whole = await turns();
     await dropTables(store);
-    // The sink's offsets still say that everything is stored: the tables must not come back empty.
+    // The sink's offsets still say that everything is stored: the tables must not be recreated empty.
     await expect(prepareStore(config)).resolves.toEqual([]);
     await expect(turns()).rejects.toMatchObject({ code: 'STORE_REFUSED' });
     expect((await command(env, 'warehouse', 'rebuild')).out).toMatch(/^OK: /);

@@ -1,12 +1,12 @@
-// `turnstream warehouse rebuild`: the tables once more, from the log, which is all that they are made of.
+// `turnstream warehouse rebuild`: rebuilds all tables from the log.
 //
-//   1. nobody stores: the sink's group must have no members, and the local services are ours for as long as it takes
-//   2. every table is removed
-//   3. the group's offsets go back to where the log begins, without any announced range
-//   4. the tables are made, empty
-//   5. one sink stores the log to its end
-//   6. the audit compares both
-// Stopped at any point it can be run again; from 5 on, starting a sink goes on as well.
+// 1. check that no sink runs: its group must have no members, and this process owns the local services until it ends
+// 2. drop every table
+// 3. reset the group's offsets to the beginning of the log, without any announced range
+// 4. create the tables, empty
+// 5. one sink stores the log to its end
+// 6. the audit compares both
+// If it is stopped at any point, it can be run again; from 5 on, starting a sink continues as well.
 import { audit, type AuditResult } from '../../../consumers/warehouse/audit.ts';
 import { tablesOf, warehouseTopics } from '../../../consumers/warehouse/rows/tables.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
@@ -24,9 +24,9 @@ import { systemClock } from '../../lifecycle/clock.ts';
 export interface RebuildOptions {
   readonly config: Config;
   readonly logger: Logger;
-  /** How long to wait for running sinks to leave, ms; 0 refuses at once. */
+  /** How long to wait for running sinks to leave, ms; 0 fails immediately. */
   readonly waitMs: number;
-  /** Go on although rows would be lost whose records have left the log. */
+  /** Proceeds although this loses rows whose records have left the log. */
   readonly dropExpired: boolean;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: RebuildProgress) => void;
@@ -34,22 +34,22 @@ export interface RebuildOptions {
 
 export interface RebuildProgress {
   readonly phase: 'waiting' | 'emptying' | 'storing' | 'auditing';
-  /** Records stored, or compared. */
+  /** Records stored or compared so far. */
   readonly done: number;
-  /** Of so many. */
+  /** Total number of records. */
   readonly of: number;
-  /** What it waits for; empty when nothing. */
+  /** What the rebuild waits for; empty when it is not waiting. */
   readonly detail: string;
 }
 
 export interface RebuildReport {
-  /** False when it was stopped before its end. */
+  /** False when it was stopped early. */
   readonly complete: boolean;
   readonly records: number;
-  /** Of storing, from the empty tables to the last record. */
+  /** Seconds to store the log, from the empty tables to the last record. */
   readonly storeSeconds: number;
   readonly auditSeconds: number;
-  /** Undefined when it was stopped before. */
+  /** Undefined when it was stopped before the audit. */
   readonly audit: AuditResult | undefined;
 }
 
@@ -57,13 +57,16 @@ interface Work extends RebuildOptions {
   readonly log: LogConnection;
   readonly store: ClickHouseStore;
   readonly group: string;
-  /** Where the log begins. */
+  /** The first position of each partition. */
   readonly firsts: readonly Position[];
 }
 
 const LOOK_MS = 250;
 
-/** Rejects with GROUP_FENCED while a sink runs, and with USAGE_INVALID when rows would be lost for ever; then nothing was touched. */
+/**
+ * Rejects with GROUP_FENCED while a sink runs, and with USAGE_INVALID when rows would be lost permanently; in both cases nothing has
+ * changed.
+ */
 export function rebuildWarehouse(options: RebuildOptions): Promise<RebuildReport> {
   assertNoUp(options.config, 'rebuilding the warehouse');
   const { config, logger } = options;
@@ -81,7 +84,7 @@ export function rebuildWarehouse(options: RebuildOptions): Promise<RebuildReport
   });
 }
 
-/** A supervisor starts its sink again and again. */
+/** Under a running `up`, the supervisor would restart its sink again and again. */
 export function assertNoUp({ dataDir }: Config, doing: string): void {
   const running = readServices(dataDir);
   if (running === undefined || running.processes['warehouse'] === undefined) return;

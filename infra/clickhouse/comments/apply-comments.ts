@@ -1,6 +1,5 @@
-// Gives columns the comments that are said here. A comment that a migration gives stays, unless there is an entry for its
-// table here. Columns that have the right comment already cost nothing, so that this may run at every start; it runs after
-// the migrations, because a view that is made anew has lost its comments.
+// Sets the column comments declared here. A comment from a migration stays unless its table has an entry here. Columns whose comment is
+// already right cost nothing, so this can run at every start; it runs after the migrations, because a recreated view has lost its comments.
 import { isPlatformError } from '../../../streams/core/errors.ts';
 import type { ClickHouseStore } from '../client.ts';
 import type { Migration } from '../migration-files.ts';
@@ -12,7 +11,7 @@ export interface CommentedColumn {
   readonly comment: string;
 }
 
-/** Tables and views of this database, in order; none that an audit or the engine made for a while. */
+/** Tables and views of this database, in order, without temporary ones of an audit or the engine. */
 export const readColumns = (store: ClickHouseStore): Promise<readonly CommentedColumn[]> =>
   store.query<CommentedColumn>(
     `select table, name, comment from system.columns
@@ -22,7 +21,7 @@ export const readColumns = (store: ClickHouseStore): Promise<readonly CommentedC
 
 const DECLARED = /\bcomment\s+(?:column\s+\w+\s+)?'((?:[^'\\]|\\.|'')*)'/gi;
 
-/** Comments that migrations give themselves. */
+/** Comments that the migrations set themselves. */
 const declaredIn = (migrations: readonly Migration[]): ReadonlySet<string> =>
   new Set(
     migrations
@@ -34,7 +33,7 @@ function wanted({ table, name, comment }: CommentedColumn, declared: ReadonlySet
   return byTable[table]?.[name] ?? (declared.has(comment) ? comment : (byName[name] ?? comment));
 }
 
-/** One statement a table that needs one. */
+/** One statement per table with outdated comments. */
 export async function applyComments(store: ClickHouseStore, migrations: readonly Migration[]): Promise<void> {
   const declared = declaredIn(migrations);
   const changes = new Map<string, string[]>();
@@ -53,7 +52,9 @@ export async function applyComments(store: ClickHouseStore, migrations: readonly
 
 const quoted = (text: string): string => `'${text.replace(/[\\']/g, '\\$&')}'`;
 
-/** Another process changes the table: it comments it as well. UNKNOWN_TABLE, NOT_FOUND_COLUMN_IN_BLOCK, NO_SUCH_COLUMN_IN_TABLE. */
+/**
+ * Another process is changing the table and sets its comments as well. UNKNOWN_TABLE, NOT_FOUND_COLUMN_IN_BLOCK, NO_SUCH_COLUMN_IN_TABLE.
+ */
 const GONE = new Set([60, 10, 16]);
 
 const isGone = (error: unknown): boolean => isPlatformError(error, 'STORE_REFUSED') && GONE.has(Number(error.context['clickhouseCode']));

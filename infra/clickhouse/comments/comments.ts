@@ -1,2 +1,2 @@
-/** Comments by the name of the column. */
+/** Comments by column name. */
 export type Comments = Readonly<Record<string, string>>;

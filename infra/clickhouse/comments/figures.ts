@@ -1,4 +1,4 @@
-// Columns that are a statistic of another one: `tokens_p95`, `discarded_turns_mean`, `kept_reward_p50`, `reward_ks`.
+// Columns that are a statistic of another quantity: `tokens_p95`, `discarded_turns_mean`, `kept_reward_p50`, `reward_ks`.
 import type { Comments } from './comments.ts';
 
 /** Description of each quantity, with its unit if the name does not imply one. */
@@ -48,7 +48,7 @@ function figures({ prefix, of, shapes, trajectories }: Figures): Comments {
   );
 }
 
-/** Of the trajectories that a step trained on; the means of `steps` are said there. */
+/** Over the trajectories that a step trained on; the means in `steps` have their comments there. */
 const ofStep = {
   ...figures({
     prefix: '',

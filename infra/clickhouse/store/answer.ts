@@ -1,6 +1,5 @@
-// Answers: headers as ClickHouse sends them, bodies in one piece or block by block, gzip when the client asked for it.
-// A result that fails after its first block ends with ClickHouse's exception block and a broken connection, so that no
-// client can take it for a whole one.
+// Sends responses: ClickHouse's headers, bodies in one piece or block by block, gzip on request. A result that fails after its first block
+// ends with ClickHouse's exception block and a broken connection, so that no client takes it for complete.
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
@@ -28,7 +27,7 @@ export interface Summary {
   readonly elapsedMs?: number;
 }
 
-/** The first encoding of ours that the client takes; undefined when it did not turn compression on. */
+/** The first supported encoding that the client accepts; undefined when it did not turn compression on. */
 export function encodingFor(request: IncomingMessage, wanted: boolean): 'gzip' | 'deflate' | undefined {
   if (!wanted) return undefined;
   const taken = (request.headers['accept-encoding'] ?? '')
@@ -68,7 +67,7 @@ function startHeaders(context: AnswerContext, format: string, summary: Summary):
 const compressor = (encoding: 'gzip' | 'deflate'): Gzip | Deflate =>
   encoding === 'gzip' ? createGzip({ level: 1 }) : createDeflate({ level: 1 });
 
-/** Sends a result that is there as a whole. */
+/** Sends a complete result. */
 export async function sendWhole(
   context: AnswerContext,
   body: Buffer,
@@ -83,7 +82,7 @@ export async function sendWhole(
   await pipeline(Readable.from([body]), compressor(context.encoding), context.response);
 }
 
-/** Sends blocks as they come, at the pace of the client. The first block is awaited before any header goes out. */
+/** Streams blocks with backpressure. The first block is awaited before the headers are sent. */
 export async function sendBlocks(context: AnswerContext, blocks: AsyncIterable<Buffer>, format: string): Promise<void> {
   const iterator = blocks[Symbol.asyncIterator]();
   const first = await iterator.next();
@@ -102,7 +101,7 @@ export async function sendBlocks(context: AnswerContext, blocks: AsyncIterable<B
   else context.response.write('', () => context.response.destroy());
 }
 
-/** A client that takes nothing for this long is given up, so that it does not keep its place for ever. */
+/** A client that reads nothing for this long is disconnected, so that it does not hold its slot forever. */
 const STALL_MS = 60_000;
 
 async function* paced(first: Buffer, iterator: AsyncIterator<Buffer>, response: ServerResponse): AsyncGenerator<Buffer> {
@@ -140,7 +139,7 @@ function exceptionBlock(text: string, tag: string): Buffer {
   return Buffer.from(`\r\n__exception__\r\n${tag}\r\n${text}${size} ${tag}\r\n__exception__\r\n`);
 }
 
-/** Sends an error, unless an answer has begun: then the connection is broken off. */
+/** Sends an error. If a response has begun, breaks the connection instead. */
 export function sendFailure(context: AnswerContext, error: unknown): void {
   const { response } = context;
   if (response.headersSent || response.destroyed) {

@@ -14,7 +14,7 @@ const request = (parts: readonly Buffer[], encoding?: string): IncomingMessage =
   }) as unknown as IncomingMessage;
 const limits = { textBytes: 1000, rowsBytes: 1000 };
 
-/** A zstd frame of one block that says: this byte, so many times. */
+/** A zstd frame with one block that repeats a byte this many times. */
 function zstdRun(byte: number, times: number): Buffer {
   const frame = Buffer.alloc(13);
   Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xa0]).copy(frame);

@@ -1,5 +1,5 @@
-// The body of a request: either text, read into memory up to a limit, or the rows of an INSERT, put into a file from
-// which the engine reads and decompresses them itself. Files of a process that was killed are removed at the next start.
+// Reads the body of a request: either text, in memory and up to a limit, or the rows of an INSERT, in a file that the engine reads and
+// decompresses. Files that a killed process left behind are removed at the next start.
 import { createWriteStream } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
@@ -13,7 +13,7 @@ import { decompressFrame } from 'lz4-napi';
 import { messageOf } from '../../../streams/core/errors.ts';
 import { ClickHouseFailure, tooLarge } from './clickhouse-error.ts';
 
-/** Rows of an INSERT in a file; `compression` as ClickHouse's INFILE names it. */
+/** Rows of an INSERT in a file; `compression` is the name that ClickHouse's INFILE uses. */
 export interface RowsFile {
   readonly path: string;
   readonly compression: string;
@@ -40,7 +40,7 @@ const compressions: Readonly<Record<string, string>> = {
 const gunzipAsync = promisify(gunzip);
 const inflateAsync = promisify(inflate);
 const brotliAsync = promisify(brotliDecompress);
-/** lz4 blows up 255 times at most and cannot be stopped half-way, so what it gets is small. */
+/** lz4 expands up to 255 times and cannot be interrupted, so its input is kept small. */
 const LZ4_TEXT_BYTES = 1024 * 1024;
 
 export function compressionOf(request: IncomingMessage): string {
@@ -51,13 +51,13 @@ export function compressionOf(request: IncomingMessage): string {
   return known;
 }
 
-/** The folder that rows pass through; empty at start. */
+/** The folder for row files; emptied at start. */
 export async function openIncoming(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
 }
 
-/** Reads the body as it was before it was compressed. */
+/** Reads the decompressed body. */
 export async function readText(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
   const compression = compressionOf(request);
   const wireLimit = compression === 'lz4' ? Math.min(LZ4_TEXT_BYTES, limits.textBytes) : limits.textBytes;
@@ -120,7 +120,7 @@ function unzstd(bytes: Buffer, maxBytes: number): Buffer {
   return Buffer.concat(parts);
 }
 
-/** Puts the body into a file as it comes over the wire. Throws QUERY_IS_TOO_LARGE past the limit; nothing is left behind then. */
+/** Streams the body to a file without decompressing it. Throws QUERY_IS_TOO_LARGE past the limit and removes the file. */
 export async function spoolRows(
   request: IncomingMessage,
   folder: string,
@@ -138,7 +138,7 @@ export async function spoolRows(
   return file;
 }
 
-/** Rows that stood behind their INSERT in the same text. */
+/** Stores rows that follow their INSERT in the same text. */
 export async function spoolBytes(bytes: Uint8Array, folder: string, id: string): Promise<RowsFile> {
   const file = rowsFile(folder, id, 'none');
   try {

@@ -1,6 +1,6 @@
-// Errors as ClickHouse's HTTP interface tells them: a code, its name, a status and one line of text.
+// Errors in the format of ClickHouse's HTTP interface: a code, its name, a status and one line of text.
 
-/** An error that goes to the client as ClickHouse would send it. */
+/** An error that is sent to the client in ClickHouse's format. */
 export class ClickHouseFailure extends Error {
   override readonly name = 'ClickHouseFailure';
   readonly code: number;
@@ -82,7 +82,7 @@ const ENGINE_TEXT = /^Code: (\d+)\. (?:DB::)?(?:Net)?Exception: ([\s\S]*)$/;
 const VERSION_NOTE = / \(version [^)]*\)/g;
 const LAST_NAME = /\s*\(([A-Z][A-Z0-9_]{2,})\)\.?\s*$/;
 
-/** Reads the engine's own message; anything else is code 1002, UNKNOWN_EXCEPTION. */
+/** Parses the engine's message; anything else is code 1002, UNKNOWN_EXCEPTION. */
 export function failureOf(error: unknown): ClickHouseFailure {
   if (error instanceof ClickHouseFailure) return error;
   const raw = error instanceof Error ? error.message : String(error);
@@ -91,7 +91,7 @@ export function failureOf(error: unknown): ClickHouseFailure {
   return named(Number(outer[1]), (outer[2] ?? '').replace(VERSION_NOTE, ''));
 }
 
-/** The engine nests `Code: N. DB::Exception: … (NAME)` around the same text at times: only the innermost is told. */
+/** The engine sometimes nests `Code: N. DB::Exception: … (NAME)` around the same text: only the innermost one is kept. */
 function named(code: number, text: string): ClickHouseFailure {
   let message = text;
   let codeName = 'UNKNOWN_EXCEPTION';

@@ -1,16 +1,16 @@
-// What the engine may take of the machine. It shares it with a broker, a trainer and workers, so its pools and caches
-// are small and its memory is bounded.
+// Resource limits of the engine. It shares the machine with a broker, a trainer and workers, so its pools and caches are small and its
+// memory is limited.
 import { totalmem } from 'node:os';
 
 const MiB = 1024 * 1024;
-/** Merges give way to inserts and reads, and still get a third of what these get on a machine that is never idle. */
+/** Merges run at lower priority than inserts and reads, and still get a third of their share on a busy machine. */
 const MERGE_NICE = 5;
 const clamp = (value: number, low: number, high: number): number => Math.min(high, Math.max(low, value));
 
 /** Memory of the whole engine: a quarter of the machine's, 1 to 16 GiB. */
 export const engineMemoryBytes = (machineBytes = totalmem()): number => Math.floor(clamp(machineBytes / 4, 1024 * MiB, 16_384 * MiB));
 
-/** The engine's configuration file; `usersFile` is the path of the file of users. */
+/** The engine's configuration file; `usersFile` is the path of the users file. */
 export function engineConfig(memoryBytes: number, usersFile: string): string {
   const values: Readonly<Record<string, number>> = {
     max_server_memory_usage: memoryBytes,
@@ -50,10 +50,10 @@ export function engineConfig(memoryBytes: number, usersFile: string): string {
 }
 
 /**
- * A sink makes dozens of small parts a second, and what a merge costs is its parts more than their rows: so they are merged
- * many at a time, into one file each until they are large, and without statistics of every column, which no query here uses.
- * The engine counts a part as 5 MiB more than it is: below a base of 17, sixteen parts of one row each are reason enough to
- * write a part of a few MB again. Its heuristic of small parts takes those out of a merge that were the reason for it.
+ * A sink makes dozens of small parts per second, and the cost of a merge depends on the number of parts more than on their rows. So many
+ * parts are merged at a time, in the compact format until they are large, and without column statistics, which no query here uses.
+ * The engine adds 5 MiB to the size of each part in its estimates: with a base below 17, sixteen parts of one row each would justify
+ * rewriting a part of a few MB. Its heuristic for small parts removes the parts that triggered a merge from it.
  */
 const tableSettings: Readonly<Record<string, string | number>> = {
   auto_statistics_types: '',
@@ -69,7 +69,7 @@ const escapeXml = (text: string): string => text.replaceAll('&', '&amp;').replac
 const elements = (values: Readonly<Record<string, string | number>>): readonly string[] =>
   Object.entries(values).map(([name, value]) => `  <${name}>${value}</${name}>`);
 
-/** Settings of every query that does not set them itself. */
+/** Default settings of every query. */
 export function querySettings(options: {
   readonly memoryBytes: number;
   readonly threads: number;

@@ -1,7 +1,6 @@
-// chdb, the engine in this process. One data directory, locked by this process; a dead process leaves no lock.
-// Every request gets a session of its own on that directory, which costs about a millisecond: settings, parameters
-// and the database of one request can therefore never be seen by another. The engine has no way to stop a call from
-// outside but KILL QUERY, so a call is over only when its promise settles.
+// chdb, the engine in this process. One data directory, locked by this process; a dead process leaves no lock. Every request gets its own
+// session on that directory, which costs about a millisecond: settings, parameters and the database of one request are therefore invisible
+// to others. Only KILL QUERY can stop a call from outside, so a call is over only when its promise settles.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Session } from 'chdb';
@@ -24,7 +23,7 @@ interface EngineResult {
 
 export interface EngineSession {
   run(sql: string, format: string): Promise<EngineResult>;
-  /** Blocks of the result as they are made; ends the query when the reader stops early. */
+  /** Streams blocks of the result; ends the query when the reader stops early. */
   stream(sql: string, format: string): AsyncIterable<Buffer>;
   close(): void;
 }
@@ -33,21 +32,21 @@ export interface Engine {
   readonly version: string;
   readonly timezone: string;
   readonly names: EngineNames;
-  /** Calls that are not over. */
+  /** Running calls. */
   readonly watch: Watch;
-  /** A session for a statement, which is what its calls are about. */
+  /** Opens a session for a statement. */
   open(asked: Asked): EngineSession;
   /** Asks the engine to stop the query with this id; safe when there is none. */
   cancel(id: string): Promise<void>;
-  /** Asks the engine for the smallest thing that it can answer. */
+  /** Runs the cheapest possible query. */
   probe(): Promise<void>;
-  /** One statement as the engine's formatter writes it. Throws SYNTAX_ERROR, also for more than one. */
+  /** One statement in the format of the engine's formatter. Throws SYNTAX_ERROR, also for several statements. */
   formatted(sql: string): Promise<string>;
-  /** Waits for calls that still run, then lets go of the directory. */
+  /** Waits for running calls, then releases the directory. */
   close(): Promise<void>;
 }
 
-/** The engine formats the longest text within this; a text that takes longer will not end. */
+/** The engine formats even the longest text within this time; a text that takes longer never finishes. */
 const FORMAT_SECONDS = 10;
 
 /** Throws STORE_LOCKED when another process has the directory open. */
@@ -93,7 +92,7 @@ export async function openEngine(options: { readonly path: string; readonly conf
   };
 }
 
-/** Parameters are written as in TSV. */
+/** Parameters are escaped as in TSV. */
 const escapeTsv = (text: string): string =>
   text.replace(/[\\\t\n\r\0]/g, (char) => `\\${{ '\t': 't', '\n': 'n', '\r': 'r', '\0': '0' }[char] ?? char}`);
 
@@ -121,7 +120,7 @@ function openKeeper(options: { readonly path: string; readonly configFile: strin
   }
 }
 
-/** The engine writes its process id into the file that it locks. */
+/** The engine writes its process id into its lock file. */
 function lockOwner(path: string): string | undefined {
   try {
     const pid = Number(/^PID: (\d+)/m.exec(readFileSync(join(path, 'status'), 'utf8'))?.[1]);
@@ -138,9 +137,9 @@ async function read(session: Session, sql: string): Promise<string> {
 }
 
 interface Keeping {
-  /** A call that runs beside this thread. */
+  /** Tracks an asynchronous call. */
   readonly track: <T>(call: Promise<T>) => Promise<T>;
-  /** A call that this thread waits for. */
+  /** Tracks a call that blocks this thread. */
   readonly guarded: <T>(work: () => T) => T;
 }
 
@@ -179,7 +178,7 @@ function openSession(path: string, { track, guarded }: Keeping): EngineSession {
             yield Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
           }
         } finally {
-          // A call that was given up is never over, and neither would this be.
+          // A call that was given up never ends, so awaiting it here would never end either.
           if (running === 0) await chunks.return?.();
         }
       } catch (error) {

@@ -1,5 +1,5 @@
-// One request, from its text to the engine and back. Who asks for what lane, how rows get in, and what happens when
-// the client goes away: the engine is asked to stop, and the place in the lane is given back when it has.
+// Executes one request, from its text to the engine and back: which lane it uses, how its rows are read, and what happens when the client
+// disconnects: the engine is asked to stop, and the slot in the lane is released once it has.
 import type { IncomingMessage } from 'node:http';
 import { sendBlocks, sendWhole, type AnswerContext } from './answer.ts';
 import { compressionOf, readText, spoolBytes, spoolRows, type BodyLimits, type RowsFile } from './body.ts';
@@ -29,7 +29,7 @@ export interface Execution {
   readonly request: IncomingMessage;
   readonly options: RequestOptions;
   readonly answer: AnswerContext;
-  /** Aborted when the client goes away, and by KILL QUERY. */
+  /** Aborts when the client disconnects, and on KILL QUERY. */
   readonly signal: AbortSignal;
   readonly entered: Entered;
 }
@@ -37,11 +37,11 @@ export interface Execution {
 type RowsStatement = Extract<Statement, { kind: 'rows' }>;
 type PlainStatement = Exclude<Statement, RowsStatement>;
 
-/** How often the engine is asked again to stop a query whose client has gone. */
+/** Interval between attempts to stop a query whose client has disconnected, ms. */
 const CANCEL_EVERY_MS = 500;
 const NO_BYTES = Buffer.alloc(0);
 
-/** Answers one request with a query. Errors are thrown, for the caller to send. */
+/** Answers one request that has a query. Throws errors for the caller to send. */
 export async function execute(deps: ExecuteDeps, execution: Execution): Promise<void> {
   const { request, options } = execution;
   const fromUrl = options.query.trim() === '' ? undefined : parseHead(options.query);
@@ -63,7 +63,7 @@ export async function execute(deps: ExecuteDeps, execution: Execution): Promise<
   await executeText(deps, execution, body);
 }
 
-/** Fields of a form stand for the same keys of the URL. */
+/** Form fields replace the same keys of the URL. */
 function withFields(execution: Execution, fields: ReadonlyMap<string, string>): Execution {
   const { options } = execution;
   const parameters = new Map(options.parameters);
@@ -74,7 +74,7 @@ function withFields(execution: Execution, fields: ReadonlyMap<string, string>): 
   return { ...execution, options: { ...options, parameters, query: [options.query, fields.get('query') ?? ''].join('\n').trim() } };
 }
 
-/** A query of which all the text is here: in the URL, in the body, or begun in one and ended in the other. */
+/** A query whose whole text is here: in the URL, in the body, or split between the two. */
 async function executeText(deps: ExecuteDeps, execution: Execution, body: Buffer): Promise<void> {
   const { options } = execution;
   const text = joinText(options.query, body);
@@ -90,7 +90,7 @@ async function executeText(deps: ExecuteDeps, execution: Execution, body: Buffer
   await runPlain(deps, execution, { ...statement, sql: text.toString('utf8') });
 }
 
-/** A text in the URL that goes on in the body may be no statement by itself. */
+/** The text in the URL may be incomplete when it continues in the body. */
 function parseHead(query: string): Statement | undefined {
   try {
     return parseStatement(query);
@@ -102,7 +102,7 @@ function parseHead(query: string): Statement | undefined {
 const joinText = (query: string, body: Buffer): Buffer =>
   query === '' ? body : body.length === 0 ? Buffer.from(query) : Buffer.concat([Buffer.from(`${query}\n`), body]);
 
-/** The body is scanned as latin1, so that positions are bytes; what goes to the engine is UTF-8 again. */
+/** The body is scanned as latin1, so that positions are byte offsets; the engine gets UTF-8 again. */
 function asUtf8(statement: RowsStatement): RowsStatement {
   const utf8 = (text: string): string => Buffer.from(text, 'latin1').toString('utf8');
   return { ...statement, target: utf8(statement.target), settings: utf8(statement.settings) };
@@ -158,7 +158,7 @@ async function runPlain(deps: ExecuteDeps, execution: Execution, statement: Plai
 const without = (map: ReadonlyMap<string, string>, name: string): ReadonlyMap<string, string> =>
   new Map([...map].filter(([key]) => key !== name));
 
-/** Ends the requests that a KILL QUERY names by their ids alone, whether or not the engine has begun with them. */
+/** Ends the requests that a KILL QUERY selects by id, whether or not the engine has started them. */
 async function endUnderWay(deps: ExecuteDeps, execution: Execution, sql: string): Promise<void> {
   const condition = conditionOf(sql);
   const ids = deps.underWay.ids().filter((id) => id !== execution.answer.queryId);
@@ -169,14 +169,14 @@ async function endUnderWay(deps: ExecuteDeps, execution: Execution, sql: string)
     try {
       return (await session.run(`${asked};\n${asking}`, 'JSONCompactEachRow')).bytes.toString();
     } catch {
-      return ''; // it names them by something else, which the engine alone knows
+      return ''; // the condition uses something that only the engine knows
     }
   });
   const lines = named.split('\n').filter((line) => line !== '');
   await deps.underWay.end(lines.map((line) => (JSON.parse(line) as [string])[0]));
 }
 
-/** The engine gives queries ids of its own; the one that the client knows is kept as the query's log_comment. */
+/** The engine uses query ids of its own; the client's id is stored as the log_comment of the query. */
 function cancelling(statement: PlainStatement): string {
   if (statement.verb !== 'KILL') return statement.sql;
   return statement.sql.replace(/\bquery_id\b/g, "Settings['log_comment']").replace(/\bSYNC\b/i, 'ASYNC');
@@ -185,16 +185,16 @@ function cancelling(statement: PlainStatement): string {
 interface Work extends Execution {
   readonly lane: 'read' | 'write';
   readonly verb: string;
-  /** The statement as it came, without rows. */
+  /** The original statement, without rows. */
   readonly sql: string;
 }
 
-/** What GET may do; the engine refuses the rest as well, but for what it does before it looks at who asks. */
+/** Statements allowed with GET. The engine rejects the others as well, but does some work before it checks. */
 const GET_VERBS = new Set(['SELECT', 'WITH', 'FROM', 'SHOW', 'DESCRIBE', 'DESC', 'EXISTS', 'EXPLAIN']);
 
 /**
- * Works in a session of its own. `asked` are the statements that give it what the request asked for: they go before
- * another in one text, since a call of the engine costs more than they do, but for a stream, which is one statement.
+ * Works in a session of its own. The statements in `asked` set it up for the request; they are prepended to the first statement, because a
+ * call of the engine costs more than they do, except for a stream, which is a single statement.
  */
 async function inSession<T>(deps: ExecuteDeps, execution: Work, work: (session: EngineSession, asked: string) => Promise<T>): Promise<T> {
   const { signal, answer, request, options, sql, lane } = execution;

@@ -1,4 +1,4 @@
-// What the store must know about output formats: their content type, and which can be sent as they are made.
+// Output formats: their content types, and which of them can be streamed.
 
 const contentTypes: Readonly<Record<string, string>> = {
   JSON: 'application/json; charset=UTF-8',
@@ -33,8 +33,8 @@ const contentTypes: Readonly<Record<string, string>> = {
 export const contentTypeOf = (format: string): string => contentTypes[format] ?? 'text/plain; charset=UTF-8';
 
 /**
- * Formats without head and foot: each block of a result is valid by itself and the blocks in a row are the whole. The
- * engine writes head and foot around every block of a stream, so all others are made in one piece.
+ * Formats without header and footer: each block of a result is valid by itself, and the concatenated blocks are the result. The engine
+ * writes header and footer around every block of a stream, so results in all other formats are sent in one piece.
  */
 const blockwise = new Set([
   'JSONEachRow',

@@ -1,16 +1,16 @@
-// Who may use the engine now. Writers go one after the other on a lane of their own; readers share the rest, each
-// client in its turn, so that one with a hundred queries does not make another with one wait for all of them.
-// A place is given back when the engine has really finished, not when the client has gone.
+// Admission control of the engine. Writers run one at a time on a lane of their own; readers share the other slots, round robin by client,
+// so that a client with a hundred queries does not delay one with a single query. A slot is released when the engine has really finished,
+// not when the client disconnects.
 import { ClickHouseFailure } from './clickhouse-error.ts';
 
 type Lane = 'read' | 'write';
 
 export interface Gate {
-  /** Waits for a place; throws TOO_MANY_SIMULTANEOUS_QUERIES when the queue is full or the wait too long. */
+  /** Waits for a slot; throws TOO_MANY_SIMULTANEOUS_QUERIES when the queue is full or the wait takes too long. */
   enter(lane: Lane, client: string, signal: AbortSignal): Promise<() => void>;
   readonly waiting: number;
   readonly running: number;
-  /** Resolves when nothing runs and nothing waits. */
+  /** Resolves when nothing is running or waiting. */
   idle(): Promise<void>;
 }
 
@@ -20,7 +20,7 @@ interface Waiter {
 
 interface Queue {
   free: number;
-  /** Clients in the order of their turns; an entry is never empty. */
+  /** Clients in round-robin order; an entry is never empty. */
   readonly clients: Map<string, Waiter[]>;
   waiting: number;
 }
@@ -77,7 +77,7 @@ export function createGate(options: { readonly readers: number; readonly queueLi
   };
 }
 
-/** The first waiter of the client whose turn it is; the client then goes to the end of the line. */
+/** Takes the first waiter of the next client; the client then goes to the end of the queue. */
 function takeNext(queue: Queue): Waiter | undefined {
   for (const [client, line] of queue.clients) {
     const next = line.shift();

@@ -1,9 +1,9 @@
-// Ends a server without waiting for connections on which nobody asks anything. Node's own closeIdleConnections leaves
-// those that were opened and never used, as clients keep them at hand.
+// Closes a server without waiting for idle connections. Node's own closeIdleConnections leaves connections that were opened but never used,
+// as clients keep them in their pools.
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Call once, before listening. The function that it gives ends the server: running requests end, up to `patienceMs`. */
+/** Call once, before listening. The returned function closes the server: running requests may finish within `patienceMs`. */
 export function gracefulClose(server: Server, patienceMs: number): () => Promise<void> {
   const running = new Map<Socket, number>();
   let closing = false;

@@ -1,9 +1,9 @@
-// What statements may do, told to the engine itself: its one user has the grants of a project's tables and none for sources
-// outside, and cannot change a setting that names a file, a server or a condition. The engine checks this on its own
-// reading of every statement, wherever a table function or an engine stands.
+// Permissions that the engine enforces itself: its only user has the grants for the project's tables and none for external sources, and
+// cannot change a setting that names a file, a server or a condition. The engine checks them on its own parse of every statement, wherever
+// a table function or a table engine appears.
 import { closedTableSettings, closedTextSettings } from './text-settings.ts';
 
-/** Engines of tables that keep their rows in the store, or nowhere. */
+/** Table engines that keep their rows in the store, or nowhere. */
 export const localEngines = [
   ...['MergeTree', 'AggregatingMergeTree', 'CoalescingMergeTree', 'CollapsingMergeTree', 'ReplacingMergeTree'],
   ...['SummingMergeTree', 'VersionedCollapsingMergeTree', 'GraphiteMergeTree'],
@@ -24,7 +24,7 @@ export const localEngines = [
   ],
 ] as const;
 
-/** Neither FREEZE, FETCH nor MOVE PARTITION, which name paths and disks. */
+/** Without FREEZE, FETCH and MOVE PARTITION, which name paths and disks. */
 const privileges = [
   ...['SELECT', 'INSERT', 'SHOW', 'CHECK', 'OPTIMIZE', 'TRUNCATE', 'KILL QUERY', 'UNDROP TABLE'],
   ...['CREATE DATABASE', 'CREATE TABLE', 'CREATE VIEW', 'CREATE TEMPORARY TABLE', 'CREATE TEMPORARY VIEW'],
@@ -34,10 +34,10 @@ const privileges = [
   ...['SYSTEM MERGES', 'SYSTEM TTL MERGES', 'SYSTEM FLUSH LOGS', 'SYSTEM DROP MARK CACHE', 'SYSTEM DROP QUERY CACHE'],
 ];
 
-/** Rows of VALUES are values: an expression among them could call a function that nothing looked at. */
+/** Rows of VALUES must be literals: an expression among them could call an unchecked function. */
 const rowExpressions = ['input_format_values_interpret_expressions', 'input_format_values_deduce_templates_of_expressions'];
 
-/** The engine's file of users. `open`: without any of the bounds, for a measurement that needs the engine's own connectors. */
+/** The engine's users file. `open` removes all limits, for a measurement that needs the engine's own connectors. */
 export function usersConfig(open = false): string {
   if (open)
     return '<clickhouse><profiles><default/></profiles><quotas><default/></quotas><users><default><password></password></default></users></clickhouse>\n';

@@ -1,4 +1,4 @@
-// Decides whether a statement may run, before any of it does.
+// Decides whether a statement may run, before any part of it does.
 import { ClickHouseFailure } from './clickhouse-error.ts';
 import type { Engine } from './engine.ts';
 import type { Offenders } from './offenders.ts';
@@ -10,10 +10,10 @@ interface Judged {
   readonly settings: ReadonlyMap<string, string>;
 }
 
-/** Throws ACCESS_DENIED for a statement that reaches out of the store, QUERY_WAS_CANCELLED for one that ended it. */
+/** Throws ACCESS_DENIED for a statement that reaches out of the store, QUERY_WAS_CANCELLED for one that crashed it before. */
 export type Judge = (statement: Judged) => Promise<void>;
 
-/** Texts that were looked at and found harmless. */
+/** Maximum number of cached statements that were found harmless. */
 const KNOWN = 2_000;
 const KNOWN_CHARS = 20_000;
 
@@ -35,7 +35,7 @@ export function createJudge(engine: Pick<Engine, 'names' | 'formatted'>, offende
   return async ({ sql, parameters, settings }) => {
     offenders.refuse(sql);
     for (const name of settings.keys()) if (rule.refusesSetting(name)) throw denied(`the setting ${name}`);
-    // The value of an Identifier stands in the statement as a name.
+    // The value of an Identifier parameter appears in the statement as a name.
     if (parameters.size > 0 && /identifier/i.test(sql))
       for (const value of parameters.values()) if (rule.mustLook(value)) throw denied(`the name ${JSON.stringify(value.slice(0, 60))}`);
     if (known.has(sql) || !rule.mustLook(sql)) return;

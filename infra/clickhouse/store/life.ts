@@ -1,7 +1,7 @@
-// The end of the store when its engine cannot go on. An engine that had a fatal error answers every statement with ABORTED for
-// ever, and a statement that looks at no limit keeps its thread for ever: both end only with the process. So the store tells
-// the senders, writes down what it was, and kills itself: nothing in the engine can hold up a SIGKILL. What was
-// acknowledged is on disk; whoever supervises the process starts it again.
+// Ends the store when its engine cannot continue. After a fatal error the engine answers every statement with ABORTED forever, and a
+// statement that ignores its limits occupies its thread forever: only the end of the process ends both. So the store answers the pending
+// requests, records the offending statement, and kills itself: nothing in the engine can block a SIGKILL. Acknowledged data is on disk; the
+// supervisor restarts the process.
 import type { Logger } from '../../../streams/core/ports.ts';
 import { ClickHouseFailure, failureOf } from './clickhouse-error.ts';
 import type { Engine } from './engine.ts';
@@ -10,13 +10,13 @@ import { shapeOf } from './shape.ts';
 import { TICK_MS, type Call } from './watch.ts';
 
 export interface Life {
-  /** Resolves when the engine answers; asked once for all who want to know at the same time. Throws what is wrong. */
+  /** Resolves when the engine answers; concurrent callers share one query. Throws otherwise. */
   health(): Promise<void>;
-  /** A statement was told ABORTED: the engine may be dying. */
+  /** Reports that a statement failed with ABORTED: the engine may be dying. */
   suspect(): void;
   /** Ends the process at once. */
   end(reason: string): void;
-  /** Looks after the engine no more. */
+  /** Stops watching the engine. */
   close(): void;
 }
 
@@ -24,17 +24,17 @@ export interface LifeOptions {
   readonly engine: Engine;
   readonly logger: Logger;
   readonly offenders: Offenders;
-  /** Ends the process; must not return into native code that may hang. */
+  /** Ends the process; must not call native code that may hang. */
   readonly die: () => void;
 }
 
-/** The engine's answer is good for so long. */
+/** How long a health check result is reused, ms. */
 const FRESH_MS = 500;
-/** How long a health check waits for the engine. */
+/** How long a health check waits for the engine, ms. */
 const PATIENCE_MS = 1_500;
-/** A dying engine ends the statements that did it no harm within this. */
+/** A dying engine ends unrelated statements within this time, ms. */
 const SETTLE_MS = 300;
-/** Answers and the log leave the process within this. */
+/** Responses and the log are flushed within this time, ms. */
 const FLUSH_MS = 200;
 const STATEMENT_CHARS = 1_000;
 
@@ -54,7 +54,7 @@ const dyingFailure = (said: string): ClickHouseFailure =>
     `The engine failed while this statement ran (${said}): the store ends and is started again`,
   );
 
-/** Looks after the engine from now on. */
+/** Starts watching the engine. */
 export function watchOver(options: LifeOptions): Life {
   const { engine, logger, offenders, die } = options;
   let state: 'well' | 'dying' | 'ended' = 'well';
@@ -78,7 +78,7 @@ export function watchOver(options: LifeOptions): Life {
   function endDying(said: string): void {
     if (state !== 'well') return;
     state = 'dying';
-    // The statements that the engine itself lets go are not the ones that it died of.
+    // Statements that the engine ends by itself did not cause its death.
     setTimeout(() => {
       const suspects = engine.watch.pending().filter(({ asked }) => asked.maxSeconds !== undefined);
       finish(suspects, dyingFailure(said));

@@ -1,9 +1,9 @@
-// Functions of the engine that compute, and touch no file, socket or process. Reviewed by hand: a function that is not listed is
-// refused by the store, so that an engine update that brings a new one fails closed. Left out on purpose: AIClassify, AIExtract, AIGenerate, AITranslate, addressToLine, addressToLineWithInlines, addressToSymbol, aiClassify,
-// aiEmbed, aiExtract, aiGenerate, aiTranslate, catboostEvaluate, evalMLMethod, file, filesystemAvailable,
-// filesystemCapacity, filesystemUnreserved, fuzzQuery, generateSerialID, getClientHTTPHeader, logTrace,
-// naiveBayesClassifier, naiveBayesClassifierWithAllProbs, naiveBayesClassifierWithProb, regionHierarchy, regionIn,
-// regionToArea, regionToCity, regionToContinent, regionToCountry, regionToDistrict, regionToName, regionToPopulation,
+// Functions of the engine that only compute and access no file, socket or process. Reviewed by hand: the store rejects functions that are
+// not listed, so that an engine update with new functions fails closed. Intentionally left out: AIClassify, AIExtract, AIGenerate,
+// AITranslate, addressToLine, addressToLineWithInlines, addressToSymbol, aiClassify, aiEmbed, aiExtract, aiGenerate, aiTranslate,
+// catboostEvaluate, evalMLMethod, file, filesystemAvailable, filesystemCapacity, filesystemUnreserved, fuzzQuery, generateSerialID,
+// getClientHTTPHeader, logTrace, naiveBayesClassifier, naiveBayesClassifierWithAllProbs, naiveBayesClassifierWithProb, regionHierarchy,
+// regionIn, regionToArea, regionToCity, regionToContinent, regionToCountry, regionToDistrict, regionToName, regionToPopulation,
 // regionToTopContinent, showCertificate, zookeeperSessionUptime.
 
 const names = `
@@ -207,5 +207,5 @@ wordShingleSimHashCaseInsensitiveUTF8 wordShingleSimHashUTF8 wyHash64 xor xxHash
 yesterday
 `;
 
-/** In lower case: the engine takes some names in any case. */
+/** In lower case: the engine accepts some names in any case. */
 export const localFunctions: ReadonlySet<string> = new Set(names.trim().toLowerCase().split(/\s+/));

@@ -1,14 +1,14 @@
-// The fields of a multipart/form-data body: the query and its parameters, for clients that keep long ones out of the URL.
+// Parses multipart/form-data bodies: clients that keep long queries and parameters out of the URL send them this way.
 import { badArguments, notImplemented } from './clickhouse-error.ts';
 
 const NAME = /^content-disposition:[^\r\n]*\bname="([^"\r\n]*)"/im;
 const FILE = /^content-disposition:[^\r\n]*\bfilename=/im;
 
-/** Fields by name, as text. Files (external tables) are refused. */
+/** Fields by name, as text. Files (external tables) are rejected. */
 export function parseMultipart(body: Buffer, contentType: string): ReadonlyMap<string, string> {
   const boundary = /\bboundary="?([^";]+)"?/i.exec(contentType)?.[1];
   if (boundary === undefined) throw badArguments('The multipart/form-data body names no boundary');
-  // A line end before the body lets the first boundary look like all the others.
+  // A leading line end makes the first boundary look like the others.
   const parts = `\r\n${body.toString('latin1')}`.split(`\r\n--${boundary}`).slice(1);
   if (parts.at(-1)?.startsWith('--') !== true) throw badArguments('The multipart/form-data body has no end');
   return new Map(parts.slice(0, -1).map(field));

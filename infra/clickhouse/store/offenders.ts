@@ -1,12 +1,12 @@
-// Statements that ended the store, for a while: who sends one again is refused, so that repeating it is no way to keep the
-// store from those who insert. Kept in a file, since the process that learned of it is gone.
+// Remembers statements that ended the store, for a while, and rejects them, so that repeating one cannot block writers. Kept in a file,
+// because the process that ran the statement is gone.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { ClickHouseFailure } from './clickhouse-error.ts';
 import { shapeOf } from './shape.ts';
 
 export interface Offenders {
-  /** Remembers these shapes, at once and on disk. */
+  /** Adds these shapes, in memory and on disk. */
   add(shapes: readonly string[]): void;
   /** Throws QUERY_WAS_CANCELLED for a statement whose shape ended the store. */
   refuse(sql: string): void;
@@ -22,7 +22,7 @@ const MAX_OFFENCES = 100;
 
 const hashOf = (shape: string): string => createHash('sha256').update(shape.toLowerCase()).digest('hex');
 
-/** Those that the file has. `now` is wall-clock time, ms. */
+/** Reads the file. `now` is wall-clock time, ms. */
 export function openOffenders(path: string, now: () => number = Date.now): Offenders {
   let offences = read(path);
   const current = (): readonly Offence[] => {
@@ -37,7 +37,7 @@ export function openOffenders(path: string, now: () => number = Date.now): Offen
       try {
         writeFileSync(path, JSON.stringify(offences));
       } catch {
-        // A full disk must not keep the store from ending.
+        // A full disk must not prevent the store from ending.
       }
     },
     refuse(sql) {

@@ -1,5 +1,5 @@
-// The password of the embedded store: made at its first start, kept in a file that only its owner can read. The store and
-// the programs of this data directory read the file; it is in nobody's environment and on no command line.
+// The password of the embedded store: generated at its first start and kept in a file that only its owner can read. The store and the
+// programs of this data directory read the file; the password is in no environment variable and on no command line.
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -9,13 +9,13 @@ const OWNER_ONLY = 0o600;
 
 export const storePasswordPath = (dataDir: string): string => resolve(dataDir, 'store', 'password');
 
-/** The password that the store of this directory wants; undefined before its first start. */
+/** The password of this directory's store; undefined before its first start. */
 export function readStorePassword(dataDir: string): string | undefined {
   const found = read(storePasswordPath(dataDir)).trim();
   return found === '' ? undefined : found;
 }
 
-/** The same, made when there is none. A `configured` one replaces what was there. */
+/** The same, generated if there is none. A `configured` password replaces an existing one. */
 export function ensureStorePassword(dataDir: string, configured = ''): string {
   const path = storePasswordPath(dataDir);
   const known = readStorePassword(dataDir);
@@ -31,7 +31,7 @@ export function ensureStorePassword(dataDir: string, configured = ''): string {
   return password;
 }
 
-/** The password for `url` when the store of this directory listens there: nobody else is ever sent it. */
+/** The password for `url` if the store of this directory listens there: it is never sent to another server. */
 export function passwordForUrl(dataDir: string, url: string): string | undefined {
   if (url === '') return undefined;
   const { host, port } = new URL(url);

@@ -1,10 +1,10 @@
-// What the URL and the headers of a request say: the query, its settings, its bound parameters.
+// Parses the URL and the headers of a request: the query, its settings, its bound parameters.
 import type { IncomingHttpHeaders } from 'node:http';
 import { badArguments, ClickHouseFailure, notImplemented } from './clickhouse-error.ts';
 import { quoteName, quoteText } from './sql-text.ts';
 
 export interface RequestOptions {
-  /** Text in the URL; the body follows it. */
+  /** Query text in the URL; the body follows it. */
   readonly query: string;
   readonly queryId: string | undefined;
   readonly database: string | undefined;
@@ -12,11 +12,11 @@ export interface RequestOptions {
   readonly waitForEnd: boolean;
   readonly compressResponse: boolean;
   readonly settings: ReadonlyMap<string, string>;
-  /** Values escaped as in TSV, as ClickHouse's HTTP interface wants them. */
+  /** Values escaped as in TSV, as in ClickHouse's HTTP interface. */
   readonly parameters: ReadonlyMap<string, string>;
 }
 
-/** Keys of ClickHouse's HTTP interface that are not settings. Sessions are not kept, so their keys have no effect. */
+/** Keys of ClickHouse's HTTP interface that are not settings. Sessions are not supported, so their keys have no effect. */
 const notSettings = new Set([
   'query',
   'query_id',
@@ -46,7 +46,7 @@ const header = (headers: IncomingHttpHeaders, name: string): string | undefined 
   return typeof value === 'string' && value !== '' ? value : undefined;
 };
 
-/** Throws BAD_ARGUMENTS for a setting or parameter that has no proper name. */
+/** Throws BAD_ARGUMENTS for a setting or parameter with an invalid name. */
 export function parseOptions(url: URL, headers: IncomingHttpHeaders): RequestOptions {
   const given = url.searchParams;
   if (isOn(given.get('compress')) || isOn(given.get('decompress'))) {
@@ -83,13 +83,13 @@ function properName(name: string, what: 'setting' | 'parameter'): string {
 
 export interface Preparation {
   readonly id: string;
-  /** GET only reads, as in ClickHouse. */
+  /** GET requests only read, as in ClickHouse. */
   readonly readonly: boolean;
-  /** Settings that hold unless the request sets them. */
+  /** Default settings, which the request may override. */
   readonly defaults: ReadonlyMap<string, string>;
 }
 
-/** Statements that give a fresh session everything the request asked for; each value is quoted. */
+/** Statements that apply the request's settings and parameters to a new session; every value is quoted. */
 export function prepare(options: RequestOptions, how: Preparation): string {
   const settings = new Map([...how.defaults, ...options.settings, ['log_comment', how.id]]);
   const asked = settings.get('readonly');

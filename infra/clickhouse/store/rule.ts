@@ -1,31 +1,30 @@
-// What the grants of the engine do not cover: functions that reach out of it, table functions that take expressions as texts,
-// files that its client part would read or write, and backups. Most statements hold none of these words and are let
-// through by one look at their text, which cannot be fooled: a word that is not there is not there, however comments and quotes
-// are read. The others are judged in the form that the engine's own formatter gives them, where comments are gone and names
-// stand as they are.
+// Covers what the engine's grants do not: functions that reach out of it, table functions that take expressions as strings, files that its
+// client part would read or write, and backups. Most statements contain none of these names, and one scan of their text accepts them. The
+// scan cannot be fooled: a missing word is missing, however comments and quotes are parsed. The others are checked in the form that the
+// engine's own formatter gives them, without comments and with plain names.
 import { localEngines } from './grants.ts';
 import { localFunctions } from './local-functions.ts';
 import { tokens, type Token } from './sql-text.ts';
 
-/** What the engine at hand knows. */
+/** Names that the running engine knows. */
 export interface EngineNames {
   readonly functions: readonly string[];
   readonly tableFunctions: readonly string[];
   readonly tableEngines: readonly string[];
-  /** Settings with a text for a value that are neither closed nor known to lead nowhere. */
+  /** Settings with string values that are neither closed nor known to be safe. */
   readonly settings: readonly string[];
 }
 
 export interface Rule {
-  /** True when the text holds a word that may be refused. */
+  /** True when the text contains a word that may be rejected. */
   mustLook(sql: string): boolean;
-  /** The part of a statement, as the engine's formatter writes it, that is refused. */
+  /** The rejected part of a formatted statement, if any. */
   refused(formatted: string): string | undefined;
   /** True for a setting that cannot be set. */
   refusesSetting(name: string): boolean;
 }
 
-/** Table functions that make rows out of numbers, or read the tables of the store. */
+/** Table functions that generate rows, or read the tables of the store. */
 const localTableFunctions = new Set(
   (
     'numbers numbers_mt zeros zeros_mt primes generateseries generate_series view viewifpermitted merge loop ' +
@@ -33,19 +32,19 @@ const localTableFunctions = new Set(
   ).split(' '),
 );
 
-/** A disk of one's own, in the settings of a table: its folder is made before the engine asks whether it may be. */
+/** A custom disk in the settings of a table: its folder is created before the engine checks permissions. */
 const DISK = 'disk';
 const localEngineNames: ReadonlySet<string> = new Set(localEngines.map((name) => name.toLowerCase()));
 const CLIENT_WORDS = ['infile', 'outfile', 'backup', 'restore'];
-/** A function and a table function; as a function its first argument is a pattern with braces, which no format has. */
+/** Both a function and a table function; the first argument of the function is a pattern with braces, which no format name has. */
 const PATTERN_FUNCTION = 'format';
-/** Table functions that take rows as tuples; the second is what the formatter makes of VALUES in the place of a table. */
+/** Table functions that take rows as tuples; the formatter writes VALUES in the place of a table as the second one. */
 const ROWS_FUNCTIONS: ReadonlySet<string> = new Set(['values', 'sqlstandardvalues']);
 
 const isPlain = (name: string): boolean => /^[A-Za-z_]\w*$/.test(name);
 const alternatives = (names: Iterable<string>): string => [...names].join('|');
 
-/** For the engine that knows these names. */
+/** Creates the rule for an engine with these names. */
 export function createRule(names: EngineNames): Rule {
   const lower = (list: readonly string[]): readonly string[] => list.map((name) => name.toLowerCase()).filter(isPlain);
   const functions = new Set(lower(names.functions).filter((name) => !localFunctions.has(name)));
@@ -54,7 +53,7 @@ export function createRule(names: EngineNames): Rule {
   const tables = new Set(called.filter((name) => !localTableFunctions.has(name) && !functions.has(name)));
   const settings = new Set(lower(names.settings));
   const anywhere = alternatives([...functions, ...settings, ...CLIENT_WORDS]);
-  // These stand before a parenthesis; comments and the quotes of a name may stand between.
+  // These precede a parenthesis; comments and quotes around the name may come between.
   const calls = `(?:${alternatives(tables)})(?!\\w)(?!\\s*(?:[\\w,);'=<>.\\]:]|$))`;
   const suspicious = new RegExp(`(?<!\\w)(?:(?:${anywhere})(?!\\w)|${calls})`, 'i');
   return {
@@ -90,7 +89,7 @@ function refusedName(name: string, { functions, settings }: Refusals): string | 
 
 const textOf = (sql: string, token: Token | undefined): string => (token === undefined ? '' : sql.slice(token.start, token.end));
 
-/** A name without its quotes; the formatter escapes with a backslash. */
+/** A name without quotes; the formatter escapes with backslashes. */
 function nameOf(sql: string, token: Token): string {
   const text = textOf(sql, token);
   return token.kind === 'word' ? text : text.slice(1, -1).replace(/\\(.)/gs, '$1');
@@ -103,7 +102,7 @@ function isRefusedCall(sql: string, all: readonly Token[], at: number): boolean 
   return name !== PATTERN_FUNCTION || !hasPattern(sql, all, at);
 }
 
-/** A first argument that is a text would be a table's structure, with expressions as defaults; a text in parentheses is one too. */
+/** A string as the first argument would be a table structure, with expressions as defaults; so would a string in parentheses. */
 function beginsWithTuple(sql: string, all: readonly Token[], at: number): boolean {
   let depth = 0;
   for (const token of all.slice(at + 2)) {

@@ -1,4 +1,4 @@
-// ClickHouse's HTTP interface on 127.0.0.1: health checks, users, and everything else to `execute`.
+// ClickHouse's HTTP interface on 127.0.0.1: health checks and authentication; everything else goes to `execute`.
 import { randomUUID, timingSafeEqual, createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { hostname } from 'node:os';
@@ -11,7 +11,7 @@ import type { Life } from './life.ts';
 import { parseOptions } from './request-options.ts';
 
 export interface ServerDeps extends ExecuteDeps {
-  /** Empty: none is asked for. */
+  /** Empty disables authentication. */
   readonly password: string;
   readonly life: Pick<Life, 'health' | 'suspect'>;
   readonly logger: Logger;
@@ -19,7 +19,7 @@ export interface ServerDeps extends ExecuteDeps {
 
 const QUERY_ID = /^[\x20-\x7e]{1,200}$/;
 
-/** Not listening yet. Idle connections are kept 30 s, as long as clients of ClickHouse expect or longer. */
+/** Not listening yet. Idle connections stay open for 30 s, at least as long as ClickHouse clients expect. */
 export function createStoreServer(deps: ServerDeps): Server {
   const server = createServer({ keepAliveTimeout: 30_000, requestTimeout: 0, maxHeaderSize: 1024 * 1024 }, (request, response) => {
     void answer(deps, request, response);
@@ -79,12 +79,12 @@ function urlOf(request: IncomingMessage): URL {
   }
 }
 
-/** What the engine answers to everything once it is dying; it says so at other times too. */
+/** The engine's answer to everything once it is dying, and sometimes before. */
 const ABORTED = 236;
 
 const isRead = (request: IncomingMessage): boolean => request.method === 'GET' || request.method === 'HEAD';
 
-/** For whoever looks whether the engine answers; no password, and no word but that. */
+/** Health check of the engine: without a password and without any other information. */
 async function ping(life: Pick<Life, 'health'>, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const healthy = await life.health().then(
     () => true,
@@ -93,7 +93,7 @@ async function ping(life: Pick<Life, 'health'>, request: IncomingMessage, respon
   plain(request, response, healthy ? { status: 200, text: 'Ok.\n' } : { status: 503, text: 'The engine does not answer.\n' });
 }
 
-/** `/` and `/replicas_status` without a query, and what there is no answer for. */
+/** Answers `/` and `/replicas_status` without a query, and unknown paths. */
 function noQuery(url: URL, request: IncomingMessage, response: ServerResponse): boolean {
   const reads = isRead(request);
   const { pathname } = url;
@@ -117,7 +117,7 @@ function plain(request: IncomingMessage, response: ServerResponse, answered: { r
   return true;
 }
 
-/** A page in a browser can reach 127.0.0.1 as well; only programs on this machine may ask. */
+/** Web pages can reach 127.0.0.1 as well; only programs on this machine may send requests. */
 function refuseStrangers(request: IncomingMessage): void {
   if (foreignHeader(request.headers) === undefined) return;
   throw new ClickHouseFailure(497, 'ACCESS_DENIED', 'The store answers programs on this machine only');

@@ -1,10 +1,10 @@
-// A scanner of ClickHouse's SQL, just deep enough to tell one statement from two and a statement from the rows behind it.
+// A scanner for ClickHouse's SQL that recognizes just enough to separate statements from each other and from the rows behind them.
 
 export interface Token {
   readonly kind: 'word' | 'name' | 'text' | 'symbol';
   readonly start: number;
   readonly end: number;
-  /** Depth of parentheses, brackets and braces around it. */
+  /** Nesting depth of parentheses, brackets and braces. */
   readonly depth: number;
 }
 
@@ -21,7 +21,7 @@ const matchAt = (pattern: RegExp, sql: string, at: number): number => {
   return pattern.test(sql) ? pattern.lastIndex : at;
 };
 
-/** Where a comment that starts at `at` ends, or `at` when none starts there. */
+/** End of the comment that starts at `at`, or `at` when none starts there. */
 function commentEnd(sql: string, at: number): number {
   const two = sql.slice(at, at + 2);
   if (two === '/*') return blockEnd(sql, at);
@@ -34,7 +34,7 @@ function commentEnd(sql: string, at: number): number {
 
 const BLOCK_MARK = /\/\*|\*\//g;
 
-/** Comments of this kind may hold others. */
+/** Block comments may be nested. */
 function blockEnd(sql: string, at: number): number {
   BLOCK_MARK.lastIndex = at;
   let depth = 0;
@@ -54,7 +54,7 @@ function skipSpace(sql: string, from: number): number {
   }
 }
 
-/** End of a quoted text: backslash escapes, and a doubled quote is a quote. */
+/** End of a quoted string: backslash escapes, and a doubled quote is a quote. */
 function quotedEnd(sql: string, start: number): number {
   const quote = sql[start];
   for (let at = start + 1; at < sql.length; at += 1) {
@@ -88,7 +88,7 @@ function tokenAt(sql: string, start: number): { readonly kind: Token['kind']; re
   return { kind: 'symbol', end: start + 1 };
 }
 
-/** The tokens of a text, comments and spaces left out; lazy, so that the rows behind an INSERT are never scanned. */
+/** The tokens of a text without comments and spaces; lazy, so that the rows behind an INSERT are never scanned. */
 export function* tokens(sql: string): Generator<Token, undefined> {
   let depth = 0;
   for (let start = skipSpace(sql, 0); start < sql.length;) {
@@ -101,7 +101,7 @@ export function* tokens(sql: string): Generator<Token, undefined> {
   }
 }
 
-/** A text as ClickHouse's single-quoted literal. */
+/** A string as ClickHouse's single-quoted literal. */
 export const quoteText = (value: string): string => `'${value.replace(/[\\']/g, (char) => `\\${char}`)}'`;
 
 /** A name as ClickHouse's back-quoted identifier. */

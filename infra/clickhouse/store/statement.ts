@@ -1,10 +1,10 @@
-// What kind of statement a text is, which format it asks for, and where the rows of an INSERT begin.
+// Parses the kind of a statement, the format it requests, and where the rows of an INSERT begin.
 import { notImplemented, syntaxError } from './clickhouse-error.ts';
 import { tokens, type Token } from './sql-text.ts';
 
 /**
- * `read` runs beside others, and so does INSERT … SELECT, which may take as long as its SELECT; `write` runs one after
- * the other; `rows` is an INSERT that takes its rows from the request.
+ * `read` statements run concurrently, and so does INSERT … SELECT, which may take as long as its SELECT; `write` statements run one at a
+ * time; `rows` is an INSERT that takes its rows from the request.
  */
 export type Statement =
   | { readonly kind: 'read' | 'write'; readonly verb: string; readonly sql: string; readonly format: string | undefined }
@@ -15,9 +15,9 @@ export type Statement =
       readonly target: string;
       /** `SETTINGS a = 1`, or empty. */
       readonly settings: string;
-      /** Undefined when the statement names none. */
+      /** Undefined when the statement has none. */
       readonly format: string | undefined;
-      /** Where the rows begin in the text; its length when it holds none. */
+      /** Where the rows begin in the text; its length when there are none. */
       readonly rowsAt: number;
     };
 
@@ -29,7 +29,7 @@ interface Scan {
   ended: boolean;
 }
 
-/** Parses the head of a text. Throws ClickHouse's SYNTAX_ERROR for an empty text and for more than one statement. */
+/** Parses the head of a statement. Throws ClickHouse's SYNTAX_ERROR for an empty text and for several statements. */
 export function parseStatement(text: string): Statement {
   const scanned = [...first(tokens(text))];
   const verb = verbOf(text, scanned);
@@ -108,7 +108,7 @@ function followInsert(scan: InsertScan, token: Token, text: string): Statement |
   return beginsSomething(scan, upper, { token, text, previous });
 }
 
-/** The word after INSERT [INTO] [TABLE | FUNCTION] is a name, whatever it says. */
+/** The word after INSERT [INTO] [TABLE | FUNCTION] is a name, even if it looks like a keyword. */
 const namesTarget = (previous: string, upper: string): boolean =>
   (previous === 'INSERT' && upper !== 'INTO' && upper !== 'TABLE') ||
   previous === 'TABLE' ||
@@ -140,7 +140,7 @@ function rowsStatement(text: string, scan: InsertScan, format: Token): Statement
   };
 }
 
-/** Rows begin after spaces and one line end, so that a format that starts with an empty line is kept. */
+/** Rows begin after spaces and one line end, so that a format that starts with an empty line stays intact. */
 function rowsStart(text: string, from: number): number {
   const gap = /[ \t]*;?[ \t]*(\r?\n)?/y;
   gap.lastIndex = from;

@@ -1,6 +1,6 @@
-// A look at the main thread from another one. Starting a stream is the only call of the engine that does not return until the
-// statement is analyzed, and analysis computes everything that is constant: meanwhile no timer runs, no health is answered, and a
-// statement that does not end would hold the store for ever. This thread kills the process then.
+// Watches the main thread from another thread. Starting a stream is the only engine call that blocks until the statement is analyzed, and
+// the analysis evaluates all constants: meanwhile no timer runs, no health check is answered, and an endless statement would block the
+// store forever. In that case this thread kills the process.
 import { Worker } from 'node:worker_threads';
 import type { Asked } from './watch.ts';
 
@@ -10,12 +10,12 @@ export interface SyncGuard {
   close(): void;
 }
 
-/** Whatever its own limit is: nobody else is answered meanwhile. */
+/** Whatever the limit of the statement: nothing else is answered meanwhile. */
 const LONGEST_MS = 8_000;
 const TICK_MS = 500;
 const SHAPE_BYTES = 1_000;
 
-/** Plain JavaScript, so that it runs from sources and from a build alike. `state` is [budget in ms, number of the call]. */
+/** Plain JavaScript, so that it runs both from source and from a build. `state` is [budget in ms, number of the call]. */
 const WATCHER = `
 const { workerData } = require('node:worker_threads');
 const { writeSync } = require('node:fs');
@@ -37,7 +37,7 @@ setInterval(() => {
 }, tickMs);
 `;
 
-/** The longest that the analysis of a statement may take, ms. */
+/** Maximum time for the analysis of a statement, ms. */
 const budgetOf = ({ maxSeconds }: Asked): number =>
   Math.min(LONGEST_MS, maxSeconds === undefined ? LONGEST_MS : 2_000 * maxSeconds + 2_000);
 

@@ -1,10 +1,10 @@
-// Settings of the engine whose value is a text. A number cannot name a file, a server or an expression; a text can: paths of schemas, URLs
-// of registries, conditions that are put into other queries. Those are closed: the engine refuses to change them. A setting
-// with a text that is in neither list is refused by the store.
+// Settings of the engine with string values. Unlike a number, a string can name a file, a server or an expression: paths of schemas, URLs
+// of registries, conditions that are inserted into other queries. Those are closed: the engine refuses to change them. The store rejects a
+// string setting that is in neither list.
 
 const words = (list: string): readonly string[] => list.trim().split(/\s+/);
 
-/** Texts that are written out or compared, and lead nowhere. */
+/** Values that are only written out or compared, which is safe. */
 export const openTextSettings: readonly string[] = words(`
 bool_false_representation bool_true_representation chdb_client_name column_names_for_schema_inference count_distinct_implementation
 default_view_definer errors_output_format exclude_materialize_skip_indexes_on_insert force_data_skipping_indices
@@ -31,7 +31,7 @@ remote_filesystem_read_method rename_files_after_processing s3queue_default_zook
 stream_like_engine_insert_queue trace_profile_events_list url_base
 `);
 
-/** The same for the settings of a MergeTree table. */
+/** The same for settings of MergeTree tables. */
 export const openTableSettings: readonly string[] = words(`
 auto_statistics_types columns_to_prewarm_mark_cache default_compression_codec exclude_materialize_skip_indexes_on_merge
 marks_compression_codec merge_workload mutation_workload primary_key_compression_codec
@@ -41,5 +41,5 @@ export const closedTableSettings: readonly string[] = words(`
 cache_populated_by_fetch_filename_regexp disk remote_fs_zero_copy_zookeeper_path storage_policy
 `);
 
-/** Types whose values are texts, or switch the engine to another language. */
+/** Types whose values are strings, or that switch the engine to another language. */
 export const textTypes: readonly string[] = ['String', 'Map', 'URI', 'Timezone', 'Char', 'Dialect'];

@@ -1,17 +1,17 @@
-// The requests that have not been answered yet, by the ids that their clients gave them. KILL QUERY ends those that
-// still send their rows or wait for a place as well, which the engine does not know of.
+// Pending requests by the ids that their clients gave them. KILL QUERY also ends those that are still sending rows or waiting for a slot,
+// which the engine does not know of.
 import { ClickHouseFailure } from './clickhouse-error.ts';
 
 interface Request {
-  /** Set while the engine works on it. */
+  /** True while the engine works on it. */
   running: boolean;
   readonly id: string;
-  /** From here on it will not begin to run. */
+  /** Prevents it from starting. */
   readonly abort: (reason: Error) => void;
   readonly left: Promise<void>;
 }
 
-/** One request from the moment that its id is known. */
+/** One request, from the moment its id is known. */
 export interface Entered {
   runs(): void;
   leave(): void;
@@ -20,7 +20,7 @@ export interface Entered {
 export interface UnderWay {
   enter(id: string, abort: (reason: Error) => void): Entered;
   ids(): readonly string[];
-  /** Resolves when none of them runs or will begin to run. */
+  /** Resolves when none of them is running or will start. */
   end(ids: readonly string[]): Promise<void>;
 }
 
@@ -50,6 +50,6 @@ export function createUnderWay(): UnderWay {
   };
 }
 
-/** The condition of a KILL QUERY; undefined when it has none. */
+/** The condition of a KILL QUERY; undefined when there is none. */
 export const conditionOf = (sql: string): string | undefined =>
   /\bwhere\b(.*?)(?:\b(?:sync|async|test)\b)?\s*(?:\bformat\s+\w+)?\s*;?\s*$/is.exec(sql)?.[1];

@@ -1,38 +1,38 @@
-// Calls of the engine that are not over. The engine has no way to stop a call from outside, and some of its functions look at no
-// limit while they run: a call that outlives twice its limit is stuck. Time is counted in ticks, so that a process that was
-// frozen, or a machine that slept, does not make every call look old.
+// Tracks running calls of the engine. Calls cannot be stopped from outside, and some functions ignore limits while they run: a call that
+// takes longer than twice its limit is stuck. Time is counted in ticks, so that calls do not look old after the process was frozen or the
+// machine slept.
 
-/** What a call is about. */
+/** The statement of a call and its limits. */
 export interface Asked {
   /** The statement, for the log. */
   readonly sql: string;
-  /** Its max_execution_time; undefined when it has none and may take as long as it does. */
+  /** Its max_execution_time; undefined when it has no limit. */
   readonly maxSeconds: number | undefined;
-  /** Aborted when nobody waits for its answer any more; only for what may then be ended. */
+  /** Aborts when nobody waits for the result any more; only for calls that may then be ended. */
   readonly left?: AbortSignal;
 }
 
 export interface Call {
   readonly asked: Asked;
-  /** Ends the caller's wait with this error; the engine goes on. */
+  /** Ends the caller's wait with this error; the engine continues. */
   giveUp(error: Error): void;
 }
 
 export interface Watch {
-  /** Resolves or rejects with the work, or rejects with what `giveUp` was given. */
+  /** Settles like the work, or rejects with the error passed to `giveUp`. */
   run<T>(asked: Asked, work: Promise<T>): Promise<T>;
-  /** Calls that are not over. */
+  /** Running calls. */
   pending(): readonly Call[];
-  /** One tick has passed. Answers a call that is stuck, when there is one. */
+  /** Counts one tick. Returns a stuck call, if there is one. */
   tick(): Call | undefined;
-  /** Resolves when nothing is pending. */
+  /** Resolves when no call is running. */
   idle(): Promise<void>;
 }
 
 export const TICK_MS = 500;
-/** On top of twice the limit: a call also opens files and writes its answer. */
+/** In addition to twice the limit: a call also opens files and writes its result. */
 const GRACE_MS = 2_000;
-/** A statement that nobody waits for, and that was asked to stop all the time, does not stop. */
+/** An abandoned statement that has not stopped after this time, despite repeated requests, is stuck, ms. */
 const LEFT_MS = 60_000;
 
 interface Pending extends Call {
@@ -40,7 +40,7 @@ interface Pending extends Call {
   ticksLeft: number;
 }
 
-/** Nothing is pending yet. */
+/** Starts with no running calls. */
 export function createWatch(tickMs = TICK_MS): Watch {
   const calls = new Set<Pending>();
   let idlers: (() => void)[] = [];
@@ -76,7 +76,7 @@ export function createWatch(tickMs = TICK_MS): Watch {
 
 const IN_TEXT = /\bmax_execution_time\s*=\s*'?(\d+(?:\.\d+)?)/gi;
 
-/** The longest of the limits that a statement has; undefined when it has none. */
+/** The largest limit of a statement; undefined when it has none. */
 export function limitOf(settings: ReadonlyMap<string, string>, sql: string): number | undefined {
   const given = [settings.get('max_execution_time') ?? '', ...[...sql.matchAll(IN_TEXT)].map(([, value]) => value ?? '')];
   const limits = given.map(Number).filter((seconds) => Number.isFinite(seconds) && seconds > 0);

@@ -1,4 +1,4 @@
-// ClickHouse's own client for Node: select, bound parameters, a stream, an insert. Environment: CLICKHOUSE.
+// Tests ClickHouse's own client for Node: select, bound parameters, a stream, an insert. Environment: CLICKHOUSE.
 import assert from 'node:assert/strict';
 import { createClient } from '@clickhouse/client';
 

@@ -1,4 +1,4 @@
-// The brokers of a torture, each behind a proxy of its own, and started again when they die.
+// The brokers of a torture test, each behind its own proxy, restarted when they die.
 import { join } from 'node:path';
 import type { Logger } from '../../../streams/core/ports.ts';
 import { freePort } from '../../app/open/local-ports.ts';
@@ -11,30 +11,30 @@ export interface BrokersOptions {
   readonly count: number;
   readonly libsDir: string;
   readonly logger: Logger;
-  /** Topics whose leaders are struck, as the cluster names them. */
+  /** Topics whose leaders are attacked, by full name. */
   readonly topics: readonly string[];
 }
 
-/** A broker that is to be struck, and why that one. */
+/** A broker to attack, and why. */
 interface StruckBroker {
   readonly id: number;
   readonly pid: number;
   readonly proxy: ChaosProxy;
-  /** Partition that it leads; empty when there is only one broker. */
+  /** A partition that it leads; empty when there is only one broker. */
   readonly leads: string;
 }
 
 export interface Brokers {
-  /** Past the proxies. */
+  /** Direct addresses, without the proxies. */
   readonly addresses: () => readonly string[];
-  /** Through the proxies. */
+  /** Addresses of the proxies. */
   readonly proxied: readonly string[];
   readonly proxies: readonly ChaosProxy[];
-  /** The leader of a partition, which `draw` in [0, 1) chooses; undefined while none can be told. */
+  /** The leader of a partition, chosen by `draw` in [0, 1); undefined while no leader is known. */
   choose(draw: number): Promise<StruckBroker | undefined>;
-  /** Where each broker keeps its partitions. */
+  /** Data directory of each broker. */
   readonly dataDirs: readonly string[];
-  /** Kills all brokers, works while none of them runs, and resolves when all are back. */
+  /** Kills all brokers, runs `work` while they are down, and resolves when all are back. */
   whileDown<T>(work: () => Promise<T>): Promise<T>;
   stop(): Promise<void>;
 }
@@ -44,7 +44,7 @@ const ATTEMPTS = 10;
 interface Kept {
   readonly id: number;
   readonly current: () => LocalKafka;
-  /** Kills it, and starts it again only once it is released. */
+  /** Kills it and restarts it only once it is released. */
   hold(): Promise<{ readonly release: () => void; readonly back: () => Promise<void> }>;
   stop(): Promise<void>;
 }
@@ -113,7 +113,7 @@ async function startCluster({ dir, count, libsDir, logger }: BrokersOptions, fro
   return nodes.map((node, i) => keep(i + 1, node, () => cluster.start(i + 1)));
 }
 
-/** A busy machine may take longer than the broker is given. */
+/** A busy machine may exceed the start timeout of a broker. */
 async function persistently<T>(start: () => Promise<T>, given: () => boolean): Promise<T> {
   for (let left = ATTEMPTS; ; left -= 1) {
     try {
@@ -124,7 +124,7 @@ async function persistently<T>(start: () => Promise<T>, given: () => boolean): P
   }
 }
 
-/** Starts a broker again whenever it dies. */
+/** Restarts a broker whenever it dies. */
 function keep(id: number, first: LocalKafka, start: () => Promise<LocalKafka>): Kept {
   let closing = false;
   let current = first;

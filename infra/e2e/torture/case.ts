@@ -1,4 +1,4 @@
-// Everything of a run that the checks of the oracle look at, gathered once.
+// Everything about a run that the checks of the oracle need, collected once.
 import type { RunStarted } from '../../../schemas/generated/events.ts';
 import { eventsOf, type FactOf, type RunFacts } from './facts.ts';
 import { isWhole, refold, type TrajectoryHistory } from './refold.ts';
@@ -27,11 +27,11 @@ export interface Case {
   readonly discards: readonly Discard[];
   readonly groups: ReadonlyMap<string, AdmittedGroup>;
   readonly histories: ReadonlyMap<string, TrajectoryHistory>;
-  /** Groups of which the log lost records after they were acknowledged, or whose records lie where it had lost others. */
+  /** Groups that lost records after they were acknowledged, or with records where the log had lost others. */
   readonly touched: ReadonlySet<string>;
 }
 
-/** Discards of one attempt: its trajectory may have been trained on with another. */
+/** Discards of a single attempt: another attempt of the trajectory may have been trained on. */
 export const isOfAttempt = (reason: string): boolean => reason === 'superseded' || reason === 'invalid';
 
 export const groupOf = (trajectory: string): string => trajectory.slice(0, trajectory.lastIndexOf('.'));
@@ -48,7 +48,7 @@ export function openCase(facts: RunFacts): Case {
 
 const cutsOf = ({ gone }: RunFacts) => gone.filter(({ how, topic }) => how === 'cut' && topic === 'rollouts');
 
-/** A reader that lives on may miss what is written where it has read before. */
+/** A reader that stays up may miss records that are written at offsets it has already read. */
 function touchedBy(facts: RunFacts): ReadonlySet<string> {
   const cuts = cutsOf(facts);
   const ranges = cuts.flatMap((cut) => cut.ranges);
@@ -59,8 +59,8 @@ function touchedBy(facts: RunFacts): ReadonlySet<string> {
 }
 
 /**
- * Which attempt was the first to be whole depends on when a reader read, where the log lost records: there it is the one
- * that the ledger names, as long as it is whole by what was written.
+ * Where the log lost records, the first complete attempt depends on when a reader read: there, the attempt in the ledger counts, provided
+ * that it is complete in what was written.
  */
 function asSettled(
   histories: ReadonlyMap<string, TrajectoryHistory>,
@@ -92,7 +92,7 @@ function groupsOf(facts: RunFacts, steps: readonly Step[], discards: readonly Di
   );
 }
 
-/** Values by key, in their order. */
+/** Groups values by key, in order. */
 export function gather<K, V>(pairs: readonly (readonly [K, V])[]): ReadonlyMap<K, readonly V[]> {
   const gathered = new Map<K, V[]>();
   for (const [key, value] of pairs) {
@@ -103,7 +103,7 @@ export function gather<K, V>(pairs: readonly (readonly [K, V])[]): ReadonlyMap<K
   return gathered;
 }
 
-/** Those that are there more than once. */
+/** Ids that occur more than once. */
 export function repeated(ids: readonly string[]): readonly string[] {
   const [seen, twice] = [new Set<string>(), new Set<string>()];
   for (const id of ids) (seen.has(id) ? twice : seen).add(id);

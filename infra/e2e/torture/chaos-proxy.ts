@@ -1,16 +1,16 @@
-// A TCP proxy on loopback that can be told to misbehave, between roles and Kafka or ClickHouse. It knows a connection by
-// the name that its client gives first: the client id of Kafka's first request, or the user agent of an HTTP request.
+// A loopback TCP proxy with fault injection, between roles and Kafka or ClickHouse. It identifies a connection by the first name that its
+// client sends: the client id of Kafka's first request, or the user agent of an HTTP request.
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
 /**
- * pass: forwards. refuse: ends new connections at once and those that there are. reset: lets a few bytes through, then
- * resets in mid-frame. delay: holds every chunk back. black-hole: takes everything and forwards nothing.
+ * pass: forwards. refuse: closes new and existing connections at once. reset: lets a few bytes through, then resets in mid-frame. delay:
+ * delays every chunk. black-hole: accepts everything and forwards nothing.
  */
 export type ProxyMode = 'pass' | 'refuse' | 'reset' | 'delay' | 'black-hole';
 
 export interface ChaosProxy {
   readonly port: number;
-  /** `whose` are clients called `turnstream-<whose>…`, or `everyone`. */
+  /** `whose` selects clients named `turnstream-<whose>…`, or `everyone`. */
   set(mode: ProxyMode, whose: string): void;
   close(): Promise<void>;
 }
@@ -18,13 +18,13 @@ export interface ChaosProxy {
 const RESET_AFTER_BYTES = 200;
 const DELAY_MS = 700;
 const NAME = /turnstream-([a-z]+)/;
-/** Bytes in which a client has said its name. */
+/** A client sends its name within this many bytes. */
 const NAME_WITHIN = 1_000;
 
 interface Pair {
   readonly client: Socket;
   readonly upstream: Socket;
-  /** '' when the client gave none; undefined before its first bytes. */
+  /** '' when the client sent none; undefined before its first bytes. */
   name: string | undefined;
   passed: number;
 }
@@ -34,7 +34,7 @@ interface Rule {
   readonly whose: string;
 }
 
-/** The name that a client gives with its first bytes; '' when there is none in them. */
+/** The client name in its first bytes; '' when there is none. */
 const nameIn = (first: Buffer): string => NAME.exec(first.toString('latin1', 0, NAME_WITHIN))?.[1] ?? '';
 
 export async function startChaosProxy(options: { readonly port: number; readonly target: number }): Promise<ChaosProxy> {
@@ -87,7 +87,7 @@ export async function startChaosProxy(options: { readonly port: number; readonly
   return {
     port: typeof address === 'object' && address !== null ? address.port : options.port,
     set(mode, whose) {
-      // what was swallowed cannot be given back: connections that lost bytes must not go on
+      // dropped bytes cannot be restored: connections that lost some are closed
       for (const pair of pairs) if (isMeant(pair) && rule.mode !== 'pass') cut(pair);
       rule = { mode, whose };
       for (const pair of pairs) if (isMeant(pair) && mode === 'refuse') cut(pair);

@@ -1,10 +1,10 @@
-// Every admitted group was trained on, was discarded, or is open, which means that somebody will go on with it: what it
-// waits for is in the log. A group of which nothing is left is lost, whatever the ledger still counts it as.
+// Every admitted group was trained on, was discarded, or is open, which means that somebody will continue it: what it waits for is in the
+// log. A group without any trace is lost, whatever state the ledger counts it in.
 import type { AdmittedGroup, Case } from './case.ts';
 import { eventsOf } from './facts.ts';
 import { problemsOf, type Problem } from './problem.ts';
 
-/** Groups by what became of them: admitted = trained + discarded + open + lost. */
+/** Groups by outcome: admitted = trained + discarded + open + lost. */
 export interface GroupCounts {
   readonly admitted: number;
   readonly trained: number;
@@ -21,7 +21,7 @@ export function countGroups(of: Case): GroupCounts {
   return { admitted: all.length, trained, discarded: closed - trained, open: all.length - closed - lost, lost };
 }
 
-/** A trajectory that is waited for can come: its newest attempt was begun, or is asked for in the log. */
+/** A trajectory that is waited for can still arrive: its newest attempt has started, or its request is in the log. */
 export function checkVanished(of: Case): readonly Problem[] {
   return problemsOf(
     'lost',
@@ -52,7 +52,7 @@ function vanished(of: Case): readonly Vanished[] {
     .filter(({ id, attempt }) => !alive.has(`${id}/${attempt}`));
 }
 
-/** -1 when the last one was given up. */
+/** -1 when the last attempt was given up. */
 function newestAttempts({ facts }: Case): ReadonlyMap<string, number> {
   return new Map(eventsOf(facts.training, 'TrajectoryExpired').map(({ event }) => [event.trajectory_id, event.next_attempt]));
 }

@@ -1,4 +1,4 @@
-// The ledger itself: its chain, its versions and their weights, the bound on admission, and the points to resume from.
+// Checks the ledger itself: its chain, its versions and their weights, the bound on admission, and the resume points.
 import { createHash } from 'node:crypto';
 import type { Case, Step } from './case.ts';
 import { eventsOf, type Fact, type FactOf } from './facts.ts';
@@ -6,7 +6,7 @@ import { problemsOf, type Problem } from './problem.ts';
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
-/** Each entry names its place and the hash of the one before it; the first one starts the run. */
+/** Each entry contains its sequence number and the hash of the previous entry; the first one starts the run. */
 export function checkChain({ facts }: Case): readonly Problem[] {
   let previous = '0'.repeat(64);
   const texts = facts.training.flatMap(({ read, sha256: own, offset }, i) => {
@@ -18,7 +18,7 @@ export function checkChain({ facts }: Case): readonly Problem[] {
   return problemsOf('chain', texts);
 }
 
-/** Steps are 1, 2, 3, …; each version is published once, out of the one before it, with the weights of its step. */
+/** Steps are 1, 2, 3, …; each version is published once, based on the previous one, with the weights of its step. */
 export function checkVersions({ facts, steps, run }: Case): readonly Problem[] {
   const made = [run?.weights_sha256, ...steps.map(({ event }) => event.weights_sha256)];
   const published = eventsOf(facts.policies, 'PolicyPublished').map(({ event }) => event);
@@ -54,8 +54,8 @@ function count(counted: Counted, { read }: Fact): void {
 }
 
 /**
- * Every open group is running or accepted, so both bounds and their terms follow from the ledger alone, entry by entry:
- * how many of the open ones run is the one thing that it has to be believed.
+ * Every open group is running or accepted, so both bounds and their terms follow from the ledger alone, entry by entry. Only the number of
+ * open groups that are running is taken from the ledger on trust.
  */
 export function checkAdmission({ facts, run }: Case): readonly Problem[] {
   const counted = newCount();
@@ -90,7 +90,10 @@ function checkEntry(event: FactOf<'GroupsAdmitted'>['event'], run: FactOf<'RunSt
 const sameLimits = (event: FactOf<'GroupsAdmitted'>['event'], run: FactOf<'RunStarted'>['event']): boolean =>
   event.max_concurrent === run.max_concurrent && event.max_staleness === run.max_staleness && event.batch_groups === run.batch_groups;
 
-/** A resume point lies at or before everything that a group needs which is open after its step, and counts what is before it. */
+/**
+ * A resume point must not lie after anything that a group needs which is open after its step, and its counts must match what lies before
+ * it.
+ */
 export function checkResume(of: Case): readonly Problem[] {
   const needs = needsOf(of);
   const counted = newCount();
@@ -111,7 +114,7 @@ export function checkResume(of: Case): readonly Problem[] {
   return problemsOf('resume', texts);
 }
 
-/** The partition ended before its position once, after the step: what lies there now was written later. */
+/** True when the partition once ended before this position, after the step: the record there now was written later. */
 const wasLost = (gone: Case['facts']['gone'], { need, ledgerOffset }: { readonly need: Need; readonly ledgerOffset: number }): boolean =>
   gone.some(
     ({ how, topic, ledgerEnd, ranges }) =>
@@ -122,8 +125,8 @@ const wasLost = (gone: Case['facts']['gone'], { need, ledgerOffset }: { readonly
   );
 
 /**
- * It lies where other records were cut off: until the trainer notices, its steps pass over it, and a trainer that starts then
- * finds that the log was cut. The last step of the time in which it is needed has to know it.
+ * True when the record lies where other records were cut off. Until the trainer notices, its steps skip it, and a trainer that starts then
+ * detects the truncation. The last step that needs it must account for it.
  */
 function wasNoticed({ gone, training }: Case['facts'], need: Need): boolean {
   const isReused = gone.some(
@@ -147,7 +150,7 @@ interface Need {
   readonly offset: number;
 }
 
-/** The first record of every group in every partition of the tasks and the rollouts. */
+/** The first record of every group in every partition of `tasks` and `rollouts`. */
 function needsOf({ facts, groups }: Case): readonly Need[] {
   const first = new Map<string, Need>();
   const note = (

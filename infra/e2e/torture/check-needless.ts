@@ -1,13 +1,13 @@
-// Work that need not have been done. An attempt may be given up when its worker has died, or was struck for longer than the
-// limit of silence; one whose worker went on with it was given up in vain, and everything that its successor does is
-// done twice. Judged by what the log shows of the attempt and by when it was appended, not by what the trainer says.
+// Detects unnecessary work. An attempt may be given up when its worker has died, or was disturbed for longer than the silence limit. If the
+// worker was still running the attempt, it was given up in vain, and its successor repeats the work. The check uses what the log shows of
+// the attempt and when its records were appended, not what the trainer claims.
 import { gather, type Case } from './case.ts';
 import { eventsOf, type FactOf } from './facts.ts';
 import { problemsOf, type Problem } from './problem.ts';
 import { isWhole } from './refold.ts';
 import type { Span, Timeline } from './timeline.ts';
 
-/** What was seen from outside while the run went on. */
+/** Observations from outside during the run. */
 export interface Witness {
   readonly timeline: Timeline;
   readonly strikes: readonly StrikeSpan[];
@@ -16,29 +16,29 @@ export interface Witness {
   readonly heartbeatMs: number;
 }
 
-/** A fault, ms after the start of the torture. */
+/** A fault; times in ms after the start of the torture test. */
 export interface StrikeSpan extends Span {
   readonly kind: string;
   readonly target: string;
 }
 
-/** How often work was done for nothing, and why. */
+/** Counts of unnecessary work, by cause. */
 export interface Needless {
-  /** Attempts that were given up, by what had become of them. */
+  /** Attempts that were given up, by cause. */
   readonly expiries: Readonly<Record<ExpiryCause, number>>;
-  /** Attempts that two workers began. */
+  /** Attempts that two workers started. */
   readonly attemptsRunTwice: number;
-  /** Records of rollouts that were appended again. */
+  /** Rollout records that were appended more than once. */
   readonly recordsRepeated: number;
-  /** Attempts that were whole, and another one counted. */
+  /** Complete attempts of which another one counted. */
   readonly attemptsSuperseded: number;
   /** Turns of attempts that did not count. */
   readonly turnsUnused: number;
 }
 
 /**
- * died: its worker was struck, and nothing came of it afterwards. broken: it ended in a way that cannot count. struck: a fault
- * silenced its worker, or took what it needs. outage: the log could not be reached.
+ * died: its worker was hit, and the attempt never continued. broken: it ended in a way that cannot count. struck: a fault silenced its
+ * worker, or removed what it needs. outage: the log was unreachable.
  */
 export const expiryCauses = ['died', 'broken', 'struck', 'outage', 'overdue', 'needless'] as const;
 type ExpiryCause = (typeof expiryCauses)[number];
@@ -61,7 +61,7 @@ export function countNeedless(of: Case, witness: Witness | undefined): Needless 
   };
 }
 
-/** Nobody gives up an attempt that goes on. That the log could not be reached is no reason: the trainer did not listen either. */
+/** Reports running attempts that were given up. An unreachable log is no reason: the trainer could not read it either. */
 export function checkNeedless(of: Case, witness: Witness): readonly Problem[] {
   const needless = judgeExpiries(of, witness).filter(({ cause }) => cause === 'needless' || cause === 'outage');
   return problemsOf(
@@ -77,7 +77,7 @@ interface Judged {
   readonly name: string;
   readonly reason: string;
   readonly cause: ExpiryCause;
-  /** Age of its last sign at most; Infinity when it had given none. */
+  /** Upper bound for the age of its last sign of life; Infinity when there was none. */
   readonly silentMs: number;
   readonly atMs: number;
 }
@@ -98,7 +98,7 @@ function judgeExpiries(of: Case, witness: Witness): readonly Judged[] {
   });
 }
 
-/** When each attempt was seen to be alive: its own records, and the heartbeats that name it. */
+/** When each attempt showed a sign of life: its own records, and the heartbeats that list it. */
 function signsOf(of: Case, timeline: Timeline): ReadonlyMap<string, readonly Span[]> {
   const { rollouts, heartbeats } = of.facts;
   return gather([
@@ -113,7 +113,7 @@ function signsOf(of: Case, timeline: Timeline): ReadonlyMap<string, readonly Spa
 interface Found {
   readonly given: Span;
   readonly silentMs: number;
-  /** It gave a sign after it was given up. */
+  /** It showed a sign of life after it was given up. */
   readonly lived: boolean;
   readonly witness: Witness;
 }
@@ -126,7 +126,7 @@ function causeOf(of: Case, { event }: Expired, found: Found): ExpiryCause {
   return event.reason === 'wall_clock' && ranTooLong(of, event, found) ? 'overdue' : causeOfSilence(found);
 }
 
-/** A fault took its records, its request, or the answer to its worker's claim, of which the worker then does not know. */
+/** A fault removed its records, its request, or the response to its worker's claim, which the worker therefore does not know. */
 function wasTaken(
   { facts, touched }: Case,
   { group_id: group, trajectory_id: id, attempt, reason }: Expired['event'],
@@ -150,7 +150,7 @@ function hasDied(found: Found): boolean {
   return !found.lived && (wasKilled(found) || wasStruck(found, ['worker']));
 }
 
-/** A worker was killed after its last sign, however late that was noticed: the trainer may have been held up meanwhile. */
+/** A worker was killed after its last sign of life, however late that was noticed: the trainer may have been delayed meanwhile. */
 function wasKilled({ given, silentMs, witness }: Found): boolean {
   const lastMs = given.toMs - silentMs;
   return (
@@ -172,10 +172,10 @@ function ranTooLong({ facts, histories }: Case, event: Expired['event'], { given
   return given.toMs - begun.fromMs > request.read.event.max_wall_ms;
 }
 
-/** How long after a fault what was decided under it may still be written. */
+/** How long after a fault a decision made during the fault may still be written. */
 const LATE_MS = 10_000;
 
-/** A fault that took long enough to silence the worker, and was not over for long. A clock that jumps silences nobody. */
+/** A recent fault that was long enough to silence the worker. A clock jump silences nobody. */
 function wasStruck({ given, witness }: Found, targets: readonly string[]): boolean {
   const enough = witness.silenceMs - 2 * witness.heartbeatMs;
   return witness.strikes.some(

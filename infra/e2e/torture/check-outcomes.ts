@@ -1,4 +1,4 @@
-// Every admitted trajectory has one outcome or is still open, and no group was passed over.
+// Checks that every admitted trajectory has one outcome or is still open, and that no group was skipped.
 import { gather, groupOf, isOfAttempt, repeated, type AdmittedGroup, type Case } from './case.ts';
 import type { Fact } from './facts.ts';
 import { problemsOf, type Problem } from './problem.ts';
@@ -10,7 +10,7 @@ export interface Outcomes {
   readonly open: number;
 }
 
-/** Trajectories by what became of them. */
+/** Counts trajectories by outcome. */
 export function countOutcomes({ groups }: Case): Outcomes {
   const all = [...groups.values()];
   const trained = new Set(all.flatMap((group) => group.trained.map(({ row }) => row.trajectory_id)));
@@ -60,20 +60,20 @@ export function checkOutcomes(of: Case): readonly Problem[] {
 const admissions = ({ facts }: Case): readonly string[] =>
   facts.training.flatMap(({ read }) => (read.type === 'GroupsAdmitted' ? read.event.groups.map((group) => group.group_id) : []));
 
-/** Trained on, or discarded; a trajectory of which every attempt is invalid has only discards of attempts. */
+/** Trained on or discarded. If every attempt of a trajectory is invalid, it has only discards of attempts. */
 const isSettled = (group: AdmittedGroup, id: string): boolean =>
   group.trained.some(({ row }) => row.trajectory_id === id) ||
   group.discards.some(({ event }) => event.trajectory_id === id && event.reason !== 'superseded');
 
-/** A group closes in one transaction: in one step, or without one. */
+/** A group closes in one transaction: within a step, or without one. */
 function closedTwice(group: AdmittedGroup): readonly string[] {
   const steps = new Set(group.trained.map(({ step }) => step.event.step));
   return steps.size > 1 ? [`group ${group.id} is in steps ${[...steps].join(', ')}`] : [];
 }
 
 /**
- * Oldest first: when a step trains on a group whose last record lies behind the last one of an older group, on the same
- * partition, the trainer knew of the older one; that has to be settled by the step after it at the latest.
+ * Groups are trained oldest first. When a step trains on a group whose last record comes after the last record of an older group in the
+ * same partition, the trainer knew the older one, which must therefore be closed by the next step at the latest.
  */
 export function checkOrder(of: Case): readonly Problem[] {
   const decided = [...of.groups.values()].flatMap((group) => {
@@ -99,10 +99,10 @@ export function checkOrder(of: Case): readonly Problem[] {
   return problemsOf('order', passed);
 }
 
-/** More steps than any deadline takes in which a group may be open. */
+/** More steps than fit into any deadline of an open group. */
 const STUCK_AFTER_STEPS = 100;
 
-/** No group is open for ever: each attempt has a deadline and there are only so many of them. */
+/** No group stays open forever: each attempt has a deadline, and the number of attempts is limited. */
 export function checkStuck({ groups, steps }: Case): readonly Problem[] {
   const stuck = [...groups.values()].filter(({ sequence, closedAt }) => {
     const since = steps.filter(({ event }) => event.sequence > sequence).length;
@@ -114,7 +114,7 @@ export function checkStuck({ groups, steps }: Case): readonly Problem[] {
   );
 }
 
-/** An attempt is run by one worker, because of one request, and is written once. */
+/** Checks that an attempt is run by one worker because of one request, and is written once. */
 export function checkAttempts({ facts, histories }: Case): readonly Problem[] {
   const requests = requestsOf(facts.tasks);
   const asked = new Set([...requests, ...facts.gone.flatMap(({ tasks }) => requestsOf(tasks))]);
@@ -145,7 +145,7 @@ export function checkAttempts({ facts, histories }: Case): readonly Problem[] {
 const requestsOf = (tasks: readonly Fact[]): readonly string[] =>
   tasks.flatMap(({ read }) => (read.type === 'TrajectoryRequested' ? [`${read.event.trajectory_id}/${read.event.attempt}`] : []));
 
-/** What the ledger decided to ask for is what was asked for. */
+/** Checks that the requests match the decisions in the ledger. */
 function checkRequests(facts: Case['facts'], asked: ReadonlySet<string>): readonly Problem[] {
   const decided = new Set(
     facts.training.flatMap(({ read }) => {
@@ -168,7 +168,7 @@ function checkRequests(facts: Case['facts'], asked: ReadonlySet<string>): readon
   ];
 }
 
-/** Records of groups that were closed have to be those of groups that were admitted. */
+/** Reports records of closed groups that were never admitted. */
 export const unknownGroups = ({ groups, histories }: Case): readonly Problem[] =>
   problemsOf(
     'stranger',

@@ -1,5 +1,5 @@
-// Every step and every discard says what the records say: which attempt, its reward, tokens and staleness, the advantages
-// of its group, the means of the batch and the hash of all that the learner was given.
+// Checks that every step and every discard agree with the records: the attempt, its reward, tokens and staleness, the advantages of its
+// group, the means of the batch and the hash of the learner's input.
 import { createHash } from 'node:crypto';
 import { gather, isOfAttempt, type AdmittedGroup, type Case, type Discard, type Step, type Trained } from './case.ts';
 import type { Fact } from './facts.ts';
@@ -31,7 +31,7 @@ function checkStep(of: Case, { event }: Step): readonly string[] {
 
 const differs = (is: number, should: number): boolean => !(Math.abs(is - should) <= 1e-9 * Math.max(1, Math.abs(should)));
 
-/** Names of the figures that are not as they should be. */
+/** Names of the figures that differ. */
 const compare = (is: Readonly<Record<string, unknown>>, should: Readonly<Record<string, number>>): readonly string[] =>
   Object.entries(should).flatMap(([name, value]) =>
     differs(Number(is[name]), value) ? [`${name} is ${String(is[name])}, the records give ${value}`] : [],
@@ -117,7 +117,7 @@ function checkMeans(event: Step['event'], rows: readonly Read[]): readonly strin
   ];
 }
 
-/** What the learner was given, byte by byte: ids, attempts, rewards, advantages, and each decision. */
+/** The learner's input, byte by byte: ids, attempts, rewards, advantages, and each decision. */
 function batchHash(rows: readonly Read[]): string {
   const parts = rows.flatMap(({ row, winner }) => [
     Buffer.from(`${row.trajectory_id}\n`),
@@ -137,7 +137,7 @@ function doubles(values: readonly number[]): Buffer {
   return Buffer.from(bytes.buffer);
 }
 
-/** No trained token is older than the run allows, by the records and not by what the step says. */
+/** Checks that no trained token is older than the run allows, based on the records and not on what the step claims. */
 export function checkStaleness({ steps, run, histories }: Case): { readonly worst: number; readonly problems: readonly Problem[] } {
   const all = steps.flatMap(({ event }) =>
     event.trajectories.flatMap(({ trajectory_id: id, attempt: number }) => {
@@ -168,7 +168,7 @@ function checkDiscard(of: Case, { event }: Discard): readonly string[] {
   const history = of.histories.get(event.trajectory_id);
   const attempt = history?.attempts.get(event.attempt);
   if (attempt === undefined || history === undefined) return ['no record of it exists'];
-  // a trainer that lost records may rightly call an attempt unusable of which we know them all
+  // a trainer that lost records may rightly discard an attempt of which the oracle knows all records
   if (isOfAttempt(event.reason) && of.touched.has(event.group_id)) return [];
   return [...compare({ ...event }, expectedRow(attempt, event.version)), ...checkReason(event, attempt, history)];
 }
@@ -179,7 +179,7 @@ function checkReason(event: Discard['event'], attempt: AttemptHistory, history: 
   return history.winner?.number === event.attempt ? [] : ['it is not the attempt that counts'];
 }
 
-/** It was given up before: by an entry that says that there is no next attempt. */
+/** It was given up earlier, by an entry that says that there is no next attempt. */
 function checkExpired({ facts }: Case, event: Discard['event']): readonly string[] {
   const given = facts.training.some(
     ({ read }) =>
@@ -191,7 +191,7 @@ function checkExpired({ facts }: Case, event: Discard['event']): readonly string
   return given ? [] : ['its last attempt was not given up'];
 }
 
-/** Nobody can come back to it: the log has lost a request of it. */
+/** No attempt can continue it: the log has lost one of its requests. */
 function checkLost({ facts }: Case, event: Discard['event']): readonly string[] {
   const gone = facts.gone.flatMap(({ tasks }) => tasks);
   const isOf = ({ read }: Fact): boolean => read.type === 'TrajectoryRequested' && read.event.trajectory_id === event.trajectory_id;
@@ -204,10 +204,10 @@ function checkAttemptDiscard({ reason }: Discard['event'], attempt: AttemptHisto
   return (reason === 'superseded') === isWhole(attempt) ? [] : [isWhole(attempt) ? 'it is whole' : 'it is not whole'];
 }
 
-/** The trajectory was given up: its last attempt expired, or its request was lost and could not be made again. */
+/** The trajectory was given up: its last attempt expired, or its request was lost and could not be repeated. */
 const isGivenUp = (reason: string): boolean => reason === 'expired' || reason === 'lost';
 
-/** The reason of a group that was discarded is what its trajectories say. */
+/** The reason of a discarded group must follow from its trajectories. */
 function checkReasons(of: Case, group: AdmittedGroup): readonly string[] {
   const final = group.discards.filter(({ event }) => !isOfAttempt(event.reason) && !isGivenUp(event.reason));
   const [first] = final;

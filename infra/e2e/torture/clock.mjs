@@ -1,6 +1,6 @@
-// Preload of the roles of a torture, `--import=<this file>?clocks=<directory>`: their wall clock is wrong by as many
-// milliseconds as the file there says that is named after the role, from one moment to the next. Timers and performance.now() keep running at their own pace, as they do on a machine
-// whose clock jumps. Plain JavaScript, for it also runs in processes that load no TypeScript.
+// Preload for the roles of a torture test, `--import=<this file>?clocks=<directory>`: shifts their wall clock by the number of milliseconds
+// in the file that is named after the role, and follows changes of the file. Timers and performance.now() are unchanged, as on a machine
+// whose clock jumps. Plain JavaScript, because it also runs in processes without TypeScript.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceDate } from '../../testing/replace-date.mjs';

@@ -1,4 +1,4 @@
-// What the operator of a cluster, or the cluster itself, does behind the back of its clients.
+// Administrative actions that clients of a cluster do not notice.
 import { kafkajs } from '../../kafka/patches/kafkajs.ts';
 import { pause } from '../../lifecycle/backoff.ts';
 
@@ -22,7 +22,7 @@ interface GroupErrors {
   readonly groups?: readonly { readonly error?: { readonly type?: string } }[];
 }
 
-/** Deletes a group with its offsets, as soon as its members have timed out. Gives back how many offsets it had. */
+/** Deletes a group with its offsets, once its members have timed out. Returns how many offsets it had. */
 export async function forgetGroup(brokers: readonly string[], groupId: string): Promise<number> {
   const began = Date.now();
   for (;;) {
@@ -40,10 +40,10 @@ export async function forgetGroup(brokers: readonly string[], groupId: string): 
   }
 }
 
-/** Deletes what lies before these offsets, as retention does. */
+/** Deletes records before these offsets, like retention. */
 export const deleteBefore = (brokers: readonly string[], topic: string, offsets: ReadonlyMap<number, number>): Promise<void> =>
   withAdmin(brokers, async (admin) => {
-    // kafkajs asks the leaders, and knows them only of topics that it was asked about
+    // kafkajs knows the leaders only of topics that it has been asked about
     await admin.fetchTopicOffsets(topic);
     await admin.deleteTopicRecords({
       topic,

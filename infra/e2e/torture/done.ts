@@ -1,23 +1,23 @@
-// What a strike has done, beside what shows of it in the log.
+// The effect of a fault, beyond what is visible in the log.
 import type { EventTopic } from '../../../schemas/generated/events.ts';
 import type { LogRecord } from '../../../streams/core/ports.ts';
 
-/** What a fault was done to. */
+/** The target of a fault and its effect. */
 export interface Done {
-  /** Process that was struck; undefined when none was. */
+  /** Process that was hit; undefined when there was none. */
   readonly pid?: number | undefined;
-  /** Which broker of several, what was lost, what answered. */
+  /** Which of several brokers, what was lost, what responded. */
   readonly detail?: string;
-  /** Records that are not in the log any more. */
+  /** Records that are no longer in the log. */
   readonly gone?: Gone;
 }
 
-/** Records that the log held once, with where its partition ended when they went. */
+/** Records that are gone from the log, and where their partition ended when they were lost. */
 export interface Gone {
   readonly how: 'cut' | 'deleted';
   readonly topic: EventTopic;
   readonly parts: readonly GonePart[];
-  /** End of the ledger after that. */
+  /** End of the ledger afterwards. */
   readonly ledgerEnd: number;
 }
 

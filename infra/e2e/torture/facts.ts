@@ -1,5 +1,5 @@
-// What the raw log of one run says, read with nothing but a codec: the input of the oracle. It shares no code with the
-// fold of the trainer, nor with the rows of the sink, on purpose. Long texts do not stay: a long torture has gigabytes.
+// The raw log of one run, read only with the codec: the input of the oracle. It intentionally shares no code with the fold of the trainer
+// or the rows of the sink. Long texts are not kept, because a long torture test has gigabytes of them.
 import { createHash } from 'node:crypto';
 import type { Codec, DecodedEvent } from '../../../schemas/codec.ts';
 import type { Decision, EventByType, EventTopic, PolicySpan } from '../../../schemas/generated/events.ts';
@@ -49,7 +49,7 @@ export interface RolloutFact {
   readonly part: { readonly kind: 'started' } | TurnPart | EndPart;
 }
 
-/** A worker tells what it is running. */
+/** A worker reports its running attempts. */
 interface HeartbeatFact {
   readonly partition: number;
   readonly offset: number;
@@ -58,7 +58,7 @@ interface HeartbeatFact {
   readonly running: readonly string[];
 }
 
-/** What the log held once, and when it lost it: the ledger ended at `ledgerEnd` then. */
+/** Records that the log lost, and when: the ledger then ended at `ledgerEnd`. */
 interface GoneFacts {
   readonly how: 'cut' | 'deleted';
   readonly topic: EventTopic;
@@ -70,7 +70,7 @@ interface GoneFacts {
 
 export interface RunFacts {
   readonly training: readonly Fact[];
-  /** Requests of training; evaluations have none in the ledger. */
+  /** Requests for training; those for evaluations are not in the ledger. */
   readonly tasks: readonly Fact[];
   readonly rollouts: readonly RolloutFact[];
   readonly policies: readonly Fact[];
@@ -78,22 +78,22 @@ export interface RunFacts {
   readonly gone: readonly GoneFacts[];
 }
 
-/** What every readable record must be in the tables, by topic, of all runs. */
+/** Every readable record as it must appear in the tables, by topic, of all runs. */
 export type Contents = ReadonlyMap<EventTopic, readonly RecordContent[]>;
 
-/** The ledger comes before what it closes. */
+/** Ledger entries are read before the records of the groups that they close. */
 const topics = ['training', 'tasks', 'policies', 'rollouts', 'questions', 'evaluations', 'dead-letters'] as const;
 
 const nothing = (): Kept => ({ training: [], tasks: [], policies: [], rollouts: [], heartbeats: [] });
 
-/** What a strike took out of the log, with its records as they were. */
+/** What a fault removed from the log, with the original records. */
 export type Taken = Pick<GoneFacts, 'how' | 'topic' | 'ledgerEnd'> & {
   readonly parts: readonly (GoneFacts['ranges'][number] & { readonly records: readonly LogRecord[] })[];
 };
 
 /**
- * What was taken, decoded. What was deleted by retention had been stored, and has to stay so. A broker that is killed soon
- * afterwards has the records back, so they may be in the log too, and be deleted again.
+ * Decodes removed records. Records that retention deleted were already stored, and must stay stored. If a broker is killed soon afterwards,
+ * the records reappear, so they may also be in the log, and may be deleted again.
  */
 function goneFacts(gone: Taken, { codec, runId, contents }: { codec: Codec; runId: string; contents: RecordContent[] }): GoneFacts {
   const facts = nothing();
@@ -108,7 +108,7 @@ function goneFacts(gone: Taken, { codec, runId, contents }: { codec: Codec; runI
   return { how, topic, ledgerEnd, ranges: parts.map(({ partition, from, to }) => ({ partition, from, to })), ...facts };
 }
 
-/** Of a record or a row within its topic. */
+/** Identifies a record or a row within its topic. */
 export const placeOf = ({ partition, offset }: Pick<LogRecord, 'partition' | 'offset'>): string => `${partition}/${offset}`;
 
 interface Everything {
@@ -116,11 +116,11 @@ interface Everything {
   readonly contents: Contents;
 }
 
-/** Everything that the log holds. */
+/** Reads the whole log. */
 export const readFacts = (log: LogReader, codec: Codec, runId: string): Promise<Everything> =>
   readFactsAfter(log, codec, { runId, taken: [] });
 
-/** The same of a log out of which records were taken. */
+/** The same for a log from which records were removed. */
 export async function readFactsAfter(
   log: LogReader,
   codec: Codec,
@@ -143,7 +143,7 @@ export async function readFactsAfter(
   return { facts: { ...facts, gone }, contents };
 }
 
-/** The same without the rollouts of groups that are open, and without what is compared with the tables: for a run with much that is open. */
+/** The same without rollouts of open groups and without table contents: for a run with many open groups. */
 export async function readClosed(log: LogReader, codec: Codec, runId: string): Promise<RunFacts> {
   const facts = nothing();
   const closed = new Set<string>();
@@ -212,7 +212,7 @@ const heartbeatOf = ({ worker_id: worker, running }: EventByType['WorkerHeartbea
 const FRAME = 5;
 const bodyHash = (value: Buffer): string => createHash('sha256').update(value.subarray(FRAME)).digest('hex');
 
-/** Undefined for heartbeats and for what is not for training. */
+/** Undefined for heartbeats and for records that are not for training. */
 function rolloutFact(
   place: { readonly partition: number; readonly offset: number; readonly sha256: string },
   read: DecodedEvent,
@@ -229,7 +229,7 @@ function partOf({ type, event }: Rollout): RolloutFact['part'] {
   if (type === 'TrajectoryStarted') return { kind: 'started' };
   if (type === 'TurnRecorded') {
     const { policy_spans: spans, completion_tokens: tokens, reward, decision } = event;
-    // the bytes lie in the batch that was fetched, which must not be kept for them
+    // copied, because a view would keep the whole fetched batch in memory
     const own = decision === null ? null : { ...decision, features: Buffer.from(decision.features) };
     return { kind: 'turn', spans, tokens, reward, decision: own };
   }
@@ -249,7 +249,7 @@ function partOf({ type, event }: Rollout): RolloutFact['part'] {
 
 export type FactOf<T extends DecodedEvent['type']> = Fact & { readonly event: EventByType[T] };
 
-/** The events of one type, in the order of the log. */
+/** The events of one type, in log order. */
 export function eventsOf<T extends DecodedEvent['type']>(facts: readonly Fact[], type: T): readonly FactOf<T>[] {
   return facts.flatMap((fact) => (fact.read.type === type ? [{ ...fact, event: fact.read.event as EventByType[T] }] : []));
 }

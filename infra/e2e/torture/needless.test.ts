@@ -1,4 +1,4 @@
-// Attempts that were given up, judged by a witness: each cause in turn, for a run of one attempt.
+// Attempts that were given up, checked with a witness: each cause in turn, for a run of one attempt.
 import { describe, expect, it } from 'vitest';
 import type { DecodedEvent } from '../../../schemas/codec.ts';
 import { randomEvent, seeded } from '../../testing/events.ts';
@@ -12,7 +12,7 @@ const NAME = `${ATTEMPT.trajectory_id}/0`;
 const GIVEN_UP_MS = 60_000;
 const random = seeded(5);
 
-/** Partition 0 of each topic gets one record each ms: offsets are times. */
+/** Each topic gets one record per ms in partition 0: offsets are times. */
 const timeline = createTimeline();
 for (const topic of ['rollouts', 'training'] as const)
   for (let ms = 0; ms <= 200_000; ms += 100) timeline.look(topic, 0, { sinceMs: ms - 100, atMs: ms, end: ms });

@@ -1,5 +1,5 @@
-// The oracle finds nothing wrong with a good log, and finds every way of breaking it. The log is made by the real trainer
-// over the log in memory, with scripted workers that lose attempts, finish late, leave holes and give everybody the same.
+// The oracle finds no problem in a good log, and detects every kind of corruption. The real trainer makes the log in memory, with scripted
+// workers that lose attempts, finish late, leave gaps and give the same answer to everything.
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runTrainer } from '../../../consumers/trainer/trainer.ts';
@@ -80,7 +80,7 @@ function depsOf(log: MemoryLog): TrainerDeps {
   };
 }
 
-/** How a request is answered: in full, never, only begun, with a hole, or twice. */
+/** How a request is answered: in full, never, only started, with a gap, or twice. */
 function manner({ group_index: index, sample, attempt }: TrajectoryRequested): 'whole' | 'silent' | 'begun' | 'hole' | 'twice' {
   const first = { '3.2': 'silent', '4.3': 'hole' } as const;
   const always = { '2.1': 'begun', '5.0': 'twice' } as const;
@@ -95,7 +95,7 @@ function answersTo(request: TrajectoryRequested): readonly OutgoingEvent[] {
   const key = request.group_id;
   const reward = request.group_index % 5 === 1 ? 0.5 : request.sample % 2;
   const versions = [Math.max(0, request.admitted_version - 1), request.admitted_version];
-  // a worker of its own, so that it is silent when it says nothing more
+  // a separate worker, which falls silent when it writes nothing more
   const own = { question_id: request.question_id, worker_id: `w-${request.trajectory_id}` };
   const records: OutgoingEvent[] = [
     { type: 'TrajectoryStarted', key, event: started(place(0), own) },
@@ -133,7 +133,7 @@ beforeAll(async () => {
   good = await goodLog();
 }, 60_000);
 
-/** The ledger with one entry changed: the `nth` of its type. */
+/** The ledger with one changed entry: the `nth` of its type. */
 function withEntry<T extends DecodedEvent['type']>(type: T, change: (event: EventByType[T]) => EventByType[T], nth = 1): RunFacts {
   return { ...good, training: changed(good.training, { type, nth, change: (fact) => [edit(fact, change)] }) };
 }
@@ -187,7 +187,7 @@ const withPolicy = (change: (event: EventByType['PolicyPublished']) => EventByTy
   policies: good.policies.map((fact, i) => (i === 4 ? edit<'PolicyPublished'>(fact, change) : fact)),
 });
 
-/** A step that trains once more on a trajectory of the step before it. */
+/** A step that trains again on a trajectory of the previous step. */
 function trainedTwice(): RunFacts {
   const earlier = good.training.flatMap(({ read }) => (read.type === 'StepCompleted' ? [read.event] : []))[4]!.trajectories[0]!;
   return withStep((event) => ({ ...event, trajectories: [...event.trajectories, earlier] }));
@@ -200,7 +200,7 @@ const addDiscard = (fields: Partial<EventByType['TrajectoryDiscarded']>): RunFac
   return { ...good, training: [...good.training, { ...added, offset: last.offset + 2 }] };
 };
 
-/** The first trained group with every trajectory, made one that no step has. */
+/** The first completely trained group, removed from its step. */
 function forgotten(): RunFacts {
   const rows = good.training.flatMap(({ read }) => (read.type === 'StepCompleted' ? read.event.trajectories : []));
   const group = rows.find(({ group_id: id }) => rows.filter((row) => row.group_id === id).length === settings.groupSize)?.group_id;
@@ -214,7 +214,7 @@ function forgotten(): RunFacts {
   };
 }
 
-/** An open group whose requests are gone, and which no worker has begun. */
+/** An open group whose requests are gone, and which no worker has started. */
 function vanished(): RunFacts {
   const closed = new Set(
     good.training.flatMap(({ read }) => {
@@ -235,7 +235,7 @@ function vanished(): RunFacts {
   };
 }
 
-/** The log has lost what a step was made of, after it was made. */
+/** The log has lost the records of a step after the step was made. */
 function cutAway(): RunFacts {
   const { trajectory_id: id } = trainedRow();
   const lost = good.rollouts.filter((fact) => fact.trajectory === id).slice(-2);

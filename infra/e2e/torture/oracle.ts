@@ -1,8 +1,8 @@
-// Decides whether a run kept its promises, from the raw log alone: nothing lost, nothing trained twice, versions without a
-// gap, every step equal to what a fresh fold of the records says, both bounds held at every step.
+// Decides from the raw log alone whether a run kept its guarantees: nothing lost, nothing trained twice, no gap in the versions, every step
+// equal to a fresh fold of the records, both bounds satisfied at every step.
 //
-// It is written apart from the code that it checks: it imports the codec and nothing of the trainer, of the folds in
-// streams/ or of the sink. Clocks of the run are not looked at, and between partitions no order is assumed.
+// It is independent of the code that it checks: it imports the codec, and nothing of the trainer, the folds in streams/ or the sink. It
+// ignores the clocks of the run and assumes no order between partitions.
 import { openCase } from './case.ts';
 import { checkAdmission, checkChain, checkResume, checkVersions } from './check-ledger.ts';
 import { checkNeedless, countNeedless, type Needless, type Witness } from './check-needless.ts';
@@ -12,7 +12,7 @@ import { checkDiscards, checkStaleness, checkSteps } from './check-steps.ts';
 import type { RunFacts } from './facts.ts';
 import type { Problem, ProblemKind } from './problem.ts';
 
-/** Counts of trajectories by their outcome, and everything that is wrong. */
+/** Counts of trajectories by outcome, and all problems. */
 export interface Verdict extends Outcomes {
   readonly steps: number;
   readonly attempts: number;
@@ -21,12 +21,12 @@ export interface Verdict extends Outcomes {
   /** Discards by reason. */
   readonly discards: Readonly<Partial<Record<string, number>>>;
   readonly worstStaleness: number;
-  /** Number of problems of each kind; a kind that is not there has none. */
+  /** Number of problems of each kind; kinds without problems are missing. */
   readonly found: Readonly<Partial<Record<ProblemKind, number>>>;
   readonly problems: readonly Problem[];
 }
 
-/** Judges one run; attempts that were given up in vain are found only with a witness. */
+/** Checks one run; attempts that were given up in vain are detected only with a witness. */
 export function judgeRun(facts: RunFacts, witness?: Witness): Verdict {
   const of = openCase(facts);
   const staleness = checkStaleness(of);

@@ -1,34 +1,34 @@
-/** What can be wrong with a run. */
+/** Kinds of problems that a run can have. */
 export type ProblemKind =
-  /** Admitted and neither trained on, nor discarded, nor open. */
+  /** Admitted, but neither trained on, discarded nor open. */
   | 'lost'
   /** In two steps, discarded twice, or both; or an attempt with two outcomes. */
   | 'doubled'
-  /** Settled and never admitted. */
+  /** Closed but never admitted. */
   | 'stranger'
-  /** Passed over by younger groups. */
+  /** Younger groups were trained on first. */
   | 'order'
   /** Open for longer than any deadline can explain. */
   | 'stuck'
-  /** A version is missing, comes twice or has other weights than the ledger says. */
+  /** A version is missing, is published twice, or has other weights than the ledger records. */
   | 'version'
-  /** A step differs from what the records say. */
+  /** A step disagrees with the records. */
   | 'step'
-  /** A discard differs from what the records say. */
+  /** A discard disagrees with the records. */
   | 'discard'
-  /** The bound on staleness was broken. */
+  /** The staleness bound was violated. */
   | 'staleness'
-  /** The bound on admission was broken, or its terms are not those of the log. */
+  /** The admission bound was violated, or its terms disagree with the log. */
   | 'admission'
-  /** A request is missing, comes twice, or was not decided in the ledger. */
+  /** A request is missing, is repeated, or was not decided in the ledger. */
   | 'request'
-  /** An attempt was run by two workers, or by nobody's request. */
+  /** An attempt was run by two workers, or without a request. */
   | 'attempt'
   /** The chain of the ledger is broken. */
   | 'chain'
-  /** A resume point passes over what an open group needs, or counts wrongly. */
+  /** A resume point skips what an open group needs, or its counts are wrong. */
   | 'resume'
-  /** An attempt was given up that went on, and whose worker was not struck. */
+  /** An attempt was given up while it was running and its worker was not hit. */
   | 'needless';
 
 export interface Problem {
@@ -36,5 +36,5 @@ export interface Problem {
   readonly text: string;
 }
 
-/** Makes problems of one kind. */
+/** Creates problems of one kind. */
 export const problemsOf = (kind: ProblemKind, texts: readonly string[]): readonly Problem[] => texts.map((text) => ({ kind, text }));

@@ -1,13 +1,13 @@
-// A fold of the raw records of a run, written for clearness and apart from the trainer's: for every trajectory its
-// attempts, which of them was the first to be whole, and what the records say of it.
+// A fold of the raw records of a run, written for clarity and independent of the trainer's: for every trajectory its attempts, which of
+// them was complete first, and what the records say about it.
 import type { EndPart, RolloutFact, RunFacts, TurnPart } from './facts.ts';
 
 export interface AttemptHistory {
   readonly number: number;
-  /** Records by sequence number; the first of an identity counts. */
+  /** Records by sequence number; the first record of an id counts. */
   readonly records: ReadonlyMap<number, RolloutFact>;
   readonly workers: ReadonlySet<string>;
-  /** Sequence numbers that came twice with different content. */
+  /** Sequence numbers that occur twice with different content. */
   readonly conflicting: number;
   readonly end: (EndPart & { readonly sequence: number }) | undefined;
 }
@@ -18,9 +18,9 @@ export interface TrajectoryHistory {
   readonly partition: number;
   readonly firstOffset: number;
   readonly attempts: ReadonlyMap<number, AttemptHistory>;
-  /** The first attempt that ended well and had no hole, in the order of the log. */
+  /** The first attempt that ended well and has no gap, in log order. */
   readonly winner: AttemptHistory | undefined;
-  /** Offset of the record that made the winner whole; -1 without one. */
+  /** Offset of the record that completed the winner; -1 without a winner. */
   readonly wonAt: number;
 }
 
@@ -80,14 +80,14 @@ function addRecord(trajectory: Trajectory, fact: RolloutFact): Attempt {
 
 const COUNTING: readonly string[] = ['answered', 'max_turns', 'max_tokens', 'timeout'];
 
-/** It ended in a way that counts, every record up to its end is there, and they hold the tokens that its end tells of. */
+/** It ended in a way that counts, every record up to its end is there, and they contain the number of tokens that its end reports. */
 export function isWhole({ end, records }: Pick<AttemptHistory, 'end' | 'records'>): boolean {
   if (end === undefined || !COUNTING.includes(end.status) || !Number.isFinite(end.reward)) return false;
   if (records.size !== end.sequence + 1 || Math.max(...records.keys()) !== end.sequence) return false;
   return [...records.values()].reduce((sum, { part }) => sum + (part.kind === 'turn' ? Math.max(0, part.tokens) : 0), 0) === end.tokens;
 }
 
-/** Turns in their order. */
+/** Turns in order. */
 export const turnsOf = ({ records }: AttemptHistory): readonly TurnPart[] =>
   [...records].sort(([a], [b]) => a - b).flatMap(([, { part }]) => (part.kind === 'turn' ? [part] : []));
 
@@ -107,7 +107,7 @@ export interface Account {
   readonly unknown_tokens: number;
 }
 
-/** Versions behind the tokens of a turn; those that no span covers have none. */
+/** Versions of the tokens of a turn; tokens that no span covers are left out. */
 function versionsBehind({ spans, tokens }: TurnPart): readonly { readonly version: number; readonly tokens: number }[] {
   let left = Math.max(0, tokens);
   const behind = spans.map(({ version, tokens: claimed }) => {
@@ -118,7 +118,7 @@ function versionsBehind({ spans, tokens }: TurnPart): readonly { readonly versio
   return left > 0 || spans.length === 0 ? [...behind, { version: -1, tokens: left }] : behind;
 }
 
-/** Ages of tokens: how many tokens are how many versions old. */
+/** A histogram of token ages: number of tokens by age in versions. */
 export type Ages = ReadonlyMap<number, number>;
 
 export function agesOf(attempt: AttemptHistory, version: number): Ages {
@@ -146,7 +146,7 @@ export function summarise(ages: Ages): { readonly mean: number; readonly p95: nu
   };
 }
 
-/** The staleness account of an attempt at a version, as design section 6 defines it. */
+/** The staleness of an attempt relative to a version. */
 export function accountOf(attempt: AttemptHistory, version: number): Account {
   const spans = turnsOf(attempt).flatMap(versionsBehind);
   const known = spans.filter((span) => isKnown(span.version, version)).map((span) => span.version);

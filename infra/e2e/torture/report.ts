@@ -1,4 +1,4 @@
-// What a torture found: as JSON for the record and as a table for people.
+// The results of a torture test: as JSON for the record and as a table for people.
 import { execFileSync } from 'node:child_process';
 import { cpus, totalmem } from 'node:os';
 import { expiryCauses } from './check-needless.ts';
@@ -14,20 +14,20 @@ export interface Settings {
   readonly seed: number;
   readonly workers: number;
   readonly brokers: number;
-  /** Whether disks could be filled here. */
+  /** Whether disks could be filled on this machine. */
   readonly disks: boolean;
-  /** Kinds of faults, when not all of them were struck. */
+  /** Kinds of faults, if restricted. */
   readonly only?: readonly string[];
 }
 
 export interface Findings {
   readonly settings: Settings;
-  /** Wall clock of the faults, from the first to the end of the torture. */
+  /** Wall-clock time of the faults, from the first one to the end of the torture test. */
   readonly tookMs: number;
   readonly struck: readonly Struck[];
   readonly verdict: Verdict;
   readonly tables: TablesVerdict;
-  /** Why the run could not be tortured to the end; empty when it could. */
+  /** Why the test ended early; empty when it did not. */
   readonly broken: string;
 }
 
@@ -39,7 +39,7 @@ export interface Report {
   readonly faults: number;
   readonly survived: number;
   readonly faultsByKind: Readonly<Record<string, number>>;
-  /** By target, until it was seen at work again: how often it was struck, median and worst, ms. */
+  /** Recovery time by target: number of faults, median and maximum, ms. */
   readonly recovery: Readonly<Record<string, { readonly faults: number; readonly p50Ms: number; readonly maxMs: number }>>;
   readonly steps: number;
   readonly admitted: number;
@@ -51,7 +51,7 @@ export interface Report {
   readonly groups: Verdict['groups'];
   readonly needless: Verdict['needless'];
   readonly worstStaleness: number;
-  /** Problems of the log by kind; none when it is empty. */
+  /** Problems in the log by kind; empty when there are none. */
   readonly found: Readonly<Partial<Record<ProblemKind, number>>>;
   readonly records: number;
   readonly checksum: string;

@@ -1,7 +1,7 @@
-// The faults of a torture: which, when, for how long. A function of the seed.
+// The schedule of faults in a torture test: which, when, and how long. A function of the seed.
 //
-// They come in shuffled rounds: a kill of every target, two freezes, three cuts and one of each of the other strikes. What has
-// several forms is dealt from a deck of its own, so that eight rounds hold every kind on every target in every form.
+// Faults come in shuffled rounds: a kill of every target, two freezes, three cuts and one of each other kind. Variants of a fault are dealt
+// from a deck of their own, so that eight rounds contain every kind on every target in every variant.
 import { createRandom, shuffled } from '../../../streams/core/random.ts';
 import type { ProxyMode } from './chaos-proxy.ts';
 
@@ -9,38 +9,38 @@ export const targets = ['trainer', 'worker', 'warehouse', 'store', 'broker', 'ap
 export type Target = (typeof targets)[number];
 
 export const cutModes = ['refuse', 'reset', 'delay', 'black-hole'] as const satisfies readonly Exclude<ProxyMode, 'pass'>[];
-/** Roles whose consumer group Kafka forgets. */
+/** Roles whose consumer group is deleted from Kafka. */
 export const forgotten = ['warehouse', 'worker', 'trainer'] as const satisfies readonly Target[];
-/** Topics whose newest records are lost. The ledger is the one thing that cannot lose any. */
+/** Topics that lose their newest records. The ledger must never lose any. */
 export const tailTopics = ['rollouts', 'tasks'] as const;
-/** Whose disk is full: that of the store, or that of `up` and its roles, of which the trainer writes most. */
+/** Whose disk fills up: that of the store, or that of `up` and its roles, among which the trainer writes most. */
 export const diskTargets = ['store', 'trainer'] as const satisfies readonly Target[];
 export const clockTargets = ['worker', 'trainer', 'warehouse'] as const satisfies readonly Target[];
 const HOUR_MS = 3_600_000;
 export const clockJumps = [-HOUR_MS, HOUR_MS] as const;
 
-/** What is done, apart from when and how long. */
+/** A fault without its time and duration. */
 type Deal =
   | { readonly kind: 'kill' | 'freeze'; readonly target: Target }
-  /** All connections of a role; of the broker or the store: all connections to it. */
+  /** All connections of a role; for the broker or the store: all connections to it. */
   | { readonly kind: 'cut'; readonly target: Target; readonly mode: (typeof cutModes)[number] }
-  /** The role is down, and Kafka forgets the offsets of its group. */
+  /** The role is down, and Kafka loses the offsets of its group. */
   | { readonly kind: 'forget'; readonly target: (typeof forgotten)[number] }
   /** All brokers lose power, and with it the newest acknowledged records of a partition. */
   | { readonly kind: 'tail'; readonly target: 'broker'; readonly topic: (typeof tailTopics)[number] }
-  /** Retention takes tasks, and the trainer has to resume without them. */
+  /** Retention deletes tasks, and the trainer has to resume without them. */
   | { readonly kind: 'retention'; readonly target: 'trainer' }
-  /** A statement after which the engine answers nothing, in a process that lives. */
+  /** A statement that makes the engine unresponsive in a live process. */
   | { readonly kind: 'engine'; readonly target: 'store' }
   | { readonly kind: 'disk'; readonly target: (typeof diskTargets)[number] }
-  /** The wall clock of a role jumps, and back again. */
+  /** The wall clock of a role jumps, and jumps back. */
   | { readonly kind: 'clock'; readonly target: (typeof clockTargets)[number]; readonly byMs: number };
 
 export type Fault = Deal & {
   readonly atMs: number;
-  /** 0 when it is over at once. */
+  /** 0 for instantaneous faults. */
   readonly forMs: number;
-  /** In [0, 1): which of several brokers, partitions or offsets is meant. */
+  /** In [0, 1): selects one of several brokers, partitions or offsets. */
   readonly draw: number;
 };
 export const faultKinds: readonly string[] = [
@@ -60,22 +60,22 @@ export interface ScheduleOptions {
   readonly seed: number;
   readonly faults: number;
   readonly minutes: number;
-  /** Whether a disk can be filled here, which needs a mount. */
+  /** Whether a disk can be filled here, which requires a mount. */
   readonly disks: boolean;
-  /** Kinds of faults that are left in; all of them unless given. */
+  /** Kinds of faults to use. Default: all. */
   readonly only?: readonly string[];
 }
 
 const FREEZES = 2;
 const CUTS = 3;
-/** One of each of forget, tail, retention, engine, disk and clock. */
+/** One each of forget, tail, retention, engine, disk and clock. */
 const OTHERS = 6;
-/** Faults of a round where disks can be filled. */
+/** Number of faults in a round when disks can be filled. */
 export const ROUND = targets.length + FREEZES + CUTS + OTHERS;
-/** Room at the end, so that the last fault has a run to recover in. */
+/** Fraction of time at the end without new faults, so that the run can recover from the last one. */
 const QUIET_END = 0.1;
 
-/** Shortest and longest, ms: a freeze outlasts a session, a transaction and the limit of silence, or none of them. */
+/** Minimum and maximum, ms: a freeze is longer than a session, a transaction and the silence limit, or shorter than all of them. */
 const durations: Readonly<Partial<Record<Deal['kind'], readonly [number, number]>>> = {
   freeze: [1_000, 25_000],
   cut: [1_000, 12_000],
@@ -83,7 +83,7 @@ const durations: Readonly<Partial<Record<Deal['kind'], readonly [number, number]
   clock: [5_000, 15_000],
 };
 
-/** Faults by time. */
+/** Faults ordered by time. */
 export function scheduleOf(options: ScheduleOptions): readonly Fault[] {
   const { seed, faults, minutes } = options;
   const random = createRandom(seed, 1);
@@ -126,7 +126,7 @@ const engine: Deal = { kind: 'engine', target: 'store' };
 const diskFaults = diskTargets.map((target): Deal => ({ kind: 'disk', target }));
 const clocks = clockTargets.flatMap((target) => clockJumps.map((byMs): Deal => ({ kind: 'clock', target, byMs })));
 
-/** Deals cards off a shuffled deck, which is shuffled anew when it is empty. */
+/** Deals cards from a shuffled deck, which is reshuffled when it is empty. */
 function deck<T>(random: () => number, cards: readonly T[]): (count: number) => readonly T[] {
   let left: readonly T[] = [];
   return (count) =>

@@ -1,5 +1,5 @@
-// Signs that a run goes on, seen past the proxies: steps of the ledger, records of the workers, what the sink has stored,
-// and whether the API answers.
+// Signs of progress of a run, observed without the proxies: steps of the ledger, records of the workers, stored records of the sink, and
+// responses of the API.
 import { createCodec } from '../../../schemas/codec.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
 import { connectKafka, type KafkaConnection } from '../../kafka/connect.ts';
@@ -7,19 +7,22 @@ import { groupsOf } from '../../app/open/connections.ts';
 import type { Target } from './schedule.ts';
 import { pause } from '../../lifecycle/backoff.ts';
 
-/** How far the log is; every figure only grows. */
+/** The progress of the log; every number only grows. */
 export interface Mark {
-  /** Sum of the positions that the newest step committed in its transaction: an aborted one leaves no trace in it. */
+  /** Sum of the positions that the newest step committed in its transaction; an aborted one does not count. */
   readonly steps: number;
   readonly records: number;
-  /** Records of rollouts by which the sink's positions grew. */
+  /** Rollout records by which the sink's positions have grown. */
   readonly stored: number;
 }
 
 export interface Signs {
-  /** Waits until Kafka can be asked, and throws when that takes longer than `timeoutMs`. */
+  /** Waits until Kafka responds, and throws when that takes longer than `timeoutMs`. */
   mark(timeoutMs: number): Promise<Mark>;
-  /** Milliseconds until the target was seen at work again and until the next step; undefined when that took too long, or `up` ended. */
+  /**
+   * Milliseconds until the target is seen working again, and until the next step; undefined when that takes too long, or when `up` has
+   * ended.
+   */
   back(target: Target, from: Mark, until: Until): Promise<Back>;
   close(): Promise<void>;
 }
@@ -34,7 +37,7 @@ interface Back {
   readonly nextStepMs: number | undefined;
 }
 
-/** What shows that a target is back. */
+/** The sign that a target has recovered. */
 export const signOf: Readonly<Record<Target, string>> = {
   trainer: 'next step',
   broker: 'next step',
@@ -104,7 +107,7 @@ export function createSigns(options: SignsOptions): Signs {
 
 type Offsets = Awaited<ReturnType<KafkaConnection['offsets']['fetch']>>;
 
-/** How far positions grew altogether. Their sum would fall when a strike deletes them, and hide what is stored afterwards. */
+/** Total growth of positions. Their sum would drop when a fault deletes them, and would hide what is stored afterwards. */
 function createGrowth(): (offsets: Offsets) => number {
   const last = new Map<number, number>();
   let grown = 0;

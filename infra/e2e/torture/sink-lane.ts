@@ -1,5 +1,5 @@
-// One sink on plain tables, whose engine remembers no tokens. It ends itself by SIGKILL at one of its crash points, again
-// and again, and in between the broker forgets its offsets.
+// One sink on tables without deduplication. It repeatedly kills itself with SIGKILL at one of its crash points; sometimes the broker loses
+// its offsets in between.
 import { randomEvents, seeded } from '../../testing/events.ts';
 import { silentLogger } from '../../testing/logger.ts';
 import { startRole } from '../../testing/role-process.ts';
@@ -30,24 +30,24 @@ export interface LaneOptions {
 export interface LaneFindings {
   /** Kills at each crash point. */
   readonly kills: Readonly<Record<string, number>>;
-  /** How often the offsets were forgotten. */
+  /** How often the offsets were deleted. */
   readonly forgotten: number;
   readonly records: number;
   readonly rows: number;
   readonly doubled: number;
   readonly lost: number;
   readonly changed: number;
-  /** The audit: every table equals the log by count and checksum. */
+  /** The result of the audit: every table equals the log by count and checksum. */
   readonly equal: boolean;
 }
 
 const EVENTS = 120;
-/** How likely the offsets are forgotten after a kill. */
+/** Probability that the offsets are deleted after a kill. */
 const FORGET = 0.15;
 const LIMIT_MS = 120_000;
 const LOOK_MS = 100;
 
-/** Tries every crash point in turn, each the first or the second time that it is reached. */
+/** Tries every crash point in turn, at the first or the second time that it is reached. */
 export async function tortureSink(options: LaneOptions): Promise<LaneFindings> {
   const env = envOf(options);
   const config = loadConfig(env);
@@ -73,7 +73,7 @@ export async function tortureSink(options: LaneOptions): Promise<LaneFindings> {
   }
 }
 
-/** A machine that is busy with other things answers late. */
+/** A busy machine responds late. */
 async function patiently<T>(work: () => Promise<T>): Promise<T> {
   for (const deadline = Date.now() + LIMIT_MS; ;) {
     try {
@@ -100,7 +100,7 @@ function envOf({ brokers, storeUrl, namespace, dataDir }: LaneOptions): Readonly
   };
 }
 
-/** The engine remembers none, so that nothing but the rows themselves tells what is in. */
+/** Disables deduplication, so that only the rows themselves show what is stored. */
 async function forgetTokens(config: Config): Promise<void> {
   const store = connectWarehouse(config);
   try {
@@ -126,7 +126,7 @@ async function strike(env: Readonly<Record<string, string>>, place: string): Pro
   if (signal !== 'SIGKILL') throw new Error(`the sink was to end at ${place} and ended otherwise: ${role.output().slice(-2_000)}`);
 }
 
-/** A group can be removed once its dead member has timed out. */
+/** A group can be deleted once its dead member has timed out. */
 async function forgetOffsets({ kafka }: LogConnection, config: Config): Promise<number> {
   const group = groupsOf(config.namespace).warehouse;
   for (const deadline = Date.now() + LIMIT_MS; Date.now() < deadline;) {

@@ -1,4 +1,4 @@
-// A short one of `npm run torture:sink`: every crash point of the sink, on tables that remember no tokens.
+// A short version of `npm run torture:sink`: every crash point of the sink, on tables without deduplication.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// `npm run torture:sink -- --kills 300 --seed 1 [--lanes 3] [--out F]`: sinks on plain tables, which are killed at their
-// crash points and lose their offsets. Exit code 1 when a row is doubled, lost or changed.
+// `npm run torture:sink -- --kills 300 --seed 1 [--lanes 3] [--out F]`: sinks on tables without deduplication, which are killed at their
+// crash points and lose their offsets. Exit code 1 when a row is duplicated, lost or changed.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

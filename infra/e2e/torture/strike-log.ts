@@ -1,5 +1,5 @@
-// What a cluster does to its clients: it forgets the offsets of a group, loses the newest records of a partition, or
-// deletes old ones. What is gone is kept aside for the oracle.
+// Faults of the cluster: it deletes the offsets of a group, loses the newest records of a partition, or deletes old ones. Lost records are
+// kept aside for the oracle.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCodec } from '../../../schemas/codec.ts';
@@ -18,7 +18,7 @@ import type { World } from './world.ts';
 
 const NAMESPACE = 'turnstream';
 
-/** A group can be deleted once its members have timed out, so they are stopped first, and then killed. */
+/** A group can be deleted once its members have timed out, so they are stopped first and killed afterwards. */
 export async function forgetOffsets(world: World, { target }: FaultOf<'forget'>): Promise<Done> {
   const groups = groupsOf(NAMESPACE);
   const group = target === 'warehouse' ? groups.warehouse : groups[target === 'worker' ? 'workers' : 'trainer'](world.run);
@@ -27,11 +27,11 @@ export async function forgetOffsets(world: World, { target }: FaultOf<'forget'>)
   return { pid: pids[0], detail: `${group} had ${offsets} offsets` };
 }
 
-/** Batches that are lost at most: those of a second or two. */
+/** Maximum number of lost batches: those of a second or two. */
 const MOST_BATCHES = { rollouts: 40, tasks: 4 } as const;
 const PARTITIONS = 64;
 
-/** All brokers die at once, and so does the trainer when its own requests are lost with them: it is not told by anybody else. */
+/** Kills all brokers at once, and the trainer as well if its own requests are lost, because nothing else would tell it. */
 export async function cutNewest(world: World, { topic, draw }: FaultOf<'tail'>): Promise<Done> {
   const pids = topic === 'tasks' ? await processesOf(world, 'trainer') : [];
   const part = await whileStopped(pids, () => world.brokers.whileDown(() => cutOne(world.brokers.dataDirs, { topic, draw })));
@@ -48,7 +48,7 @@ export async function cutNewest(world: World, { topic, draw }: FaultOf<'tail'>):
   };
 }
 
-/** Turns that were cut off a file lack the texts that they share; whoever reads the log gets them with it. */
+/** Restores the shared texts of turns that were cut from a file; readers of the log get turns with their texts. */
 async function giveTexts(kafka: KafkaConnection, records: readonly FetchedRecord[]): Promise<void> {
   if (records.every(({ lacks }) => lacks === undefined)) return;
   const texts = new Map<string, Buffer>();
@@ -65,12 +65,15 @@ async function giveTexts(kafka: KafkaConnection, records: readonly FetchedRecord
 
 const MEND_TRIES = 20;
 
-/** The one hand that is lent, as the error says: the sink is stopped, and told what to do where the log is shorter than its position. */
+/**
+ * The only manual intervention, as the error message instructs: stops the sink and tells it how to handle a log that is shorter than its
+ * position.
+ */
 async function mend(world: World): Promise<string> {
   const pids = await processesOf(world, 'warehouse');
   return whileStopped(pids, async () => {
     for (let tries = 1; ; tries += 1) {
-      // a sink that was stopped is a member of its group until its session is over
+      // a stopped sink stays a member of its group until its session times out
       const { code, said } = await world.command('warehouse', 'mend', '--yes');
       if (code === 0 || tries === MEND_TRIES) return `mend ended with ${code ?? 'a signal'}: ${said.trim().split('\n').at(-1) ?? ''}`;
       await new Promise((wake) => setTimeout(wake, 1_000));
@@ -99,7 +102,7 @@ async function cutOne(
   return undefined;
 }
 
-/** Deletes up to what the tables have, in some partitions or in all, while the trainer is down. */
+/** Deletes records up to the stored position, in some or all partitions, while the trainer is down. */
 export async function deleteTasks(world: World, { draw }: FaultOf<'retention'>): Promise<Done> {
   const pids = await processesOf(world, 'trainer');
   const gone = await whileStopped(pids, () => withKafka(world, (kafka) => deleteSome(world, kafka, draw)));

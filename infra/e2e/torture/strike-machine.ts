@@ -1,15 +1,15 @@
-// A dead engine, a full disk, and a clock that jumps.
+// Faults of the machine: a dead engine, a full disk, and a clock that jumps.
 import type { FaultOf } from './schedule.ts';
 import type { Done } from './done.ts';
 import { processesOf } from './strike-process.ts';
 import type { World } from './world.ts';
 import { pause } from '../../lifecycle/backoff.ts';
 
-/** Nested so deeply that the engine exhausts its stack, and answers nothing from then on. */
+/** Nested so deeply that the engine exhausts its stack and stops responding. */
 const BOMB = `select length(JSONMergePatch(concat(repeat('{"a":',200000),'1',repeat('}',200000)),'{}'))`;
 const ANSWER_MS = 5_000;
 
-/** What the store says to a statement: the start of its answer, or why there is none. */
+/** The store's response to a statement: its beginning, or why there is none. */
 async function ask({ store: { url, user, password } }: World, statement: string): Promise<string> {
   const headers = { 'x-clickhouse-user': user, 'x-clickhouse-key': password };
   try {
@@ -20,7 +20,7 @@ async function ask({ store: { url, user, password } }: World, statement: string)
   }
 }
 
-/** Sends the store a statement that ends its engine, and asks it something simple afterwards. */
+/** Sends a statement that crashes the engine, followed by a simple one. */
 export async function endEngine(world: World): Promise<Done> {
   const [pid] = await processesOf(world, 'store');
   const bomb = await ask(world, BOMB);
@@ -29,7 +29,7 @@ export async function endEngine(world: World): Promise<Done> {
 
 const REFILL_MS = 250;
 
-/** What programs delete meanwhile is filled as well. */
+/** Space that programs free meanwhile is filled as well. */
 export async function fillDisk(world: World, fault: FaultOf<'disk'>): Promise<Done> {
   const disk = world.diskOf(fault.target);
   if (disk === undefined) throw new Error(`the ${fault.target} has no small disk`);

@@ -1,4 +1,4 @@
-// Kills, freezes and cut connections.
+// Faults of processes: kills, freezes and cut connections.
 import type { ChaosProxy } from './chaos-proxy.ts';
 import type { Fault, FaultOf, Target } from './schedule.ts';
 import type { Done } from './done.ts';
@@ -20,7 +20,7 @@ interface Victim {
   readonly detail?: string;
 }
 
-/** Waits while the target is just being started again. */
+/** Waits while the target is restarting. */
 async function victimOf(world: World, { target, draw }: Pick<Fault, 'target' | 'draw'>): Promise<Victim> {
   if (target !== 'broker') return { pid: (await processesOf(world, target))[0] ?? 0 };
   for (;;) {
@@ -33,7 +33,7 @@ async function victimOf(world: World, { target, draw }: Pick<Fault, 'target' | '
 const detailOf = ({ id, leads }: { readonly id: number; readonly leads: string }): Pick<Done, 'detail'> =>
   leads === '' ? {} : { detail: `${id}, leader of ${leads}` };
 
-/** The living processes of a target. Waits while it is just being started again. */
+/** The live processes of a target. Waits while it is restarting. */
 export async function processesOf(world: World, target: Exclude<Target, 'broker'>): Promise<readonly number[]> {
   for (;;) {
     const pids = world.pidsOf(target);
@@ -47,7 +47,7 @@ async function lookAgain(world: World): Promise<void> {
   await pause(100);
 }
 
-/** Stops processes, works, and kills them: whoever supervises them does not start them meanwhile. */
+/** Stops processes, runs `work`, and kills them: in between their supervisor does not restart them. */
 export async function whileStopped<T>(pids: readonly number[], work: () => Promise<T>): Promise<T> {
   for (const pid of pids) signal(pid, 'SIGSTOP');
   try {
@@ -57,7 +57,7 @@ export async function whileStopped<T>(pids: readonly number[], work: () => Promi
   }
 }
 
-/** False when there is no such process any more. */
+/** False when the process no longer exists. */
 function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, name);

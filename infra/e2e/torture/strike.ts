@@ -1,4 +1,4 @@
-// Carries out one fault and watches until the run is over it.
+// Injects one fault and waits until the run has recovered.
 import type { Done } from './done.ts';
 import type { Fault } from './schedule.ts';
 import { signOf, type Mark, type Signs } from './signs.ts';
@@ -7,23 +7,23 @@ import { cutNewest, deleteTasks, forgetOffsets } from './strike-log.ts';
 import { endEngine, fillDisk, jumpClock } from './strike-machine.ts';
 import type { World } from './world.ts';
 
-/** What happened at one fault. */
+/** The record of one fault. */
 export interface Struck extends Done {
   readonly fault: Fault;
-  /** Milliseconds after the start of the torture. */
+  /** Milliseconds after the start of the torture test. */
   readonly atMs: number;
-  /** When the fault was over, and only the run had to get over it. */
+  /** End of the fault; from here on the run only has to recover. */
   readonly untilMs: number;
-  /** What shows that the target is back. */
+  /** The sign that the target has recovered. */
   readonly sign: string;
-  /** Milliseconds from the end of the fault until that was seen. */
+  /** Milliseconds from the end of the fault to that sign. */
   readonly backMs: number | undefined;
   readonly nextStepMs: number | undefined;
 }
 
 export const isSurvived = ({ backMs, nextStepMs }: Struck): boolean => backMs !== undefined && nextStepMs !== undefined;
 
-/** A fault in a few words, without its duration. */
+/** A short description of a fault, without its duration. */
 export function kindOf(fault: Fault): string {
   if (fault.kind === 'cut') return `cut ${fault.mode}`;
   return names[fault.kind];
@@ -55,16 +55,16 @@ export interface StrikeContext {
   readonly timeoutMs: number;
 }
 
-/** Carries out a fault; `over` resolves when the run was seen to be over it, or was not in time. */
+/** Injects a fault; `over` resolves when the run has recovered, or when the time is up. */
 export async function strike(fault: Fault, context: StrikeContext): Promise<{ readonly over: Promise<Struck> }> {
   const { world, signs, beganMs, timeoutMs } = context;
   const before = await signs.mark(timeoutMs);
   const atMs = Date.now() - beganMs;
   const done = await carryOut(fault, world);
   const untilMs = Date.now() - beganMs;
-  // A killed broker cannot be asked; after anything else only what comes after the end of the fault counts.
+  // A killed broker cannot be queried; for any other fault, only progress after its end counts.
   const from: Mark = fault.kind === 'kill' && fault.target === 'broker' ? before : await signs.mark(timeoutMs);
-  // what has cost the sink its place is over when the sink has found it again
+  // a lost position of the sink is over when the sink has a position again
   const seen = fault.kind === 'tail' ? 'warehouse' : fault.target;
   const watch = async (): Promise<Struck> => {
     const back = await signs.back(seen, from, { timeoutMs, ended: () => world.ended() !== undefined });

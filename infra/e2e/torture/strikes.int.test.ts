@@ -1,4 +1,4 @@
-// Strikes at the log and the machine, each carried out on the real thing: that it strikes what it says, and nothing else.
+// Faults of the log and the machine, each injected for real: it hits its target, and nothing else.
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
@@ -57,7 +57,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-/** As much of a world as these strikes need, with a process for each role; `killed` tells what ended that of the victim. */
+/** The part of a world that these faults need, with a process per role; `killed` tells what ended the target. */
 function world(more: Partial<World> = {}, victim: Target = 'store') {
   const roles = new Map(targets.map((target) => [target, spawn('sleep', ['600'])]));
   const killed = new Promise<string | null>((resolve) => {
@@ -101,7 +101,7 @@ describe('a strike at the log', { timeout: 120_000 }, () => {
     const { partition, from, to } = part!;
     expect([from < to, to]).toEqual([true, before.get(partition)?.end]);
     expect(await bounds(topic)).toEqual(new Map([...before, [partition, { first: 0, end: from }]]));
-    // what is gone was kept aside as it was
+    // lost records were kept aside unchanged
     const kept = new Map(part!.records.map(({ offset, value }) => [`${partition}/${offset}`, value?.toString('base64')]));
     expect(kept.size).toBeGreaterThan(0);
     expect(new Map([...(await recordsOf(topic)), ...kept])).toEqual(records);
@@ -169,7 +169,7 @@ describe('a strike at the log', { timeout: 120_000 }, () => {
     expect(detail).toBe(`${groups.workers(RUN)} had 1 offsets`);
     expect(await killed).toBe('SIGKILL');
     expect((await kafka.offsets.fetch(groups.workers(RUN), 'tasks')).map(({ offset }) => offset)).toEqual([-1, -1]);
-    // a group that was never there is forgotten already
+    // a group that never existed counts as deleted
     expect((await forgetOffsets(world().world, { ...strike, kind: 'forget', target: 'trainer' })).detail).toContain('had 0 offsets');
   });
 });

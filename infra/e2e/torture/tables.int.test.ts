@@ -1,4 +1,4 @@
-// The checksums of the oracle over the real engine: rows of every type, and every way in which they can be wrong.
+// The checksums of the oracle with the real engine: rows of every type, and every way in which they can be wrong.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { project } from '../../../consumers/warehouse/rows/project.ts';
 import type { TableName } from '../../../consumers/warehouse/rows/tables.ts';

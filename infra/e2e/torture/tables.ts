@@ -1,5 +1,5 @@
-// Compares the raw log with the tables: every record has to be in the table of its type once, with the same content, and
-// nothing else may be there. By count and checksum of a partition first; only where they part, row by row.
+// Compares the raw log with the tables: every record must be in the table of its type exactly once, with the same content, and nothing else
+// may be there. First by count and checksum per partition; where they differ, row by row.
 import type { Store } from '../../../streams/core/ports.ts';
 import { checksumSql, tablesOf, type RecordContent } from './contents.ts';
 import { placeOf, type Contents } from './facts.ts';
@@ -9,14 +9,14 @@ export interface TablesVerdict {
   readonly missing: number;
   readonly doubled: number;
   readonly changed: number;
-  /** Rows of no record. */
+  /** Rows without a record. */
   readonly extra: number;
-  /** XOR of the checksums of all records, hex: the same on both sides when nothing is wrong. */
+  /** XOR of the checksums of all records, hex: equal on both sides if all is well. */
   readonly checksum: string;
   readonly problems: readonly string[];
 }
 
-/** One row, or several that say the same. */
+/** One row, or several identical ones. */
 export interface StoredRow {
   readonly partition: number;
   readonly offset: number;
@@ -59,7 +59,7 @@ const storedRows = (store: Store, table: string): Promise<readonly StoredRow[]> 
      from ${table} group by partition, offset, checksum`,
   );
 
-/** Compares the records of one table with its rows; undefined: they are known to be equal. */
+/** Compares the records of one table with its rows; `rows` is undefined when both are known to be equal. */
 export function compareRows(records: readonly RecordContent[], rows: readonly StoredRow[] | undefined): TablesVerdict {
   const mixed = records.reduce((sum, { checksum }) => sum ^ BigInt(`0x${checksum}`), 0n);
   const verdict = { records: records.length, missing: 0, doubled: 0, changed: 0, extra: 0, checksum: mixed.toString(16), problems: [] };

@@ -1,25 +1,25 @@
-// What a power loss, or the election of a broker that lagged behind, does to a partition: its newest records are gone from
-// every replica, although they were acknowledged. The files are cut while no broker runs; Kafka rebuilds its indexes.
+// Simulates what a power loss, or the election of a broker that lagged, does to a partition: its newest records are gone from every
+// replica, although they were acknowledged. The files are truncated while no broker runs; Kafka rebuilds its indexes.
 import { readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodeRecordBatches, type FetchedRecord } from '../../kafka/records/record-batches.ts';
 
 export interface CutTail {
-  /** The partition ends here now. */
+  /** The new end of the partition. */
   readonly from: number;
-  /** It ended here before. */
+  /** The previous end. */
   readonly to: number;
-  /** Records of ours that are gone. */
+  /** Our records that are lost. */
   readonly records: readonly FetchedRecord[];
 }
 
 interface Batch {
   readonly baseOffset: number;
   readonly nextOffset: number;
-  /** Bytes of its file in front of it. */
+  /** Offset in its file, bytes. */
   readonly at: number;
   readonly isMarker: boolean;
-  /** A part of a transaction, which ends with a marker. */
+  /** Part of a transaction, which ends with a marker. */
   readonly isUndecided: boolean;
 }
 
@@ -38,9 +38,9 @@ const TRANSACTIONAL = 0x10;
 const CONTROL = 0x20;
 
 /**
- * Takes the newest batches off each replica of a partition, `batches` or some more, as far as its newest segment has them.
- * Undefined when they hold no record of ours. Transactions go as a whole: one whose marker alone is lost keeps every
- * reader of committed records waiting until an operator ends it with Kafka's own tools.
+ * Removes the newest batches from each replica of a partition: `batches` or slightly more, within the newest segment. Undefined when they
+ * contain no record of ours. Transactions are removed completely: losing only the marker would block every reader of committed records
+ * until an operator aborts the transaction with Kafka's own tools.
  */
 export async function cutTail(replicas: readonly string[], batches: number): Promise<CutTail | undefined> {
   const segments = replicas.map(newestSegment);
@@ -50,7 +50,7 @@ export async function cutTail(replicas: readonly string[], batches: number): Pro
   if (first === undefined || lost.every(({ isMarker }) => isMarker)) return undefined;
   const longest = segments.reduce((best, segment) => (endOf(segment) > endOf(best) ? segment : best));
   const bytes = longest.bytes.subarray(longest.batches.find(({ baseOffset }) => baseOffset >= first.baseOffset)?.at ?? 0);
-  // what is cut lies in a buffer of its own; the rest of the segment need not stay
+  // copied, so that the rest of the segment can be freed
   const records = (await decodeRecordBatches(Buffer.from(bytes))).filter(({ isControlRecord }) => !isControlRecord);
   segments.forEach((segment, i) => {
     truncate(replicas[i] ?? '', segment, first.baseOffset);
@@ -64,7 +64,7 @@ function wholeFrom(all: readonly Batch[], batches: number): readonly Batch[] {
   return all.slice(at);
 }
 
-/** Batches of ours in the newest segment, transactions' markers not counted. */
+/** Number of our batches in the newest segment, without transaction markers. */
 export const newestBatches = (replica: string): number => newestSegment(replica).batches.filter(({ isMarker }) => !isMarker).length;
 
 const endOf = ({ batches }: Segment): number => batches.at(-1)?.nextOffset ?? 0;
@@ -83,7 +83,7 @@ function batchesOf(bytes: Buffer): readonly Batch[] {
   const batches: Batch[] = [];
   for (let at = 0; at + HEADER_BYTES <= bytes.length;) {
     const end = at + LENGTH_END + bytes.readInt32BE(at + LENGTH_AT);
-    // a killed broker may leave half a batch, and one that preallocates leaves zeros
+    // a killed broker may leave a partial batch, and one that preallocates leaves zeros
     if (end > bytes.length || end < at + HEADER_BYTES) break;
     const baseOffset = Number(bytes.readBigInt64BE(at));
     const nextOffset = baseOffset + bytes.readInt32BE(at + LAST_DELTA_AT) + 1;

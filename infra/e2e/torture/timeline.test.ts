@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createTimeline } from './timeline.ts';
 
-/** What happens to a partition between two looks: records are appended, or its newest ones are lost. */
+/** Changes of a partition between two polls: records are appended, or its newest ones are lost. */
 const change = fc.record({ appended: fc.nat(5), lost: fc.nat(3), passedMs: fc.integer({ min: 1, max: 500 }), looked: fc.boolean() });
 
 it('knows between which looks each record was appended, also where others were lost before', () => {
@@ -20,7 +20,7 @@ it('knows between which looks each record was appended, also where others were l
       look();
       for (const { appended, lost, passedMs, looked } of changes) {
         nowMs += passedMs;
-        // a loss takes all brokers down, which is seen
+        // a loss takes all brokers down, which is observed
         if (lost > 0) log.splice(Math.max(0, log.length - lost));
         if (lost > 0) look();
         for (let i = 0; i < appended; i += 1) log.push(nowMs);
@@ -33,7 +33,7 @@ it('knows between which looks each record was appended, also where others were l
         const { fromMs, toMs } = timeline.appended({ topic: 'rollouts', partition: 3, offset });
         expect(fromMs).toBeLessThanOrEqual(appendedMs);
         expect(toMs).toBeGreaterThanOrEqual(appendedMs);
-        // no wider than from one look to the next
+        // no wider than the interval between two polls
         expect(looks).toContainEqual({ sinceMs: fromMs, atMs: toMs });
       });
       expect(timeline.appended({ topic: 'rollouts', partition: 3, offset: log.length }).toMs).toBe(Infinity);

@@ -1,8 +1,8 @@
-// When records were appended, as seen from outside and by one clock: the ends of the partitions, looked at several times a
-// second. The times that records carry are those of their writers, whose clocks a torture moves.
+// When records were appended, observed from outside with one clock: the ends of the partitions are polled several times per second. Record
+// timestamps come from their writers, whose clocks the torture test shifts.
 import type { EventTopic } from '../../../schemas/generated/events.ts';
 
-/** A partition had grown, or had been cut, when it was looked at: later than `sinceMs`, by `atMs`. */
+/** A partition had grown, or had been truncated, when it was polled: after `sinceMs`, and by `atMs`. */
 interface Growth {
   readonly sinceMs: number;
   readonly atMs: number;
@@ -15,7 +15,7 @@ interface Place {
   readonly offset: number;
 }
 
-/** Between which times, ms after the start of the torture, something happened. */
+/** The interval in which something happened, ms after the start of the torture test. */
 export interface Span {
   readonly fromMs: number;
   readonly toMs: number;
@@ -23,7 +23,7 @@ export interface Span {
 
 export interface Timeline {
   look(topic: EventTopic, partition: number, seen: Growth): void;
-  /** When the record was appended that lies there now. */
+  /** When the current record at this position was appended. */
   appended(place: Place): Span;
 }
 
@@ -44,7 +44,7 @@ export function createTimeline(): Timeline {
       const known = of(topic, partition);
       const newest = known.at(-1);
       if (newest === undefined || newest.end <= offset) return { fromMs: newest?.atMs ?? -Infinity, toMs: Infinity };
-      // what was cut and written anew was appended when the end came past it for the last time
+      // truncated and rewritten records count from the last time that the end passed them
       const before = known.findLastIndex(({ end }) => end <= offset);
       const seen = known[before + 1] ?? newest;
       return { fromMs: before < 0 ? -Infinity : seen.sinceMs, toMs: seen.atMs };

@@ -1,5 +1,5 @@
-// A short torture of a real run: one round of faults, every kind of process is killed once, each of the other strikes is
-// carried out, in three minutes, always the same ones. Each promise is looked at by itself.
+// A short torture test of a real run: one fixed round of faults in three minutes, in which every kind of process is killed once and each
+// other fault is injected once. Each guarantee is checked separately.
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

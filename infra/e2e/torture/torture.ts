@@ -1,6 +1,6 @@
-// `npm run torture -- --minutes M --kills N --seed S`: a real run under a seeded schedule of kills, freezes, cut
-// connections, lost offsets and records, full disks and wrong clocks, and afterwards the verdict of an oracle that reads only the raw log and the tables. Exit code 1 when a
-// promise was broken, or a fault was not survived without a hand.
+// `npm run torture -- --minutes M --kills N --seed S`: runs a real training run under a seeded schedule of kills, freezes, cut connections,
+// lost offsets and records, full disks and wrong clocks. Afterwards an oracle that reads only the raw log and the tables checks the result.
+// Exit code 1 when a guarantee was violated, or when the run did not recover from a fault by itself.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -29,17 +29,17 @@ import { pause } from '../../lifecycle/backoff.ts';
 const logger: Logger = silentLogger;
 const NAMESPACE = 'turnstream';
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
-/** Quick deadlines, so that a fault costs seconds and a torture of minutes holds many. */
+/** Short deadlines, so that a fault costs seconds and a test of minutes fits many. */
 const [heartbeatMs, silenceMs] = [1_000, 6_000];
 const env = { TURNSTREAM_HEARTBEAT_MS: String(heartbeatMs), TURNSTREAM_SILENCE_MS: String(silenceMs), TURNSTREAM_LOG_LEVEL: 'info' };
 const SETTLE_TIMEOUT_MS = 600_000;
 const DRAIN_TIMEOUT_MS = 240_000;
-/** Faults that the run may still be getting over when the next one is struck. */
+/** Maximum number of faults from which the run may still be recovering when the next one starts. */
 const WAITING_FOR = 3;
 
 interface Asked {
   readonly settings: Settings;
-  /** How long a fault may take to be survived. */
+  /** Maximum recovery time of a fault. */
   readonly patienceMs: number;
   readonly out: string;
 }
@@ -94,8 +94,8 @@ interface Tormented {
 }
 
 /**
- * One fault after the other, each at its time. The next one is struck whether or not the run is over the one before, as
- * long as no more than a few are waited for.
+ * Injects the faults, each at its time. The next one starts whether or not the run has recovered from the previous one, as long as only a
+ * few are pending.
  */
 async function torment(world: World, signs: Signs, { settings, patienceMs }: Asked): Promise<Tormented> {
   const beganMs = Date.now();
@@ -134,7 +134,7 @@ function describe(one: Struck): string {
   return `${one.sign} after ${one.backMs ?? ''} ms${one.sign === 'next step' ? '' : `, next step after ${one.nextStepMs ?? ''} ms`}`;
 }
 
-/** Reads the log and the tables once the sink has everything. */
+/** Reads the log and the tables once the sink has stored everything. */
 async function judge(world: World, { struck, timeline }: Tormented): Promise<Pick<Findings, 'verdict' | 'tables'>> {
   const codec = createCodec();
   const kafka = connectKafka({ brokers: world.brokers.addresses(), clientId: 'oracle', namespace: NAMESPACE, codec, logger });
@@ -153,7 +153,7 @@ async function judge(world: World, { struck, timeline }: Tormented): Promise<Pic
   }
 }
 
-/** What the engine has of its tables, where they differ from the log. */
+/** The engine's view of the tables that differ from the log. */
 async function evidenceOf(store: Store, { problems }: TablesVerdict) {
   const [parts, detached] = await Promise.all([
     store.query("select table, name, active, rows, modification_time from system.parts where database = 'turnstream' order by table, name"),
@@ -164,7 +164,7 @@ async function evidenceOf(store: Store, { problems }: TablesVerdict) {
 
 const NOTHING: Mark = { steps: 0, records: 0, stored: 0 };
 
-/** Everything is at work: a step was made, and the sink has stored something. */
+/** Resolves when everything works: a step was made, and the sink has stored something. */
 async function atWork(signs: Signs, world: World): Promise<void> {
   const ended = (): boolean => world.ended() !== undefined;
   const { backMs, nextStepMs } = await signs.back('warehouse', NOTHING, { timeoutMs: SETTLE_TIMEOUT_MS, ended });
@@ -206,5 +206,5 @@ async function main(): Promise<number> {
   }
 }
 
-// Not left to Node, which waits for ever for a connection of which half was cut.
+// Explicit, because Node would wait forever for a half-closed connection.
 process.exit(await main());

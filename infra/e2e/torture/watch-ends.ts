@@ -1,4 +1,4 @@
-// Keeps a timeline of the log while it is tortured.
+// Keeps a timeline of the log during a torture test.
 import { createCodec } from '../../../schemas/codec.ts';
 import { connectKafka } from '../../kafka/connect.ts';
 import { silentLogger } from '../../testing/logger.ts';
@@ -6,7 +6,7 @@ import { createTimeline, type Timeline } from './timeline.ts';
 import { pause } from '../../lifecycle/backoff.ts';
 
 const LOOK_MS = 200;
-/** What is told from a frozen broker: the answer to a question that was asked before. */
+/** A response that takes longer may come from a broker that was frozen after the request, and is ignored, ms. */
 const ASK_MS = 5_000;
 const watched = ['rollouts', 'training'] as const;
 export interface EndsWatch {
@@ -14,7 +14,7 @@ export interface EndsWatch {
   close(): Promise<void>;
 }
 
-/** Looks until it is closed; times are counted from `beganMs`. Without an answer it sees nothing. */
+/** Polls until it is closed; times are relative to `beganMs`. Records nothing while the brokers do not respond. */
 export function watchEnds(brokers: () => readonly string[], beganMs: number): EndsWatch {
   const timeline = createTimeline();
   const connect = () =>

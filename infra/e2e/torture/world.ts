@@ -1,6 +1,5 @@
-// The processes of a torture: brokers and a store of its own behind proxies, and a real `turnstream up` that is pointed
-// at the proxies. What is killed is started again by its supervisor: `up` for the roles, brokers.ts and this file for
-// the brokers and the store.
+// The processes of a torture test: brokers and a store behind proxies, and a real `turnstream up` that connects through the proxies. Killed
+// processes are restarted by their supervisors: `up` for the roles, brokers.ts and this file for the brokers and the store.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
@@ -30,7 +29,7 @@ export interface WorldOptions {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Where ClickHouse is, and who may ask it. */
+/** The address and the credentials of ClickHouse. */
 interface Door {
   readonly url: string;
   readonly user: string;
@@ -39,32 +38,32 @@ interface Door {
 
 export interface World {
   readonly run: string;
-  /** Of logs and data. */
+  /** The folder of logs and data. */
   readonly dir: string;
   readonly brokers: Brokers;
-  /** Past the proxy. */
+  /** Direct address, without the proxy. */
   readonly store: Door;
   readonly clickhouse: ChaosProxy;
   services(): ServicesFile | undefined;
-  /** Processes of a target now; none while it is being started again. */
+  /** Current processes of a target; empty while it is restarting. */
   pidsOf(target: Exclude<Target, 'broker'>): readonly number[];
   /** The disk that a target writes to. */
   diskOf(target: FaultOf<'disk'>['target']): SmallDisk | undefined;
-  /** Sets the wall clock of a role ahead, or behind when negative, from now on. */
+  /** Shifts the wall clock of a role forward, or backward when negative. */
   shiftClock(target: FaultOf<'clock'>['target'], byMs: number): void;
-  /** Runs a command of the program past the proxies; resolves with its exit code and what it said. */
+  /** Runs a command of the program without the proxies; resolves with its exit code and its output. */
   command(...args: readonly string[]): Promise<{ readonly code: number | null; readonly said: string }>;
-  /** Once `up` has ended: runs a sink, past the proxies, until the tables have the whole log. False when the signal aborts before. */
+  /** After `up` has ended: runs a sink without the proxies until the tables have the whole log. False when the signal aborts first. */
   drain(signal: AbortSignal): Promise<boolean>;
-  /** Code of `up` when it ended by itself, which it must not. */
+  /** Exit code of `up` if it ended by itself, which it must not. */
   readonly ended: () => number | string | undefined;
-  /** Ends `up` in its own way and waits for it. */
+  /** Stops `up` gracefully and waits for it. */
   stopUp(): Promise<number | null>;
-  /** `keep`: the data of the store are copied to the folder of the logs. */
+  /** `keep`: copies the data of the store to the folder of the logs. */
   close(keep?: boolean): Promise<void>;
 }
 
-/** Topics whose leaders are struck: ours and those of Kafka for transactions and groups. */
+/** Topics whose leaders are attacked: ours and Kafka's internal ones for transactions and groups. */
 const struckTopics = [
   'turnstream.training',
   'turnstream.rollouts',
@@ -75,7 +74,7 @@ const struckTopics = [
 ];
 
 const PASSWORD = 'torture';
-/** Of memory at most: what is written there in half an hour, and room to fill. */
+/** Size limit in memory: enough for half an hour of data, plus space to fill. */
 const DISK_MB = { store: 1_536, trainer: 256 } as const;
 type Disks = Partial<Readonly<Record<FaultOf<'disk'>['target'], SmallDisk>>>;
 
@@ -125,7 +124,7 @@ function pidsOf(target: Exclude<Target, 'broker'>, store: number | undefined, se
 
 async function drain(options: WorldOptions, addresses: Env, signal: AbortSignal): Promise<boolean> {
   const sink = launch(options, ['warehouse'], addresses);
-  // brokers and the store may still be on their way back from the last fault
+  // brokers and the store may still be recovering from the last fault
   const config = loadConfig({ ...access, ...addresses });
   const drained = () => waitUntilDrained(config, options.logger, signal).catch(() => false);
   let done = false;
@@ -154,7 +153,7 @@ function keepStore(options: WorldOptions, { port, dataDir }: { readonly port: nu
   const start = (): ChildProcess => {
     const child = launch(options, ['store'], { TURNSTREAM_STORE_PORT: String(port), TURNSTREAM_DATA_DIR: dataDir });
     child.once('exit', () => {
-      // a store that cannot start, say for want of room, is tried again at the pace of a supervisor
+      // a store that cannot start, e.g. on a full disk, is retried at the pace of a supervisor
       if (!closing) setTimeout(() => (current = closing ? current : start()), RESTART_MS);
     });
     return child;
@@ -179,11 +178,11 @@ function startUp(options: WorldOptions, env: Env): ChildProcess {
 
 type Env = Readonly<Record<string, string>>;
 
-/** How every process and every command of a torture is let into the store. */
+/** Credentials of the store, for every process and command of a torture test. */
 const access: Env = { TURNSTREAM_CLICKHOUSE_PASSWORD: PASSWORD };
 const clock = pathToFileURL(join(import.meta.dirname, 'clock.mjs')).href;
 
-/** The program with these arguments; its logs go into a file named after the command, or are read. */
+/** Runs the program with these arguments; its logs go to a file named after the command, or are read. */
 function launch(options: WorldOptions & { readonly to?: 'pipe' }, args: readonly string[], env: Env): ChildProcess {
   const out = options.to ?? openSync(join(options.dir, `${args[0] ?? 'turnstream'}.log`), 'a');
   const clocks = { NODE_OPTIONS: `--import=${clock}?clocks=${encodeURIComponent(join(options.dir, 'clocks'))}` };

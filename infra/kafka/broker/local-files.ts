@@ -1,4 +1,4 @@
-// Everything the local broker reads: where it lies, and the text of its configuration.
+// The files of the local broker: their paths, and the text of its configuration.
 import { join } from 'node:path';
 import { MAX_MESSAGE_BYTES } from '../records/message.ts';
 
@@ -9,7 +9,7 @@ const LOG4J_VERSION = '2.24.3';
 export interface LocalPaths {
   readonly root: string;
   readonly libs: string;
-  /** Its presence says that `libs` is complete and of the right version. */
+  /** If it exists, `libs` is complete and has the right version. */
   readonly mainJar: string;
   readonly data: string;
   readonly logs: string;
@@ -36,7 +36,7 @@ export function localPaths(dataDir: string, libsDir?: string): LocalPaths {
   };
 }
 
-/** The Maven project whose dependencies are the broker. */
+/** The Maven project whose dependencies are the jars of the broker. */
 export const pomText = `<?xml version="1.0" encoding="UTF-8"?>
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -59,7 +59,7 @@ export const pomText = `<?xml version="1.0" encoding="UTF-8"?>
 </project>
 `;
 
-/** A second listener for clients that reach the broker through a proxy: where it listens, and the port that it tells them. */
+/** A second listener for clients that reach the broker through a proxy: its own port, and the port to advertise. */
 export interface Front {
   readonly listen: number;
   readonly advertise: number;
@@ -70,23 +70,23 @@ export interface LocalPorts {
   readonly controller: number;
 }
 
-/** Its place in a cluster of several nodes. */
+/** The position of the node in a cluster of several nodes. */
 export interface ClusterNode {
-  /** From 1. */
+  /** Starts at 1. */
   readonly id: number;
   readonly clusterId: string;
-  /** Of all nodes, by id from 1. */
+  /** Ports of all nodes, ordered by id. */
   readonly ports: readonly LocalPorts[];
 }
 
-/** What a node may have beside its own listeners. */
+/** Optional settings of a node. */
 export interface NodeExtras {
   readonly front?: Front;
-  /** Without it the node is a cluster by itself. */
+  /** Without it the node forms a cluster of its own. */
   readonly node?: ClusterNode;
 }
 
-/** A KRaft node that is broker and controller, reachable from this machine alone, with small internal topics for a fast start. */
+/** A KRaft node with the roles broker and controller, reachable only from this machine, with small internal topics for a fast start. */
 export function propertiesText(paths: LocalPaths, ports: LocalPorts, { front, node }: NodeExtras = {}): string {
   const [listens, advertises] =
     front === undefined ? ['', ''] : [`,FRONT://127.0.0.1:${front.listen}`, `,FRONT://127.0.0.1:${front.advertise}`];
@@ -119,14 +119,14 @@ export function propertiesText(paths: LocalPaths, ports: LocalPorts, { front, no
     'share.coordinator.state.topic.num.partitions=1',
     'group.initial.rebalance.delay.ms=0',
     'group.min.session.timeout.ms=1000',
-    // one node has nobody to hand over to; several on one machine must not take a busy moment for a death
+    // a single node has no successor; several nodes on one machine must not mistake a busy moment for a failure
     ...(replication === 1
       ? ['broker.heartbeat.interval.ms=250', 'broker.session.timeout.ms=1500']
       : ['broker.heartbeat.interval.ms=500', 'broker.session.timeout.ms=4000']),
     `message.max.bytes=${MAX_MESSAGE_BYTES}`,
     `replica.fetch.max.bytes=${MAX_MESSAGE_BYTES}`,
     'log.retention.ms=-1',
-    // what was cut off leaves the disk a segment at a time
+    // deleted records leave the disk one segment at a time
     'log.segment.bytes=134217728',
     'log.retention.check.interval.ms=60000',
     'num.network.threads=2',
@@ -136,7 +136,7 @@ export function propertiesText(paths: LocalPaths, ports: LocalPorts, { front, no
   ].join('\n')}\n`;
 }
 
-/** Warnings and worse into one rolling file of 10 MB. */
+/** Logs warnings and errors to one rolling file of 10 MB. */
 export function log4jText(paths: LocalPaths): string {
   const file = `${paths.logs.replaceAll('\\', '/')}/server.log`;
   return `${[

@@ -1,5 +1,5 @@
-// A lock that several processes of one machine can hold one after the other. It names its holder, so that the
-// lock of a killed process is taken over.
+// A lock file that only one process of this machine holds at a time. It names its holder, so that the lock of a killed process can be taken
+// over.
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -7,7 +7,7 @@ import { PlatformError } from '../../../streams/core/errors.ts';
 import { isAlive, ownIdentity, type Identity } from './local-process.ts';
 
 const TIMEOUT_MS = 300_000;
-/** Writing a name takes a moment. */
+/** How long a lock file may stay empty while its holder writes its identity, ms. */
 const UNNAMED_MS = 5_000;
 
 /** Runs `work` while no other process holds the lock file. */
@@ -37,7 +37,7 @@ async function tryLock(file: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) {
-      // made, but not written: the disk is full
+      // created, but not written: the disk is full
       await rm(file, { force: true });
       throw error;
     }
@@ -47,7 +47,7 @@ async function tryLock(file: string): Promise<boolean> {
   return false;
 }
 
-/** Its holder is gone. One that names nobody is being written, or its writer was killed before it had. */
+/** True when the holder is gone. A file without a holder is either being written, or its writer was killed first. */
 async function isStale(file: string, text: string): Promise<boolean> {
   const holder = parseIdentity(text);
   if (holder !== undefined) return !(await isAlive(holder));

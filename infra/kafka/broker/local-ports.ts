@@ -2,12 +2,12 @@ import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LocalPorts } from './local-files.ts';
 
-// Below the range that systems take the local ports of outgoing connections from (32768 on Linux, 49152 elsewhere), so
-// that a client waiting for a restarted broker never sits on its port.
+// Below the ephemeral port range (from 32768 on Linux, from 49152 elsewhere), so that a client that is waiting for a restarted broker never
+// occupies its port.
 const LOWEST = 20_000;
 const HIGHEST = 32_000;
 
-/** True when the port of 127.0.0.1 can be listened on. */
+/** True when the port is free on 127.0.0.1. */
 export function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -37,14 +37,14 @@ async function soonFree(port: number): Promise<boolean> {
   return false;
 }
 
-/** Ports for several nodes, none of them twice. */
+/** Distinct ports for several nodes. */
 export async function choosePortsOf(nodes: number): Promise<readonly LocalPorts[]> {
   const taken: number[] = [];
   for (let i = 0; i < 2 * nodes; i += 1) taken.push(await freePort(taken));
   return Array.from({ length: nodes }, (_, i) => ({ broker: taken[2 * i] ?? 0, controller: taken[2 * i + 1] ?? 0 }));
 }
 
-/** The remembered ports, each replaced by another one when a stranger has it. */
+/** The remembered ports; a port that another program has is replaced. */
 export async function choosePorts(remembered: LocalPorts | undefined): Promise<LocalPorts> {
   const keep = async (port: number | undefined, except: readonly number[]): Promise<number> =>
     port !== undefined && !except.includes(port) && (await soonFree(port)) ? port : freePort(except);

@@ -1,4 +1,4 @@
-// Processes by id, told apart from strangers that got the same id later: by their start time and command line.
+// Identifies processes by id, start time and command line, so that a later process with the same id is not mistaken for the old one.
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -10,11 +10,11 @@ const run = promisify(execFile);
 
 export interface Identity {
   readonly pid: number;
-  /** When the process started, in whatever unit the system tells; compared for equality only. */
+  /** Start time in a system-specific unit; only compared for equality. */
   readonly startedAt: string;
 }
 
-/** Start time and command line of a living process; undefined when there is none, or only its zombie. */
+/** Start time and command line of a running process; undefined when there is none, or only a zombie. */
 export async function describeProcess(pid: number): Promise<{ readonly startedAt: string; readonly command: string } | undefined> {
   return process.platform === 'linux' ? describeByProc(pid) : describeByPs(pid);
 }
@@ -40,12 +40,12 @@ async function describeByPs(pid: number): Promise<{ startedAt: string; command: 
   }
 }
 
-/** True when the process that was recorded still lives. */
+/** True when the recorded process is still running. */
 export async function isAlive(identity: Identity): Promise<boolean> {
   return (await describeProcess(identity.pid))?.startedAt === identity.startedAt;
 }
 
-/** This process, as others can recognise it later. */
+/** The identity of this process, for others to check later. */
 export async function ownIdentity(): Promise<Identity> {
   return { pid: process.pid, startedAt: (await describeProcess(process.pid))?.startedAt ?? '' };
 }
@@ -54,11 +54,11 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // it is gone already
+    // it has already exited
   }
 }
 
-/** Resolves when the process has gone. Polls: it need not be our child. */
+/** Resolves when the process has exited. Polls, because it may not be a child of this process. */
 export async function waitForExit(identity: Identity, timeoutMs = Number.POSITIVE_INFINITY): Promise<boolean> {
   const deadline = performance.now() + timeoutMs;
   while (await isAlive(identity)) {
@@ -68,7 +68,7 @@ export async function waitForExit(identity: Identity, timeoutMs = Number.POSITIV
   return true;
 }
 
-/** SIGTERM, then SIGKILL when it has not gone in time. */
+/** Sends SIGTERM, then SIGKILL if the process does not exit in time. */
 export async function endProcess(identity: Identity, graceMs: number): Promise<void> {
   if (!(await isAlive(identity))) return;
   signalProcess(identity.pid, 'SIGTERM');
@@ -77,7 +77,7 @@ export async function endProcess(identity: Identity, graceMs: number): Promise<v
   await waitForExit(identity, graceMs);
 }
 
-/** Starts a process in its own group, so that Ctrl-C in the terminal does not reach it; what it prints goes to `outputFile`. */
+/** Starts a process in its own group, so that Ctrl-C in the terminal does not reach it; its output goes to `outputFile`. */
 export function spawnDetached(command: string, args: readonly string[], options: { outputFile: string; cwd: string }): ChildProcess {
   const output = openSync(options.outputFile, 'a');
   try {

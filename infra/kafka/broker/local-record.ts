@@ -3,7 +3,7 @@ import { replaceFile } from '../../lifecycle/replace-file.ts';
 import type { LocalPaths, LocalPorts } from './local-files.ts';
 import { describeProcess, isAlive, type Identity } from './local-process.ts';
 
-/** What is remembered of the broker of a data directory: its ports always, the rest while it runs. */
+/** The record of the broker of a data directory: its ports always, the rest while it is running. */
 export interface BrokerRecord {
   readonly ports: LocalPorts;
   readonly broker?: Identity;
@@ -34,12 +34,15 @@ export const writeRecord = (paths: LocalPaths, record: BrokerRecord): Promise<vo
 
 export type Found =
   | { readonly kind: 'none' }
-  /** Runs and the process that is responsible for it is gone. */
+  /** It is running, and the process responsible for it is gone. */
   | { readonly kind: 'orphan'; readonly broker: Identity; readonly ports: LocalPorts }
-  /** Runs for another living process. */
+  /** It is running for another live process. */
   | { readonly kind: 'shared'; readonly broker: Identity; readonly ports: LocalPorts };
 
-/** Looks for a running broker of this data directory. Its command line must name our properties file: a stranger with its id is left alone. */
+/**
+ * Looks for a running broker of this data directory. Its command line must contain our properties file: an unrelated process with the same
+ * id is left alone.
+ */
 export async function findBroker(paths: LocalPaths, record: BrokerRecord | undefined): Promise<Found> {
   if (record?.broker === undefined) return { kind: 'none' };
   const running = await describeProcess(record.broker.pid);

@@ -1,4 +1,4 @@
-// Java and the jars of Apache Kafka. Maven is needed once, when the jars are not there yet.
+// Finds Java and the jars of Apache Kafka. Maven is needed only when the jars are missing.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ const run = promisify(execFile);
 const MIN_JAVA = 17;
 const DOWNLOAD_TIMEOUT_MS = 600_000;
 
-/** Commands to run; replaced by tests to see what happens without them. */
+/** Commands to run; tests replace them to simulate missing tools. */
 export interface Toolchain {
   readonly java: string;
   readonly maven: string;
@@ -28,7 +28,7 @@ const waysOn = `Do one of these:
   - set KAFKA_BROKERS=host:port to use a Kafka that is running already;
   - run \`docker compose -f infra/docker/compose.yml up -d\` and set KAFKA_BROKERS to its address.`;
 
-/** Throws TOOLCHAIN_MISSING unless Java 17 or newer can be run. */
+/** Throws TOOLCHAIN_MISSING unless Java 17 or newer is installed. */
 export async function assertJava(toolchain: Toolchain): Promise<void> {
   let text: string;
   try {
@@ -52,7 +52,7 @@ export async function assertJava(toolchain: Toolchain): Promise<void> {
   }
 }
 
-/** Major version out of what `java -version` prints: 8 for 1.8, else the first number; undefined when there is none. */
+/** Parses the major version from the output of `java -version`: 8 for 1.8, else the first number; undefined when there is none. */
 export function javaVersionOf(text: string): number | undefined {
   const match = /version "?(\d+)(?:\.(\d+))?/.exec(text);
   if (match === null) return undefined;
@@ -64,11 +64,11 @@ export interface JarsOptions {
   readonly toolchain: Toolchain;
   readonly logger: Logger;
   readonly signal?: AbortSignal;
-  /** Called as the download goes on; never when the jars are there. */
+  /** Called during the download; never when the jars exist. */
   readonly onDownload?: OnDownload;
 }
 
-/** Makes sure that the jars are there; downloads them from Maven Central once, whatever number of processes asks. */
+/** Makes sure that the jars exist; downloads them from Maven Central once, however many processes call it. */
 export async function ensureJars(paths: LocalPaths, options: JarsOptions): Promise<void> {
   if (existsSync(paths.mainJar)) return;
   const lock = `${paths.libs}.lock`;

@@ -1,12 +1,12 @@
-// A real Apache Kafka on this machine, without Docker: a KRaft node, data under `<dataDir>/kafka`, 127.0.0.1 only. It is
-// a cluster by itself, or one of several nodes (local-cluster.ts).
+// Runs Apache Kafka on this machine without Docker: a KRaft node with its data under `<dataDir>/kafka`, on 127.0.0.1 only. It forms a
+// cluster of its own, or is one of several nodes (local-cluster.ts).
 //
-// - Its ports are chosen once and kept; a port that a stranger took meanwhile is replaced.
-// - It runs in a process group of its own: Ctrl-C in a terminal reaches the caller, who stops it last.
-// - A killed caller leaves it running; the next start with the same data directory takes it over. Which process it
-//   is was written down (id and start time) and is checked before anything is sent to it.
-// - While the caller who started it lives, others may use it; only that caller's stop() ends it.
-// - Killed at any moment it starts again on the same data.
+// - Its ports are chosen once and kept; a port that another program takes meanwhile is replaced.
+// - It runs in its own process group: Ctrl-C in a terminal reaches the caller, which stops the broker last.
+// - It keeps running when its caller is killed; the next start with the same data directory takes it over. Its process id and start time
+// are recorded and checked before any signal is sent.
+// - While its owner lives, other processes may use it, but only the owner's stop() ends it.
+// - It can be killed at any moment and restarts on the same data.
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -35,7 +35,7 @@ import { waitUntilReady } from './ready.ts';
 
 const run = promisify(execFile);
 
-// A process that dies is noticed at once; one that lives may be slow, and ending it would only make it begin again.
+// A process that exits is noticed at once. A live one may just be slow, and ending it would only make it start over.
 const READY_TIMEOUT_MS = 180_000;
 const STOP_GRACE_MS = 15_000;
 const ADOPT_TIMEOUT_MS = 5_000;
@@ -44,34 +44,34 @@ export interface LocalKafkaOptions extends NodeExtras {
   readonly dataDir: string;
   readonly logger: Logger;
   readonly signal?: AbortSignal;
-  /** Where the jars lie, when several data directories share them. */
+  /** The folder of the jars, when several data directories share it. */
   readonly libsDir?: string;
   readonly toolchain?: Toolchain;
-  /** Called as the jars are downloaded, which is once. */
+  /** Called during the download of the jars, which happens once. */
   readonly onDownload?: OnDownload;
 }
 
 export interface LocalKafka {
   readonly brokers: string[];
   readonly pid: number;
-  /** False when another living process started it; then stop() and kill() leave it alone. */
+  /** False when another live process started it; then stop() and kill() do nothing. */
   readonly owned: boolean;
-  /** Exit code of the broker process; null when it was killed or its code cannot be known. */
+  /** Exit code of the broker process; null when it was killed or its code is unknown. */
   readonly exited: Promise<number | null>;
-  /** Clean shutdown: SIGTERM, after 15 s SIGKILL. Resolves when the process has gone. */
+  /** Clean shutdown: SIGTERM, and SIGKILL after 15 s. Resolves when the process has exited. */
   stop(): Promise<void>;
-  /** SIGKILL at once. */
+  /** Sends SIGKILL at once. */
   kill(): void;
 }
 
-/** Starts the local Kafka, or takes over the one that runs, and resolves when it answers a metadata request. */
+/** Starts the local Kafka, or takes over a running one, and resolves when it answers a metadata request. */
 export async function startLocalKafka(options: LocalKafkaOptions): Promise<LocalKafka> {
   const paths = localPaths(resolve(options.dataDir), options.libsDir === undefined ? undefined : resolve(options.libsDir));
   await mkdir(paths.logs, { recursive: true });
   return withLock(paths.lock, () => startLocked(paths, options), options.signal);
 }
 
-/** Ends the broker of a data directory, whoever started it. For the teardown of tests. */
+/** Ends the broker of a data directory, whoever started it. For test teardown. */
 export async function stopLocalKafka(dataDir: string): Promise<void> {
   const paths = localPaths(resolve(dataDir));
   const found = await findBroker(paths, await readRecord(paths));
@@ -96,7 +96,7 @@ async function startLocked(paths: LocalPaths, options: LocalKafkaOptions): Promi
   return launch(paths, ports, { ...options, toolchain });
 }
 
-/** The other nodes of a cluster know this one by its ports, so those are given. */
+/** In a cluster the ports are fixed, because the other nodes know this node by them. */
 const portsOf = async ({ node }: LocalKafkaOptions, remembered: LocalPorts | undefined): Promise<LocalPorts> =>
   node?.ports[node.id - 1] ?? choosePorts(remembered);
 
@@ -104,7 +104,10 @@ const brokersOf = (ports: LocalPorts): string[] => [`127.0.0.1:${ports.broker}`]
 
 type Running = Extract<Awaited<ReturnType<typeof findBroker>>, { readonly broker: Identity }>;
 
-/** Uses the broker that runs already. One that does not answer, or was configured otherwise, is ended instead, unless another process has it. */
+/**
+ * Uses the broker that is already running. If it does not answer, or has another configuration, ends it instead, unless another process
+ * owns it.
+ */
 async function takeOver(paths: LocalPaths, found: Running, options: LocalKafkaOptions): Promise<LocalKafka | undefined> {
   const owned = found.kind === 'orphan';
   const brokers = brokersOf(found.ports);
@@ -134,13 +137,13 @@ async function assertUsable(paths: LocalPaths, found: Running, options: LocalKaf
   await waitUntilReady(brokersOf(found.ports), { timeoutMs, ...(signal === undefined ? {} : { signal }) });
 }
 
-/** A random id of a cluster. */
+/** A random cluster id. */
 export const newClusterId = (): string => randomBytes(16).toString('base64url');
 
 /** Writes the storage metadata of a new data directory. */
 async function formatOnce(paths: LocalPaths, toolchain: Toolchain, given: string | undefined): Promise<void> {
   if (existsSync(join(paths.data, 'meta.properties'))) return;
-  // may begin with a hyphen, so it is given with its option in one word
+  // may begin with a hyphen, so the option and its value are one argument
   const clusterId = given ?? newClusterId();
   const args = [...javaArgs(paths), 'kafka.tools.StorageTool', 'format', `--cluster-id=${clusterId}`, '-c', paths.properties];
   await run(toolchain.java, args, { timeout: READY_TIMEOUT_MS }).catch((cause: unknown) => {
@@ -176,7 +179,7 @@ async function launch(paths: LocalPaths, ports: LocalPorts, options: LocalKafkaO
   if (pid === undefined) throw new PlatformError('TOOLCHAIN_MISSING', 'starting the local Kafka: java could not be run');
   const broker = { pid, startedAt: (await describeProcess(pid))?.startedAt ?? '' };
   try {
-    // without its record nobody would know of the broker: one that cannot be written down is ended
+    // nobody could find a broker without a record: if the record cannot be written, the broker is ended
     await writeRecord(paths, { ports, broker, owner: await ownIdentity() });
     await readyOrGone(brokersOf(ports), exited, options.signal);
   } catch (cause) {

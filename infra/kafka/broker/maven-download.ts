@@ -1,4 +1,4 @@
-// How far a download by Maven has come, out of what it prints.
+// Tracks the progress of a Maven download from its output.
 import { createInterface } from 'node:readline';
 
 export interface Downloaded {
@@ -10,10 +10,10 @@ export interface Downloaded {
 const LINE = /Downloaded from \S+: \S+ \(([\d.]+) ([kMG]?)B at /;
 const UNITS: Readonly<Record<string, number>> = { '': 1, k: 1e3, M: 1e6, G: 1e9 };
 
-/** Told the sums so far, and undefined when it is over. */
+/** Called with the totals so far, and with undefined at the end. */
 export type OnDownload = (downloaded: Downloaded | undefined) => void;
 
-/** Calls back at each file; Maven rounds their sizes. */
+/** Calls back for each file; Maven rounds their sizes. */
 export function watchDownload(output: NodeJS.ReadableStream | null, onDownload: OnDownload | undefined): void {
   if (output === null || onDownload === undefined) return;
   let [files, bytes] = [0, 0];

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, PlatformError } from '../../../streams/core/errors.ts';
 import { kafkajs } from '../patches/kafkajs.ts';
 
-/** One metadata request; true when a broker answered with at least one broker and a controller. */
+/** Sends one metadata request; true when the response lists at least one broker and a controller. */
 async function answersMetadata(brokers: readonly string[]): Promise<boolean> {
   const kafka = new kafkajs.Kafka({
     clientId: 'turnstream-probe',

@@ -13,7 +13,7 @@ interface Fulfilled {
 }
 
 interface Connection {
-  /** Bytes that came in; counted by listen(). */
+  /** Received bytes, counted by listen(). */
   received: number;
   readonly requestQueue: { fulfillRequest(fulfilled: Fulfilled): void };
   connect(): Promise<unknown>;
@@ -31,7 +31,7 @@ const makeConnection = (port: number): Connection =>
     socketFactory: plainSocket,
   });
 
-/** Number and body of each response that was put together. */
+/** Number and body of each assembled response. */
 function listen(connection: Connection): readonly [number, Buffer][] {
   const payloads: [number, Buffer][] = [];
   connection.requestQueue.fulfillRequest = ({ correlationId, payload }) => void payloads.push([correlationId, payload]);

@@ -1,9 +1,9 @@
 // Replaces the decoder of fetched records by records/record-batches.ts.
 //
-// Reason: kafkajs spends four fifths of the time of a read on the headers of records, knows only gzip, and stops forever at a
-// batch that it cannot decompress.
-// Upstream: https://github.com/tulios/kafkajs/issues/254 and https://github.com/tulios/kafkajs/issues/750 (a codec that is
-// missing stops the consumer). The time that headers take is not reported.
+// Reason: kafkajs spends four fifths of the time of a read on record headers, supports only gzip, and stops forever at a batch that it
+// cannot decompress.
+// Upstream: https://github.com/tulios/kafkajs/issues/254 and https://github.com/tulios/kafkajs/issues/750 (a missing codec stops the
+// consumer). The cost of headers is not reported.
 import { decodeRecordBatches, type FetchedRecord } from '../records/record-batches.ts';
 import type { Patch } from './patch.ts';
 

@@ -3,7 +3,7 @@ import { membershipOf } from './heartbeats.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** As the group of kafkajs does it. */
+/** Like the group in kafkajs. */
 class Membership {
   declare lastRequest: number;
   constructor() {

@@ -1,8 +1,7 @@
-// Sends heartbeats whatever happens to the clock of the machine.
+// Makes heartbeats independent of the wall clock.
 //
-// Reason: kafkajs compares the time of the last heartbeat with Date.now(). If the clock is set back by an hour, it sends no
-// heartbeat for an hour, and the group removes the member. This patch derives the time of the last heartbeat from the
-// monotonic clock.
+// Reason: kafkajs compares the time of the last heartbeat with Date.now(). If the clock is set back by an hour, it sends no heartbeat for
+// an hour, and the group removes the member. This patch derives the time of the last heartbeat from the monotonic clock.
 // Upstream: not reported.
 
 /** The membership of a consumer of kafkajs, as far as this patch needs it. */

@@ -1,7 +1,6 @@
-// The only module that loads kafkajs, because some modules of kafkajs, which have no extension points, are replaced while it
-// loads. Each patch is a file with its reason and the upstream issue.
-// The version is pinned; a version without these modules is refused at once, since it would read or write differently
-// without an error.
+// The only module that loads kafkajs. It replaces some of its modules while kafkajs loads, because they have no extension points. Each
+// patch is a file with its reason and the upstream issue.
+// The version is pinned. A version without these modules is rejected at once, because it would read or write differently without any error.
 import { createRequire } from 'node:module';
 import type * as types from 'kafkajs';
 import { compressLz4, decompress } from '../records/compression.ts';
@@ -17,7 +16,7 @@ import { sendMessagesPatch } from './send-messages.ts';
 const require = createRequire(import.meta.url);
 const mark = Symbol.for('turnstream.kafkajs');
 
-/** Puts the replacement where kafkajs looks for its own module. */
+/** Puts the replacement into Node's module cache in place of the original. */
 function apply({ module: path, replace }: Patch): void {
   const file = require.resolve(`kafkajs/src/${path}`);
   const loaded = require.cache[file] as { exports: object } | undefined;

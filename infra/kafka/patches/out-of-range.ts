@@ -1,8 +1,8 @@
 // Reports a position that the log does not have, instead of moving it.
 //
-// Reason: for such a position, kafkajs commits the first or the last offset of the partition and says so only in its log: records
-// are skipped or read twice. A group that registers a listener keeps its offset, and the position is asked for again until
-// the listener has decided.
+// Reason: for such a position, kafkajs commits the first or the last offset of the partition and reports this only in its log: records are
+// skipped or read twice. A group that registers a listener keeps its offset, and the position is requested again until the listener has
+// decided.
 // Upstream: https://github.com/tulios/kafkajs/issues/1119.
 import type { Membership } from './heartbeats.ts';
 

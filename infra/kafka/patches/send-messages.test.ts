@@ -1,5 +1,5 @@
-// Sending to several brokers of which some fail, against a scripted cluster that keeps logs as brokers do: it drops what it
-// has under a sequence number already, and refuses a gap. local-cluster.int.test.ts has real brokers.
+// Sends to several brokers, some of which fail, on a scripted cluster with logs like those of brokers: it drops duplicates by sequence
+// number, and rejects gaps. local-cluster.int.test.ts uses real brokers.
 import fc from 'fast-check';
 import type { Message } from 'kafkajs';
 import { describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ type Fault = 'lost before' | 'lost after' | 'moved';
 const PARTITIONS = 4;
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Brokers 1 and 2; `faults` strike one produce request after the other. */
+/** Brokers 1 and 2; `faults` apply to successive produce requests. */
 function scriptedCluster(faults: Fault[], slow: ReadonlySet<string> = new Set()) {
   const logs = new Map<string, { value: string; sequence: number }[]>();
   const sequences = new Map<string, number>();

@@ -1,12 +1,12 @@
 // Sends records to the leaders of their partitions.
 //
-// Reason: kafkajs retries as soon as one of several brokers fails, while others are still at work. Those get their records a second
-// time under other sequence numbers and store them twice, even within a transaction. It also counts responses by broker, so
-// that a partition whose leader moved between two attempts is sent twice, or never.
+// Reason: kafkajs retries as soon as one of several brokers fails, while requests to others are still in flight. Those brokers receive
+// their records again with other sequence numbers and store them twice, even within a transaction. kafkajs also counts responses by broker,
+// so a partition whose leader moved between two attempts is sent twice, or never.
 // Upstream: related to https://github.com/tulios/kafkajs/issues/22 and https://github.com/tulios/kafkajs/issues/598.
 //
-// - A record gets its partition once. A partition is sent until it has a response, always as the same batch under the same
-//   sequence numbers, by which a broker recognizes what it has.
+// - A record gets its partition once. A partition is sent until it has a response, always as the same batch with the same sequence numbers,
+// so that a broker recognizes duplicates.
 // - An attempt ends when every broker has responded or failed; only then does the next one begin.
 import type { Patch } from './patch.ts';
 import type { ICustomPartitioner, Message, PartitionMetadata, RecordMetadata, TopicMessages } from 'kafkajs';
@@ -33,7 +33,7 @@ interface AnsweredTopic {
   readonly partitions: readonly { readonly partition: number }[];
 }
 
-/** What kafkajs gives to the module. */
+/** What kafkajs passes to the module. */
 export interface SendDeps {
   readonly cluster: {
     addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
@@ -68,7 +68,7 @@ export interface SendOptions {
   readonly topicMessages: readonly TopicMessages[];
 }
 
-/** The records of one partition on their way. */
+/** The pending records of one partition. */
 interface Part {
   readonly topic: string;
   readonly partition: number;
@@ -76,7 +76,7 @@ interface Part {
   answer?: RecordMetadata;
 }
 
-/** Worth another try, which kafkajs tells by this field. */
+/** kafkajs retries errors that have this field. */
 class NoLeaderError extends Error {
   readonly retriable = true;
 }
@@ -114,7 +114,7 @@ function partsOf({ topic, messages }: TopicMessages, { cluster, partitioner }: S
   return [...byPartition].map(([partition, own]) => ({ topic, partition, messages: own }));
 }
 
-/** Sends what has no answer yet, to all leaders at once. Throws the first failure when every broker is done. */
+/** Sends everything that has no response yet, to all leaders in parallel. When every broker is done, throws the first failure. */
 async function sendPending(parts: readonly Part[], options: SendOptions, deps: SendDeps): Promise<void> {
   const byLeader = new Map<string, Part[]>();
   for (const part of parts) {
@@ -185,10 +185,10 @@ function giveSequenceBack(topicData: readonly TopicData[], eosManager: SendDeps[
   }
 }
 
-/** An error of kafkajs; those of a closed connection say which. */
+/** An error of kafkajs; errors of a closed connection name its broker. */
 type KafkaJSError = Error & { readonly retriable?: boolean; readonly host?: string; readonly port?: number };
 
-/** Gets ready for the next try, or bails out when there is none to be made. */
+/** Prepares the next attempt, or bails out when the error is not retriable. */
 async function afterFailure(error: KafkaJSError, bail: (error: unknown) => void, { cluster }: SendDeps): Promise<void> {
   const { name, retriable, host, port } = error;
   if (name === 'KafkaJSConnectionClosedError' && host !== undefined && port !== undefined) cluster.removeBroker({ host, port });

@@ -1,8 +1,8 @@
 // An admin client that lists the true end of a partition.
 //
-// Reason: kafkajs lists the last stable offset, without an option: a read that begins right after a commit would end before it.
-// The way in is the function that creates connections, which kafkajs keeps under a symbol; connect.int.test.ts fails when it
-// is gone.
+// Reason: kafkajs always lists the last stable offset: a read that begins right after a commit would end before it.
+// The patch hooks into the function that creates connections, which kafkajs stores under a symbol; connect.int.test.ts fails if it
+// disappears.
 // Upstream: https://github.com/tulios/kafkajs/issues/202 made read_committed the only behavior.
 import type { Kafka } from 'kafkajs';
 

@@ -1,10 +1,10 @@
-// One life of a kafkajs consumer: from its connection to its first failure, of whatever kind. It never restarts itself;
-// consumer-loop.ts makes the next one.
+// One instance of a kafkajs consumer: from its connection to its first failure of any kind. It never restarts itself; consumer-loop.ts
+// creates the next one.
 //
-// Faults of kafkajs that are dealt with here: handlers are not heartbeat for, so a timer does it; commits of a consumer
-// that is not running are dropped without a word, so they are refused; batches of markers or aborted records alone never
-// reach the handler, so their positions are reported from its events; a consumer whose loop died without a crash
-// event is noticed by its silence; one that joined its group only half is ended.
+// Works around these faults of kafkajs: it sends no heartbeats while a handler runs, so a timer does; it silently drops commits of a
+// consumer that is not running, so they are rejected here; batches of only control or aborted records never reach the handler, so their
+// positions are reported from its events; a consumer whose loop died without a crash event is detected by its silence; a consumer that
+// joined its group only halfway is ended.
 import type { Consumer, ConsumerConfig, EachBatchPayload, Kafka } from 'kafkajs';
 import { messageOf } from '../../../streams/core/errors.ts';
 import { settledWithin } from '../backoff.ts';
@@ -16,7 +16,7 @@ const SILENCE_MS = 90_000;
 const JOIN_LIMIT_MS = 2_000;
 const DISCONNECT_LIMIT_MS = 10_000;
 
-/** How long a fetch waits for new records, ms; also how soon a pause, a seek or a stop takes effect. */
+/** How long a fetch waits for new records, ms. A pause, a seek or a stop takes effect within this time. */
 const MAX_WAIT_MS = 250;
 
 const BYTES_OF_PARTITION = 2 * 1024 * 1024;
@@ -45,21 +45,21 @@ export interface InstanceOptions {
   readonly topics: readonly string[];
   readonly sessionTimeoutMs: number;
   readonly heartbeatMs: number;
-  /** Of a fetch; up to 2 MiB of a partition unless given, then all of it may be of one. */
+  /** Bytes per fetch; all of them may come from one partition. Default: up to 2 MiB per partition. */
   readonly fetchBytes?: number;
-  /** Called at once when a generation begins, before anything is fetched. */
+  /** Called when a generation begins, before anything is fetched. */
   readonly onJoined: (joined: Joined, instance: ConsumerInstance) => void;
-  /** The member is joining its group again: what it does from now on, it would do in another generation. */
+  /** The member is rejoining its group: anything it does from now on belongs to another generation. */
   readonly onLeaving?: () => void;
-  /** Handles a batch; its error ends this instance, unless it is a fence, which makes the member join again. */
+  /** Handles a batch. An error ends this instance, except a fence, after which the member rejoins. */
   readonly onBatch: (payload: EachBatchPayload, instance: ConsumerInstance) => Promise<void>;
-  /** The log does not have a position. Without it kafkajs goes on at the first record. */
+  /** The log does not have this position. Without a callback, kafkajs continues at the first record. */
   readonly onOutOfRange?: ((at: { readonly topic: string; readonly partition: number }, instance: ConsumerInstance) => void) | undefined;
-  /** Offsets that hold nothing for a reader. */
+  /** Offsets without records for a reader. */
   readonly onPassed: (passed: Passed, instance: ConsumerInstance) => void;
 }
 
-/** How an instance ended: by an error of the handler, or of Kafka. */
+/** How an instance ended: by an error of the handler or of Kafka. */
 export interface Ending {
   readonly by: 'handler' | 'kafka' | 'closing';
   readonly error: unknown;
@@ -67,20 +67,20 @@ export interface Ending {
 
 export type OffsetsToCommit = NonNullable<Parameters<EachBatchPayload['commitOffsetsIfNecessary']>[0]>;
 
-/** Thrown into kafkajs to make it join the group again. */
+/** Thrown into kafkajs to make it rejoin the group. */
 class RejoinError extends Error {
   readonly type = 'REBALANCE_IN_PROGRESS';
   readonly retriable = true;
 }
 
-/** Thrown into kafkajs to make it stop without trying again. */
+/** Thrown into kafkajs to make it stop without a retry. */
 class StopError extends Error {
   readonly retriable = false;
 }
 
 export class ConsumerInstance {
   readonly consumer: Consumer;
-  /** Resolves when it is over. */
+  /** Resolves when the instance has ended. */
   readonly ended: Promise<Ending>;
   readonly #options: InstanceOptions;
   #end: (ending: Ending) => void = () => undefined;
@@ -112,33 +112,33 @@ export class ConsumerInstance {
     return this.#over;
   }
 
-  /** Resolves when the member has joined the group for the first time; rejects when that failed. */
+  /** Resolves when the member has joined the group for the first time; rejects when that fails. */
   start(): Promise<void> {
     this.#started ??= this.#start();
     return this.#started;
   }
 
-  /** Ends it with an error, from outside of a handler. */
+  /** Ends the instance with an error from outside of a handler. */
   fail(ending: Ending): void {
     if (this.#over) return;
     this.#over = true;
     this.#end(ending);
   }
 
-  /** Waits for a handler that runs, leaves the group and disconnects. */
+  /** Waits for a running handler, leaves the group and disconnects. */
   async dispose(): Promise<void> {
     this.fail({ by: 'closing', error: undefined });
     clearInterval(this.#watchdog);
     this.#hearOutOfRange(false);
     await this.#handler?.catch(() => undefined);
-    // A consumer that is told to stop while it joins goes on afterwards, so it is told again.
+    // A consumer that is stopped while it joins continues afterwards, so it is stopped again.
     const joined = this.#joining === undefined || (await settledWithin(JOIN_LIMIT_MS, this.#joining));
     const disconnect = (): Promise<boolean> => settledWithin(joined ? DISCONNECT_LIMIT_MS : JOIN_LIMIT_MS, this.consumer.disconnect());
     if (!joined) void this.#joining?.then(disconnect, disconnect);
     await disconnect();
   }
 
-  /** Commits with the generation of this moment. Before the first batch only after start() resolved. */
+  /** Commits with the current generation. Before the first batch, only after start() has resolved. */
   async commit(offsets: OffsetsToCommit): Promise<void> {
     if (this.#commit !== undefined) return this.#commit(offsets);
     await this.#started;
@@ -173,7 +173,7 @@ export class ConsumerInstance {
       },
     });
     await this.#joining;
-    // run() resolves although the first join failed; the crash has been reported by then.
+    // run() resolves even if the first join fails; the crash has been reported by then.
     if (this.isOver()) throw new StopError('the consumer crashed while it joined its group');
   }
 
@@ -195,8 +195,8 @@ export class ConsumerInstance {
     };
     consumer.on(events.FETCH_START, () => {
       sign();
-      // When joining fails half way, by a SyncGroup without an answer say, kafkajs goes on with the assignment it had, as a
-      // member of a generation that it does not know: every commit is refused, and it is never told.
+      // When a join fails halfway, e.g. when a SyncGroup gets no response, kafkajs continues with its old assignment as a member of a
+      // generation that it does not know: every commit is rejected, without any event.
       if (this.#isJoining) this.fail({ by: 'kafka', error: new Error('the consumer fetches without having joined its group') });
     });
     consumer.on(events.FETCH, sign);
@@ -206,7 +206,7 @@ export class ConsumerInstance {
       this.#options.onLeaving?.();
     };
     consumer.on(events.REBALANCING, leaving);
-    // It also joins again without saying so: when the coordinator has forgotten it, and when a topic has changed.
+    // It also rejoins without an event when the coordinator has forgotten it and when a topic has changed.
     consumer.on(events.REQUEST, ({ payload }) => {
       if (payload.apiName === 'JoinGroup') leaving();
     });

@@ -1,5 +1,5 @@
-// Keeps a consumer alive: when an instance ends by a failure, reports it, waits with backoff and starts another one, until
-// it is closed. The waiting time starts over once a batch has been handled.
+// Keeps a consumer running: when an instance fails, reports it, waits with backoff and starts another one, until it is closed. The backoff
+// resets once a batch has been handled.
 import type { EachBatchPayload } from 'kafkajs';
 import { messageOf } from '../../../streams/core/errors.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
@@ -11,9 +11,9 @@ const SETTLING_TRIES = 6;
 
 export interface LoopOptions extends Omit<InstanceOptions, 'groupId'> {
   readonly logger: Logger;
-  /** Asked for each instance: one that crashed leaves a member behind which holds its group up until its session ends. */
+  /** Called for each instance: a crashed one leaves a member behind that blocks its group until its session times out. */
   readonly groupId: () => string;
-  /** A failure; the loop goes on by itself. */
+  /** Called on a failure; the loop continues by itself. */
   readonly onEnded: (ending: Ending) => void;
 }
 
@@ -29,14 +29,14 @@ export class ConsumerLoop {
     this.#options = options;
   }
 
-  /** Resolves when the first instance has joined its group, however many tries that took, or when the loop is closed. */
+  /** Resolves when the first instance has joined its group, after any number of attempts, or when the loop is closed. */
   start(): Promise<void> {
     return new Promise((resolve) => {
       this.#running = this.#run(resolve).finally(resolve);
     });
   }
 
-  /** All partitions of a topic, or some. Holds for instances to come. */
+  /** Pauses all or some partitions of a topic, also for later instances. */
   pause(topic: string, partitions?: readonly number[]): void {
     this.#paused.set(topic, partitions === undefined ? 'all' : new Set(partitions));
     this.#applyPauses();
@@ -47,7 +47,7 @@ export class ConsumerLoop {
     if (this.#instance !== undefined) ignoreNotRunning(() => this.#instance?.consumer.resume([{ topic }]));
   }
 
-  /** Waits for a handler that runs. Not to be called from within one. */
+  /** Waits for a running handler. Must not be called from within one. */
   async close(): Promise<void> {
     this.#closing.abort();
     this.#instance?.fail({ by: 'closing', error: undefined });
@@ -88,7 +88,7 @@ export class ConsumerLoop {
     return Promise.race([failed, instance.ended]);
   }
 
-  /** For a moment after a start the coordinator of a group cannot be asked: that is worth no report. */
+  /** For a moment after a start the coordinator of a group is unavailable: that needs no report. */
   #isSettling({ by, error }: Ending): boolean {
     return by === 'kafka' && this.#failures <= SETTLING_TRIES && isWithoutCoordinator(error);
   }
@@ -108,7 +108,7 @@ export class ConsumerLoop {
   }
 }
 
-/** Before an instance runs there is nothing to pause; it takes the pauses over when it joins. */
+/** Before an instance runs there is nothing to pause; it applies the pauses when it joins. */
 function ignoreNotRunning(work: () => void): void {
   try {
     work();

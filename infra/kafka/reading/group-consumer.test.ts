@@ -1,5 +1,4 @@
-// When a generation of a member ends, by what kafkajs tells of itself. The consumer is scripted; edges.int.test.ts has the
-// real one.
+// When a generation of a member ends, according to the events of kafkajs. The consumer is scripted; edges.int.test.ts uses a real one.
 import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { GroupConsumer, GroupSession } from '../../../streams/core/ports.ts';
@@ -119,7 +118,7 @@ describe('a generation of a member', () => {
         listener({ topic: 't.tasks', partition: 0, memberId: 'm' });
       });
     tell();
-    tell(); // asked for again meanwhile
+    tell(); // a seek happened meanwhile
     await expect.poll(() => member.sought).toEqual([{ topic: 't.tasks', partition: 0, offset: String(first) }]);
     expect(member.committed).toEqual([[{ topic: 't.tasks', partition: 0, offset: String(first), metadata: null }]]);
     expect(member.skipped).toEqual(skipped);

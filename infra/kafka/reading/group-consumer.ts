@@ -1,13 +1,13 @@
-// A lasting member of a consumer group.
+// A long-lived member of a consumer group.
 //
-// - Every generation has a session. Its `onAssigned` ends before the first of its batches is delivered. It is over, and
-//   refuses commits, from the moment that its member begins to join again: nothing of it goes out under a later one.
-// - A batch is delivered again when its handler failed, and after a rebalance from the committed offset on: at least once.
-// - Heartbeats go on while a handler runs, so a slow handler keeps its partitions, up to the rebalance timeout of 30 s
-//   once another member wants to join; then it is fenced.
-// - A position that the log does not have, since retention deleted it or the newest records are gone, is told to the owner.
-//   For an owner that does not want to know, it becomes the first of the partition.
-// - Frozen for longer than the session timeout, the member is replaced; its commits are refused when it wakes.
+// - Every generation has a session. Its `onAssigned` ends before its first batch is delivered. When its member starts to rejoin, the
+// session is over and rejects commits: nothing of it is committed under a later generation.
+// - Delivery is at least once: a batch is delivered again when its handler fails, and after a rebalance from the committed offset on.
+// - Heartbeats continue while a handler runs, so a slow handler keeps its partitions, up to the rebalance timeout of 30 s once another
+// member wants to join; then it is fenced.
+// - A position that the log no longer has, because of retention or because the newest records are gone, is reported to the owner. Without a
+// callback it becomes the first position of the partition.
+// - A member that is frozen for longer than the session timeout is replaced; its commits are rejected when it wakes.
 import type { EachBatchPayload, Kafka } from 'kafkajs';
 import type { EventTopic } from '../../../schemas/generated/events.ts';
 import { isPlatformError, PlatformError } from '../../../streams/core/errors.ts';
@@ -29,9 +29,9 @@ export interface GroupConsumerOptions {
   readonly offsets: GroupOffsets;
   readonly bounds: (topic: string) => Promise<readonly Bounds[]>;
   readonly tellSkipped: ReturnType<typeof createSkippedTeller>;
-  /** Without it turns stay without the texts that they were written without. */
+  /** Without it, turns stay without their shared texts. */
   readonly texts?: TextReader | undefined;
-  /** A member that is silent for longer loses its partitions, ms. */
+  /** A member that sends no heartbeat for this long loses its partitions, ms. */
   readonly sessionTimeoutMs?: number;
   readonly heartbeatMs?: number;
 }
@@ -78,9 +78,9 @@ class Member {
   readonly #start: StartOptions;
   readonly #topics: ReadonlyMap<string, EventTopic>;
   #session: Session | undefined;
-  /** Partitions that are about to be read from their first record. */
+  /** Partitions that will be read from their first record. */
   readonly #beginning = new Set<string>();
-  /** Batches of nothing, which are handled between the others. */
+  /** Positions without records, handled between the batches. */
   #passing: Promise<void> = Promise.resolve();
 
   constructor(options: GroupConsumerOptions, start: StartOptions) {
@@ -119,7 +119,7 @@ class Member {
     });
   }
 
-  /** Ends the generation before and asks the owner where to start, once it is done with the generation before. */
+  /** Ends the previous generation and asks the owner where to start, once the owner is done with the previous generation. */
   #begin(session: Session, joined: Joining): void {
     const before = this.#session;
     before?.end();
@@ -153,14 +153,14 @@ class Member {
     await session.ready;
     await this.#passing;
     await this.#options.texts?.fill(batch);
-    // A position was asked for meanwhile, or the generation is over: what was fetched is not what is wanted.
+    // A seek happened meanwhile, or the generation is over: the fetched records are not the wanted ones.
     if (session.isOver() || instance.isOver() || payload.isStale()) return;
     await this.#start.onBatch(batch, session);
     const last = payload.batch.messages.at(-1);
     if (last !== undefined) payload.resolveOffset(last.offset);
   }
 
-  /** Before the owner has said where to start it will still say so. Afterwards it is asked again. */
+  /** An owner that has not named its start position yet will still do so. Afterwards it is asked again. */
   #onOutOfRange(at: { readonly topic: string; readonly partition: number }, instance: ConsumerInstance): void {
     const topic = this.#topics.get(at.topic);
     const session = this.#session;
@@ -176,7 +176,7 @@ class Member {
     instance.fail({ by: 'handler', error });
   }
 
-  /** At the first record of the partition, for others as well: what is committed counts as taken. */
+  /** Starts at the first record of the partition and commits that, so that other members see the skipped records as consumed. */
   async #beginAnew(
     { topic, partition }: { readonly topic: EventTopic; readonly partition: number },
     { session, instance }: { readonly session: Session; readonly instance: ConsumerInstance },

@@ -1,4 +1,4 @@
-// Committed offsets of groups, from the outside.
+// Committed offsets of groups, for programs that are not members.
 import type { Kafka } from 'kafkajs';
 import type { EventTopic } from '../../../schemas/generated/events.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
@@ -18,7 +18,7 @@ export interface OffsetsOptions {
   readonly bounds: (topic: string) => Promise<readonly Bounds[]>;
 }
 
-/** Records between the committed offset and the end of a partition; from its first record when nothing was committed. */
+/** Records between the committed offset and the end of a partition; counted from its first record when nothing was committed. */
 interface PartitionLag {
   readonly partition: number;
   readonly committed: number;
@@ -28,15 +28,15 @@ interface PartitionLag {
 
 export interface KafkaGroupOffsets extends GroupOffsets {
   lag(group: string, topic: EventTopic): Promise<readonly PartitionLag[]>;
-  /** How many members a group has now; one that died counts until its session times out. */
+  /** Current number of members; a dead one counts until its session times out. */
   members(group: string): Promise<number>;
-  /** Removes a group and what it has committed, as a broker does after days without members; false while it has some. */
+  /** Deletes a group and its committed offsets, as a broker does after days without members; false while it has members. */
   forget(group: string): Promise<boolean>;
-  /** Commits for a group that has no members now; throws GROUP_FENCED when it has some. Later members start there. */
+  /** Commits for a group without members; throws GROUP_FENCED when it has some. Later members start at these positions. */
   set(group: string, positions: readonly (Position & { readonly metadata?: string })[]): Promise<void>;
 }
 
-/** No offset. When a committed one has been deleted, kafkajs commits -2 in its place, which means the first. */
+/** No offset. For a deleted offset kafkajs commits -2, which means the first record. */
 const NONE = -1;
 
 export function createGroupOffsets(options: OffsetsOptions): KafkaGroupOffsets {
@@ -81,7 +81,7 @@ async function countMembers(admin: SharedAdmin, group: string, doing: string): P
   return groups[0]?.members.length ?? 0;
 }
 
-/** Joins the group as its only member for as long as the commit takes: what it commits can be read at once, unlike offsets of a transaction. */
+/** Joins the group as its only member for the duration of the commit: these offsets are readable at once, unlike those of a transaction. */
 async function setOffsets(
   options: OffsetsOptions,
   group: string,

@@ -1,5 +1,5 @@
-// What a member may do in one generation of its group. A session of an older generation refuses everything, whether or not
-// the broker would: it does not check who owns a partition, only who is a member.
+// What a member may do in one generation of its group. A session of an older generation rejects everything itself, because the broker
+// checks only who is a member, not who owns a partition.
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { GroupSession, Position } from '../../../streams/core/ports.ts';
 import { pause } from '../backoff.ts';
@@ -14,12 +14,12 @@ export interface SessionOptions {
   readonly names: Names;
   readonly assigned: readonly Assignment[];
   readonly instance: ConsumerInstance;
-  /** Commits are tried again for this long when the coordinator does not answer. */
+  /** How long commits are retried while the coordinator does not answer, ms. */
   readonly patienceMs: number;
 }
 
 export class Session implements GroupSession {
-  /** Resolves when the owner of the session has said where to start; rejects when it failed to. */
+  /** Resolves when the owner of the session has named its start positions; rejects when that fails. */
   ready: Promise<void> = Promise.resolve();
   isReady = false;
   readonly #options: SessionOptions;
@@ -35,7 +35,7 @@ export class Session implements GroupSession {
     return this.#over || this.#options.instance.isOver();
   }
 
-  /** The member is on its way into a new generation, or has left. */
+  /** The member is joining a new generation, or has left. */
   end(): void {
     this.#over = true;
   }
@@ -58,7 +58,7 @@ export class Session implements GroupSession {
     }
   }
 
-  /** Heartbeats go on by themselves while a handler runs; this one tells whether the session is still good. */
+  /** Heartbeats run in the background; this call tells whether the session is still valid. */
   async heartbeat(): Promise<void> {
     if (this.isOver()) throw this.#fence(`working for ${this.#options.group}`);
   }

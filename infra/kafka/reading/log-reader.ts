@@ -1,11 +1,11 @@
-// Reads of the log outside of any lasting group. kafkajs reads only as a member, so each read joins a group of its own with a
-// random name, which commits nothing and ends with it or with its failure; positions are kept here and set at every join.
+// Reads the log without a permanent consumer group. kafkajs reads only as a group member, so each read joins a group of its own with a
+// random name, which commits nothing and ends with the read; positions are kept here and set at every join.
 //
-// - Only committed records are seen; a transaction that is still open holds a read back until it is decided.
-// - A batch is delivered again when its handler failed; otherwise each record is delivered once a read, in order.
-// - A position that was deleted by retention becomes the first that is there, and the range between them is told (skipped.ts).
-// - A position behind the end of a partition, whose newest records are gone, becomes that end.
-//   Whoever keeps a state of what is gone has to notice by itself: the leader epoch of the next record is another one.
+// - Only committed records are delivered; an open transaction blocks a read until it is committed or aborted.
+// - A batch is delivered again when its handler fails; otherwise each record is delivered once per read, in order.
+// - A position that retention has deleted becomes the first available one, and the range in between is reported (skipped.ts).
+// - A position beyond the end of a partition, whose newest records are gone, becomes that end. A reader with state from lost records must
+// detect that by itself: the next record has another leader epoch.
 import { randomBytes } from 'node:crypto';
 import type { EachBatchPayload, Kafka } from 'kafkajs';
 import type { EventTopic } from '../../../schemas/generated/events.ts';
@@ -25,15 +25,15 @@ const SESSION_MS = 30_000;
 const HEARTBEAT_MS = 3_000;
 
 /**
- * A fetch, which may be of one partition: what a fold knows of it stays in the caches for longer, and fewer records
- * outlive a collection than with larger ones. The trainer refolds a quarter faster than with 2 MiB of each of 8 partitions.
+ * Bytes per fetch, possibly all from one partition: the state that a fold needs stays in the CPU caches, and fewer records outlive a
+ * garbage collection than with larger fetches. The trainer refolds a quarter faster than with 2 MiB from each of 8 partitions.
  */
 const BYTES_OF_FETCH = 4 * 1024 * 1024;
 
-/** Batches that wait for their handler before the next fetch waits, too. */
+/** Maximum number of batches that wait for their handler; then fetching pauses. */
 const BATCHES_AHEAD = 4;
 
-/** A read to the end that makes no progress for this long fails. */
+/** A read to the end fails when it makes no progress for this long. */
 const STALL_MS = 300_000;
 
 export interface LogReaderOptions {
@@ -41,10 +41,10 @@ export interface LogReaderOptions {
   readonly admin: SharedAdmin;
   readonly names: Names;
   readonly logger: Logger;
-  /** Aborted when the connection is closed. */
+  /** Aborts when the connection closes. */
   readonly closing: AbortSignal;
   readonly tellSkipped: ReturnType<typeof createSkippedTeller>;
-  /** Without it turns stay without the texts that they were written without. */
+  /** Without it, turns stay without their shared texts. */
   readonly texts?: TextReader | undefined;
 }
 
@@ -54,7 +54,7 @@ export interface Bounds {
   readonly end: number;
 }
 
-/** Also reads topics that carry no events, by their short name. */
+/** Also reads topics whose records are not events, by short name. */
 export interface RawLogReader extends LogReader {
   readonly rawBounds: (topic: string) => Promise<readonly Bounds[]>;
   readRawToEnd(topic: string, options: Parameters<LogReader['readToEnd']>[1]): Promise<void>;
@@ -102,7 +102,7 @@ export function createLogReader(options: LogReaderOptions): RawLogReader {
   };
 }
 
-/** Waits out an outage, reporting it, for as long as the connection is open. */
+/** Waits out an outage, and reports it, until the connection closes. */
 async function startingPositions(
   options: LogReaderOptions,
   follow: Parameters<LogReader['follow']>[0],
@@ -158,7 +158,7 @@ function followingOf(names: Names, reading: PositionedRead): Following {
 
 interface ReadOptions {
   readonly topics: readonly EventTopic[];
-  /** Where each partition starts, by `<topic>/<partition>`; one that is not named starts at its first offset. */
+  /** Start position of each partition, by `<topic>/<partition>`; missing partitions start at their first offset. */
   readonly start: ReadonlyMap<string, number>;
   readonly onBatch: (batch: LogBatch) => Promise<void> | void;
   readonly onSkipped: OnSkipped | undefined;
@@ -166,8 +166,8 @@ interface ReadOptions {
 }
 
 /**
- * A consumer that knows its own positions. While a batch is handled the next ones are fetched: a handler that keeps this
- * process busy does not wait for the broker as well.
+ * A consumer that tracks its own positions. It fetches the next batches while one is handled, so that a busy handler does not also wait for
+ * the broker.
  */
 class PositionedRead {
   readonly loop: ConsumerLoop;
@@ -175,7 +175,7 @@ class PositionedRead {
   readonly #options: ReadOptions;
   readonly #positions: Map<string, number>;
   readonly #topics: ReadonlyMap<string, EventTopic>;
-  /** The batches that were fetched, one after the other. */
+  /** Handles the fetched batches one after the other. */
   #handling: Promise<void> = Promise.resolve();
   #ahead = 0;
   #onHandled: () => void = () => undefined;
@@ -214,7 +214,7 @@ class PositionedRead {
     });
   }
 
-  /** Waits for the handler, too. */
+  /** Also waits for the handler. */
   async close(): Promise<void> {
     await this.loop.close();
     await this.#handling;
@@ -229,7 +229,7 @@ class PositionedRead {
     }
   }
 
-  /** The log does not have the position: it begins behind it, or ends before it. */
+  /** The log does not have the position: it begins after it, or ends before it. */
   async #moveInto(
     { topic, partition }: Omit<Bounds, 'first' | 'end'> & { readonly topic: EventTopic },
     instance: ConsumerInstance,
@@ -254,7 +254,7 @@ class PositionedRead {
     this.#add(logBatchOf(payload.batch, topic), instance);
     const last = payload.batch.messages.at(-1);
     if (last !== undefined) payload.resolveOffset(last.offset);
-    // The first batch of an instance is waited for, so that a handler which always fails is tried less and less often.
+    // The first batch of an instance is handled before the next fetch, so that backoff grows for a handler that always fails.
     while (this.#ahead > (this.#proven === instance ? BATCHES_AHEAD : 0) && !instance.isOver()) {
       await new Promise<void>((resolve) => {
         this.#onHandled = resolve;
@@ -276,7 +276,7 @@ class PositionedRead {
     });
   }
 
-  /** What an instance that is over has fetched, the next one fetches again, from the position that was reached. */
+  /** Batches of an ended instance are dropped; the next instance fetches them again from the last handled position. */
   async #handle(batch: FetchedBatch, instance: ConsumerInstance): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     const at = `${batch.topic}/${batch.partition}`;
@@ -289,7 +289,10 @@ class PositionedRead {
     this.#proven = instance;
   }
 
-  /** A gap before a batch is markers and aborted records, or what retention deleted while this reader was behind: the start of the partition tells. */
+  /**
+   * A gap before a batch consists of control or aborted records, or of records that retention deleted while this reader lagged: the start
+   * of the partition tells which.
+   */
   async #tellIfSkipped(batch: LogBatch, position: number): Promise<void> {
     if (firstOf(batch) <= position) return;
     const { topic, partition } = batch;
@@ -299,10 +302,10 @@ class PositionedRead {
   }
 }
 
-/** The first offset that a batch speaks of: without records only markers lie before its end. */
+/** The first offset that a batch covers; a batch without records holds only control records before its end. */
 const firstOf = ({ records, nextOffset }: LogBatch): number => records[0]?.offset ?? nextOffset;
 
-/** After its member joined again an instance may fetch what was handled meanwhile. */
+/** After a rejoin, an instance may fetch records that have been handled meanwhile. */
 function from(batch: LogBatch, position: number): LogBatch {
   const [first] = batch.records;
   if (first === undefined || first.offset >= position) return batch;
@@ -317,14 +320,14 @@ interface Range {
 
 interface BoundedOptions {
   readonly topic: EventTopic;
-  /** Of every partition; an empty one is not read. */
+  /** Ranges of all partitions; empty ones are not read. */
   readonly ranges: readonly Range[];
   readonly signal: AbortSignal | undefined;
   readonly onBatch: ReadOptions['onBatch'];
   readonly onSkipped: OnSkipped | undefined;
 }
 
-/** Reads ranges of one topic and ends. An error of the handler is the error of the read. */
+/** Reads ranges of one topic and ends. An error of the handler fails the read. */
 class BoundedRead {
   readonly #options: BoundedOptions;
   readonly #open: Map<number, number>;
@@ -395,7 +398,7 @@ class BoundedRead {
   }
 }
 
-/** A read ends where the partition ended when it began, though more came since. */
+/** A read ends at the end offset from its start, even if more records follow. */
 const cut = (batch: LogBatch, end: number): LogBatch => ({
   ...batch,
   records: batch.records.filter(({ offset }) => offset < end),

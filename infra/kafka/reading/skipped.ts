@@ -1,4 +1,4 @@
-// What a reader had to pass over is told: logged once a range, counted, and handed to whoever wants to know.
+// Reports the ranges that a reader had to skip: each is logged once, counted, and passed to a callback.
 import type { Logger, SkippedRange } from '../../../streams/core/ports.ts';
 import type { Metrics } from '../../../streams/core/telemetry.ts';
 
@@ -7,15 +7,15 @@ export type OnSkipped = (skipped: SkippedRange) => void;
 export interface SkippedOptions {
   readonly logger: Logger;
   readonly metrics?: Metrics | undefined;
-  /** Told of every range that the read itself does not ask for. */
+  /** Called for every range unless the read has its own callback. */
   readonly onSkipped?: OnSkipped | undefined;
 }
 
-/** The range as people read it: `rollouts/2 from offset 10 up to 19`. */
+/** The range in readable form: `rollouts/2 from offset 10 up to 19`. */
 export const textOfSkipped = ({ topic, partition, from, to }: SkippedRange): string =>
   `${topic}/${partition} from offset ${from} up to ${to - 1}`;
 
-/** Tells of ranges, each once for a connection, however often it is read. */
+/** Reports each range once per connection, however often it is read. */
 export function createSkippedTeller({ logger, metrics, onSkipped }: SkippedOptions): (skipped: SkippedRange, own?: OnSkipped) => void {
   const told = new Set<string>();
   return (skipped, own) => {

@@ -1,10 +1,10 @@
-// Batches of kafkajs as ours. This runs for every record that is read: nothing is copied that need not be.
+// Converts kafkajs batches to ours. This code runs for every record that is read, so it avoids copies.
 import type { Batch } from 'kafkajs';
 import type { EventTopic } from '../../../schemas/generated/events.ts';
 import type { LogBatch } from '../../../streams/core/ports.ts';
 import type { FetchedRecord, Place } from './record-batches.ts';
 
-/** A batch whose records may lack texts. */
+/** A batch whose records may lack their shared texts. */
 export interface FetchedBatch extends LogBatch {
   readonly records: readonly FetchedRecord[];
 }
@@ -12,7 +12,7 @@ export interface FetchedBatch extends LogBatch {
 export function logBatchOf(batch: Batch, topic: EventTopic): FetchedBatch {
   const { partition } = batch;
   const place: Place = { topic, partition };
-  // What kafkajs calls its messages was decoded by record-batches.ts.
+  // The elements of `messages` come from record-batches.ts.
   const records = batch.messages as unknown as readonly FetchedRecord[];
   for (const record of records) record.place = place;
   const nextOffset = Number(batch.lastOffset()) + 1;

@@ -9,7 +9,7 @@ import { uncompressSnappy } from './snappy.ts';
 const vectors = JSON.parse(readFileSync(new URL('record-batches.vectors.json', import.meta.url), 'utf8')) as Record<string, string>;
 const batchOf = (name: string): Buffer => Buffer.from(vectors[name] ?? '', 'base64');
 
-/** Snappy out of literals and copies, as a compressor might choose them. */
+/** Builds Snappy data from literals and copies, as a compressor might choose them. */
 function packSnappy(parts: readonly ({ readonly literal: Buffer } | { readonly offset: number; readonly length: number })[]): {
   packed: Buffer;
   plain: Buffer;

@@ -1,28 +1,28 @@
-// Every compression that Kafka's producers have, for reading what others wrote, and LZ4 for writing. kafkajs itself has gzip
-// alone, and ends with an error for ever at a batch of another one.
+// Reads every compression that Kafka producers use, and writes LZ4. kafkajs itself supports only gzip, and fails permanently on a batch
+// with another codec.
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { Decompress } from 'fzstd';
 import { compressFrame, compressFrameSync, decompressFrame, decompressFrameSync } from 'lz4-napi';
 import { uncompressSnappy } from './snappy.ts';
 
-/** How what we write may be compressed. */
+/** Compression of written records. */
 export type Compression = 'none' | 'gzip' | 'lz4';
 
 const gunzipAsync = promisify(gunzip);
 
-/** Unpacked bytes of a batch at most; what is larger is taken for an attack on memory. */
+/** Maximum uncompressed size of a batch, bytes; larger ones are treated as decompression bombs. */
 const MAX_BATCH_BYTES = 256 * 1024 * 1024;
 
-/** Up to this many bytes a call in this thread costs less than the way to another one. */
+/** Up to this size in bytes, a synchronous call costs less than a worker thread. */
 const SMALL = 65_536;
 
-/** The records of a batch as a frame of LZ4. */
+/** Compresses the records of a batch to an LZ4 frame. */
 export async function compressLz4(plain: Buffer): Promise<Buffer> {
   return plain.length <= SMALL ? compressFrameSync(plain) : compressFrame(plain);
 }
 
-/** Unpacks the records of a batch by the codec number of its attributes. Throws when the bytes are not what they should be. */
+/** Decompresses the records of a batch; `codec` is the number in its attributes. Throws on malformed bytes. */
 export async function decompress(codec: number, packed: Buffer, maxBytes = MAX_BATCH_BYTES): Promise<Buffer> {
   switch (codec) {
     case 0:

@@ -5,10 +5,10 @@ import { fullNameOf, topicOf } from '../../../schemas/subjects.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { OutgoingEvent } from '../../../streams/core/ports.ts';
 
-/** Largest record batch of a topic and of the local broker, bytes. */
+/** Maximum record batch size of a topic and of the local broker, bytes. */
 export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
 
-/** Largest record that is written, bytes of key, value and headers together; it fits every topic that `topics apply` makes. */
+/** Maximum size of a written record, bytes of key, value and headers together; it fits every topic that `topics apply` creates. */
 export const MAX_RECORD_BYTES = 8_000_000;
 
 export type HeaderValues = Readonly<Record<string, string | Buffer>>;
@@ -21,7 +21,7 @@ export interface Message {
   readonly bytes: number;
 }
 
-/** A record with exactly these bytes. Its partition follows from the key unless it is given. */
+/** A record with exactly these bytes. Its partition follows from the key unless given. */
 export interface RawRecord {
   readonly key: Buffer | string | null;
   readonly value: Buffer | null;
@@ -31,7 +31,7 @@ export interface RawRecord {
 
 const typeNames = new Map<EventType, string>(publishedSchemas.map((entry) => [entry.name, fullNameOf(entry)]));
 
-/** Encodes an event. Throws RECORD_TOO_LARGE when no topic would take it. */
+/** Encodes an event. Throws RECORD_TOO_LARGE when no topic would accept it. */
 export function messageOf(outgoing: OutgoingEvent, context: { readonly codec: Codec; readonly namespace: string }): Message {
   const { type, key, event, traceparent } = outgoing;
   const value = encode(context.codec, outgoing);
@@ -52,13 +52,13 @@ export function messageOf(outgoing: OutgoingEvent, context: { readonly codec: Co
   return { topic: topicOf[type], key, value, headers, bytes };
 }
 
-/** The type and the event of an outgoing event belong together, which the compiler cannot see through the union. */
+/** The type and the event belong together, which the compiler cannot see through the union. */
 const encode = (codec: Codec, outgoing: OutgoingEvent): Buffer =>
   (codec.encode as (type: EventType, event: unknown) => Buffer)(outgoing.type, outgoing.event);
 
 const PER_RECORD_OVERHEAD = 32;
 
-/** Bytes that a record takes in the log at most, before compression. */
+/** Maximum size of a record in the log before compression, bytes. */
 export function recordBytes(record: Pick<RawRecord, 'key' | 'value' | 'headers'>): number {
   let bytes = PER_RECORD_OVERHEAD + lengthOf(record.key) + lengthOf(record.value);
   for (const name in record.headers) bytes += name.length + lengthOf(record.headers[name] ?? null) + 4;
@@ -70,7 +70,7 @@ function lengthOf(value: string | Buffer | null): number {
   return typeof value === 'string' ? Buffer.byteLength(value) : value.length;
 }
 
-/** RFC 3339 with microseconds. What Avro takes as a long of ours ends in the year 2255, so every value has a calendar date. */
+/** RFC 3339 with microseconds. Our largest Avro long is in the year 2255, so every value has a calendar date. */
 function isoMicros(micros: number): string {
   const ms = Math.floor(micros / 1000);
   return `${new Date(ms).toISOString().slice(0, -1)}${String(micros - ms * 1000).padStart(3, '0')}Z`;

@@ -1,11 +1,9 @@
-// Decodes the record batches of a fetch (Kafka's message format 2). patches/fetch-decoder.ts puts it in place of the decoder of
-// kafkajs.
+// Decodes the record batches of a fetch (Kafka's message format 2). patches/fetch-decoder.ts replaces the decoder of kafkajs with it.
 //
-// - Buffers of a record are views into the response, or into what was unpacked: nothing is copied. They are made when they
-//   are asked for: a fetch has tens of thousands of records, which live until their turn comes, and most readers look at
-//   a part of each.
-// - A batch that cannot be unpacked becomes one record at its last offset, with its first bytes as value and the reason in
-//   a header, so that it can be put aside and the partition goes on.
+// - Buffers of a record are views into the response or into the decompressed batch: nothing is copied. They are created lazily: a fetch has
+// tens of thousands of records that wait for their handler, and most readers look at only a part of each.
+// - A batch that cannot be decompressed becomes one record at its last offset, with its first bytes as the value and the reason in a
+// header, so that it can become a dead letter and the partition continues.
 import { Cursor } from '../../../schemas/cursor.ts';
 import type { EventTopic } from '../../../schemas/generated/events.ts';
 import { messageOf } from '../../../streams/core/errors.ts';
@@ -20,7 +18,7 @@ const LOG_APPEND_TIME = 0x08;
 const TRANSACTIONAL = 0x10;
 const CONTROL = 0x20;
 
-/** Header of a record that stands for a batch that cannot be read; its value is the reason. */
+/** Header of a record that replaces an unreadable batch; its value is the reason. */
 const UNREADABLE_HEADER = 'turnstream-unreadable-batch';
 const UNREADABLE_VALUE_BYTES = 65_536;
 
@@ -30,12 +28,12 @@ interface BatchContext {
   readonly leaderEpoch: number;
 }
 
-/** What the records of a batch share. */
+/** State shared by the records of a batch. */
 interface Source {
   readonly cursor: Cursor;
   readonly context: BatchContext;
   readonly isControlRecord: boolean;
-  /** Headers of the record that was asked last. */
+  /** Headers of the record that was decoded last. */
   readonly previous: Header[];
 }
 
@@ -46,16 +44,16 @@ export interface Place {
 }
 
 /**
- * A record, of a repeated header the first, with what kafkajs needs of it to leave out markers and aborted records. Its
- * place is known once its batch has come through kafkajs.
+ * A record (the first value of a repeated header wins), with the fields that kafkajs needs to filter out control and aborted records. Its
+ * topic and partition are set once its batch has passed through kafkajs.
  */
 export interface FetchedRecord extends LogRecord {
   readonly isControlRecord: boolean;
   readonly batchContext: BatchContext;
   place: Place;
-  /** The text that the record was written without, until it is given. */
+  /** Reference to the shared text that is missing from the record; undefined once the text is set. */
   readonly lacks: TextReference | undefined;
-  /** Puts the text that it lacks into the value, and takes the reference out of the headers. */
+  /** Inserts the missing text into the value and removes the reference from the headers. */
   give(text: Buffer): void;
 }
 
@@ -78,16 +76,16 @@ abstract class PlacedRecord {
   }
 }
 
-/** A record where it lies. */
+/** A record that is decoded lazily from its batch. */
 class LyingRecord extends PlacedRecord implements FetchedRecord {
   readonly offset: number;
   readonly timestampMs: number;
   readonly #source: Source;
-  /** Where its key begins. */
+  /** Offset of its key. */
   readonly #at: number;
   #headers: Readonly<Record<string, Buffer>> | undefined;
   #lacks: TextReference | undefined;
-  /** The value with the text that was given. */
+  /** The value with its text inserted. */
   #value: Buffer | undefined;
   #text: Buffer | undefined;
 
@@ -130,7 +128,7 @@ class LyingRecord extends PlacedRecord implements FetchedRecord {
     return this.#text === undefined ? this.#lacks : undefined;
   }
 
-  /** To be called once all parts were passed over. */
+  /** To be called when all parts have been skipped over. */
   findReference(): void {
     this.#lacks = parseTextHeader(this.headers[TEXT_HEADER]);
   }
@@ -152,7 +150,7 @@ class LyingRecord extends PlacedRecord implements FetchedRecord {
   }
 }
 
-/** Stands for a batch that cannot be unpacked. */
+/** Replaces a batch that cannot be decompressed. */
 class UnreadableRecord extends PlacedRecord implements FetchedRecord {
   readonly offset: number;
   readonly timestampMs: number;
@@ -172,7 +170,7 @@ class UnreadableRecord extends PlacedRecord implements FetchedRecord {
     this.batchContext = batch.context;
   }
 
-  /** It lacks nothing that could be given. */
+  /** It lacks no text. */
   give(): void {
     return undefined;
   }
@@ -186,11 +184,11 @@ interface Batch {
   readonly lastOffset: number;
   readonly count: number;
   readonly context: BatchContext;
-  /** The records, perhaps packed. */
+  /** The records, possibly compressed. */
   readonly body: Buffer;
 }
 
-/** Decodes batches up to the first that is cut off, as the last one of a fetch may be. */
+/** Decodes batches up to the first truncated one; the last batch of a fetch may be truncated. */
 export async function decodeRecordBatches(bytes: Buffer): Promise<FetchedRecord[]> {
   const records: FetchedRecord[] = [];
   let at = 0;
@@ -245,7 +243,7 @@ function decodeInto(records: FetchedRecord[], batch: Batch, body: Buffer): void 
     const length = cursor.number();
     const end = cursor.at + length;
     if (length < 0 || end > body.length) throw new RangeError('a record is cut off');
-    // One byte of attributes, which no version of the format uses.
+    // One byte of attributes, unused in every version of the format.
     cursor.at += 1;
     const timestamp = baseTimestamp + cursor.number();
     const offset = baseOffset + cursor.number();
@@ -259,8 +257,8 @@ function decodeInto(records: FetchedRecord[], batch: Batch, body: Buffer): void 
 const textHeaderBytes = Buffer.from(TEXT_HEADER);
 
 /**
- * That key, value and headers lie within their record, so that nothing fails when they are asked for. Answers whether one
- * of the headers refers to a text.
+ * Checks that key, value and headers lie within their record, so that lazy access cannot fail. Returns whether a header refers to a shared
+ * text.
  */
 function checkParts(cursor: Cursor, end: number): boolean {
   let refers = false;
@@ -286,8 +284,8 @@ interface Header {
 }
 
 /**
- * Headers of a record. Most of them are those of the record before it: names and values that are equal, byte by byte,
- * are taken from there, which costs less than making them again. `previous` is kept up to date.
+ * Headers of a record. Most of them equal those of the previous record: equal names and values are reused, which costs less than decoding
+ * them again. `previous` is kept up to date.
  */
 function decodeHeaders(cursor: Cursor, previous: Header[]): Readonly<Record<string, Buffer>> {
   const count = cursor.number();
@@ -322,7 +320,7 @@ function decodeHeader(cursor: Cursor, previous: Header | undefined): Header {
   return { name: nameBytes.toString('utf8'), nameBytes, value };
 }
 
-/** From the end: what differs at all mostly differs there. */
+/** From the end, where values usually differ. */
 function isAt(bytes: Buffer, start: number, expected: Buffer): boolean {
   for (let index = expected.length - 1; index >= 0; index -= 1) if (bytes[start + index] !== expected[index]) return false;
   return true;

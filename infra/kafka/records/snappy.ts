@@ -1,10 +1,10 @@
-// Snappy, as Kafka's clients write it: bare, or in the frame of the Java library (xerial). Reading only.
+// Decompresses Snappy as Kafka clients write it: raw, or in the frame format of the Java library (xerial).
 // The format: https://github.com/google/snappy/blob/main/format_description.txt
 
 const XERIAL_MAGIC = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00]);
 const XERIAL_HEADER_BYTES = 16;
 
-/** Throws RangeError when the bytes are not Snappy, or more than `maxBytes` when they are unpacked. */
+/** Throws RangeError for malformed bytes, or when the result exceeds `maxBytes`. */
 export function uncompressSnappy(packed: Buffer, maxBytes: number): Buffer {
   if (!packed.subarray(0, XERIAL_MAGIC.length).equals(XERIAL_MAGIC)) return uncompressBlock(packed, maxBytes);
   const blocks: Buffer[] = [];
@@ -54,7 +54,7 @@ function readLength(packed: Buffer): { readonly value: number; readonly next: nu
   throw new RangeError('snappy: no length');
 }
 
-/** The upper six bits hold the length less one, or 60 to 63: then it follows in one to four bytes. */
+/** The upper six bits hold the length minus one, or 60 to 63: then it follows in one to four bytes. */
 function literal(cursor: Cursor, sixBits: number): void {
   let length = sixBits + 1;
   if (sixBits >= 60) {

@@ -1,9 +1,8 @@
-// Gives turns that were written without their result (text-reference.ts) the text back, before anybody sees them.
+// Restores the texts of turns that were written without their result (text-reference.ts) before they are delivered.
 //
-// - `texts` is followed from the first reference on, and held whole: it is bounded by those who write it.
-// - A text was acknowledged before a turn refers to it: one that is not in `texts` up to the end that is asked for
-//   afterwards is gone, because somebody deleted it. Such a turn is delivered with its empty result and the header, and it
-//   is told.
+// - The topic `texts` is followed from the first reference on and kept in memory; its writers limit its size.
+// - A text is acknowledged before a turn refers to it. A text that is missing up to the current end of `texts` is therefore gone, because
+// somebody deleted it. Such a turn is delivered with its empty result and the header, and is reported.
 import { messageOf, PlatformError } from '../../../streams/core/errors.ts';
 import type { Following, LogBatch, Logger } from '../../../streams/core/ports.ts';
 import type { Metrics } from '../../../streams/core/telemetry.ts';
@@ -12,13 +11,13 @@ import type { FetchedRecord } from '../records/record-batches.ts';
 import { sha256Of } from '../records/text-reference.ts';
 import { TEXTS_TOPIC } from '../topics/topics.ts';
 
-/** Following stops waiting for texts after this long, ms. */
+/** How long a read waits for a text, ms. */
 const PATIENCE_MS = 60_000;
 
 export interface TextReaderOptions {
   /** Follows `texts` from its first record. */
   readonly follow: (onBatch: (batch: LogBatch) => void) => Promise<Following>;
-  /** Of `texts`; none when it does not exist. */
+  /** Partition bounds of `texts`; empty when the topic does not exist. */
   readonly bounds: () => Promise<readonly { readonly end: number }[]>;
   readonly logger: Logger;
   readonly metrics?: Metrics | undefined;
@@ -41,9 +40,9 @@ export class TextReader {
     this.#options = options;
   }
 
-  /** Makes the records of a batch whole. It waits only for texts that are not known yet. */
+  /** Restores the texts of a batch. Waits only for texts that are not known yet. */
   fill(batch: FetchedBatch): Promise<void> | undefined {
-    // Texts refer to nothing: what says so would wait for itself.
+    // Texts contain no references: a reader of `texts` would wait for itself.
     if ((batch.topic as string) === TEXTS_TOPIC) return undefined;
     let lacking = 0;
     for (const record of batch.records) if (!this.#give(record)) lacking += 1;
@@ -73,7 +72,7 @@ export class TextReader {
     return text !== undefined;
   }
 
-  /** Resolves when `texts` was read up to `end`. */
+  /** Resolves when `texts` has been read up to `end`. */
   async #reach(end: number): Promise<void> {
     this.#following ??= this.#follow();
     await this.#following;
@@ -109,7 +108,7 @@ export class TextReader {
   #take({ records, nextOffset }: LogBatch): void {
     for (const { key, value } of records) {
       const sha256 = key?.toString('latin1') ?? '';
-      // Copied: what lies in a response keeps all of it.
+      // Copied: a view would keep the whole response in memory.
       if (value !== null && !this.#texts.has(sha256) && sha256Of(value) === sha256) this.#texts.set(sha256, Buffer.from(value));
     }
     this.#position = Math.max(this.#position, nextOffset);

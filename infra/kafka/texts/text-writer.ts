@@ -1,9 +1,9 @@
-// Leaves long tool results that were written before out of turns (text-reference.ts).
+// Writes long tool results that occur repeatedly only once (text-reference.ts).
 //
-// - A text goes to `texts` when this process writes it for the second time; what occurs once costs nothing. A process that
-//   starts knows what is there, whoever wrote it.
-// - A turn is written after the text that it refers to was acknowledged.
-// - Every reader holds all of `texts`, so it is bounded: when it is full, further texts stay in their turns.
+// - A text goes to `texts` when this process writes it for the second time; a text that occurs once costs nothing. On start, a process
+// learns which texts are there, whoever wrote them.
+// - A turn is written after its text is acknowledged.
+// - Every reader keeps all of `texts` in memory, so its size is limited: when it is full, further texts stay in their turns.
 // - When `texts` cannot be read or written, turns are written whole.
 import { FRAME_BYTES } from '../../../schemas/framing.ts';
 import { layoutOf } from '../../../schemas/layout.ts';
@@ -13,11 +13,11 @@ import type { Logger, LogReader, OutgoingEvent } from '../../../streams/core/por
 import { messageOf, type Message, type RawRecord } from '../records/message.ts';
 import { sha256Of, TEXT_HEADER, textHeader } from '../records/text-reference.ts';
 
-/** A shorter text takes hardly more than its reference, bytes. */
+/** A shorter text is hardly larger than its reference, bytes. */
 const MIN_BYTES = 1_024;
-/** A larger one stays in its turn, bytes. */
+/** A larger text stays in its turn, bytes. */
 const MAX_BYTES = 1_000_000;
-/** Hashes that are remembered of texts that were written once. */
+/** Number of remembered hashes of texts that were written once. */
 const REMEMBERED = 65_536;
 /** After a failure turns are written whole for this long, ms. */
 const REST_MS = 30_000;
@@ -27,10 +27,10 @@ export interface TextWriterOptions {
     append(records: readonly RawRecord[]): Promise<unknown>;
     readToEnd(options: Parameters<LogReader['readToEnd']>[1]): Promise<void>;
   };
-  /** Bytes of all texts together. */
+  /** Maximum total bytes of all texts. */
   readonly maxBytes: number;
   readonly logger: Logger;
-  /** Monotonic, ms. */
+  /** Monotonic clock, ms. */
   readonly now?: () => number;
 }
 
@@ -44,7 +44,7 @@ interface Text {
 export class TextWriter {
   readonly #options: TextWriterOptions;
   readonly #now: () => number;
-  /** What `texts` has; undefined until it was read. */
+  /** Hashes in `texts`; undefined until the topic has been read. */
   #known: Set<string> | undefined;
   #bytes = 0;
   readonly #seen = new Set<string>();
@@ -55,12 +55,12 @@ export class TextWriter {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Whether `messagesOf` would make anything else of these events than `messageOf` does. */
+  /** Whether the result of `messagesOf` for these events could differ from that of `messageOf`. */
   concerns(events: readonly OutgoingEvent[]): boolean {
     return this.#now() >= this.#restsUntil && events.some((event) => resultOf(event).length >= MIN_BYTES);
   }
 
-  /** One message for each event, in order. One call at a time. */
+  /** One message per event, in order. Must not be called concurrently. */
   async messagesOf(events: readonly OutgoingEvent[], context: Context): Promise<readonly Message[]> {
     const texts = events.map(textOf);
     const known = await this.#share(texts).catch((error: unknown) => {
@@ -74,7 +74,7 @@ export class TextWriter {
     });
   }
 
-  /** Puts what occurs again into `texts`, and answers what is there then. */
+  /** Writes repeated texts to `texts` and returns which ones are there afterwards. */
   async #share(texts: readonly (Text | undefined)[]): Promise<ReadonlySet<string>> {
     const known = (this.#known ??= await this.#load());
     const added = new Map<string, Text>();
@@ -132,7 +132,7 @@ const layout = layoutOf(latestSchema('TurnRecorded').schema);
 const RESULT = layout.fields.indexOf('result');
 const starts = new Uint32Array(layout.fields.length);
 
-/** The event with an empty result, and where it was. */
+/** The event with an empty result, and the position of the result. */
 function referring(outgoing: OutgoingEvent, sha256: string, context: Context): Message {
   if (outgoing.type !== 'TurnRecorded') return messageOf(outgoing, context);
   const message = messageOf({ ...outgoing, event: { ...outgoing.event, result: '' } }, context);

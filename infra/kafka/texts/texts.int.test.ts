@@ -41,7 +41,7 @@ async function readAll(connection: KafkaConnection): Promise<LogRecord[]> {
   return found;
 }
 
-/** Bytes of the records of a topic on the disk of the broker. */
+/** Size of a topic's records on the disk of the broker, bytes. */
 function bytesOnDisk(topic: string): number {
   const folder = join(inject('kafkaDataDir'), 'kafka', 'data', `${server.namespace}.${topic}-0`);
   const logs = readdirSync(folder).filter((file) => file.endsWith('.log'));
@@ -67,7 +67,7 @@ describe('what is written to Kafka', () => {
     const shared = page('shared');
     const results = Array.from({ length: 30 }, () => shared);
     const writer = await kafka.writer();
-    // Together and one by one, not waiting: the log has the order of the calls.
+    // In batches and singly, without waiting: the log keeps the order of the calls.
     const own = turns([...results, 'short', page('once')], 'run-a/g1.0');
     const bytes = bytesOnDisk('rollouts');
     await Promise.all([own.slice(0, 10), ...own.slice(10).map((event) => [event])].map((events) => writer.append(events)));

@@ -17,7 +17,7 @@ import { TextWriter } from './text-writer.ts';
 const codec = createCodec();
 const context = { codec, namespace: 'test' };
 
-/** A topic of texts in memory. */
+/** An in-memory topic of texts. */
 function textsTopic() {
   const records: { readonly key: Buffer; readonly value: Buffer }[] = [];
   const log = { fails: false };
@@ -43,7 +43,7 @@ function textsTopic() {
 
 const HEADER = Buffer.alloc(61);
 
-/** The records of messages, as a fetch brings them. */
+/** The records of messages, as a fetch returns them. */
 async function fetched(messages: readonly Message[]): Promise<readonly FetchedRecord[]> {
   const body = messages.map(({ key, value, headers }, offsetDelta) => encodeRecord({ key, value, headers, offsetDelta }).buffer);
   const batch = Buffer.concat([HEADER, ...body]);
@@ -56,7 +56,7 @@ const batchOf = (records: readonly FetchedRecord[]): FetchedBatch => ({
   ...{ topic: 'rollouts', partition: 0, records, nextOffset: records.length, endOffset: records.length },
 });
 
-/** A reader of that topic; it sees what was there when it was last told to look. */
+/** A reader of that topic; it sees the content as of the last refresh. */
 function readerOf(topic: ReturnType<typeof textsTopic>, options: Partial<TextReaderOptions> = {}) {
   let take: (batch: LogBatch) => void = () => undefined;
   let offset = 0;
@@ -119,7 +119,7 @@ describe('texts that turns share', () => {
           expect(valuesOf(batch.records)).toEqual(wholeValues(events));
           expect(headersOf(batch.records).flat()).not.toContain(TEXT_HEADER);
         }
-        // Two writers may put the same text there, each within the bound that it knows of.
+        // Two writers may write the same text, each within the limit that it knows of.
         expect(topic.records.reduce((sum, { value }) => sum + value.length, 0)).toBeLessThanOrEqual(10_000);
       }),
       { numRuns: 60 },

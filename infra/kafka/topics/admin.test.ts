@@ -5,7 +5,7 @@ import { createSharedAdmin } from './admin.ts';
 const kafkaOf = (): Kafka =>
   ({ admin: () => ({ connect: async () => undefined, disconnect: async () => undefined }) as unknown as Admin }) as unknown as Kafka;
 
-/** As kafkajs reports it when its own tries are over. */
+/** As kafkajs reports it after its own retries. */
 const givenUp = (type: string): Error =>
   Object.assign(new Error('retries exceeded', { cause: Object.assign(new Error(type), { type, retriable: true }) }), { retriable: false });
 

@@ -1,16 +1,16 @@
-// One admin client for a connection: connected when first needed, replaced after a failure.
+// One admin client per connection: connected on first use, replaced after a failure.
 import type { Admin, Kafka } from 'kafkajs';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import { pause, settledWithin } from '../backoff.ts';
 import { isFinal, isWithoutCoordinator, kafkaError, protocolType } from '../kafka-error.ts';
 
-/** How often requests are tried again while the cluster is settling, 100 ms more apart each time: 4.5 s in all. */
+/** Number of retries while the cluster is not ready, with a delay that grows by 100 ms each time: 4.5 s in all. */
 const SETTLING_TRIES = 9;
 
 export interface SharedAdmin {
   /**
-   * Runs requests, which may be repeated, and so must be safe to: topics have no leader for a moment after they were made.
-   * Failures become PlatformErrors that begin with `doing`.
+   * Runs requests, with retries, because a new topic has no leader for a moment: they must be safe to repeat. Failures become
+   * PlatformErrors that begin with `doing`.
    */
   use<T>(doing: string, work: (admin: Admin) => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -45,10 +45,10 @@ export function createSharedAdmin(kafka: Kafka): SharedAdmin {
   };
 }
 
-/** No broker answered: the next request had better begin with another connection. */
+/** No broker answered: the next request should use a new connection. */
 const isLost = (error: unknown): boolean => !(error instanceof PlatformError) && protocolType(error) === undefined;
 
-/** A broker answered that it cannot yet, or that another one can; of a coordinator also when kafkajs has given up. */
+/** A broker answered that it cannot serve the request yet, or that another one can; for a coordinator, also when kafkajs has given up. */
 function isSettling(error: unknown): boolean {
   if (!(error instanceof PlatformError) && isWithoutCoordinator(error)) return true;
   if (error instanceof PlatformError || isFinal(error) || protocolType(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return false;

@@ -1,5 +1,5 @@
-// The topics that turnstream needs, and bringing a cluster to them: made when missing, grown when asked, never shrunk,
-// retention kept as configured. Safe to repeat and to run in several processes.
+// The topics of turnstream, and the code that brings a cluster in line with them: missing topics are created, partitions are added but
+// never removed, retention follows the configuration. Safe to repeat and to run in several processes.
 import type { Admin } from 'kafkajs';
 import type { EventTopic } from '../../../schemas/generated/events.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
@@ -10,13 +10,13 @@ import { kafkajs } from '../patches/kafkajs.ts';
 import { MAX_MESSAGE_BYTES } from '../records/message.ts';
 import type { Names } from '../names.ts';
 
-/** Topic of the schemas, compacted; it carries no events. */
+/** Compacted topic of the schemas; its records are not events. */
 export const SCHEMAS_TOPIC = 'schemas';
 
-/** Topic of where each run begins (run-index.ts), compacted; it carries no events. */
+/** Compacted topic of the start of each run (run-index.ts); its records are not events. */
 export const RUNS_TOPIC = 'runs';
 
-/** Topic of the long texts that turns share (text-writer.ts), compacted; it carries no events. */
+/** Compacted topic of the long texts that turns share (text-writer.ts); its records are not events. */
 export const TEXTS_TOPIC = 'texts';
 
 interface TopicSpec {
@@ -45,11 +45,11 @@ export interface ExistingTopic {
 }
 
 export interface Topics {
-  /** Throws TOPIC_MISMATCH, before anything is changed, when a topic has more partitions than planned. */
+  /** Throws TOPIC_MISMATCH before any change when a topic has more partitions than planned. */
   apply(plan: TopicPlan): Promise<TopicReport>;
-  /** Topics of the namespace, by name. */
+  /** Topics of the namespace, sorted by name. */
   list(): Promise<readonly ExistingTopic[]>;
-  /** Deletes the records before these offsets, for ever. */
+  /** Deletes the records before these offsets permanently. */
   cut(topic: EventTopic, before: readonly { readonly partition: number; readonly offset: number }[]): Promise<void>;
 }
 
@@ -90,7 +90,7 @@ export function createTopics(admin: SharedAdmin, names: Names): Topics {
     async cut(topic, before) {
       const partitions = before.map(({ partition, offset }) => ({ partition, offset: String(offset) }));
       await admin.use(`deleting records of ${topic}`, async (client) => {
-        // Without it the client knows no leaders.
+        // Without this call the client does not know the leaders.
         await client.fetchTopicOffsets(names.full(topic));
         await client.deleteTopicRecords({ topic: names.full(topic), partitions });
       });
@@ -123,7 +123,7 @@ async function listTopics(client: Admin, names: Names): Promise<readonly Existin
     .sort((a, b) => (a.topic < b.topic ? -1 : 1));
 }
 
-/** Topics whose partitions can be configured; every other one has exactly one. */
+/** Topics with a configurable number of partitions; all others have exactly one. */
 const SCALABLE: ReadonlySet<string> = new Set(['tasks', 'rollouts']);
 
 function assertNoShrink(plan: TopicPlan, existing: readonly ExistingTopic[]): void {
@@ -139,7 +139,7 @@ function assertNoShrink(plan: TopicPlan, existing: readonly ExistingTopic[]): vo
   }
 }
 
-/** Another process may make the same topics at the same moment: then the list is asked for again. */
+/** Another process may create the same topics at the same moment: then the topics are listed again. */
 async function createMissing(client: Admin, { plan, names }: Work): Promise<readonly string[]> {
   const created: string[] = [];
   for (let attempt = 0; ; attempt += 1) {
@@ -166,7 +166,7 @@ async function createMissing(client: Admin, { plan, names }: Work): Promise<read
   }
 }
 
-/** kafkajs hides why each topic was refused one level down. */
+/** kafkajs hides the reason for each topic one level down. */
 function withReasons(error: unknown): unknown {
   if (!(error instanceof Error) || !('errors' in error) || !Array.isArray(error.errors)) return error;
   const reasons = error.errors.map((one: unknown) => (one instanceof Error ? one.message : String(one)));
@@ -190,10 +190,10 @@ async function grow(
   return grown;
 }
 
-/** Source of a value that was set on the topic itself. */
+/** Marks a value that is set on the topic itself. */
 const SET_ON_TOPIC = 1;
 
-/** Kafka replaces all that was set on a topic, so what others set there is read and kept. */
+/** Kafka replaces all settings of a topic at once, so settings of others are read and kept. */
 async function reconfigure(client: Admin, { plan, names }: Work): Promise<readonly string[]> {
   if (plan.length === 0) return [];
   const described = await client.describeConfigs({

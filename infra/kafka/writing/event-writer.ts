@@ -1,5 +1,4 @@
-// Events to records and back to where they were put; what the writers guarantee is written in record-writer.ts and
-// transactional-writer.ts.
+// Encodes events to records and returns where they were written. record-writer.ts and transactional-writer.ts describe the guarantees.
 import type { Codec } from '../../../schemas/codec.ts';
 import type { EventTopic } from '../../../schemas/generated/events.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
@@ -20,16 +19,16 @@ export interface EventContext {
   readonly names: Names;
 }
 
-/** Texts that were written before are left out of turns when there is a writer for them. */
+/** With a text writer, repeated texts are left out of turns. */
 export function createEventWriter(records: RecordWriter, context: EventContext, texts?: TextWriter): EventWriter {
   const pending = new Set<Promise<unknown>>();
   let closed = false;
-  /** Calls whose texts are looked at, one after the other; undefined when there are none. */
+  /** Appends that wait for their texts, one after the other; undefined when there are none. */
   let queue: Promise<unknown> | undefined;
 
   const send = (messages: readonly Message[]) => ({ messages, places: records.append(outgoing(messages, context.names)) });
 
-  /** Appends in the order of the calls, though the texts of one may take time and those of the next may not. */
+  /** Keeps the order of calls, even when some wait for their texts and later ones do not. */
   async function append(events: readonly OutgoingEvent[]): Promise<readonly Appended[]> {
     const sent =
       queue === undefined && texts?.concerns(events) !== true
@@ -80,9 +79,9 @@ export function createTransactionalEventWriter(writer: RecordTransactionWriter, 
   };
 }
 
-/** Records of exactly these bytes and events, all in one transaction a call. */
+/** Commits raw records and events, all in one transaction per call. */
 export interface MixedTransactionalWriter {
-  /** Throws PRODUCER_FENCED when another writer took over; then nothing of the call is visible. */
+  /** Throws PRODUCER_FENCED when another writer took over; then nothing from the call is visible. */
   commit(work: {
     readonly records: readonly (RawRecord & { readonly topic: EventTopic })[];
     readonly events: readonly OutgoingEvent[];
@@ -113,7 +112,7 @@ function withTopics(messages: readonly Message[], places: readonly Placed[]): re
   });
 }
 
-/** A record of exactly these bytes for a topic by its full name. Throws RECORD_TOO_LARGE. */
+/** A raw record for a topic by its full name. Throws RECORD_TOO_LARGE. */
 export function outgoingRaw(topic: string, record: RawRecord): Outgoing {
   const bytes = recordBytes(record);
   if (bytes > MAX_RECORD_BYTES) {

@@ -1,12 +1,12 @@
-// One kafkajs producer and where it put each record. Sends go one after the other: with two in flight a failed one gives
-// its sequence numbers back, and the broker would take the other for a repetition and drop it silently.
+// One kafkajs producer that also returns the offset of each record. Sends are sequential: with two in flight, a failed one rolls back its
+// sequence numbers, and the broker would silently drop the other one as a duplicate.
 import type { CompressionTypes, Kafka, Message as KafkaMessage, Producer, RecordMetadata, TopicMessages, Transaction } from 'kafkajs';
 import type { Compression } from '../records/compression.ts';
 import { kafkajs } from '../patches/kafkajs.ts';
 import { transactionRetry, writeRetry } from '../options.ts';
 import type { HeaderValues } from '../records/message.ts';
 
-/** A record on its way, by the full name of its topic. */
+/** A record to send, with the full name of its topic. */
 export interface Outgoing {
   readonly topic: string;
   readonly key: string | Buffer | null;
@@ -21,17 +21,17 @@ export interface Placed {
   readonly offset: number;
 }
 
-/** Bytes of one send at most, so that a batch fits topics with the default limit of 1 MB; one larger record goes alone. */
+/** Maximum bytes of one send, so that a batch fits topics with the default limit of 1 MB; a larger record is sent alone. */
 export const SEND_BYTES = 900_000;
 
-/** The message kafkajs works on; the partitioner notes where it goes. */
+/** The message that kafkajs works on; the partitioner stores its partition here. */
 interface Tracked extends KafkaMessage {
   target: number;
 }
 
 export interface RecordProducer {
   connect(): Promise<void>;
-  /** Sends records in one request for each broker; one answer for each, in order. */
+  /** Sends records in one request per broker; returns one result per record, in order. */
   send(records: readonly Outgoing[]): Promise<readonly Placed[]>;
   begin(): Promise<RecordTransaction>;
   disconnect(): Promise<void>;
@@ -45,7 +45,7 @@ export interface RecordTransaction {
 }
 
 export interface ProducerOptions {
-  /** LZ4 unless given. */
+  /** Default: LZ4. */
   readonly compression?: Compression | undefined;
   readonly transaction?: { readonly id: string; readonly timeoutMs: number };
 }
@@ -80,7 +80,7 @@ export function createRecordProducer(kafka: Kafka, { compression = 'lz4', transa
   };
 }
 
-/** Kafka's own default (murmur2 of the key), which also writes its choice down. */
+/** Kafka's default partitioner (murmur2 of the key), which also stores its choice. */
 function trackingPartitioner() {
   const select = kafkajs.Partitioners.DefaultPartitioner();
   return (args: Parameters<typeof select>[0]): number => {
@@ -90,7 +90,7 @@ function trackingPartitioner() {
   };
 }
 
-/** Below this a batch hardly gets smaller, bytes. */
+/** Smaller batches hardly compress, bytes. */
 const WORTH_COMPRESSING = 512;
 
 const codecs = { none: 'None', gzip: 'GZIP', lz4: 'LZ4' } as const;
@@ -119,7 +119,7 @@ async function sendAll(
   return placesOf(records, tracked, answers);
 }
 
-/** Offset of a record = base offset of its partition + its place among the records that went there. */
+/** Offset of a record = base offset of its partition + its index among the records of that partition. */
 function placesOf(records: readonly Outgoing[], tracked: readonly Tracked[], answers: readonly RecordMetadata[]): readonly Placed[] {
   const nextOffset = new Map<string, number>();
   for (const { topicName, partition, baseOffset } of answers) nextOffset.set(`${topicName}/${partition}`, Number(baseOffset));
@@ -133,7 +133,7 @@ function placesOf(records: readonly Outgoing[], tracked: readonly Tracked[], ans
   });
 }
 
-/** Cuts records into sends of at most SEND_BYTES, in order. */
+/** Splits records into sends of at most SEND_BYTES, in order. */
 export function chunksOf(records: readonly Outgoing[]): Outgoing[][] {
   const chunks: Outgoing[][] = [];
   let room = 0;

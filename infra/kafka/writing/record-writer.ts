@@ -1,10 +1,10 @@
 // Appends records in the order of the calls.
 //
-// - Acknowledged by all in-sync replicas before a call resolves. While one send is under way, what comes meanwhile is
-//   gathered into the next one, so that many small calls cost few requests.
-// - At least once: an outage is waited out with backoff. A producer that failed is replaced, because its sequence
-//   numbers can no longer be trusted; what it was sending is sent again and may then be there twice, with the same event id.
-// - Nothing is kept anywhere else: what was not acknowledged when the process dies is lost, and its caller knows it.
+// - A call resolves when all in-sync replicas have acknowledged its records. Records that arrive during a send are batched into the next
+// one, so that many small calls need few requests.
+// - Delivery is at least once: an outage is waited out with backoff. A failed producer is replaced, because its sequence numbers can no
+// longer be trusted; its records are sent again and may then be in the log twice, with the same event id.
+// - Nothing is stored elsewhere: records that were not acknowledged when the process dies are lost, and their callers know it.
 import type { Kafka } from 'kafkajs';
 import { messageOf, PlatformError } from '../../../streams/core/errors.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
@@ -16,7 +16,7 @@ import { createRecordProducer, SEND_BYTES, type Outgoing, type Placed, type Reco
 
 const CLOSE_GRACE_MS = 10_000;
 
-/** How long a call waits for Kafka to come back before it fails with KAFKA_UNAVAILABLE. */
+/** How long a call waits for Kafka to come back before it fails with KAFKA_UNAVAILABLE, ms. */
 const DEFAULT_DELIVERY_TIMEOUT_MS = 600_000;
 
 export interface RecordWriterOptions {
@@ -65,7 +65,7 @@ export class RecordWriter {
     });
   }
 
-  /** Sends what is waiting, for 10 s at most, and disconnects. */
+  /** Sends pending records, for at most 10 s, and disconnects. */
   async close(): Promise<void> {
     const pumping = this.#pumping ?? Promise.resolve();
     await settledWithin(CLOSE_GRACE_MS, pumping);
@@ -75,13 +75,13 @@ export class RecordWriter {
   }
 
   async #pump(): Promise<void> {
-    // Calls of the same tick go out together.
+    // Calls of the same tick are sent together.
     await Promise.resolve();
     for (let chunk = this.#nextChunk(); chunk !== undefined; chunk = this.#nextChunk()) await this.#deliver(chunk);
     this.#pumping = undefined;
   }
 
-  /** Takes waiting records up to the size of a send, from one job after the other. */
+  /** Takes pending records up to the size of one send, job by job. */
   #nextChunk(): Chunk | undefined {
     const parts: Chunk['parts'] = [];
     let deadline = 0;

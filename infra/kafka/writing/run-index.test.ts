@@ -4,7 +4,7 @@ import { randomEvent, seeded } from '../../testing/events.ts';
 import { MemoryLog } from '../../testing/memory-log.ts';
 import { COMPLETE_RECORD, createRunIndex } from './run-index.ts';
 
-/** A topic of the index, and how often `training` was looked through. */
+/** A topic for the index, and the number of scans of `training`. */
 function rig(log: MemoryLog, records: { key: string; value: Buffer }[] = []) {
   const reader = log.reader();
   let looks = 0;

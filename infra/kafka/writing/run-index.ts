@@ -1,21 +1,21 @@
-// Where each run begins, out of one compacted topic: the key of a record is the run, its value a lower bound of the offsets
-// of everything that the run wrote to `training`, `policies`, `rollouts` and `tasks`. A run is noted before its first entry is written, so that
-// a run that is not in a complete index has not begun, however much others wrote.
+// Where each run begins, stored in a compacted topic: the key of a record is the run, its value a lower bound of the offsets of everything
+// that the run wrote to `training`, `policies`, `rollouts` and `tasks`. A run is added before its first entry is written, so that a run
+// that is missing from a complete index has not begun, however much others wrote.
 //
-// - A bound that is too low costs time; one that is too high cannot be: the ends of the log are asked for before it is asked
-//   whether the run exists, and whoever notes it later, for whatever reason, does so before it writes.
-// - The index is complete when it says so. That is written when the topics are made, and where they are older, by whoever
-//   needs the index first, after looking through `training` once, at headers alone.
-// - Nothing depends on it but time: when the topic is deleted the next start looks through `training` once more, and a bound
-//   behind the end of `training`, which was made anew since, is passed over (consumers/trainer/find-ledger.ts).
+// - A bound that is too low only costs time. A bound that is too high cannot occur: the ends of the log are read before the check whether
+// the run exists, and whoever adds the run later does so before it writes.
+// - A record marks the index as complete. It is written when the topics are created. If the topics are older, the first process that needs
+// the index scans the headers of `training` once and then writes it.
+// - Only speed depends on the index: when the topic is deleted, the next start scans `training` again. A bound beyond the end of a
+// recreated `training` is ignored (consumers/trainer/find-ledger.ts).
 import type { LogReader, LogRecord, RunIndex, RunStart } from '../../../streams/core/ports.ts';
 import { batchesOf, runOf } from '../../../streams/core/read-log.ts';
 import type { RawRecord } from '../records/message.ts';
 
-/** No slug of a run. */
+/** Not a valid run slug. */
 const COMPLETE_KEY = '*';
 
-/** What makes an index of topics without entries complete. */
+/** Marks the index of topics without entries as complete. */
 export const COMPLETE_RECORD = { key: COMPLETE_KEY, value: Buffer.from('{"complete":true}') } as const;
 
 export interface RunIndexOptions {
@@ -27,7 +27,7 @@ export interface RunIndexOptions {
   readonly log: Pick<LogReader, 'readToEnd'>;
 }
 
-/** The index, and all of it. */
+/** The index with all its runs. */
 export interface WholeRunIndex extends RunIndex {
   starts(): Promise<ReadonlyMap<string, RunStart>>;
 }
@@ -43,7 +43,7 @@ export function createRunIndex({ topic, log }: RunIndexOptions): WholeRunIndex {
     return found;
   }
 
-  /** Notes every run whose first record is in `training`. */
+  /** Adds every run whose first record is in `training`. */
   async function complete(): Promise<ReadonlyMap<string, RunStart>> {
     const starts = new Map<string, RunStart>();
     for await (const { records } of batchesOf(log, 'training')) {
@@ -79,7 +79,7 @@ interface Found {
 
 const recordOf = (run: string, start: RunStart) => ({ key: run, value: Buffer.from(JSON.stringify(start)) });
 
-/** Records that are none of ours are passed over. */
+/** Ignores foreign records. */
 function take(found: Found, { key, value }: LogRecord): void {
   const run = key?.toString() ?? '';
   if (run === COMPLETE_KEY) found.isComplete = value !== null;

@@ -1,4 +1,4 @@
-// The steps of a transaction, over a scripted producer: everything that the broker is asked for lies between two crash points.
+// The steps of a transaction on a scripted producer: every request to the broker lies between two crash points.
 import type { Kafka } from 'kafkajs';
 import { describe, expect, it } from 'vitest';
 import { silentLogger } from '../../testing/logger.ts';
@@ -12,7 +12,7 @@ function scripted(note: (effect: string) => void, failAt = '') {
   };
   const sendBatch = async ({ topicMessages }: { topicMessages: { topic: string; messages: { target: number }[] }[] }) => {
     await done('send');
-    // the partitioner of the real one writes down where each goes
+    // the real partitioner stores its choice in the message
     for (const { messages } of topicMessages) for (const message of messages) message.target = 0;
     return topicMessages.map(({ topic }) => ({ topicName: topic, partition: 0, baseOffset: '0' }));
   };

@@ -1,14 +1,13 @@
-// The single writer of a run: one Kafka transaction a call.
+// The single writer of a run: one Kafka transaction per call.
 //
-// - Exactly once among writers with the same transactional id: opening one fences every writer before it, whose next call
-//   then fails with PRODUCER_FENCED and of whose open transaction nothing becomes visible.
-// - PRODUCER_FENCED does not prove that another writer exists: the broker answers the same when it has aborted a
-//   transaction for its age, as it does when this process was frozen. Only the log tells the two apart.
-// - A call that fails with KAFKA_UNAVAILABLE may or may not have happened. The caller opens another writer and reads the
-//   log to find out.
-// - A writer whose call failed never writes again. It does not open a producer anew by itself: that would fence a writer
-//   that rightly took over.
-// - A crash in the middle leaves an open transaction, which the next writer of the id aborts when it opens.
+// - Exactly once among writers with the same transactional id: opening a writer fences every earlier one. The next call of a fenced writer
+// fails with PRODUCER_FENCED, and its open transaction never becomes visible.
+// - PRODUCER_FENCED does not prove that another writer exists: the broker answers the same after it has aborted a transaction that timed
+// out, e.g. while this process was frozen. Only the log tells the two cases apart.
+// - The outcome of a call that fails with KAFKA_UNAVAILABLE is unknown. The caller opens another writer and reads the log to find out.
+// - A writer whose call failed never writes again. It does not reopen its producer by itself: that would fence a writer that rightly took
+// over.
+// - A crash in the middle leaves an open transaction, which the next writer with the id aborts when it opens.
 import type { Kafka } from 'kafkajs';
 import { inStep, reachNothing, type ReachPoint } from '../../../streams/core/crash-points.ts';
 import { messageOf, PlatformError } from '../../../streams/core/errors.ts';
@@ -19,7 +18,7 @@ import { backoffMs, pause, settledWithin } from '../backoff.ts';
 import { isFinal, isProducerFence, kafkaError, protocolType } from '../kafka-error.ts';
 import { chunksOf, createRecordProducer, type Outgoing, type Placed, type RecordProducer, type RecordTransaction } from './producer.ts';
 
-/** After this the broker aborts a transaction of a writer that died, if no other writer did before. */
+/** The broker aborts a dead writer's transaction after this time, unless another writer does so first. */
 const TRANSACTION_TIMEOUT_MS = 15_000;
 const OPEN_TIMEOUT_MS = 30_000;
 const OFFSETS_TIMEOUT_MS = 15_000;
@@ -56,7 +55,7 @@ export interface TransactionalOptions {
 type Work = Parameters<RecordTransactionWriter['commit']>;
 type State = { readonly kind: 'open'; readonly producer: RecordProducer } | { readonly kind: 'over'; readonly error: PlatformError };
 
-/** Fences the writers before it. Throws KAFKA_UNAVAILABLE when no broker answered within 30 s. */
+/** Fences earlier writers. Throws KAFKA_UNAVAILABLE when no broker answers within 30 s. */
 export async function openTransactionalWriter(options: TransactionalOptions): Promise<RecordTransactionWriter> {
   const doing = `committing a transaction of ${options.transactionalId}`;
   const { reach = reachNothing } = options;
@@ -104,7 +103,7 @@ async function openProducer(options: TransactionalOptions): Promise<RecordProduc
     const producer = createRecordProducer(options.kafka, { compression: options.compression, transaction });
     try {
       await producer.connect();
-      // kafkajs asks for the producer id, which is what fences, when it begins its first transaction.
+      // kafkajs requests the producer id, which does the fencing, when it begins its first transaction.
       await (await producer.begin()).abort();
       return producer;
     } catch (error) {
@@ -128,7 +127,7 @@ async function runTransaction(producer: RecordProducer, [records, offsets]: Work
       await inStep(reach, 'trainer.commit.offsets', () => sendOffsets(transaction, offsets));
     }
   } catch (error) {
-    // Readers wait behind an open transaction; left alone it would stay open until it times out.
+    // An open transaction blocks readers; without an abort it would stay open until it times out.
     await settledWithin(ABORT_LIMIT_MS, transaction.abort());
     throw error;
   }
@@ -136,7 +135,7 @@ async function runTransaction(producer: RecordProducer, [records, offsets]: Work
   return places;
 }
 
-/** kafkajs itself does not try again when the coordinator is busy with the transaction before. */
+/** kafkajs itself does not retry while the coordinator is busy with the previous transaction. */
 async function sendOffsets(transaction: RecordTransaction, offsets: NonNullable<Work[1]>): Promise<void> {
   const topics = [...new Set(offsets.positions.map(({ topic }) => topic))].map((topic) => ({
     topic,

@@ -1,6 +1,6 @@
-// Checks questions from their words and the raw facts alone: each has to be of the known grammar, fit exactly one country
-// in every part and in every way to read it, have one answer that is the gold one, need every clause for it, name the year
-// of what changes, and be asked once.
+// Checks questions using only their words and the raw facts. Each question must follow the known grammar, fit exactly one country in every
+// part and in every reading, have one answer that equals the gold answer, need every clause for it, state the year of anything that
+// changes, and occur once.
 import { partsOf, readings } from './described.ts';
 import type { Described } from './described.ts';
 import { readQuestion, undatedIn } from './grammar.ts';
@@ -13,7 +13,7 @@ export interface CheckedQuestion {
   readonly id: string;
   readonly question: string;
   readonly answers: readonly string[];
-  /** Look-ups that it is said to need. */
+  /** Number of lookups that it claims to need. */
   readonly hops?: number | undefined;
 }
 
@@ -46,9 +46,9 @@ export interface CheckReport {
   readonly questions: number;
   readonly faults: readonly Fault[];
   readonly counts: Readonly<Partial<Record<FaultKind, number>>>;
-  /** Clauses of the questions that could be read. */
+  /** Clauses of the questions that could be parsed. */
   readonly clauses: Distribution;
-  /** Look-ups that cannot be skipped: finding the start, each relation that is needed, reading the field that is asked for. */
+  /** Lookups that cannot be skipped: finding the start, following each needed relation, and reading the field that is asked for. */
   readonly lookups: Distribution;
 }
 
@@ -63,7 +63,7 @@ const START_AND_FIELD = 2;
 class Checker {
   readonly #places = new Places();
 
-  /** Every fault of one question. */
+  /** Returns every fault of one question. */
   check(asked: CheckedQuestion): Checked {
     const { id, question } = asked;
     const fault = (kind: FaultKind, detail: string): Fault => ({ id, kind, detail });
@@ -90,7 +90,7 @@ class Checker {
     return { faults, clauses, lookups };
   }
 
-  /** Parts of a reading without which the rest still has one answer. Fewer parts never fit fewer places. */
+  /** Parts of a reading that are redundant: the rest still has one answer. Removing parts never reduces the number of matches. */
   #needless(meant: Described, { asked, read }: { readonly asked: CheckedQuestion; readonly read: ReadQuestion }) {
     const isOther = (profile: RawProfile): boolean => {
       const said = words(fieldOf(profile, read));
@@ -99,7 +99,7 @@ class Checker {
     return partsOf(meant).filter((without) => !this.#places.fitting(meant, { surely: true, open: true, without }).some(isOther));
   }
 
-  /** The country of another reading, where it fits one and that one has another answer. */
+  /** The country of another reading, if that reading fits exactly one country and it has another answer. */
   #otherAnswer(other: Described, read: ReadQuestion, meant: RawProfile): readonly string[] {
     const [one, ...more] = this.#places.fitting(other, { surely: false, open: true });
     if (one === undefined || more.length > 0 || one === meant) return [];
@@ -123,14 +123,14 @@ function answerFaults(
   ];
 }
 
-/** Fields with a role on each side of a slash name two people, of whom one is asked for. */
+/** Fields with roles separated by a slash name two people; the question asks for one of them. */
 const BY_ROLE = /lyrics\/music/;
 
-/** Fields that are asked for their date: names and stories around it are no rivals, another date is. */
+/** Fields that are asked for a date: names and stories around it do not compete with the answer, but other dates do. */
 const BY_DATE = /^(?:National holiday|Independence)$/;
 const date = /\b\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November|December)\b/g;
 
-/** What else a field names beside the answer. */
+/** Other possible answers in the field. */
 function rivalsIn(value: string, answer: string, { asked }: ReadQuestion): readonly string[] {
   if (!value.includes(answer)) return [];
   const bare = value.replace(/\s*\([^()]*\)/g, '').trim();

@@ -1,7 +1,7 @@
-// The ways to read the clauses of a question: which country each is about.
+// The possible readings of a question's clauses: which country each clause is about.
 import type { Reading } from './grammar.ts';
 
-/** What is said of a country by itself. */
+/** A statement about a single country. */
 export type Fact = Exclude<Reading, { readonly kind: 'leads' }>;
 
 export interface Lead {
@@ -10,7 +10,7 @@ export interface Lead {
   readonly to: Described;
 }
 
-/** A country as one reading describes it. */
+/** A country as described by one reading. */
 export interface Described {
   readonly own: readonly Fact[];
   readonly leads: readonly Lead[];
@@ -21,14 +21,14 @@ interface Open {
   leads: (Omit<Lead, 'to'> & { to: Open })[];
 }
 
-/** Nothing in it is without a clause of its own. */
+/** Every country in it has at least one clause of its own. */
 const isComplete = ({ own, leads }: Described): boolean => own.length + leads.length > 0 && leads.every(({ to }) => isComplete(to));
 
-/** Every way to attach the clauses: as they are meant first, then with each clause about an outer country instead. */
+/** Every way to attach the clauses: the intended reading first, then those that attach a clause to an outer country. */
 export function readings(clauses: readonly Reading[]): readonly Described[] {
   const found: Described[] = [];
   const root: Open = { own: [], leads: [] };
-  /** `open`: the countries that a clause may still be about, outermost first. */
+  /** `open`: the countries that a clause can still refer to, outermost first. */
   const go = (at: number, open: readonly Open[]): void => {
     const reading = clauses[at];
     if (reading === undefined) {

@@ -1,5 +1,5 @@
-// The grammar of the questions that the factbook writer makes, read back from their words alone. A question asks for a
-// field of a country; the country is described by clauses; a clause that leads to another country opens its description.
+// The grammar of the questions that the factbook writer generates, parsed from their words alone. A question asks for a field of a country;
+// clauses describe the country; a clause that leads to another country starts that country's description.
 
 export type Reading =
   | { readonly kind: 'says'; readonly path: readonly string[]; readonly value: string }
@@ -9,23 +9,23 @@ export type Reading =
       readonly path: readonly string[];
       readonly low: number;
       readonly high: number;
-      /** Of the estimate; undefined when the question names none. */
+      /** Year of the estimate; undefined when the question states none. */
       readonly year: number | undefined;
-      /** True when the figure is another one every year. */
+      /** True when the figure changes every year. */
       readonly changes: boolean;
     }
   | { readonly kind: 'leads'; readonly relation: string; readonly year: number | undefined };
 
 export interface ReadQuestion {
   readonly asked: readonly string[];
-  /** In the order of the words; each after a `leads` is about the country that it leads to. */
+  /** In word order; the clauses after a `leads` are about the country that it leads to. */
   readonly clauses: readonly Reading[];
 }
 
-/** Fields that name whoever holds an office. */
+/** Field that names office holders. */
 const OFFICE = 'Executive branch';
 
-/** What changes with time, and is told or asked for without saying when. */
+/** Things that change over time but are stated or asked for without a date. */
 export function undatedIn({ asked, clauses }: ReadQuestion): readonly string[] {
   const paths = clauses.map((reading) => {
     if (reading.kind === 'leads') return DATED.has(reading.relation) && reading.year === undefined ? [reading.relation] : [];
@@ -37,7 +37,7 @@ export function undatedIn({ asked, clauses }: ReadQuestion): readonly string[] {
 
 const GOVERNMENT = 'Government';
 
-/** `whose <this> <value>`, and the field that has the value. */
+/** `whose <this> <value>`, and the field that holds the value. */
 const values: readonly (readonly [string, readonly string[]])[] = [
   ['whose capital is ', [GOVERNMENT, 'Capital', 'name']],
   ['whose national anthem is ', [GOVERNMENT, 'National anthem', 'name']],
@@ -55,7 +55,7 @@ const values: readonly (readonly [string, readonly string[]])[] = [
   ['whose major seaport is ', ['Transportation', 'Ports and terminals', 'major seaport(s)']],
 ];
 
-/** `whose <this> <word>`, and the field that has the word in it. */
+/** `whose <this> <word>`, and the field that contains the word. */
 const wordsIn: readonly (readonly [string, readonly string[]])[] = [
   ['whose capital has a name with the word ', [GOVERNMENT, 'Capital', 'name']],
   ['whose national anthem has a name with the word ', [GOVERNMENT, 'National anthem', 'name']],
@@ -97,7 +97,7 @@ const figures: Readonly<Record<string, readonly [unit: string, path: readonly st
   'share of Internet users': ['percent of the population', ['Communications', 'Internet users', 'percent of population']],
 };
 
-/** Figures that stay what they are. */
+/** Figures that do not change. */
 const LASTING: ReadonlySet<string> = new Set(['total area', 'coastline', 'total length of land boundaries']);
 
 /** Clauses that lead to another country. */
@@ -118,7 +118,7 @@ const leads: readonly (readonly [RegExp, string])[] = [
   [/^that became independent from /, 'left'],
 ];
 
-/** Relations that are others every year. */
+/** Relations that change every year. */
 export const DATED: ReadonlySet<string> = new Set([
   ...['largest_exports', 'largest_imports', 'exports', 'imports', 'sends_most_to', 'gets_most_from'],
 ]);
@@ -168,7 +168,7 @@ function readClause(text: string): Reading | undefined {
   return said === undefined ? undefined : { kind: 'says', path: said[1], value: text.slice(said[0].length).replace(/^"(.*)"$/, '$1') };
 }
 
-/** The clauses at the beginning that lead to another country each, and what follows them. */
+/** The leading clauses, each of which leads to another country, and the rest of the text. */
 function openAll(text: string): { readonly opened: readonly Reading[]; readonly rest: string } {
   for (const [phrase, relation] of leads) {
     const [said, year] = phrase.exec(text) ?? [];
@@ -179,7 +179,7 @@ function openAll(text: string): { readonly opened: readonly Reading[]; readonly 
   return { opened: [], rest: text };
 }
 
-/** Reads a question; undefined when it is not of this grammar. */
+/** Parses a question; undefined when it does not follow this grammar. */
 export function readQuestion(question: string): ReadQuestion | undefined {
   const found = asks.map(([pattern, path]) => ({ who: pattern.exec(question)?.[1], path })).find(({ who }) => who !== undefined);
   if (found?.who?.startsWith(START) !== true) return undefined;

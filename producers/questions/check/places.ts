@@ -1,16 +1,16 @@
-// Which profiles a reading fits, by the raw facts.
+// Finds the profiles that fit a reading, using the raw facts.
 import type { Described, Fact, Lead } from './described.ts';
 import { DATED } from './grammar.ts';
 import { bordersIn, createNames, firstFigure, partnersIn, rawProfiles, textAt, yearAt } from './raw-facts.ts';
 import type { RawProfile } from './raw-facts.ts';
 
-/** How to look. */
+/** Search options. */
 export interface Looking {
-  /** Only what the facts say beyond doubt, and countries alone; otherwise everything that may fit. */
+  /** Only countries, and only what the facts state beyond doubt; otherwise everything that may fit. */
   readonly surely: boolean;
-  /** A description within another may fit several, one of which is meant; otherwise nothing fits then. */
+  /** Allows a nested description to fit several profiles, one of which is meant; otherwise such a description fits nothing. */
   readonly open: boolean;
-  /** What is left out, by identity. */
+  /** The part to leave out, by identity. */
   readonly without?: Fact | Lead;
 }
 
@@ -29,7 +29,7 @@ const PATHS = {
 
 type Named = readonly { readonly name: string; readonly amount: number }[];
 
-/** The names with the largest, or with `sign` -1 the smallest, amount: more than one when they share it. */
+/** The names with the largest amount, or the smallest when `sign` is -1; several in case of a tie. */
 function extreme(named: Named, sign: 1 | -1): readonly string[] {
   const best = Math.max(...named.map(({ amount }) => sign * amount));
   return named.filter(({ amount }) => sign * amount === best).map(({ name }) => name);
@@ -44,7 +44,7 @@ const formerRuler = (text: string): readonly string[] => {
 interface Relation {
   readonly path: readonly string[];
   readonly names: (text: string) => readonly string[];
-  /** True when the field of the country that is described says it. */
+  /** True when the field of the described country itself states it. */
   readonly own?: true;
 }
 
@@ -64,7 +64,7 @@ const relations: Readonly<Record<string, Relation>> = {
 function saysSurely(reading: Exclude<Fact, { readonly kind: 'within' }>, text: string): boolean {
   const bare = text.replace(/\([^()]*\)|-?\d[\d,.]* m\b/g, '').split(/; ?note|: note/)[0] ?? '';
   if (reading.kind === 'says') return words(bare).includes(words(reading.value));
-  // a name in quotation marks may have commas in it
+  // a quoted name may contain commas
   const named = bare.replace(/^\s*"([^"]+)"\s*$/, (_, name: string) => name.replace(/[,;/]/g, ' '));
   return !/[,;/]/.test(named) && /\p{L}/u.exec(named)?.[0].toUpperCase() === reading.letter;
 }

@@ -1,5 +1,5 @@
-// The country profiles once more, read off the package's own JSON by code that shares nothing with the question writers:
-// what checks them must not inherit their mistakes.
+// Reads the country profiles directly from the package's JSON. Shares no code with the question writers, so that the checks do not inherit
+// their mistakes.
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -14,7 +14,7 @@ export interface RawProfile {
   readonly json: Node;
 }
 
-/** The text at a path of keys, empty when there is none. */
+/** The text at a path of keys; empty if there is none. */
 export function textAt({ json }: RawProfile, path: readonly string[]): string {
   let node: Node | string | null | undefined = json;
   for (const key of path) node = typeof node === 'object' && node !== null ? node[key] : undefined;
@@ -27,7 +27,7 @@ const yearIn = (text: string): number | undefined => {
   return year === undefined ? undefined : Number(year);
 };
 
-/** The year of the estimate at a path: its own, or that of the one line of its table that names one. */
+/** The year of the estimate at a path: its own, or the year that a single line of its table names. */
 export function yearAt(profile: RawProfile, path: readonly string[]): number | undefined {
   const own = yearIn(
     textAt(profile, path)
@@ -81,7 +81,7 @@ const keyOf = (name: string): string =>
     .replace(/^the /, '')
     .trim();
 
-/** Which profile a name means. */
+/** Maps a name to its profile. */
 export function createNames(profiles: readonly RawProfile[]): (name: string) => RawProfile | undefined {
   const byName = new Map<string, RawProfile>();
   for (const profile of profiles) for (const name of profile.names.toReversed()) byName.set(keyOf(name), profile);
@@ -94,7 +94,7 @@ export function createNames(profiles: readonly RawProfile[]): (name: string) => 
 
 const SCALE: Readonly<Record<string, number>> = { million: 1e6, billion: 1e9, trillion: 1e12 };
 
-/** The figure of a field: the first number of its first estimate; undefined without one. */
+/** The figure of a field: the first number of its first estimate; undefined if there is none. */
 export function firstFigure(text: string): number | undefined {
   const estimates = text
     .replace(/\([^()]*\)/g, ' ')
@@ -105,7 +105,7 @@ export function firstFigure(text: string): number | undefined {
   return found?.[1] === undefined ? undefined : Number(found[1].replaceAll(',', '')) * (SCALE[found[2] ?? ''] ?? 1);
 }
 
-/** Names and kilometres of the land borders. */
+/** Names and lengths (km) of the land borders. */
 export function bordersIn(text: string): readonly { readonly name: string; readonly amount: number }[] {
   const joined = text.replace(/(\d),(\d)/g, '$1$2');
   return [...joined.matchAll(/([\p{Lu}][^,;()]*?)\s*(?:\([^)]*\)\s*)?(\d+(?:\.\d+)?) km/gu)].map(([, name = '', km]) => ({
@@ -114,7 +114,7 @@ export function bordersIn(text: string): readonly { readonly name: string; reado
   }));
 }
 
-/** Names and percentages of trade partners. */
+/** Names and percentages of the trade partners. */
 export function partnersIn(text: string): readonly { readonly name: string; readonly amount: number }[] {
   return (text.split(';')[0] ?? '').split(', ').flatMap((part) => {
     const found = /^(.+?) (\d+(?:\.\d+)?)%/.exec(part.trim());

@@ -2,7 +2,7 @@ import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
 import type { Clause } from '../synthesis/clause.ts';
 import { solve } from '../synthesis/fitting.ts';
 
-/** The clauses that only together fit one country, those left out that are not needed for it; undefined when all of them fit others too. */
+/** A minimal set of clauses that fits only this country; undefined when even all clauses together fit other countries too. */
 export function combine(about: Profile, clauses: readonly Clause[]): readonly Clause[] | undefined {
   const fitsOnly = (some: readonly Clause[]): boolean => {
     const fitting = solve({ kind: 'clauses', clauses: some });

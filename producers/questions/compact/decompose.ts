@@ -1,5 +1,5 @@
-// A question taken apart: what else can be asked about the country that it names. Each part can be looked up by itself, and
-// its answer says something of the country that does not tell by itself which one it is.
+// Decomposes a question: what else can be asked about the country that it names. Each part can be looked up on its own, and its answer
+// describes the country without identifying it.
 import { shuffled } from '../../../streams/core/random.ts';
 import { factbookProfiles, fieldOf } from '../../rollouts/tools/factbook-profiles.ts';
 import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
@@ -17,7 +17,7 @@ export interface SubQuestion {
   readonly text: string;
   /** Label of the field that answers it. */
   readonly label: string;
-  /** What the field says, as a clause that fits other countries as well; undefined when it says nothing of that kind. */
+  /** The field's content as a clause that fits other countries as well; undefined when it has nothing suitable. */
   readonly read: (profile: Profile, random: () => number) => Clause | undefined;
 }
 
@@ -27,13 +27,13 @@ const told = attributes.filter(
   (attribute): attribute is Told => attribute.identify !== undefined && attribute.ask !== undefined && isLasting(attribute),
 );
 
-/** Whether a clause fits the country and leaves open which country it is. */
+/** Whether a clause fits the country without identifying it. */
 function leavesOpen(clause: Clause, profile: Profile): boolean {
   const fitting = solve({ kind: 'clauses', clauses: [clause] });
   return fitting.length > 1 && fitting.includes(profile);
 }
 
-/** The value where others share it, else no more than the letter that it begins with. */
+/** The value if other countries share it, else only its first letter. */
 function saidOf(profile: Profile, attribute: Told): Clause | undefined {
   const [value, ...more] = valuesOf(profile, attribute);
   if (value === undefined || more.length > 0) return undefined;
@@ -45,12 +45,12 @@ function saidOf(profile: Profile, attribute: Told): Clause | undefined {
   return clauses.find((clause) => leavesOpen(clause, profile));
 }
 
-/** Of bounds at least, as a share of the figure. */
+/** Minimum width of bounds, as a share of the figure. */
 const WIDTH = 0.2;
 
 const holders = new Map<Quantity, ReadonlyMap<number, number>>();
 
-/** How many profiles have exactly that figure. */
+/** Number of profiles with exactly this figure. */
 function holdersOf(quantity: Quantity, value: number): number {
   let counts = holders.get(quantity);
   if (counts === undefined) {
@@ -63,7 +63,7 @@ function holdersOf(quantity: Quantity, value: number): number {
   return counts.get(value) ?? 0;
 }
 
-/** The figure where others share it, else bounds around it. */
+/** The figure if other countries share it, else bounds around it. */
 function figuredOf(profile: Profile, quantity: Quantity, random: () => number): Clause | undefined {
   const found = figureOf(profile, quantity);
   if (found.kind !== 'figure') return undefined;
@@ -76,7 +76,7 @@ function figuredOf(profile: Profile, quantity: Quantity, random: () => number): 
   return clauses.find((clause) => leavesOpen(clause, profile));
 }
 
-/** The parts of a question about a country, in an order that the draws decide; none asks what the question asks. */
+/** The parts of a question about a country, in random order; none asks what the question itself asks. */
 export function decompose(about: Profile, askedLabel: string, random: () => number): readonly SubQuestion[] {
   const parts: readonly SubQuestion[] = [
     ...told.map((attribute) => ({

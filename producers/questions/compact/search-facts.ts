@@ -1,21 +1,21 @@
-// Looks the parts of a question up with the agent's own tools, in at most five searches and two pages, until what was found is
-// enough. A part is answered by what the search shows, or else by the page that it leads to; a page that was read stays known.
+// Looks up the parts of a question with the agent's own tools, in at most five searches and two pages, until it has found enough. A part is
+// answered by the search results or by the page that they lead to; a page is read once and stays known.
 import type { Tool, ToolResult } from '../../../streams/core/agents.ts';
 import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
 import type { Clause } from '../synthesis/clause.ts';
 import { combine } from './combine.ts';
 import type { SubQuestion } from './decompose.ts';
 
-/** Searches for one question. */
+/** Maximum searches per question. */
 export const MAX_SEARCHES = 5;
-/** Pages opened for one question. */
+/** Maximum pages opened per question. */
 export const MAX_PAGES = 2;
 
 export interface Found {
   readonly searches: readonly { readonly query: string; readonly clause: Clause | undefined }[];
-  /** URLs that were opened, in their order. */
+  /** Opened URLs, in order. */
   readonly pages: readonly string[];
-  /** What was found that can be used, in its order. */
+  /** Usable clauses, in the order found. */
   readonly clauses: readonly Clause[];
 }
 
@@ -26,7 +26,7 @@ export interface Researching {
   readonly signal: AbortSignal;
 }
 
-/** Whether a result of the search tool shows that field of that page from its beginning. */
+/** Whether a search result shows that field of that page from its beginning. */
 function shows(text: string, url: string, label: string): boolean {
   const [, ...lines] = (text.split('\n\n').find((doc) => doc.includes(`](${url}): `)) ?? '').split('\n');
   return lines.some((line) => line.startsWith(`${label}: `) && !line.startsWith(`${label}: …`));
@@ -34,13 +34,13 @@ function shows(text: string, url: string, label: string): boolean {
 
 const tells = (page: string, label: string): boolean => page.split('\n').some((line) => line.startsWith(`- **${label}:** `));
 
-/** The page of one country, opened when it is first needed. */
+/** The page of one country, opened on first use. */
 function createReading(about: Profile, { access, signal }: Researching) {
   const pages: string[] = [];
   let read = '';
   return {
     pages,
-    /** Whether the page that a search led to has the field. */
+    /** Whether the page that a search found has the field. */
     async has(found: ToolResult, label: string): Promise<boolean> {
       if (read === '' && pages.length < MAX_PAGES && found.items.some(({ url }) => url === about.url)) {
         pages.push(about.url);
@@ -52,7 +52,7 @@ function createReading(about: Profile, { access, signal }: Researching) {
   };
 }
 
-/** Searches for one part after the other; a part counts whose answer stands in what was found. */
+/** Searches for the parts one by one; a part counts when the results contain its answer. */
 export async function searchFacts(about: Profile, parts: readonly SubQuestion[], researching: Researching): Promise<Found> {
   const { search, random, signal } = researching;
   const searches: { query: string; clause: Clause | undefined }[] = [];

@@ -1,6 +1,6 @@
-// The question generator of the compact recipe: a seed question is taken apart, its parts are looked up with the agents' tools
-// (at most five searches and two pages), and what was found is combined into a description that takes the place of the name.
-// The facts decide what is unique and the gates are those of the factbook writer. No clock, no chance but the seed's.
+// The question generator of the compact recipe: it decomposes a seed question, looks up the parts with the agents' tools (at most five
+// searches and two pages), and combines the findings into a description that replaces the country's name. The facts decide uniqueness, and
+// the gates are those of the factbook writer. No clock; all randomness comes from the seed.
 import type { Edit, Gate, QuestionAccepted, QuestionRejected } from '../../../schemas/generated/events.ts';
 import type { Tool } from '../../../streams/core/agents.ts';
 import { createRandom } from '../../../streams/core/random.ts';
@@ -21,14 +21,14 @@ import { unasked } from '../unasked.ts';
 export const COMPACT_DATASET = 'compact';
 
 export interface CompactOptions {
-  /** UTC microseconds, of every event. */
+  /** UTC microseconds; used in every event. */
   readonly occurredAt: number;
   readonly producer: string;
-  /** Questions wanted of each split. */
+  /** Questions wanted per split. */
   readonly quota?: Readonly<Record<Split, number>>;
-  /** Rejected candidates that are reported at most. */
+  /** Maximum number of rejected candidates to report. */
   readonly maxRejected?: number;
-  /** Those of the factbook unless they are given. */
+  /** The factbook tools by default. */
   readonly tools?: readonly Tool[];
 }
 
@@ -40,11 +40,11 @@ export interface CompactQuestions {
 type Split = 'train' | 'heldout';
 type CompactDraft = Draft<FactbookState>;
 
-/** More seed questions than there are. */
+/** More than the number of seed questions. */
 const ALL_SEEDS = 1_000_000;
 const quotas = { train: 480, heldout: 120 };
 
-/** A seed question with what became of it. */
+/** A seed question with the draft made from it. */
 interface Candidate {
   readonly seed: CompactDraft;
   readonly draft: CompactDraft;
@@ -70,7 +70,7 @@ function combinedGate({ found, combined }: Candidate): Gate {
   return { gate: 'combined', passed: combined, detail };
 }
 
-/** Whether the answer is cut where the field goes on: an apostrophe that was typed as a quotation mark ends no name. */
+/** Rejects an answer that is cut where the field continues: an apostrophe typed as a quotation mark does not end a name. */
 function wholeAnswerGate({ draft }: Candidate): Gate {
   const { ask, end } = draft.state;
   const text = fieldOf(end, ask.label) ?? '';
@@ -78,7 +78,7 @@ function wholeAnswerGate({ draft }: Candidate): Gate {
   return { gate: 'whole_answer', passed: cut.length === 0, detail: cut.length === 0 ? 'as the field has it' : `cut: ${cut.join(', ')}` };
 }
 
-/** The verdict of every gate, in a fixed order. */
+/** The results of all gates, in a fixed order. */
 async function gatesOf(candidate: Candidate, writer: QuestionWriter<FactbookState>): Promise<readonly Gate[]> {
   const { seed, draft } = candidate;
   const { signal } = new AbortController();
@@ -166,7 +166,7 @@ class Writing {
   }
 }
 
-/** Writes the question set of a seed: the same seed writes the same questions, gates and ids. */
+/** Writes the question set for a seed: the same seed gives the same questions, gates and ids. */
 export async function writeCompactQuestions(seed: number, options: CompactOptions): Promise<CompactQuestions> {
   const tools = options.tools ?? createFactbookTools();
   const toolOf = (wanted: Tool['name']): Tool => {

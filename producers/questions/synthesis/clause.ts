@@ -1,17 +1,17 @@
-// A country as a question describes it: by name, or by clauses that all have to hold.
+// A country as a question describes it: by name, or by clauses that must all hold.
 import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
 import type { Attribute } from '../attributes.ts';
 import type { Quantity } from './quantities.ts';
 import type { Relation } from './relations.ts';
 
 export type Clause =
-  /** The field names the value, whatever else it says. */
+  /** The field names the value, possibly among other text. */
   | { readonly kind: 'says'; readonly attribute: Attribute; readonly value: string }
-  /** One of the values of the field has the word in it. */
+  /** One of the field's values contains the word. */
   | { readonly kind: 'contains'; readonly attribute: Attribute; readonly word: string }
-  /** One of the values of the field begins with the letter. */
+  /** One of the field's values begins with the letter. */
   | { readonly kind: 'begins'; readonly attribute: Attribute; readonly letter: string }
-  /** The year is undefined where the figure lasts, or where the field names none. */
+  /** The year is undefined when the figure does not change, or when the field states none. */
   | { readonly kind: 'figure'; readonly quantity: Quantity; readonly year: number | undefined; readonly value: number }
   | {
       readonly kind: 'between';
@@ -25,7 +25,7 @@ export type Clause =
 export type Description =
   { readonly kind: 'name'; readonly profile: Profile } | { readonly kind: 'clauses'; readonly clauses: readonly Clause[] };
 
-/** Lower-case words of a text between single spaces. */
+/** The lowercase words of a text, separated and enclosed by single spaces. */
 export const spaced = (text: string): string =>
   ` ${text
     .toLowerCase()

@@ -1,5 +1,5 @@
-// Answers without tools: what BM25 over the profiles finds for the words of the question alone, in one step. Each answer
-// comes of a random part of the words, as a model answers differently each time; the same numbers give the same answers.
+// Answers without tools: a single BM25 search over the profiles with only the words of the question. Each answer uses a random subset of
+// the words, to imitate how a model's answers vary; the same random numbers give the same answers.
 import { factbookProfiles } from '../../rollouts/tools/factbook-profiles.ts';
 import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
 
@@ -9,7 +9,7 @@ const KEPT = 0.7;
 const word = /[\p{L}\p{N}]+/gu;
 
 interface Index {
-  /** Weight of a term in every profile that has it. */
+  /** By term: its weight in every profile that contains it. */
   readonly weights: ReadonlyMap<string, readonly (readonly [profile: number, weight: number])[]>;
   readonly count: number;
 }
@@ -41,7 +41,7 @@ function build(profiles: readonly Profile[]): Index {
   return { weights, count: profiles.length };
 }
 
-/** The profile that fits terms best; none when nothing does. */
+/** The profile that matches the terms best; none when nothing matches. */
 function bestFor(terms: readonly string[], { weights, count }: Index): number {
   const scores = new Float64Array(count);
   for (const term of terms) {
@@ -50,7 +50,7 @@ function bestFor(terms: readonly string[], { weights, count }: Index): number {
   return scores.reduce((best, score, at) => (score > (scores[best] ?? 0) ? at : best), -1);
 }
 
-/** The profiles that one answer after the other would be about; undefined where nothing was found. */
+/** The profiles that successive answers are about; undefined when nothing was found. */
 export function recall(question: string, samples: number, random: () => number): readonly (Profile | undefined)[] {
   const profiles = factbookProfiles();
   const known = (index ??= build(profiles));

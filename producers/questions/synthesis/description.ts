@@ -1,12 +1,11 @@
-// Descriptions in words, and what stands in them. What a description stands for is found by asking the facts of every
-// profile (fitting.ts).
+// Puts descriptions into words and lists their parts. To find what a description stands for, fitting.ts queries the facts of every profile.
 import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
 import type { Clause, Description } from './clause.ts';
 import { solve } from './fitting.ts';
 import { sayNumber } from './quantities.ts';
 import type { Quantity } from './quantities.ts';
 
-/** Attributes whose value can be told by its first letter alone, as a question calls them. */
+/** Attributes whose value can be described by its first letter alone, with the noun that a question uses. */
 export const beginnable: ReadonlyMap<string, string> = new Map([
   ['capital', 'capital'],
   ['anthem', 'national anthem'],
@@ -14,7 +13,7 @@ export const beginnable: ReadonlyMap<string, string> = new Map([
   ['lowest_point', 'lowest point'],
 ]);
 
-/** Attributes whose value can be told by one of its words, as a question says that. */
+/** Attributes whose value can be described by one of its words, with the phrase that a question uses. */
 export const containable: ReadonlyMap<string, (word: string) => string> = new Map([
   ['capital', (word) => `whose capital has a name with the word "${word}"`],
   ['anthem', (word) => `whose national anthem has a name with the word "${word}"`],
@@ -54,13 +53,12 @@ function sayClause(clause: Clause): string {
   }
 }
 
-/** Clauses in the order of a question: the one that leads to another country comes last, so that what follows is of that. */
+/** Clauses in question order: the one that leads to another country comes last, because the text after it is about that country. */
 export const inOrder = (clauses: readonly Clause[]): readonly Clause[] => [
   ...clauses.filter(({ kind }) => kind !== 'related'),
   ...clauses.filter(({ kind }) => kind === 'related'),
 ];
 
-/** A description in words. */
 export function describe(description: Description): string {
   if (description.kind === 'name') return description.profile.title;
   const said = inOrder(description.clauses).map(sayClause);
@@ -69,11 +67,11 @@ export function describe(description: Description): string {
   return `the country ${before.length === 0 ? last : `${before.join(', ')} and ${last}`}`;
 }
 
-/** The label of the field that a clause rests on. */
+/** The label of the field that a clause is based on. */
 export const labelOf = (clause: Clause): string =>
   'attribute' in clause ? clause.attribute.label : clause.kind === 'related' ? clause.relation.label : clause.quantity.label;
 
-/** The clauses of a description and of those within it, outermost first, with the country that each is about. */
+/** The clauses of a description and of its nested descriptions, outermost first, with the country that each is about. */
 export function clausesIn(description: Description): readonly { readonly clause: Clause; readonly of: Profile | undefined }[] {
   if (description.kind === 'name') return [];
   const [of] = solve(description);
@@ -87,7 +85,7 @@ export function countriesIn(description: Description): readonly Profile[] {
   return [...solve(description), ...inner];
 }
 
-/** Those that are still called by name. */
+/** The countries that are still referred to by name. */
 export function namedIn(description: Description): readonly Profile[] {
   if (description.kind === 'name') return [description.profile];
   return description.clauses.flatMap((clause) => (clause.kind === 'related' ? namedIn(clause.to) : []));

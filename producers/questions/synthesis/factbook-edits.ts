@@ -1,5 +1,5 @@
-// What the factbook writer can do to a description: put a fact about a country in, or blur one that is there. A fact that
-// joins others comes with less of them, so that none of them is enough by itself.
+// The edits that the factbook writer can make to a description: add a fact about a country, or blur an existing one. Adding a fact makes
+// other facts less precise, so that none of them is sufficient alone.
 import { factbookProfiles } from '../../rollouts/tools/factbook-profiles.ts';
 import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
 import { attributes, valuesOf } from '../attributes.ts';
@@ -12,7 +12,7 @@ import { boundsAround, figureOf, quantities, sayNumber, yearOf } from './quantit
 import { relationOf, relations } from './relations.ts';
 import type { Relation } from './relations.ts';
 
-/** A description after an edit, and what the edit was. */
+/** A description after an edit, and a summary of the edit. */
 export interface Changed {
   readonly description: Description;
   readonly detail: string;
@@ -22,17 +22,17 @@ const pick = <T>(items: readonly T[], random: () => number): T | undefined => it
 
 const identifying = attributes.filter((attribute) => attribute.identify !== undefined);
 
-/** How an edit chooses. */
+/** How an edit makes its choices. */
 export interface Choosing {
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** Whether a country may come into the question. */
+  /** Whether a country may appear in the question. */
   readonly suits: (profile: Profile) => boolean;
 }
 
 const told = new Map<Profile, readonly Clause[]>();
 
-/** The clauses about a country that its own profile gives, good or bad; read once. */
+/** The clauses about a country that its own profile supports, good or bad; read once. */
 function ownClauses(profile: Profile): readonly Clause[] {
   const clauses = told.get(profile) ?? readClauses(profile);
   told.set(profile, clauses);
@@ -51,7 +51,7 @@ function readClauses(profile: Profile): readonly Clause[] {
   return [...said, ...figures];
 }
 
-/** A country that another one leads to. */
+/** Another country that leads to a given one. */
 interface Lead {
   readonly relation: Relation;
   readonly from: Profile;
@@ -60,7 +60,7 @@ interface Lead {
 
 const leading = new Map<Profile, Lead[]>();
 
-/** Every relation that leads to a country, and from where. */
+/** Every relation that leads to a country, and its origin. */
 function leadsTo(profile: Profile): readonly Lead[] {
   if (leading.size === 0) {
     for (const one of factbookProfiles()) leading.set(one, []);
@@ -88,7 +88,7 @@ function replaceName(description: Description, by: Description): Description {
 
 type Replace = (clause: Clause) => readonly Clause[];
 
-/** Replaces clauses, also within others. */
+/** Replaces clauses, including nested ones. */
 function replaceClauses(description: Description, replace: Replace): Description {
   if (description.kind === 'name') return description;
   return {
@@ -100,10 +100,10 @@ function replaceClauses(description: Description, replace: Replace): Description
   };
 }
 
-/** Width of the bounds of a new fact at most, as a share of its figure; what is left can be blurred later. */
+/** Maximum width of the bounds of a new fact, as a share of its figure; the remaining width can be used for blurring later. */
 const SLACK = 0.5;
 
-/** Chances of a relation that leads to several countries, and of a border where there are other ways. */
+/** Probability of a relation that leads to several countries, and of a border when there are alternatives. */
 const LOOSE = 0.5;
 const BORDERING = 0.85;
 
@@ -112,7 +112,10 @@ function pickLead(leads: readonly Lead[], random: () => number): Lead | undefine
   return pick(borders.length > 0 && random() < BORDERING ? borders : leads, random);
 }
 
-/** A country by another one that leads to it, mostly by a relation that leads to nothing else, otherwise with a fact of its own. */
+/**
+ * Replaces a country with another one that leads to it, usually by a relation that leads nowhere else, otherwise together with a fact of
+ * its own.
+ */
 function relate(description: Description, profile: Profile, { random, suits }: Choosing): Changed | undefined {
   const leads = leadsTo(profile).filter(({ from }) => suits(from));
   const strict = leads.filter(({ relation }) => relation.blurred !== undefined);
@@ -131,7 +134,7 @@ function relate(description: Description, profile: Profile, { random, suits }: C
   };
 }
 
-/** Chance that a start is told by what can be told in less detail; otherwise there is often nothing to blur. */
+/** Probability that the start is described by something that can be blurred; otherwise there is often nothing to blur. */
 const BLURRABLE = 0.75;
 
 const hasWords = (clause: Clause): boolean => clause.kind === 'says' && containable.has(clause.attribute.key) && clause.value.includes(' ');
@@ -144,7 +147,7 @@ function ground(description: Description, profile: Profile, random: () => number
   return { description: replaceName(description, by), detail: `${profile.title} becomes ${describe(by)}` };
 }
 
-/** Clauses about one country, one list a country. */
+/** The clauses of each country. */
 function perCountry(description: Description): readonly { readonly of: Profile; readonly clauses: readonly Clause[] }[] {
   if (description.kind === 'name') return [];
   const inner = description.clauses.flatMap((clause) => (clause.kind === 'related' ? perCountry(clause.to) : []));
@@ -154,7 +157,7 @@ function perCountry(description: Description): readonly { readonly of: Profile; 
 
 const WEAKEN = 0.7;
 
-/** One more fact about a country, with less of what is said of it already; it may turn out to be a fact that is there. */
+/** Adds a fact about a country and makes an existing one less precise; the new fact may turn out to be there already. */
 function enrich(description: Description, random: () => number): Changed | undefined {
   const about = pick(perCountry(description), random);
   if (about === undefined) return undefined;
@@ -178,10 +181,10 @@ function enrich(description: Description, random: () => number): Changed | undef
 }
 
 const MAX_RELATIONS = 3;
-/** Chance that a name becomes another country's, by the relations that are there. */
+/** Probability that a name is replaced with another country, by the number of existing relations. */
 const RELATE = [1, 0.8, 0.3] as const;
 
-/** Puts a fact in. A name that is left is described in the last round at the latest. */
+/** Adds a fact. A name that is still there in the last round is replaced with a description. */
 export function injectFact(description: Description, left: number, choosing: Choosing): Changed | undefined {
   const { random } = choosing;
   const [named] = namedIn(description);
@@ -193,7 +196,7 @@ export function injectFact(description: Description, left: number, choosing: Cho
   return ground(description, named, random);
 }
 
-/** How often one country leads to the next. */
+/** Number of steps from one country to the next. */
 export const relationsIn = (description: Description): number =>
   clausesIn(description).filter(({ clause }) => clause.kind === 'related').length;
 
@@ -212,7 +215,7 @@ function begin(attribute: Attribute, value: string): Clause | undefined {
   return letter === undefined ? undefined : { kind: 'begins', attribute, letter };
 }
 
-/** Bounds around the figure of a country, at least `width` of it and wider than those that are there. */
+/** Bounds around the figure of a country, at least `width` of it and wider than the existing ones. */
 function blurFigure(
   clause: Clause & { readonly kind: 'figure' | 'between' },
   of: Profile,
@@ -228,11 +231,11 @@ function blurFigure(
 
 interface Blurring {
   readonly random: () => number;
-  /** Of bounds at least, as a share of the figure. */
+  /** Minimum width of bounds, as a share of the figure. */
   readonly width: number;
 }
 
-/** The same clause with less in it; undefined when there is no such one. */
+/** A less precise form of the clause; undefined when there is none. */
 function blur(clause: Clause, of: Profile, blurring: Blurring): Clause | undefined {
   switch (clause.kind) {
     case 'says':
@@ -264,7 +267,7 @@ function sayBlurred(clause: Clause): string {
   }
 }
 
-/** Blurs a detail that a draw picks. */
+/** Blurs a randomly chosen detail. */
 export function blurDetail(description: Description, random: () => number): Changed | undefined {
   const blurred = clausesIn(description).flatMap(({ clause, of }) => {
     const by = of === undefined ? undefined : blur(clause, of, { random, width: 0 });

@@ -41,7 +41,7 @@ describe('a clause is needed', () => {
   it('not for places of another year, or whose figure is not clear', () => {
     const population = figureOf(austria, quantity('population'));
     expect(population).toMatchObject({ kind: 'figure', year: 2015 });
-    // nothing is told of 1999, so nothing is known to fit without the code
+    // there are no figures for 1999, so without the code nothing is known to fit
     const wrongYear = between('population', [0, 2_000_000_000], 1999);
     expect(needless(asked(all(wrongYear, says('internet_code', '.at'))))).toHaveLength(2);
   });
@@ -91,7 +91,7 @@ describe('bounds around a figure', () => {
           expect(found[0]).toBeLessThanOrEqual(value);
           expect(found[1]).toBeGreaterThanOrEqual(value);
           const width = found[1] - found[0];
-          // at zero they are cut
+          // bounds are cut at zero
           if (width <= wider) break;
           wider = width;
         }

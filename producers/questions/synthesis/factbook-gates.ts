@@ -1,4 +1,4 @@
-// What the gates of the factbook writer look at: faults, one text each, of a draft and of its description.
+// The checks behind the gates of the factbook writer: the faults of a draft and of its description, one text each.
 import { factbookProfiles, fieldOf } from '../../rollouts/tools/factbook-profiles.ts';
 import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
 import { normalizeAnswer } from '../../../streams/reward/normalise.ts';
@@ -17,17 +17,17 @@ export type Asking = Attribute & { readonly ask: (who: string) => string };
 export interface FactbookState {
   readonly description: Description;
   readonly ask: Asking;
-  /** The country that is asked about. */
+  /** The country that the question asks about. */
   readonly end: Profile;
 }
 
 export type FactbookDraft = Draft<FactbookState>;
 
 const MAX_QUESTION_CHARS = 600;
-/** Estimates of an earlier year are out of date. */
+/** Estimates from before this year are outdated. */
 export const TIMELY_SINCE = 2010;
 
-/** Attributes whose value is whoever holds an office. */
+/** Attributes whose value is an office holder. */
 const OFFICES: ReadonlySet<string> = new Set(['chief_of_state', 'head_of_government']);
 export const isLasting = ({ key }: Attribute): boolean => !OFFICES.has(key);
 
@@ -35,7 +35,7 @@ const mentions = (text: string, part: string): boolean => spaced(part).trim() !=
 
 const ALIAS = /\b(?:often|also|formerly|sometimes) (?:called|known)\b/i;
 
-/** Whether a search finds the country that a question begins with: bounds and first letters are in every page. */
+/** Whether a search can find the country that a question starts from: bounds and first letters match every page. */
 export function isSearchable(description: Description): boolean {
   if (description.kind === 'name') return true;
   const lead = description.clauses.find((clause) => clause.kind === 'related');
@@ -43,7 +43,7 @@ export function isSearchable(description: Description): boolean {
   return description.clauses.some(({ kind }) => kind === 'says' || kind === 'contains' || kind === 'figure');
 }
 
-/** What is wrong with the words of a question. */
+/** The faults in the wording of a question. */
 export function faultsOf({ question, answers, state }: FactbookDraft): readonly string[] {
   const words = ` ${normalizeAnswer(question)} `;
   const named = new Set(namedIn(state.description));
@@ -62,14 +62,14 @@ export function faultsOf({ question, answers, state }: FactbookDraft): readonly 
   ];
 }
 
-/** The profile whose field a clause rests on. */
+/** The profile whose field a clause is based on. */
 export function sourceOf(clause: Clause, of: Profile | undefined): Profile | undefined {
   if (clause.kind !== 'related' || clause.relation.own) return of;
   const [one, ...more] = solve(clause.to);
   return more.length === 0 ? one : undefined;
 }
 
-/** Why what a clause says may be another thing by now. */
+/** Why the content of a clause may have changed since. */
 function outdated(clause: Clause, source: Profile | undefined): string | undefined {
   const where = `${labelOf(clause)} of ${source?.title ?? 'nobody'}`;
   if ('attribute' in clause) {
@@ -80,11 +80,11 @@ function outdated(clause: Clause, source: Profile | undefined): string | undefin
   return clause.year < TIMELY_SINCE ? `${where} is of ${clause.year}` : undefined;
 }
 
-/** Everything in a description that changes with time and does not say of when it is, or is of long ago. */
+/** Everything in a description that changes over time and is undated or old. */
 export const outdatedIn = (description: Description): readonly string[] =>
   clausesIn(description).flatMap(({ clause, of }) => outdated(clause, sourceOf(clause, of)) ?? []);
 
-/** The words of a clause's value, where it has one. */
+/** The words of a clause's value, if it has one. */
 const valueOf = (clause: Clause): string => (clause.kind === 'says' ? clause.value : clause.kind === 'contains' ? clause.word : '');
 
 export function repeatedIn(draft: FactbookDraft, before: FactbookDraft): readonly string[] {
@@ -105,7 +105,7 @@ export function repeatedIn(draft: FactbookDraft, before: FactbookDraft): readonl
   return repeated;
 }
 
-/** Countries that a description within this one fits besides the one that is meant. */
+/** Countries that a nested description fits besides the intended one. */
 export function rivalsIn(description: Description): readonly string[] {
   if (description.kind === 'name') return [];
   const inner = description.clauses.flatMap((clause) => (clause.kind === 'related' ? rivalsIn(clause.to) : []));
@@ -115,7 +115,7 @@ export function rivalsIn(description: Description): readonly string[] {
   return [...inner, `"${describe(description)}" fits ${fitting.length}: ${some.join(', ')}`];
 }
 
-/** Wrong answers that some country that fits has. */
+/** Wrong answers that are true for a matching country. */
 export function alsoRight({ state, answers }: FactbookDraft, wrong: readonly string[]): readonly string[] {
   const fitting = solve(state.description);
   const gold = new Set(answers.map(normalizeAnswer));
@@ -126,7 +126,7 @@ export function alsoRight({ state, answers }: FactbookDraft, wrong: readonly str
     .filter((value) => given.has(normalizeAnswer(value)));
 }
 
-/** Clauses that the answer can be found without: what is left of the description still has one answer. */
+/** Redundant clauses: without one of them, the description still has only one answer. */
 export function needless({ state, answers }: Pick<FactbookDraft, 'state' | 'answers'>): readonly string[] {
   const { ask, description } = state;
   const isOther = (profile: Profile): boolean => {
@@ -136,7 +136,7 @@ export function needless({ state, answers }: Pick<FactbookDraft, 'state' | 'answ
   return needlessIn(description, isOther).map((clause) => describe({ kind: 'clauses', clauses: [clause] }));
 }
 
-/** Countries with another answer that the words can be read to mean. */
+/** Countries with another answer that another reading of the question fits. */
 export function misreadIn({ state, answers }: Pick<FactbookDraft, 'state' | 'answers'>): readonly string[] {
   return otherReadings(state.description, state.end)
     .filter((profile) => !answers.some((answer) => mentions(fieldOf(profile, state.ask.label) ?? answer, answer)))

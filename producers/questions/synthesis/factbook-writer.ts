@@ -1,5 +1,5 @@
-// The writer that needs no model: its facts are the country profiles, and every claim of uniqueness is a query over them.
-// No IO beyond the profiles, no clock; the same draws make the same questions.
+// The writer that needs no model: its facts are the country profiles, and it checks every claim of uniqueness by querying them. No IO
+// except reading the profiles, no clock; the same random draws give the same questions.
 import type { Evidence } from '../../../schemas/generated/events.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import { createRandom, shuffled } from '../../../streams/core/random.ts';
@@ -34,21 +34,21 @@ import type { Draft, Edited, QuestionWriter, Verdict } from './port.ts';
 
 const HELD_OUT_SHARE = 0.2;
 
-/** How often an edit is looked at before it is proposed, and how many are then thought of at most. */
+/** Probability that an edit is checked before it is proposed, and the maximum number of proposals to try. */
 const CARE = 0.75;
 const PROPOSALS = 24;
 
-/** Finding the country that the question begins with, following a relation, reading the field that is asked for. */
+/** Finding the country that the question starts from, following a relation, and reading the requested field. */
 const MIN_LOOKUPS = 3;
 
 const asking = attributes.filter((attribute): attribute is Asking => attribute.ask !== undefined);
 
-/** Fields that list what they name, one after the other. */
+/** Fields that list several items. */
 const LISTS: ReadonlySet<string> = new Set([
   ...['capital', 'internet_code', 'adjective', 'local_long_form', 'local_short_form', 'former_name', 'government', 'symbol', 'seaport'],
 ]);
 
-/** Everything that the field asked for names, also what cannot be an answer as it stands there. */
+/** Everything that the requested field names, including what cannot be an answer in that form. */
 function answersOf(profile: Profile, ask: Asking): readonly string[] {
   const text = fieldOf(profile, ask.label) ?? '';
   if (!LISTS.has(ask.key)) return ask.values(text);
@@ -98,7 +98,7 @@ const verdict = (faults: readonly string[], good: string): Promise<Verdict> =>
 
 const wordsOf = (question: string): string => spaced(question).trim();
 
-/** The drafts that ask these questions. Throws QUESTIONS_INVALID when there is one that the writer does not know. */
+/** The drafts that ask these questions. Throws QUESTIONS_INVALID if the writer does not know one of them. */
 function chosen(drafts: readonly FactbookDraft[], wanted: readonly string[]): readonly FactbookDraft[] {
   const known = new Set(drafts.map(({ question }) => wordsOf(question)));
   const strange = wanted.filter((question) => !known.has(wordsOf(question)));
@@ -130,7 +130,7 @@ class FactbookWriter implements QuestionWriter<FactbookState> {
       countries().map(({ code }) => code),
       HELD_OUT_SHARE,
     );
-    // an office may be asked for by those who want it, and its gate will say what is wrong with that
+    // questions about office holders are allowed on request; their gate reports the problem
     const asked = this.#wanted === undefined ? asking.filter(isLasting) : asking;
     const all = countries().flatMap((end) => asked.filter((ask) => valuesOf(end, ask).length === 1).map((ask) => ({ end, ask })));
     const drafts = shuffled(all, createRandom(seed)).map(({ end, ask }) =>
@@ -142,7 +142,7 @@ class FactbookWriter implements QuestionWriter<FactbookState> {
   inject(draft: FactbookDraft, { random, left }: { random: () => number; left: number }): Promise<Edited<FactbookState> | undefined> {
     return this.#choose(draft, random, (choosing) => {
       const first = injectFact(draft.state.description, left, choosing);
-      // what nothing can be searched for is only taken when that comes up twice
+      // a first edit that leaves nothing to search for is replaced once
       return first === undefined || isSearchable(first.description) ? first : injectFact(draft.state.description, left, choosing);
     });
   }
@@ -151,7 +151,7 @@ class FactbookWriter implements QuestionWriter<FactbookState> {
     return this.#choose(draft, random, () => blurDetail(draft.state.description, random));
   }
 
-  /** Mostly an edit that looks as if it would pass, out of some; else the first that comes to mind. */
+  /** Usually the first of several edits that seems to pass; otherwise the first edit. */
   #choose(draft: FactbookDraft, random: () => number, propose: Propose): Promise<Edited<FactbookState> | undefined> {
     const careful = random() < CARE;
     const suits = (profile: Profile): boolean => !careful || this.#isOf(draft.split, profile);
@@ -245,7 +245,7 @@ class FactbookWriter implements QuestionWriter<FactbookState> {
     return [...pathOf(state.description), state.ask.key].join('>');
   }
 
-  /** Finding the country that the question begins with is one, each relation another, reading the field asked for the last. */
+  /** One for finding the country that the question starts from, one per relation, and one for reading the requested field. */
   hops({ state }: Pick<FactbookDraft, 'state'>): number {
     return 2 + relationsIn(state.description);
   }
@@ -255,8 +255,8 @@ class FactbookWriter implements QuestionWriter<FactbookState> {
   }
 }
 
-/** A writer of its own held-out countries, which its first seeds decide. It grows the wanted questions, or all that it has. */
+/** A writer with its own set of held-out countries, which the first seeds determine. It grows the wanted questions, or all of them. */
 export const createFactbookWriter = (wanted?: readonly string[]): QuestionWriter<FactbookState> => new FactbookWriter(wanted);
 
-/** The seed questions of this writer alone, each about one field of one country. */
+/** The seed questions of this writer, each about one field of one country. */
 export const createFactbookSeeds = (count: number, seed: number): readonly Draft<unknown>[] => new FactbookWriter().seeds(count, seed);

@@ -1,6 +1,6 @@
-// Which profiles a description fits, in two readings. For claims that nothing else fits, every profile counts that may: its
-// field is not clear, or its figure is of another year. For claims that something else fits as well, only those count whose
-// fields say so beyond doubt.
+// Finds the profiles that fit a description, in two modes. To claim that nothing else fits, every profile that may fit counts: one with an
+// unclear field, or a figure for another year. To claim that something else fits as well, only profiles count whose fields say so beyond
+// doubt.
 import { factbookProfiles, fieldOf } from '../../rollouts/tools/factbook-profiles.ts';
 import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
 import { valuesOf } from '../attributes.ts';
@@ -28,7 +28,7 @@ function remembered(key: string, find: () => Iterable<Profile>): Profiles {
 let inhabited: Profiles | undefined;
 const single = (): Profiles => (inhabited ??= new Set(countries()));
 
-/** What may fit is looked for among all profiles, oceans and the world too; what surely fits is a country. */
+/** What may fit is searched among all profiles, including oceans and the world; what surely fits must be a country. */
 const among = (surety: Surety): Iterable<Profile> => (surety === 'may' ? factbookProfiles() : single());
 const filtered = (surety: Surety, fits: (profile: Profile) => boolean): readonly Profile[] => [...among(surety)].filter(fits);
 
@@ -54,7 +54,7 @@ function saying(attribute: Attribute, value: string, surety: Surety): Profiles {
 
 const letterOf = (value: string): string => /\p{L}/u.exec(value)?.[0].toUpperCase() ?? '';
 
-/** The first letter of a value that begins with one, in capitals. */
+/** The first letter of a value if it is a capital. */
 export const initialOf = (value: string): string | undefined => (/^\p{Lu}/u.test(value) ? letterOf(value) : undefined);
 
 function beginning(attribute: Attribute, letter: string, surety: Surety): Profiles {
@@ -76,7 +76,7 @@ interface Bounds {
   readonly high: number;
 }
 
-/** Not remembered: bounds are rarely the same twice. */
+/** Not cached: the same bounds rarely occur twice. */
 function within(bounds: Bounds, surety: Surety): Profiles {
   const found = new Set<Profile>();
   const isFit = surety === 'may' ? mayBeWithin : isWithin;
@@ -91,7 +91,7 @@ const mayBeWithin = (figure: Figure, { low, high }: Bounds): boolean =>
 const isWithin = (figure: Figure, bounds: Bounds): boolean =>
   figure.kind === 'figure' && figure.year === bounds.year && mayBeWithin(figure, bounds);
 
-/** Whether a field is about the year that a clause names. */
+/** Whether a field refers to the year that a clause names. */
 const isOf = (profile: Profile, { dated, label }: Relation, year: number | undefined): boolean => !dated || yearOf(profile, label) === year;
 
 interface Lead {
@@ -117,7 +117,7 @@ function relatedTo(other: Profile, { relation, year, surety }: Lead): Profiles {
 
 interface Reading {
   readonly surety: Surety;
-  /** A clause that is left out, found by identity. */
+  /** A clause to leave out, compared by identity. */
   readonly without?: Clause;
 }
 
@@ -142,7 +142,7 @@ function fittingClause(clause: Clause, reading: Reading): Profiles {
   }
 }
 
-/** Every profile that a description fits, where a clause about another country holds when one of those it may mean does. */
+/** Every profile that a description fits. A clause about another country holds if it holds for one of the countries that may be meant. */
 export function fitting(description: Description, reading: Reading): Profiles {
   if (description.kind === 'name') return new Set([description.profile]);
   const clauses = description.clauses.filter((clause) => clause !== reading.without);
@@ -151,24 +151,24 @@ export function fitting(description: Description, reading: Reading): Profiles {
   return new Set([...first].filter((profile) => others.every((set) => set.has(profile))));
 }
 
-/** Every profile that a description may fit; none when one within it does not fit a single one. */
+/** Every profile that a description may fit; none when a nested description fits no profile. */
 export function solve(description: Description): readonly Profile[] {
   const inner = description.kind === 'name' ? [] : description.clauses.flatMap((clause) => (clause.kind === 'related' ? [clause.to] : []));
   return inner.every((one) => solve(one).length === 1) ? [...fitting(description, { surety: 'may' })] : [];
 }
 
-/** The clauses that say something by themselves, in this description and within it. */
+/** The clauses that state a fact by themselves, in this description and its nested ones. */
 const factsOf = (description: Description): readonly Clause[] =>
   description.kind === 'name'
     ? []
     : description.clauses.flatMap((clause) => (clause.kind === 'related' && clause.to.kind === 'clauses' ? factsOf(clause.to) : [clause]));
 
-/** Places with another answer that have to be left when a clause is left out: one could be a slip of the facts. */
+/** Minimum number of countries with another answer when a clause is left out: a single one could be an error in the data. */
 const OTHERS = 2;
 
 /**
- * Clauses without which the rest still leaves one answer: `isOther` says whether a profile has another one. Leaving more
- * clauses out never leaves fewer places, so that no part of a description without such a clause gives the answer away.
+ * Redundant clauses: without one of them, the rest still leaves one answer. `isOther` says whether a profile has another answer. Leaving
+ * out more clauses never leaves fewer places, so without such a clause no part of a description gives the answer away.
  */
 export const needlessIn = (description: Description, isOther: (profile: Profile) => boolean): readonly Clause[] =>
   factsOf(description).filter((without) => [...fitting(description, { surety: 'surely', without })].filter(isOther).length < OTHERS);

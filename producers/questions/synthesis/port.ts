@@ -1,14 +1,14 @@
-// The port of a question writer: what it can do to a draft, and how a draft is judged. The rounds, the order of the gates
-// and the account are the same for every writer (walk.ts, synthesize.ts). A writer that cannot go on at all throws: its
-// walk ends, and what was made before is kept.
+// The port of a question writer: the edits it can make to a draft, and how a draft is judged. The rounds, the order of the gates and the
+// report are the same for every writer (walk.ts, synthesize.ts). A writer that cannot continue throws: its walk ends, and the results so
+// far are kept.
 import type { Evidence } from '../../../schemas/generated/events.ts';
 
-/** A question in the making. `state` is the writer's own. */
+/** A question in the making. `state` is private to the writer. */
 export interface Draft<S> {
   readonly state: S;
   readonly question: string;
   readonly answers: readonly string[];
-  /** Other ways to write the answer; none unless given. */
+  /** Alternative forms of the answer; by default none. */
   readonly augAnswers?: readonly string[];
   readonly split: 'train' | 'heldout';
 }
@@ -16,7 +16,7 @@ export interface Draft<S> {
 /** What an edit did. */
 export interface Edited<S> {
   readonly draft: Draft<S>;
-  /** For people: which fact went in, or which detail was blurred. */
+  /** Human-readable: which fact was added, or which detail was blurred. */
   readonly detail: string;
 }
 
@@ -29,27 +29,27 @@ export interface Verdict {
 export interface DirectAnswer {
   readonly answer: string;
   readonly right: boolean;
-  /** Why nobody can tell whether it is right; the draft is refused then. */
+  /** Why the answer cannot be judged; the draft is then rejected. */
   readonly unjudged?: string;
 }
 
-/** Rounds that a walk has left. */
+/** Remaining rounds of a walk. */
 export interface RoundsLeft {
   readonly inject: number;
   readonly fuzz: number;
 }
 
 export interface InjectOptions {
-  /** Uniform in [0, 1); every choice takes from it. */
+  /** Uniform in [0, 1); the only source of randomness. */
   readonly random: () => number;
-  /** Injections that are left, this one included. */
+  /** Remaining injections, including this one. */
   readonly left: number;
   readonly signal: AbortSignal;
 }
 
 export type FuzzOptions = Omit<InjectOptions, 'left'>;
 
-/** Name of a gate of one draft, in the order in which they are asked. */
+/** Gate names of one draft, in evaluation order. */
 export type GateName =
   | 'well_formed'
   | 'timely'
@@ -62,33 +62,33 @@ export type GateName =
 
 export interface QuestionWriter<S> {
   readonly name: string;
-  /** Seed questions in an order that the seed decides, at most `count`. */
+  /** At most `count` seed questions, in an order that the seed determines. */
   seeds(count: number, seed: number): AsyncIterable<Draft<S>> | Iterable<Draft<S>>;
-  /** Which kind of round comes next, where both are left; chance decides without it, and when it is undefined. */
+  /** The kind of the next round, when both kinds are left; random if this is missing or returns undefined. */
   choose?(draft: Draft<S>, options: FuzzOptions & { readonly left: RoundsLeft }): Promise<'inject' | 'fuzz' | undefined>;
-  /** Puts a fact about an entity in; undefined when there is none to put in. */
+  /** Adds a fact about an entity; undefined when there is none to add. */
   inject(draft: Draft<S>, options: InjectOptions): Promise<Edited<S> | undefined>;
   /** Blurs a detail; undefined when there is none to blur. */
   fuzz(draft: Draft<S>, options: FuzzOptions): Promise<Edited<S> | undefined>;
-  /** False while it is no question of its own: something in it only served to make it, or it is still the seed. */
+  /** False while the draft is not a question of its own: it still contains a construction aid, or is still the seed. */
   isComplete(draft: Draft<S>): boolean;
   wellFormed(draft: Draft<S>, signal: AbortSignal): Promise<Verdict>;
   timely(draft: Draft<S>, signal: AbortSignal): Promise<Verdict>;
-  /** Whether the draft says something that the one before did not. */
+  /** Whether the draft adds information to the previous one. */
   newInformation(draft: Draft<S>, before: Draft<S>, signal: AbortSignal): Promise<Verdict>;
-  /** Whether no part of what the draft says can be left out: without it, several answers are left. */
+  /** Whether every part of the draft is needed: without any one of them, several answers remain. */
   everyClauseNeeded(draft: Draft<S>, signal: AbortSignal): Promise<Verdict>;
   splitDisjoint(draft: Draft<S>): Promise<Verdict>;
-  /** Answers without tools, each with its verdict. */
+  /** Closed-book answers, each with its verdict. */
   answerDirectly(draft: Draft<S>, options: FuzzOptions & { readonly samples: number }): Promise<readonly DirectAnswer[]>;
-  /** Whether one answer is right and none of the wrong ones is. */
+  /** Whether exactly one answer is correct and none of the wrong ones is. */
   unique(draft: Draft<S>, wrong: readonly string[], signal: AbortSignal): Promise<Verdict>;
   /** The facts that lead to the answer, in order. */
   evidence(draft: Draft<S>): readonly Evidence[];
-  /** What kind of question it became, for grouping; a short slug. */
+  /** Kind of the question, for grouping; a short slug. */
   kind(draft: Draft<S>): string;
-  /** Look-ups that lead to the answer, none of which can be skipped. */
+  /** Number of lookups that lead to the answer, none of which can be skipped. */
   hops(draft: Draft<S>): number;
-  /** Things that the draft says, each of which is needed. */
+  /** Number of statements in the draft, each of which is needed. */
   clauses(draft: Draft<S>): number;
 }

@@ -1,22 +1,22 @@
-// Figures of a profile that a question can name exactly or within bounds. The figure of a field is the first number of
-// its first estimate, with its scale word and without its sign of currency. A figure that changes with time comes with the
-// year of its estimate, which a question has to name.
+// Figures of a profile that a question can state exactly or within bounds. The figure of a field is the first number of its first estimate,
+// with its scale word and without a currency sign. A figure that changes over time comes with the year of its estimate, which a question
+// must state.
 import { factbookProfiles, fieldOf } from '../../rollouts/tools/factbook-profiles.ts';
 import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
 
 export interface Quantity {
   readonly key: string;
-  /** Label of the field that the figure is in. */
+  /** Label of the field that holds the figure. */
   readonly label: string;
-  /** As it is called in a question: `whose <noun> is 12 <unit>`, or `whose <noun> in 2015 was 12 <unit>`. */
+  /** Its name in a question: `whose <noun> is 12 <unit>`, or `whose <noun> in 2015 was 12 <unit>`. */
   readonly noun: string;
   /** Empty for a plain number. */
   readonly unit: string;
-  /** True when it stays what it is for decades. */
+  /** True when it stays constant for decades. */
   readonly lasting?: true;
 }
 
-/** Every quantity, in the order in which edits are made. */
+/** Every quantity, in the order in which edits are generated. */
 export const quantities: readonly Quantity[] = [
   { key: 'population', label: 'Population', noun: 'population', unit: '' },
   { key: 'area', label: 'Area, total', noun: 'total area', unit: 'sq km', lasting: true },
@@ -42,7 +42,7 @@ export const quantities: readonly Quantity[] = [
 const SCALES: Readonly<Record<string, number>> = { million: 1e6, billion: 1e9, trillion: 1e12 };
 const figure = /^\$?(-?\d[\d,]*(?:\.\d+)?)(?: (million|billion|trillion))?(?:%| |$)/;
 
-/** What a field says of a quantity: a figure, nothing, or something that has numbers in it but no clear figure. */
+/** What a field says about a quantity: a figure, nothing, or numbers without a clear figure. */
 export type Figure =
   | { readonly kind: 'figure'; readonly value: number; readonly year: number | undefined }
   | { readonly kind: 'none' }
@@ -54,7 +54,7 @@ const UNCLEAR: Figure = { kind: 'unclear' };
 const dated = /\((?:[^()]* )?((?:19|20)\d{2})(?: est\.)?\)/g;
 const yearsIn = (text: string): readonly number[] => [...text.matchAll(dated)].map(([, year]) => Number(year));
 
-/** The year of the first estimate of a field. Parts of one table share the year that one of them names. */
+/** The year of a field's first estimate. Parts of one table share the year that one of them names. */
 export function yearOf(profile: Profile, label: string): number | undefined {
   const [own] = yearsIn((fieldOf(profile, label) ?? '').split(';')[0] ?? '');
   if (own !== undefined) return own;
@@ -65,7 +65,7 @@ export function yearOf(profile: Profile, label: string): number | undefined {
 
 const figures = new Map<Quantity, ReadonlyMap<Profile, Figure>>();
 
-/** What every profile says of a quantity; read once. */
+/** The figures of every profile for a quantity; read once. */
 export function figuresOf(quantity: Quantity): ReadonlyMap<Profile, Figure> {
   const known = figures.get(quantity) ?? new Map(factbookProfiles().map((profile) => [profile, readFigure(profile, quantity)]));
   figures.set(quantity, known);
@@ -90,17 +90,17 @@ const decimalsOf = (value: number): number => {
   return text.includes('.') && !text.includes('e') ? Math.min(4, text.length - text.indexOf('.') - 1) : 0;
 };
 
-/** A number as a question says it, with separators of thousands. */
+/** A number as written in a question, with thousands separators. */
 export function sayNumber(value: number): string {
   const [whole = '', fraction] = value.toFixed(decimalsOf(value)).split('.');
   const separated = whole.replace(/\B(?=(?:\d{3})+$)/g, ',');
   return fraction === undefined ? separated : `${separated}.${fraction}`;
 }
 
-/** Steps of bounds as shares of the power of ten of a figure, from narrow to wide; bounds are two steps apart. */
+/** Step sizes for bounds, as shares of the figure's power of ten, from narrow to wide; bounds are two steps apart. */
 const STEPS = [1 / 200, 1 / 50, 1 / 20, 1 / 10, 1 / 5, 1 / 2, 1] as const;
 
-/** Bounds around a figure that are further apart than `wider`; undefined where none make sense. `at` in [0, 1) places them. */
+/** Bounds around a figure that are further apart than `wider`; undefined when none make sense. `at` in [0, 1) positions them. */
 export function boundsAround(value: number, wider: number, at: number): readonly [number, number] | undefined {
   if (value <= 0) return undefined;
   const magnitude = 10 ** Math.floor(Math.log10(value));

@@ -1,24 +1,23 @@
-// How countries lead to each other: borders, trade, and the rule that a country became independent from. A relation says
-// which countries stand in it to a given one; a strict one says so of one country at most. Trade changes, so that its
-// relations name a year.
+// How countries lead to each other: borders, trade, and independence from another country. A relation lists the countries that are related
+// to a given one; a strict relation lists at most one. Trade changes, so trade relations state a year.
 import { bordersOf, fieldOf, profileNamed } from '../../rollouts/tools/factbook-profiles.ts';
 import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
 
 export interface Relation {
   readonly key: string;
-  /** Label of the field of the other country, or of the country itself when `own`. */
+  /** Label of the field, in the profile of the other country, or of the described country when `own`. */
   readonly label: string;
-  /** True when the field of the described country says it, false when that of the other one does. */
+  /** True when the field belongs to the described country, false when it belongs to the other one. */
   readonly own: boolean;
-  /** The clause before the other country: `that has the longest land border with <other>`. The year is that of the field. */
+  /** The clause that precedes the other country: `that has the longest land border with <other>`. The year is that of the field. */
   readonly clause: (year: number | undefined) => string;
   /** True when the clause needs a year. */
   readonly dated: boolean;
-  /** True when it names one country, unless several share the most or the least. */
+  /** True when it names a single country, except in a tie. */
   readonly strict: boolean;
-  /** The relation that says less. */
+  /** A less precise form of the relation. */
   readonly blurred?: string;
-  /** Profiles that the profile with the field names: where it says the most or the least, all that share it. */
+  /** The profiles that the field names; for the most or the least, all that tie. */
   readonly named: (profile: Profile) => readonly Profile[];
 }
 
@@ -74,7 +73,6 @@ const border = (key: string, sign: 1 | -1, words: string): Relation => ({
   ...lasting(words),
 });
 
-/** Every relation. */
 export const relations: readonly Relation[] = [
   border('longest_border', 1, 'that has the longest land border with'),
   border('shortest_border', -1, 'that has the shortest land border with'),
@@ -108,7 +106,7 @@ export const relations: readonly Relation[] = [
 
 const byKey: ReadonlyMap<string, Relation> = new Map(relations.map((relation) => [relation.key, relation]));
 
-/** The relation of a key that stands in `relations`. */
+/** Looks up a relation by its key. */
 export function relationOf(key: string): Relation {
   const found = byKey.get(key);
   if (found === undefined) throw new RangeError(`no relation is called ${key}`);

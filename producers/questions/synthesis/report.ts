@@ -1,4 +1,4 @@
-// The account of a synthesis: what was made, what each gate let pass, how hard the accepted questions are.
+// The report of a synthesis: what was generated, how many candidates each gate passed, how hard the accepted questions are.
 import type { Gate } from '../../../schemas/generated/events.ts';
 
 interface GateCount {
@@ -23,21 +23,24 @@ export interface SynthesisReport {
   readonly candidates: number;
   readonly accepted: number;
   readonly rejected: number;
-  /** Accepted questions that wait for a human to look at them. */
+  /** Accepted questions that await human review. */
   readonly sampledForReview: number;
   readonly splits: Readonly<Record<string, number>>;
-  /** Look-ups of the accepted questions, none of which can be skipped. */
+  /** Lookups of the accepted questions, none of which can be skipped. */
   readonly hops: Spread;
   /** Clauses of the accepted questions, each of which is needed. */
   readonly clauses: Spread;
   readonly injections: Spread;
   readonly fuzzes: Spread;
   readonly gates: readonly GateCount[];
-  /** Right closed-book answers of the accepted questions, of `directSamples`. */
+  /** Correct closed-book answers of the accepted questions, out of `directSamples`. */
   readonly directRight: Spread;
-  /** Closed-book answers to each of them. */
+  /** Closed-book answers per question. */
   readonly directSamples: number;
-  /** Share of right closed-book answers of every question that came to its last gate, too easy ones too: how many are in [0, 0.1), [0.1, 0.2), … [0.9, 1]. */
+  /**
+   * Share of correct closed-book answers of every question that reached its last gate, including too easy ones: how many are in [0, 0.1),
+   * [0.1, 0.2), … [0.9, 1].
+   */
   readonly directShares: readonly number[];
   readonly seconds: number;
 }
@@ -59,10 +62,10 @@ function spreadOf(values: readonly number[]): Spread {
 }
 
 export interface Account {
-  /** A verdict that was given; each is counted once. */
+  /** Counts the result of a gate. */
   gate(gate: Gate): void;
   accept(question: Counted, sampled: boolean): void;
-  /** A question whose difficulty was judged, whatever came of it. */
+  /** Counts a question whose difficulty was rated, whether or not it was accepted. */
   rated(question: { readonly directRight: number; readonly directAsked: number }): void;
   reject(): void;
   report(rest: Pick<SynthesisReport, 'writer' | 'dataset' | 'seed' | 'seeds' | 'walks' | 'directSamples' | 'seconds'>): SynthesisReport;

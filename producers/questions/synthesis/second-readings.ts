@@ -1,12 +1,12 @@
-// Other ways to read the words of a description. A clause is about the country before it; it can also be read to be about
-// one further out, as long as none in between has been left.
+// Alternative readings of a description. A clause is about the country before it; it can also be read as being about a country further out,
+// as long as no country in between has been closed.
 import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
 import type { Clause, Description } from './clause.ts';
 import { inOrder } from './description.ts';
 import { fitting } from './fitting.ts';
 
 type Lead = Clause & { readonly kind: 'related' };
-/** A clause in the order of the words; one that leads to a country without a name is followed by the clauses about that. */
+/** A clause in word order; one that leads to an unnamed country is followed by the clauses about that country. */
 type Word = { readonly says: Clause } | { readonly leads: Lead };
 
 function wordsOf(description: Description): readonly Word[] {
@@ -17,7 +17,7 @@ function wordsOf(description: Description): readonly Word[] {
   });
 }
 
-/** A country in the making: its clauses, and the number of the country that a lead of it leads to. */
+/** A country under construction: its clauses, and for each lead the number of the country that it leads to. */
 type Node = readonly (Clause | { readonly lead: Lead; readonly to: number })[];
 
 function builtFrom(nodes: readonly Node[], at: number): Description | undefined {
@@ -32,7 +32,7 @@ function builtFrom(nodes: readonly Node[], at: number): Description | undefined 
     : { kind: 'clauses', clauses: clauses.filter((one) => one !== undefined) };
 }
 
-/** Every way to read a description, the one that is meant among them. */
+/** Every reading of a description, including the intended one. */
 function readingsOf(description: Description): readonly Description[] {
   let made: readonly { readonly nodes: readonly Node[]; readonly open: readonly number[] }[] = [{ nodes: [[]], open: [0] }];
   for (const word of wordsOf(description)) {
@@ -48,10 +48,10 @@ function readingsOf(description: Description): readonly Description[] {
   return made.flatMap(({ nodes }) => builtFrom(nodes, 0) ?? []);
 }
 
-/** So few places are as good as one: whoever knows the facts a little differently is left with one. */
+/** A reading that fits this few places is as bad as one that fits a single place: with slightly different facts, only one is left. */
 const FEW = 3;
 
-/** Countries, other than the one that is meant, that a way to read a description singles out. */
+/** Countries, other than the intended one, that some reading of the description singles out. */
 export function otherReadings(description: Description, meant: Profile): readonly Profile[] {
   const singled = readingsOf(description).flatMap((reading) => {
     const sets = (['may', 'surely'] as const).map((surety) => [...fitting(reading, { surety })]);

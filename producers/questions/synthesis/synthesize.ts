@@ -1,8 +1,7 @@
-// Grows seed questions into harder ones. Walks may run at once, but are taken in their order, so that the same seed gives
-// the same questions, rejections and report whatever was slow. A question counts once: the first that says it. Nothing is
-// kept but the words of the accepted ones; a crash loses what was not handed over, and the same seed makes it again. When
-// a writer fails, no walk is begun any more, those that run come to their ends, all that was made is handed over, and then
-// the failure is thrown.
+// Grows seed questions into harder ones. Walks may run concurrently, but their results are taken in order, so that the same seed gives the
+// same questions, rejections and report at any speed. Duplicate questions count once, at their first occurrence. Only the words of accepted
+// questions stay in memory; a crash loses what was not handed over, and the same seed reproduces it. When a writer fails, no new walk
+// starts, running walks finish, all results are handed over, and then the failure is thrown.
 import { setMaxListeners } from 'node:events';
 import type { QuestionAccepted, QuestionRejected } from '../../../schemas/generated/events.ts';
 import { isPlatformError, PlatformError } from '../../../streams/core/errors.ts';
@@ -18,19 +17,19 @@ import type { Candidate, WalkEnd, WalkOptions } from './walk.ts';
 export interface SynthesisOptions extends Omit<WalkOptions, 'random'> {
   readonly dataset: string;
   readonly seed: number;
-  /** Seed questions at most. */
+  /** Maximum number of seed questions. */
   readonly count: number;
-  /** Walks from each seed question. */
+  /** Walks per seed question. */
   readonly variants: number;
-  /** Walks at once. */
+  /** Concurrent walks. */
   readonly concurrency: number;
-  /** Share of the accepted ones that humans look at. */
+  /** Share of accepted questions to draw for human review. */
   readonly reviewShare: number;
-  /** UTC microseconds, of every event. */
+  /** UTC microseconds; used in every event. */
   readonly occurredAt: number;
   readonly producer: string;
   readonly now: () => number;
-  /** Takes what one walk made; the next walks wait for it. */
+  /** Receives the results of one walk; the next walks wait for it. */
   readonly take: (made: Made) => Promise<void>;
   readonly onProgress?: (progress: { readonly walks: number; readonly accepted: number; readonly rejected: number }) => void;
 }
@@ -61,7 +60,7 @@ class Synthesis<S> {
     this.#writer = writer;
     this.#options = options;
     this.#signal = AbortSignal.any([options.signal, this.#stop.signal]);
-    // everything that runs listens to it
+    // every running walk listens to it
     setMaxListeners(0, this.#signal);
   }
 
@@ -107,7 +106,7 @@ class Synthesis<S> {
     return !this.#signal.aborted && this.#failure === undefined;
   }
 
-  /** The same error, with what is kept. */
+  /** The same error, plus a note of what is kept. */
   #failed(error: unknown): unknown {
     if (!isPlatformError(error)) return error;
     const kept = `what was made before is kept: ${this.#accepted} accepted, ${this.#rejected} rejected`;
@@ -119,7 +118,7 @@ class Synthesis<S> {
     const rounds = { injectRounds, fuzzRounds, tries, directSamples, maxDirectShare, confirmSamples };
     const random = createRandom(this.#options.seed, at + 1);
     const end = walk(this.#writer, seed, { ...rounds, signal: this.#signal, random });
-    // whoever takes it in its turn sees what went wrong
+    // the consumer of this walk observes the rejection later
     end.catch(() => undefined);
     return { at, seed, end };
   }
@@ -194,6 +193,6 @@ class Synthesis<S> {
   }
 }
 
-/** Runs a synthesis to its end, or until the signal aborts: the report says how far it came. */
+/** Runs a synthesis to its end, or until the signal aborts; the report says how far it got. */
 export const synthesize = <S>(writer: QuestionWriter<S>, options: SynthesisOptions): Promise<SynthesisReport> =>
   new Synthesis(writer, options).run();

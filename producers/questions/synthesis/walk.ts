@@ -1,45 +1,45 @@
-// One seed question growing: rounds of injection and fuzzing, each candidate through the gates. A candidate that a gate
-// refuses is kept with its reason and the walk goes on from the draft before; the walk ends when its rounds are used up,
-// when it may leave, or when its writer fails, and its last draft is accepted or refused for good. All chance comes from one seeded sequence.
+// Grows one seed question: rounds of injection and fuzzing, with each candidate passing through the gates. A rejected candidate is kept
+// with its reason, and the walk continues from the previous draft. The walk ends when its rounds are used up, when it may leave early, or
+// when its writer fails; its last draft is then accepted or rejected for good. All randomness comes from one seeded sequence.
 import type { Edit, Gate } from '../../../schemas/generated/events.ts';
 import type { DirectAnswer, Draft, GateName, QuestionWriter, Verdict } from './port.ts';
 
 export interface WalkOptions {
   readonly injectRounds: number;
   readonly fuzzRounds: number;
-  /** Tries of one round before it is given up. */
+  /** Attempts per round. */
   readonly tries: number;
-  /** Closed-book answers to each candidate. */
+  /** Closed-book answers per candidate. */
   readonly directSamples: number;
-  /** Share of right closed-book answers above which a question is too easy. */
+  /** A question with a larger share of correct closed-book answers is too easy. */
   readonly maxDirectShare: number;
-  /** Fresh closed-book answers to a last draft; with none, those that its walk saw decide. */
+  /** Number of fresh closed-book answers to the last draft; if 0, the answers from the walk decide. */
   readonly confirmSamples: number;
   readonly random: () => number;
   readonly signal: AbortSignal;
 }
 
-/** A candidate with everything that happened to it. */
+/** A candidate with its history. */
 export interface Candidate<S> {
   readonly draft: Draft<S>;
   readonly gates: readonly Gate[];
   readonly history: readonly Edit[];
   readonly injections: number;
   readonly fuzzes: number;
-  /** Right closed-book answers, of `directAsked`; -1 when a gate before refused it. */
+  /** Correct closed-book answers, out of `directAsked`; -1 when an earlier gate rejected it. */
   readonly directRight: number;
   readonly directAsked: number;
 }
 
 export interface WalkEnd<S> {
-  /** Passed every gate that looks at it alone. */
+  /** Passed every gate that judges a single draft. */
   readonly finished: Candidate<S> | undefined;
   readonly refused: readonly Candidate<S>[];
-  /** What its writer threw, unless the walk was told to end. */
+  /** The error that the writer threw, unless the walk was aborted. */
   readonly failure?: { readonly error: unknown };
 }
 
-/** Chance to leave when the closed book has no answer any more. */
+/** Probability of leaving early when no closed-book answer is correct anymore. */
 const LEAVE = 0.1;
 
 interface Judged<S> {
@@ -55,13 +55,13 @@ interface Edge<S> {
   readonly fuzzes: number;
 }
 
-/** Rounds that are left. */
+/** Remaining rounds. */
 interface Left {
   inject: number;
   fuzz: number;
 }
 
-/** A refusal when nobody can tell how hard a question is. */
+/** A rejection when the difficulty of a question cannot be judged. */
 function unjudgedIn(answers: readonly DirectAnswer[]): Verdict | undefined {
   const reasons = answers.flatMap(({ unjudged }) => unjudged ?? []);
   return reasons[0] === undefined ? undefined : { passed: false, detail: `${reasons.length} of ${answers.length} answers: ${reasons[0]}` };
@@ -85,14 +85,14 @@ class Walk<S> {
       return { finished: last === undefined ? undefined : await this.#end(last), refused: this.#refused };
     } catch (error) {
       const last = this.#current;
-      // what would still have to be asked cannot be
+      // confirmation would need requests that can no longer be made
       const isWhole = last !== undefined && this.#options.confirmSamples === 0 && this.#writer.isComplete(last.draft);
       const finished = isWhole ? await this.#end(last) : undefined;
       return { finished, refused: this.#refused, ...(this.#options.signal.aborted ? {} : { failure: { error } }) };
     }
   }
 
-  /** Undefined when the seed is no good. */
+  /** Undefined when the seed is unusable. */
   async #grow(seed: Draft<S>): Promise<Candidate<S> | undefined> {
     const edit: Edit = { round: 0, action: 'seed', before: '', after: seed.question, detail: seed.answers.join(' | ') };
     const first = await this.#judge({ before: undefined, draft: seed, history: [edit], injections: 0, fuzzes: 0 });
@@ -106,7 +106,7 @@ class Walk<S> {
     while (left.inject + left.fuzz > 0 && !this.#leaves(current) && !this.#options.signal.aborted) {
       const action = await this.#next(current, left, fuzzable);
       const next = await this.#round(current, action, left.inject);
-      // what could not be blurred may be once there is more of it
+      // blurring may become possible after the next injection
       if (action === 'inject' || next !== undefined || left.inject === 0) left[action] -= 1;
       fuzzable = action === 'inject' || next !== undefined;
       current = next ?? current;
@@ -114,7 +114,7 @@ class Walk<S> {
     return current;
   }
 
-  /** The writer's choice where it has one. */
+  /** The writer's choice if it makes one. */
   async #next({ draft, injections, fuzzes }: Candidate<S>, left: Left, fuzzable: boolean): Promise<'inject' | 'fuzz'> {
     const { random, signal } = this.#options;
     const chooses = left.inject > 0 && left.fuzz > 0 && (fuzzable || injections + fuzzes === 0);
@@ -122,7 +122,7 @@ class Walk<S> {
     return chosen ?? this.#chooses(left, fuzzable);
   }
 
-  /** Facts come first more often than not: a detail can only go when others are enough. */
+  /** Prefers injection: a detail can only be blurred when other facts suffice. */
   #chooses(left: Left, fuzzable: boolean): 'inject' | 'fuzz' {
     if (left.inject === 0 || left.fuzz === 0) return left.inject === 0 ? 'fuzz' : 'inject';
     if (!fuzzable || left.inject === this.#options.injectRounds) return 'inject';
@@ -134,7 +134,7 @@ class Walk<S> {
     return this.#options.random() < LEAVE;
   }
 
-  /** Undefined when no try passed. */
+  /** Undefined when no attempt passed. */
   async #round(current: Candidate<S>, action: keyof Left, left: number): Promise<Candidate<S> | undefined> {
     const { random, signal, tries } = this.#options;
     for (let attempt = 0; attempt < tries && !signal.aborted; attempt += 1) {
@@ -157,7 +157,7 @@ class Walk<S> {
     return undefined;
   }
 
-  /** Asks one gate after the other, up to the first that refuses. */
+  /** Runs the gates one after the other, up to the first that rejects. */
   async #judge({ before, ...edge }: Edge<S>): Promise<Judged<S>> {
     const { draft } = edge;
     const { signal, random, directSamples: samples } = this.#options;
@@ -184,7 +184,7 @@ class Walk<S> {
     return end(asked('split_disjoint', await writer.splitDisjoint(draft)), right);
   }
 
-  /** The last draft, unless it is not a question of its own yet or too easy. */
+  /** The last draft, unless it is too easy or not yet a question of its own. */
   async #end(last: Candidate<S>): Promise<Candidate<S> | undefined> {
     if (!this.#writer.isComplete(last.draft)) {
       const gate: Gate = { gate: 'well_formed', passed: false, detail: 'the rounds ended before it was a question of its own' };
@@ -197,7 +197,7 @@ class Walk<S> {
     return undefined;
   }
 
-  /** With the verdict of the gate difficulty. A draft that was only lucky in its walk is found out by fresh answers. */
+  /** Adds the result of the difficulty gate. Fresh answers expose a draft that was only lucky during its walk. */
   async #rate(last: Candidate<S>): Promise<Candidate<S>> {
     const { directSamples, maxDirectShare, confirmSamples, random, signal } = this.#options;
     const difficulty = ({ passed, detail }: Verdict): Gate => ({ gate: 'difficulty', passed, detail });
@@ -219,10 +219,10 @@ type Threshold = Pick<WalkOptions, 'directSamples' | 'maxDirectShare'>;
 const isTooEasy = ({ directRight, directAsked }: Candidate<unknown>, { maxDirectShare }: Threshold): boolean =>
   directRight / Math.max(1, directAsked) > maxDirectShare;
 
-/** Chance that a question is asked again and then answered more often than it may be, at most. */
+/** Maximum probability that a question would exceed the threshold if it were asked again. */
 const DOUBT = 0.001;
 
-/** Whether another `directSamples` answers would stay within the threshold almost always, by the rate of those that there are. */
+/** Whether another `directSamples` answers would almost always stay within the threshold, given the observed rate. */
 function confirmed({ directRight, directAsked }: Candidate<unknown>, { directSamples, maxDirectShare }: Threshold): Verdict {
   const rate = (directRight + 0.5) / (directAsked + 1);
   const allowed = Math.floor(maxDirectShare * directSamples + 1e-9);

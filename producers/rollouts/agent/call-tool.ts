@@ -1,8 +1,8 @@
-// One tool call with a time limit. Whatever the tool does, there is a result with a status; only a bug in a tool throws.
+// Makes one tool call with a time limit. Whatever the tool does, the result has a status; only a bug in a tool throws.
 import type { Tool, ToolCall, ToolResult } from '../../../streams/core/agents.ts';
 import { argumentOf, nameOf } from '../../../streams/core/tools.ts';
 
-/** A call that gave nothing. */
+/** The result of a call that returned nothing. */
 export const noResult = (status: ToolResult['status'], errorType: string, text: string): ToolResult => ({
   status,
   errorType,
@@ -17,7 +17,7 @@ export interface CallOptions {
   readonly signal: AbortSignal;
 }
 
-/** Calls the tool of an action; a tool that is not there refuses, one that is too slow times out. */
+/** Calls the tool of an action; a missing tool gives a refusal, a slow one a timeout. */
 export async function callTool(tools: readonly Tool[], action: ToolCall, { timeoutMs, signal }: CallOptions): Promise<ToolResult> {
   const tool = tools.find(({ name }) => name === nameOf(action));
   if (tool === undefined) return noResult('refused', 'unknown_tool', `There is no tool ${nameOf(action)}.`);

@@ -11,7 +11,7 @@ afterEach(() => {
 
 const never = new AbortController().signal;
 
-/** When each of the generations ended, ms after the first began; those that begin later have a start. */
+/** When each generation ended, ms after the first began; later ones have a start. */
 async function ends(load: number, generations: readonly { readonly ms: number; readonly start?: number }[]): Promise<readonly number[]> {
   const engine = createEngine(load);
   const began = performance.now();
@@ -42,7 +42,7 @@ describe('an engine under load', () => {
   });
 
   it('goes faster for those that are left: the straggler of a batch has the engine to itself', async () => {
-    // 1 and 2 at half speed for 2 s, then the second has 1 s left
+    // both run at half speed for 2 s, then the second has 1 s left
     about(await ends(1, [{ ms: 1_000 }, { ms: 2_000 }]), [2_000, 3_000]);
   });
 

@@ -1,25 +1,25 @@
-// A MODEL of an inference engine under load: generations that run at once slow each other down, and one that is left alone is
-// as fast as it can be. All of them share the engine alike: alone a generation takes the time that it is given, with `load` others twice as long,
-// with twice as many three times. The speed follows at once when a generation begins, ends or is given up.
+// A MODEL of an inference engine under load: concurrent generations slow each other down, and a single one runs at full speed. All share
+// the engine equally: alone, a generation takes its given time; with `load` others twice as long, with twice as many three times as long.
+// The speed adapts at once when a generation begins, ends or is abandoned.
 import type { Wait } from './latency-model.ts';
 
 interface Generation {
-  /** Work of the engine at which it is done. */
+  /** Value of `worked` at which the generation is done. */
   readonly due: number;
   readonly done: () => void;
 }
 
-/** Waits as long as a generation takes that takes so many ms alone. */
+/** Waits as long as a generation takes that would take `ms` alone. */
 export function createEngine(load: number): Wait {
   const running = new Set<Generation>();
-  /** Ms of work that each generation has been given since the engine began. */
+  /** Ms of work that each generation has received since the engine started. */
   let worked = 0;
   let at = performance.now();
   let timer: NodeJS.Timeout | undefined;
 
   const slowness = (): number => 1 + Math.max(0, running.size - 1) / load;
 
-  /** To be called before anything changes. */
+  /** Call before anything changes. */
   function account(): void {
     const now = performance.now();
     worked += (now - at) / slowness();
@@ -35,7 +35,7 @@ export function createEngine(load: number): Wait {
 
   function finish(): void {
     account();
-    // a timer may be a little early
+    // a timer may fire slightly early
     for (const generation of [...running]) if (generation.due - worked < 0.5) end(generation);
     plan();
   }

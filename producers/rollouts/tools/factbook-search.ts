@@ -1,4 +1,4 @@
-// BM25 over whole profiles, with the lines of each that fit the query best as its snippet.
+// BM25 over whole profiles; the snippet of a profile is the lines that match the query best.
 import MiniSearch from 'minisearch';
 import { factbookProfiles } from './factbook-profiles.ts';
 import type { Field, Profile } from './factbook-profiles.ts';
@@ -16,14 +16,14 @@ const stopWords = new Set(
 );
 const word = /[\p{L}\p{N}]+/gu;
 
-/** Lower-case words and numbers of a text without the commonest ones. */
+/** Lowercase words and numbers of a text without stop words. */
 function terms(text: string): string[] {
   return (text.toLowerCase().match(word) ?? []).filter((term) => !stopWords.has(term));
 }
 
 interface Lines {
   readonly fields: readonly Field[];
-  /** Numbers of the fields that contain a term. */
+  /** Indexes of the fields that contain a term. */
   readonly withTerm: ReadonlyMap<string, readonly number[]>;
 }
 
@@ -42,7 +42,7 @@ function build(): Index {
   return { search, lines: new Map() };
 }
 
-/** Builds the index now (about a second) instead of with the first search. */
+/** Builds the index now (about a second) instead of at the first search. */
 export function warmFactbookSearch(): void {
   index ??= build();
 }
@@ -66,7 +66,7 @@ function linesOf(profile: Profile, lines: Map<Profile, Lines>): Lines {
 const SNIPPET_LINES = 2;
 const SNIPPET_CHARS = 240;
 
-/** A line cut to a window around its first query term. */
+/** A line, cut to a window around its first query term. */
 function cut(field: Field, query: readonly string[]): string {
   if (field.text.length <= SNIPPET_CHARS) return `${field.label}: ${field.text}`;
   const lower = field.text.toLowerCase();
@@ -91,7 +91,7 @@ function bestLines(lines: Lines, query: readonly string[]): string[] {
     });
 }
 
-/** The profiles that fit a query best, at most `limit`; equal scores in the order of factbookProfiles. */
+/** At most `limit` profiles that match a query best; ties in the order of factbookProfiles. */
 export function searchFactbook(query: string, limit: number): readonly Hit[] {
   index ??= build();
   const { search, lines } = index;

@@ -1,5 +1,5 @@
-// The two tools over the country profiles: no network, no clock, the same result for the same argument. Results are
-// kept by argument, because the samples of a group ask the same things.
+// The two tools over the country profiles: no network, no clock, the same result for the same argument. Results are cached by argument,
+// because the samples of a group make the same calls.
 import type { Tool, ToolResult } from '../../../streams/core/agents.ts';
 import { pageAt } from './factbook-pages.ts';
 import { searchFactbook, warmFactbookSearch } from './factbook-search.ts';
@@ -24,7 +24,7 @@ function access(url: string): ToolResult {
   return { status: 'ok', errorType: '', text: markdown, items: [{ url: profile.url, title: profile.title }], cacheHit: false };
 }
 
-/** Answers from the cache where it can; the same ToolResult object for every hit. */
+/** Returns cached results where possible; every hit is the same ToolResult object. */
 function cached(name: Tool['name'], run: (argument: string) => ToolResult, capacity: number): Tool {
   const results = createLru<ToolResult>(capacity);
   return {

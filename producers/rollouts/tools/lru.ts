@@ -1,4 +1,4 @@
-/** A map that forgets what was used longest ago once it holds more than `capacity` entries. */
+/** A map that evicts the least recently used entry once it holds more than `capacity` entries. */
 export interface Lru<V> {
   get(key: string): V | undefined;
   set(key: string, value: V): void;

@@ -1,4 +1,4 @@
-// From a worker with the rules of the compact recipe to what its learner is given: events, fold, batch, returns.
+// From a worker with the rules of the compact recipe to the input of its learner: events, fold, batch, returns.
 import { afterEach, expect, it, vi } from 'vitest';
 import { prepareBatch, trainingBatch } from '../../../consumers/trainer/batches.ts';
 import { discountedReturns } from '../../../infra/tfjs/decisions.ts';
@@ -26,7 +26,7 @@ const answer: Action = { tool: 'answer', answer: 'Vienna' };
 const script = [search, answer, lost, answer, answer, answer];
 const decision: RankerDecision = { features: new Float32Array([1, 2]), candidates: 2, width: 1, chosen: 0, logprob: -0.5, entropy: 0.6 };
 
-/** Runs both trajectories of a group and gives the group as the trainer folds it. */
+/** Runs both trajectories of a group and returns the group as the trainer folds it. */
 async function playedGroup(): Promise<{ readonly group: Group; readonly log: MemoryLog }> {
   const log = new MemoryLog({ partitions: { tasks: 1 } });
   const test = testWorker(overMemory(log), {

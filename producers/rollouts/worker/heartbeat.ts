@@ -1,5 +1,5 @@
-// Tells the log every few seconds which attempts this worker is running, also when it is idle. While the log does not
-// take events there is one heartbeat waiting at most: what it says is true when it is written into the outbox.
+// Reports to the log every few seconds which attempts this worker is running, even when it is idle. While the log is unavailable, at most
+// one heartbeat waits: its content is determined when it is put into the outbox.
 import type { TrajectoryRequested } from '../../../schemas/generated/events.ts';
 import type { Clock } from '../../../streams/core/ports.ts';
 import type { Outbox } from './outbox.ts';
@@ -17,9 +17,9 @@ export interface HeartbeatOptions {
 }
 
 export interface Heartbeat {
-  /** The first one at once, then one every interval. */
+  /** Sends the first one at once, then one per interval. */
   start(): void;
-  /** Sends a last one; resolves when the log has it, or cannot take it. */
+  /** Sends a last one; resolves when it is in the log, or when the log cannot take it. */
   stop(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   let waiting: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
 
-  /** Numbers rise over restarts of the process too, for an event_id must not come twice. */
+  /** Numbers also increase across restarts of the process, because an event_id must be unique. */
   function nextNumber(): number {
     number = Math.max(number + 1, clock.now());
     return number;

@@ -1,8 +1,8 @@
 import type { PolicyWeights, Scorer, ScorerFactory } from '../../../streams/core/learning.ts';
 
-/** A scorer whose tensors are given back once it is retired and no decision uses it any more. */
+/** A scorer whose tensors are released once it is retired and no decision uses it anymore. */
 export interface HeldScorer {
-  /** Always usable: a call after retirement loads the weights for as long as the call takes. `dispose` does nothing. */
+  /** Always usable: a call after retirement loads the weights for the duration of the call. `dispose` does nothing. */
   readonly scorer: Scorer;
   retire(): void;
 }

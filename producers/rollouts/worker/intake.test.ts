@@ -13,7 +13,7 @@ import { systemClock } from '../../../infra/lifecycle/clock.ts';
 const away = () => new PlatformError('KAFKA_UNAVAILABLE', 'committing: no broker answered');
 const fenced = () => new PlatformError('GROUP_FENCED', 'committing: the group has gone on');
 
-/** A session whose commits are answered by the test, one after the other. */
+/** A session whose commits the test answers one by one. */
 function scriptedSession(name: string, commits: string[]) {
   const answers: { readonly succeed: () => void; readonly fail: (error: Error) => void }[] = [];
   const session: GroupSession = {
@@ -144,7 +144,7 @@ describe('intake', () => {
     await intake.onBatch(batch(0, 2), first.session);
     const inHand = await first.answer();
     await intake.onBatch(batch(0, 2), second.session);
-    // Late words of the generation before change nothing.
+    // Late batches of the previous generation change nothing.
     await intake.onBatch(batch(2, 4), first.session);
     inHand.fail(fenced());
     (await second.answer()).succeed();

@@ -1,13 +1,11 @@
-// Takes tasks from the group, claims them by committing their offsets, and starts them.
+// Takes tasks from the consumer group, claims them by committing their offsets, and starts them.
 //
-// Invariants: a task is started only after a commit of the offset behind it succeeded through the generation in which
-// it was delivered; a commit never covers a task that is not started right after it; tasks of a partition are claimed in
-// their order. So a member that lost its partition (frozen, partitioned, rebalanced) is fenced before it starts anything,
-// and whoever has the partition next goes on behind what was claimed.
-// Crash: claimed tasks that were running are lost to this attempt, and asked for again as the next; unclaimed ones are
-// delivered again to whoever has the partition.
-// The handler of the group never waits for room: it queues (bounded, by pausing the topic) and returns, so membership
-// and rebalances go on however long trajectories take.
+// Invariants: a task is started only after a commit of the offset after it succeeded in the generation that delivered it; a commit never
+// covers a task that is not started right after it; the tasks of a partition are claimed in order. So a member that lost its partition
+// (frozen, partitioned, rebalanced) is fenced before it starts anything, and the next owner of the partition continues after the claimed
+// tasks. Crash: the attempts of claimed tasks that were running are lost, and the next attempt is requested; unclaimed tasks are
+// redelivered to the next owner of the partition. The group handler never waits for free capacity: it queues (bounded, by pausing the
+// topic) and returns, so membership and rebalances continue however long trajectories take.
 import type { TrajectoryRequested } from '../../../schemas/generated/events.ts';
 import { inStep, type ReachPoint } from '../../../streams/core/crash-points.ts';
 import { isPlatformError, messageOf } from '../../../streams/core/errors.ts';
@@ -33,34 +31,34 @@ export interface IntakeOptions {
   readonly free: () => number;
   readonly logger: Logger;
   readonly clock: Pick<Clock, 'sleep'>;
-  /** Tasks that may wait unclaimed before the topic is paused. */
+  /** Unclaimed tasks in the queue at which the topic is paused. */
   readonly maxQueued: number;
-  /** First and longest wait between two tries of a commit, ms. */
+  /** First and longest wait between retries of a commit, ms. */
   readonly retryMs: readonly [number, number];
-  /** Takes one place of `free`; must not throw and must not wait. */
+  /** Takes one slot of `free`; must not throw or wait. */
   readonly start: (claim: Claim) => void;
-  /** Something that is no outage and no fence: the worker cannot go on. */
+  /** Called for an error that is neither an outage nor a fence: the worker cannot continue. */
   readonly onFailure: (error: unknown) => void;
   readonly reach: ReachPoint;
 }
 
 export interface Intake {
   onBatch(batch: LogBatch, session: GroupSession): Promise<void>;
-  /** Looks for room and claims what there is room for; call it when a place became free. */
+  /** Claims as many tasks as fit; call it when a slot becomes free. */
   pump(): void;
-  /** Claims nothing more; resolves when no commit is under way. */
+  /** Claims nothing more; resolves when no commit is in progress. */
   stop(): Promise<void>;
-  /** What keeps tasks from being claimed; undefined when nothing does. */
+  /** What prevents tasks from being claimed; undefined when nothing does. */
   trouble(): string | undefined;
 }
 
-/** A task that waits to be claimed; without a task, records that only have to be passed over. */
+/** A task that waits to be claimed; without a task, records that only need to be skipped. */
 interface Entry {
   readonly partition: number;
-  /** Of the task, or the last one to be passed over. */
+  /** Offset of the task, or of the last record to skip. */
   readonly offset: number;
   readonly task: TrajectoryRequested | undefined;
-  /** Where it was delivered last. */
+  /** Session of the latest delivery. */
   session: GroupSession;
 }
 
@@ -80,7 +78,7 @@ export function createIntake(options: IntakeOptions): Intake {
 
 class TaskIntake {
   readonly #options: IntakeOptions;
-  /** By partition and offset, in the order of delivery. */
+  /** By partition and offset, in delivery order. */
   readonly #queue = new Map<string, Entry>();
   readonly #recent = new Set<string>();
   readonly #ages = new WeakMap<GroupSession, number>();
@@ -103,7 +101,7 @@ class TaskIntake {
       this.#enqueue({ partition, offset: record.offset, task, session });
       claimedUpTo = record.offset;
     }
-    // Records of others and markers of transactions at the end are passed over by a commit, so that nobody reads them again.
+    // Commits past trailing records of others and transaction markers, so that nobody reads them again.
     const last = batch.nextOffset - 1;
     if (last > claimedUpTo) this.#enqueue({ partition, offset: last, task: undefined, session });
     this.#flow();
@@ -142,16 +140,16 @@ class TaskIntake {
 
   #enqueue(entry: Entry): void {
     const age = this.#ageOf(entry.session);
-    // A generation that is over: what it delivered comes again.
+    // The generation is over: what it delivered comes again.
     if (age < this.#sessions) return;
     const key = `${entry.partition}/${entry.offset}`;
     const known = this.#queue.get(key);
-    // Delivered again: after a rebalance the newer session is the one that may commit it.
+    // Redelivered: after a rebalance, the newer session may commit it.
     if (known === undefined) this.#queue.set(key, entry);
     else known.session = entry.session;
   }
 
-  /** Sessions count up in the order in which they are first seen. */
+  /** Numbers sessions in the order in which they are first seen. */
   #ageOf(session: GroupSession): number {
     const known = this.#ages.get(session);
     if (known !== undefined) return known;
@@ -160,7 +158,7 @@ class TaskIntake {
     return this.#sessions;
   }
 
-  /** Pauses at the high mark and resumes at half of it, so that short trajectories do not make the topic flap. */
+  /** Pauses at the high-water mark and resumes at half of it, so that short trajectories do not toggle the topic. */
   #flow(): void {
     const { tasks, maxQueued } = this.#options;
     if (!this.#paused && this.#queue.size >= maxQueued) {
@@ -200,7 +198,7 @@ class TaskIntake {
     }
   }
 
-  /** The same request twice in the log is one attempt. */
+  /** A request that is in the log twice is one attempt. */
   #isNew(task: TrajectoryRequested): boolean {
     const attempt = `${task.trajectory_id}/${task.attempt}`;
     if (this.#recent.has(attempt)) return false;
@@ -209,7 +207,7 @@ class TaskIntake {
     return true;
   }
 
-  /** Commits; true when the entries are claimed. Waits for outages; a fence drops what the fenced session had. */
+  /** Commits; true when the entries are claimed. Retries during outages; a fence drops the entries of the fenced session. */
   async #claim(entries: readonly Entry[]): Promise<boolean> {
     const session = entries[0]?.session;
     if (session === undefined) return false;
@@ -244,9 +242,9 @@ class TaskIntake {
   }
 
   /**
-   * Drops everything that a fenced session, or one before it, delivered last: those generations are over, and what they
-   * left unclaimed comes again to whoever has the partition. What a newer session has delivered already stays; it is
-   * what follows on the committed offset, and the rest comes behind it, so the order of a partition is kept.
+   * Drops everything that a fenced session or an earlier one delivered last: those generations are over, and what they left unclaimed is
+   * redelivered to the next owner of the partition. What a newer session already delivered stays: it starts at the committed offset, and
+   * the rest follows it, so the order of a partition is kept.
    */
   #drop(fenced: GroupSession): void {
     this.trouble = undefined;
@@ -256,7 +254,7 @@ class TaskIntake {
   }
 }
 
-/** The offset behind the last entry of each partition. */
+/** The offset after the last entry of each partition. */
 function positionsOf(entries: readonly Entry[]): readonly Position[] {
   const next = new Map<number, number>();
   for (const { partition, offset } of entries) next.set(partition, offset + 1);

@@ -1,6 +1,6 @@
-// The verdict of a judge as a part of the reward. It is asked for once, before the end of an attempt is recorded, and recorded
-// with it: whoever reads the log again has verdict and reward, and asks nobody. Guarantees: an attempt that needs a verdict and
-// gets none has failed, with the reason; it is never worth 0 for that.
+// Makes a judge's verdict part of the reward. The verdict is requested once, before the end of an attempt is recorded, and recorded with
+// it: a replay of the log has verdict and reward without asking anyone. Guarantee: an attempt that needs a verdict and gets none fails with
+// the reason; its reward is never 0 because of that.
 import type { TrajectoryFinished, TrajectoryRequested } from '../../../schemas/generated/events.ts';
 import { isPlatformError, messageOf } from '../../../streams/core/errors.ts';
 import type { Clock } from '../../../streams/core/ports.ts';
@@ -12,11 +12,11 @@ import type { Judge, Verdict } from '../../evaluations/judge.ts';
 
 export interface RewardJudge {
   readonly judge: Judge;
-  /** Share of the verdict in the score, above 0 and up to 1. */
+  /** Share of the verdict in the score, greater than 0 and at most 1. */
   readonly share: number;
 }
 
-/** What the end of an attempt says of its judge. */
+/** The judge fields of an attempt's end event. */
 export type JudgeFields = Pick<
   TrajectoryFinished,
   'judge' | 'verdict' | 'judge_reason' | 'judge_tries' | 'judge_ms' | 'judge_served' | 'judge_version' | 'judge_prompt_sha256'
@@ -33,22 +33,22 @@ export interface JudgingDeps {
   readonly by: RewardJudge;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** Resolves when the attempt is out of time or its worker stops, with how it ended. */
+  /** Resolves when the attempt runs out of time or its worker stops, with how it ended. */
   readonly ended: Promise<Pick<Scored, 'status' | 'error'>>;
-  /** Aborted when nothing of the attempt can be used any more. */
+  /** Aborted when the attempt has become useless. */
   readonly useless?: AbortSignal;
 }
 
 /**
- * No verdict changes the reward of an attempt without an answer, of one that broke the format, or of one that called a valid question
- * invalid: nobody is asked.
+ * A verdict cannot change the reward of an attempt without an answer, with a broken format, or that called a valid question invalid, so
+ * none is requested.
  */
 export const needsVerdict = ({ answer, format_ok: formatOk, reward }: Scored, { purpose }: Pick<TrajectoryRequested, 'purpose'>): boolean =>
   purpose === 'train' && formatOk && reward >= 0 && answer.trim() !== '';
 
 type Task = Pick<TrajectoryRequested, 'question' | 'answers'>;
 
-/** The ending with the verdict in its reward, and who gave it. Rejects only for a bug. */
+/** The ending with the verdict included in its reward, and who gave it. Rejects only for a bug. */
 export async function judgedEnding<T extends Scored>(ending: T, task: Task, deps: JudgingDeps): Promise<T & JudgeFields> {
   const { by, clock, metrics, ended, useless } = deps;
   const began = clock.monotonic();
@@ -67,7 +67,7 @@ export async function judgedEnding<T extends Scored>(ending: T, task: Task, deps
     return { ...judged, ...namedAs(by.judge), judge_ms };
   } finally {
     over.abort();
-    // What a judge that was given up still throws concerns nobody.
+    // Errors of an abandoned request do not matter.
     asking.catch(() => undefined);
   }
 }

@@ -12,7 +12,7 @@ const event = (group: string, sequence: number): OutgoingEvent =>
 const sequenceOf = (each: OutgoingEvent): number => ('sequence' in each.event ? each.event.sequence : -1);
 const away = () => new PlatformError('KAFKA_UNAVAILABLE', 'appending: no broker answered');
 
-/** A writer that does as `onAppend` says and remembers what it took. */
+/** A writer that behaves as `onAppend` says and remembers the events it accepted. */
 function scripted(onAppend: (events: readonly OutgoingEvent[], call: number) => Promise<void> | void) {
   const appended: OutgoingEvent[] = [];
   const sizes: number[] = [];

@@ -1,24 +1,23 @@
-// Gathers the events of many trajectories into few appends.
-// Order: events are appended in the order of `put`, one append at a time, so the events of a trajectory keep theirs, a
-// repeat after a lost acknowledgement included (identity makes the repeat harmless).
-// Bounded: `put` waits while too many events or bytes are not acknowledged yet; whoever produces them pauses with it.
-// Outage: an append that fails with a retriable code is repeated until it succeeds. Nothing is dropped.
-// Any other failure is a bug or a fence: every waiting `put` and acknowledgement rejects with it, and so does all that follows.
+// Batches the events of many trajectories into few appends. Order: events are appended in the order of `put`, one append at a time, so the
+// events of a trajectory stay in order, even when an append is repeated after a lost acknowledgement (event ids make the repeat harmless).
+// Bounded: `put` waits while too many events or bytes are unacknowledged; this pauses the producers. Outage: an append that fails with a
+// retriable code is repeated until it succeeds. Nothing is dropped. Any other failure is a bug or a fence: every pending `put` and
+// acknowledgement rejects with it, and so do all later ones.
 import { isPlatformError } from '../../../streams/core/errors.ts';
 import type { Clock, EventWriter, Logger, OutgoingEvent } from '../../../streams/core/ports.ts';
 import { createBackoff, deferred, type Deferred } from '../../../streams/core/waiting.ts';
 
 export interface Outbox {
   /**
-   * Resolves when there is room for the event, which is in its place in the order by then; `acked` resolves when the
-   * log has it. Calls take their place in the order in which they are made.
+   * Resolves when there is room for the event, which then has its place in the order; `acked` resolves when it is in the log. The order is
+   * the order of the calls.
    */
   put(event: OutgoingEvent, bytes: number): Promise<{ readonly acked: Promise<void> }>;
-  /** Events that are not acknowledged yet. */
+  /** Number of unacknowledged events. */
   pending(): number;
-  /** What keeps the log from taking events; undefined when nothing does. */
+  /** What prevents appends; undefined when nothing does. */
   trouble(): string | undefined;
-  /** Gives up: events that are not acknowledged by now are not waited for. Answers how many. */
+  /** Gives up waiting for unacknowledged events. Returns their number. */
   abandon(reason: unknown): number;
 }
 
@@ -26,15 +25,15 @@ export interface OutboxOptions {
   readonly writer: EventWriter;
   readonly logger: Logger;
   readonly clock: Pick<Clock, 'sleep'>;
-  /** How long an event waits for others to share an append with, ms. */
+  /** How long an event waits for others to share an append, ms. */
   readonly lingerMs?: number;
   readonly maxPendingEvents?: number;
   readonly maxPendingBytes?: number;
-  /** Bytes of one append; one event may be larger. */
+  /** Maximum bytes per append; a single event may be larger. */
   readonly maxAppendBytes?: number;
-  /** How long an append may take before it counts as trouble, ms: a writer may wait for the log by itself. */
+  /** How long an append may take before it counts as trouble, ms: the writer itself may be waiting for the log. */
   readonly slowMs?: number;
-  /** First and longest wait between two tries, ms. */
+  /** First and longest wait between retries, ms. */
   readonly retryMs?: readonly [number, number];
 }
 
@@ -103,7 +102,7 @@ class EventOutbox {
     return this.#events === 0 || (this.#events < maxPendingEvents && this.#bytes + bytes <= maxPendingBytes);
   }
 
-  /** Puts an event in its place; there is room for it. */
+  /** Adds an event to the queue; there is room for it. */
   #take(entry: Entry): void {
     this.#events += 1;
     this.#bytes += entry.bytes;
@@ -138,13 +137,13 @@ class EventOutbox {
         entry.acked.resolve();
       }
       this.#admit();
-      // Those that were admitted or acknowledged just now may share the next append.
+      // Lets events that were just admitted or acknowledged share the next append.
       await new Promise((resolve) => setImmediate(resolve));
     }
     this.#sending = false;
   }
 
-  /** Repeats until the log has the batch; false when the outbox has failed or was abandoned. */
+  /** Repeats until the log has the batch; false when the outbox failed or was abandoned. */
   async #append(batch: readonly Entry[]): Promise<boolean> {
     const [firstMs, maxMs] = this.#options.retryMs;
     const backoff = createBackoff({ firstMs, maxMs });
@@ -176,7 +175,7 @@ class EventOutbox {
     this.trouble = undefined;
   }
 
-  /** False when trying again cannot help. */
+  /** False when retrying cannot help. */
   #noteError(error: unknown): boolean {
     if (!isPlatformError(error) || !error.retriable) {
       this.#fail(error);

@@ -1,5 +1,5 @@
-// Finds PolicyPublished events of a run from the end of the topic backwards, so that a start costs the tail and not the
-// history. Records of other runs are skipped by their header.
+// Finds a run's PolicyPublished events from the end of the topic backward, so that a start reads the tail and not the history. Skips
+// records of other runs by their header.
 import type { PolicyPublished } from '../../../schemas/generated/events.ts';
 import type { EventReader, LogBatch, LogReader, RunIndex } from '../../../streams/core/ports.ts';
 import { batchesOf, ofRun } from '../../../streams/core/read-log.ts';
@@ -8,17 +8,17 @@ export interface PolicyTailOptions {
   readonly runId: string;
   readonly log: LogReader;
   readonly reader: EventReader;
-  /** Where runs begin; the topic is looked through to its start unless given. */
+  /** Where runs begin; without it, the topic is searched back to its start. */
   readonly index?: RunIndex | undefined;
 }
 
-/** Ends of the partitions of `policies`, by partition. */
+/** End offsets of `policies`, by partition. */
 export type Ends = ReadonlyMap<number, number>;
 
 const FIRST_WINDOW = 16;
 const GROWTH = 8;
 
-/** The events of a batch that are this run's policies; what cannot be read is passed over (the warehouse keeps it). */
+/** The events of a batch that are this run's policies; undecodable records are skipped (the warehouse keeps them). */
 export async function policiesOf(
   batch: LogBatch,
   { runId, reader }: Pick<PolicyTailOptions, 'runId' | 'reader'>,
@@ -32,8 +32,8 @@ export async function policiesOf(
 }
 
 /**
- * Reads windows of the tail that grow until `take` says that it has enough or the start of the run is reached.
- * Each window is given from its oldest event on, without those that were given before.
+ * Reads growing windows of the tail until `take` has enough or the start of the run is reached. Each window is delivered from its oldest
+ * event, without the events of earlier windows.
  */
 export async function readTail(
   options: PolicyTailOptions,
@@ -51,7 +51,7 @@ export async function readTail(
     const exhausted = [...from].every(([partition, offset]) => offset <= Math.max(floor, firsts.get(partition) ?? 0));
     if (take(events) || exhausted) return;
     upTo = from;
-    // A run that has not begun has published nothing before `ends`.
+    // A run that has not started has published nothing before `ends`.
     if (options.index !== undefined) floor = (await options.index.startOf(options.runId))?.policies ?? Infinity;
   }
 }

@@ -1,9 +1,7 @@
-// The policy versions of a run as a worker knows them: follows `policies` from its tail, verifies the weights and loads
-// them into the tensor backend.
-// Guarantees: `newest` never goes back and never names a version whose weights are not verified and loaded; a version
-// with wrong weights is logged and ignored. Kept are the newest few, version 0, and the few pinned ones used last; a
-// version that is dropped while decisions use it lives until they end.
-// Crash: nothing is kept outside the log; a start reads the tail again.
+// The policy versions of a run, as known to a worker: follows `policies` from its tail, verifies the weights and loads them into the tensor
+// backend. Guarantees: `newest` never goes back and never names a version whose weights are not verified and loaded; a version with invalid
+// weights is logged and ignored. It keeps the newest few versions, version 0, and a few recently used older ones; a version that is dropped
+// while decisions use it lives until they end. Crash: nothing is stored outside the log; a start reads the tail again.
 import { createHash } from 'node:crypto';
 import type { PolicyPublished } from '../../../schemas/generated/events.ts';
 import type { Architecture, Scorer, ScorerFactory } from '../../../streams/core/learning.ts';
@@ -19,27 +17,27 @@ export interface PolicyVersionsOptions {
   /** Where runs begin. */
   readonly index?: RunIndex;
   readonly factory: ScorerFactory;
-  /** Weights that are not inline. */
+  /** Fetches weights that are not inline. */
   readonly fetchWeights: (uri: string) => Promise<Buffer>;
   readonly logger: Logger;
-  /** Newest versions that are kept. */
+  /** How many of the newest versions to keep. */
   readonly keepNewest?: number;
-  /** Older versions that are kept after they were asked for. */
+  /** How many older versions to keep after they were requested. */
   readonly keepPinned?: number;
   /** How long to wait for a version that is not published yet, ms. */
   readonly patienceMs?: number;
   /** Called with each version that becomes the newest. */
   readonly onNewest?: (version: number) => void;
-  /** The topic cannot be followed any more, and it is no outage. */
+  /** Called when the topic can no longer be followed for a reason other than an outage. */
   readonly onFailure: (error: unknown) => void;
 }
 
 export interface FollowedPolicyVersions {
-  /** Resolves once version 0 or a later one is known: waits for as long as none is published. */
+  /** Resolves once version 0 or a later one is known; waits as long as none is published. */
   start(signal: AbortSignal): Promise<void>;
-  /** Newest known version, -1 before there is one. */
+  /** Newest known version; -1 if there is none yet. */
   newest(): number;
-  /** A version, -1 = the newest. Reads the topic for an older one, waits for one that is about to be published. */
+  /** A version, -1 = the newest. Reads the topic for an older version, and waits for one that is about to be published. */
   scorer(version: number): Promise<{ readonly version: number; readonly scorer: Scorer }>;
   close(): Promise<void>;
 }
@@ -53,7 +51,7 @@ export function createPolicyVersions(options: PolicyVersionsOptions): FollowedPo
 class PolicyVersionsOfRun implements FollowedPolicyVersions {
   readonly #options: PolicyVersionsOptions & typeof defaults;
   readonly #followed = new Map<number, HeldScorer>();
-  /** In the order of their last use. */
+  /** Ordered by last use. */
   readonly #pinned = new Map<number, HeldScorer>();
   readonly #loading = new Map<number, Promise<HeldScorer>>();
   readonly #waiting = new Set<() => void>();
@@ -72,7 +70,7 @@ class PolicyVersionsOfRun implements FollowedPolicyVersions {
       candidates.push(...events);
       return candidates.length > 0;
     });
-    // The newest is enough; the one before it is tried when its weights are wrong.
+    // The newest is enough; if its weights are invalid, the previous one is tried.
     for (const event of candidates.sort((a, b) => b.version - a.version)) {
       if (this.#newest < 0) await this.#accept(event);
     }
@@ -119,7 +117,7 @@ class PolicyVersionsOfRun implements FollowedPolicyVersions {
     for (const event of await policiesOf(batch, this.#options)) await this.#accept(event);
   }
 
-  /** Makes a newer version the newest, when its weights are right. */
+  /** Makes a newer version the newest if its weights are valid. */
   async #accept(event: PolicyPublished): Promise<void> {
     if (event.version <= this.#newest || this.#closed) return;
     const held = await this.#hold(event);
@@ -135,7 +133,7 @@ class PolicyVersionsOfRun implements FollowedPolicyVersions {
     this.#wake();
   }
 
-  /** Undefined, and an error in the log, when the weights are not what the event says. */
+  /** Undefined, with an error in the application log, when the weights do not match the event. */
   async #hold(event: PolicyPublished): Promise<HeldScorer | undefined> {
     const { factory, logger, runId } = this.#options;
     try {
@@ -154,7 +152,7 @@ class PolicyVersionsOfRun implements FollowedPolicyVersions {
   }
 
   async #weightsOf(event: PolicyPublished): Promise<Buffer> {
-    // Copied: the event lies in a fetch buffer that would stay in memory with it.
+    // Copied, because the event is in a fetch buffer that it would otherwise keep in memory.
     if (event.weights.length > 0 || event.uri === '') return Buffer.from(event.weights);
     return this.#options.fetchWeights(event.uri);
   }
@@ -167,7 +165,7 @@ class PolicyVersionsOfRun implements FollowedPolicyVersions {
     return held;
   }
 
-  /** Loads a version that is not at hand; callers at the same time share one read. */
+  /** Loads a version that is not cached; concurrent callers share one read. */
   #load(version: number): Promise<HeldScorer> {
     const known = this.#loading.get(version);
     if (known !== undefined) return known;
@@ -210,7 +208,7 @@ class PolicyVersionsOfRun implements FollowedPolicyVersions {
     for (const wake of this.#waiting) wake();
   }
 
-  /** Resolves when the condition holds, the time is over or this is closed; rejects when `signal` is aborted. */
+  /** Resolves when the condition holds, the time is over or this object is closed; rejects when `signal` aborts. */
   #until(holds: () => boolean, limit: { readonly signal?: AbortSignal; readonly timeoutMs?: number }): Promise<void> {
     limit.signal?.throwIfAborted();
     if (holds() || this.#closed) return Promise.resolve();

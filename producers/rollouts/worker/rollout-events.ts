@@ -1,5 +1,5 @@
-// The events of one attempt, built from what the agent did. Pure. Policies and tools are other people's code: numbers
-// that an event cannot carry become the nearest that it can, so that a strange policy costs a figure, never an attempt.
+// Builds the events of one attempt from what the agent did. Pure. Policies and tools are third-party code: numbers that an event cannot
+// carry become the nearest valid value, so that a faulty policy costs a figure, never an attempt.
 import { createHash } from 'node:crypto';
 import type {
   Decision,
@@ -17,20 +17,20 @@ import { notJudged, type JudgeFields } from './judged-ending.ts';
 
 const INT_MAX = 2 ** 31 - 1;
 
-/** The nearest whole number from 0 to 2^31 - 1. */
+/** The nearest integer from 0 to 2^31 - 1. */
 const count = (value: number): number => (value > 0 ? Math.min(Math.round(value), INT_MAX) : 0);
 const finite = (value: number): number => (Number.isFinite(value) ? value : 0);
-/** A version, or -1 for anything that is none. */
+/** A version, or -1 for an invalid one. */
 const versionOf = (value: number): number => (Number.isInteger(value) && value >= 0 && value <= INT_MAX ? value : -1);
 const micros = (ms: number): number => Math.round(ms * 1_000);
 
-/** What all events of an attempt share. */
+/** Fields that all events of an attempt share. */
 export interface AttemptIdentity {
   readonly task: TrajectoryRequested;
   readonly workerId: string;
 }
 
-/** Where an event stands in its attempt, and when it was made. */
+/** An event's sequence number within its attempt, and its time. */
 export interface EventPlace {
   readonly sequence: number;
   readonly atMs: number;
@@ -61,7 +61,7 @@ export function startedEvent(
   return { ...common(identity, { sequence: 0, atMs }), task_partition: claim.partition, task_offset: claim.offset };
 }
 
-/** The features are copied: the policy may use its memory again before the event is encoded. */
+/** The features are copied: the policy may reuse its memory before the event is encoded. */
 function decisionOf(decision: Decision | null): Decision | null {
   if (decision === null) return null;
   return {
@@ -108,7 +108,7 @@ export function turnEvent(identity: AttemptIdentity, outcome: TurnOutcome, place
   });
 }
 
-/** Sums over the turns of an attempt that were recorded. */
+/** Sums over the recorded turns of an attempt. */
 export type Totals = Pick<
   TrajectoryFinished,
   'turns' | 'tool_calls' | 'tool_errors' | 'prompt_tokens' | 'completion_tokens' | 'version_first' | 'version_last'
@@ -124,7 +124,7 @@ export const noTurns: Totals = {
   version_last: -1,
 };
 
-/** True for a turn that called one of the tools; giving the answer calls none. */
+/** True for a turn that called a tool; giving the answer does not count. */
 export const calledTool = (turn: TurnRecorded): boolean => turn.tool !== '' && turn.tool !== 'answer';
 
 export function addTurn(totals: Totals, turn: TurnRecorded): Totals {
@@ -140,16 +140,16 @@ export function addTurn(totals: Totals, turn: TurnRecorded): Totals {
   };
 }
 
-/** How an attempt ended, and what it was worth. */
+/** How an attempt ended, and its reward. */
 export type Ending = Pick<TrajectoryFinished, 'answer' | 'status' | 'error' | 'reward' | 'f1' | 'em' | 'cem' | 'format_ok'> &
   Partial<JudgeFields & Pick<TrajectoryFinished, 'asked_as' | 'called_invalid'>>;
 
-/** An ending that is worth nothing: the worker, and not the agent, ended the attempt. */
+/** An ending without reward: the worker, not the agent, ended the attempt. */
 export const worthless = (status: 'cancelled' | 'failed' | 'timeout', error: string): Ending => ({
   ...{ status, error, answer: '', reward: 0, f1: 0, em: 0, cem: 0, format_ok: false },
 });
 
-/** Of an attempt that nobody judged, nobody. */
+/** Empty values for an attempt without a judge. */
 function judgeFields(ending: Ending): JudgeFields {
   const { judge, verdict, judge_reason, judge_tries, judge_ms, judge_served, judge_version, judge_prompt_sha256 } = {
     ...notJudged,

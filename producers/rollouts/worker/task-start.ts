@@ -1,15 +1,14 @@
-// Where a worker begins to read the tasks of its partitions: at what its group has committed, and nowhere else.
+// Determines where a worker starts to read the tasks of its partitions: only at the committed offsets of its group.
 //
-// A group that has committed nothing there, since the run is new or since Kafka has forgotten the offsets of a group that
-// was empty for days, says nothing about what was claimed before: to begin at the first task would run old attempts once
-// more. The trainer knows which tasks nobody has claimed, and gives the group its start (consumers/trainer/task-start.ts);
-// until then the worker waits. A run that is finished has no trainer any more and no task that is still wanted, but
-// evaluations may come: there the worker begins at the end.
+// A group without committed offsets, because the run is new or Kafka has expired the offsets of a group that was empty for days, does not
+// tell which tasks were claimed before: starting at the first task would run old attempts again. The trainer knows which tasks are
+// unclaimed and commits the start for the group (consumers/trainer/task-start.ts); until then the worker waits. A finished run has no
+// trainer and no wanted tasks, but evaluations may come: there the worker starts at the end.
 import { isPlatformError, messageOf } from '../../../streams/core/errors.ts';
 import type { Clock, GroupOffsets, GroupSession, LogReader, Position, RunIndex } from '../../../streams/core/ports.ts';
 import { batchesOf, ofRun } from '../../../streams/core/read-log.ts';
 
-/** The ledger of the run is read to see whether it is finished, so that is asked less often. */
+/** Checking whether the run is finished reads its ledger, so it is done only once per this many checks of the offsets. */
 const LOOKS_A_READ = 50;
 
 export interface TaskStartOptions {
@@ -18,15 +17,15 @@ export interface TaskStartOptions {
   readonly offsets: GroupOffsets;
   readonly log: LogReader;
   readonly clock: Pick<Clock, 'sleep'>;
-  /** Where runs begin; the whole of `training` is looked through unless given. */
+  /** Where runs begin; without it, all of `training` is searched. */
   readonly index?: RunIndex | undefined;
-  /** How long to wait between two looks, ms. */
+  /** Interval between checks, ms. */
   readonly lookMs: number;
-  /** Called with what is waited for, and with undefined once there is nothing. */
+  /** Called with the reason for waiting, and with undefined once there is none. */
   readonly onWaiting: (detail: string | undefined) => void;
 }
 
-/** Positions for all of the partitions. Rejects with GROUP_FENCED when the session is over before there are any. */
+/** Positions for all of the partitions. Rejects with GROUP_FENCED when the session ends first. */
 export async function startOfTasks(
   options: TaskStartOptions,
   partitions: readonly number[],
@@ -50,7 +49,7 @@ export async function startOfTasks(
   }
 }
 
-/** Undefined as long as one of them has none. */
+/** Undefined while one of them has none. */
 async function committed(options: TaskStartOptions, partitions: readonly number[]): Promise<readonly Position[] | undefined> {
   const found = new Map((await options.offsets.fetch(options.group, 'tasks')).map(({ partition, offset }) => [partition, offset]));
   const positions = partitions.map((partition) => ({ topic: 'tasks' as const, partition, offset: found.get(partition) ?? -1 }));
@@ -65,7 +64,7 @@ async function endsWhenFinished(options: TaskStartOptions, partitions: readonly 
   );
 }
 
-/** By the headers alone: nothing is decoded. */
+/** Uses only the headers: nothing is decoded. */
 async function isFinished({ runId, log, index }: TaskStartOptions): Promise<boolean> {
   const start = index === undefined ? { training: 0 } : await index.startOf(runId);
   if (start === undefined) return false;
@@ -75,7 +74,7 @@ async function isFinished({ runId, log, index }: TaskStartOptions): Promise<bool
     for (const { headers } of records.filter(isOwn)) {
       const type = headers['ce_type']?.toString() ?? '';
       if (type.endsWith('.RunFinished')) finished = true;
-      // trained further: its trainer says where its tasks go on
+      // the run is trained further: its trainer says where its tasks continue
       if (type.endsWith('.RunContinued')) finished = false;
     }
   }

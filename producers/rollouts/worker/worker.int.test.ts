@@ -1,4 +1,4 @@
-// Workers against a real broker: sharing, stopping, freezing, dying, and a broker that goes away.
+// Workers against a real broker: sharing, stopping, freezing, crashing, and a broker outage.
 import { fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { onTestFinished, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -44,7 +44,7 @@ async function startWorker(kafka: KafkaConnection, namespace: string, overrides:
   return test;
 }
 
-/** Everything on `rollouts`, as it grows. */
+/** Everything on `rollouts`, updated as it arrives. */
 async function watchRollouts(kafka: KafkaConnection): Promise<ReadonlyMap<string, AttemptEvent[]>> {
   const attempts = new Map<string, AttemptEvent[]>();
   const following = await kafka.reader().follow({
@@ -177,7 +177,7 @@ describe('workers on Kafka', () => {
     const running = killed.filter((events) => endOf(events) === undefined);
     expect(running.length).toBeGreaterThan(0);
     expect(running.length).toBeLessThanOrEqual(3);
-    // A claim may die before it is recorded, but no more than were running at once.
+    // A claim may be lost before it is recorded, but no more than were running at once.
     expect(attempts.size).toBeGreaterThanOrEqual(30 - 3);
   });
 

@@ -1,5 +1,5 @@
-// Random histories of a group of workers over a log in memory: workers join, stop, crash and are expelled; commits fail,
-// come late and meet a new generation; appends fail and their acknowledgements are lost.
+// Random histories of a worker group over an in-memory log: workers join, stop, crash and are expelled; commits fail, arrive late and meet
+// a new generation; appends fail and their acknowledgements are lost.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { PlatformError } from '../../../streams/core/errors.ts';
@@ -16,7 +16,7 @@ const ticks = async (count: number): Promise<void> => {
   for (let tick = 0; tick < count; tick += 1) await new Promise((resolve) => setImmediate(resolve));
 };
 
-/** The ports of one process, with chance between it and the log, and a way to cut it off as a crash does. */
+/** The ports of one process with random faults between it and the log, and a way to cut it off as a crash does. */
 function processOver(log: MemoryLog, random: () => number, onLostAnswer: () => void) {
   const memory = overMemory(log);
   let dead = false;
@@ -165,7 +165,7 @@ async function play(history: readonly Step[], seed: number): Promise<void> {
   expect(expected()).toBe(true);
   for (const { test } of live) await test.worker.stop();
   check(log, crashed);
-  // Only a crash, or a fence after the answer to a commit was lost, may have swallowed a claim.
+  // Only a crash, or a fence after a lost commit response, may have lost a claim.
   if (crashed.size === 0 && lostAnswers === 0) expect(rolloutsOf(log).attempts.size).toBe(asked);
 }
 
@@ -173,7 +173,7 @@ function check(log: MemoryLog, crashed: ReadonlySet<string>): void {
   const { attempts } = rolloutsOf(log);
   for (const [key, all] of attempts) {
     const events = distinct(all);
-    // Started by one worker, once; sequences without holes; nothing after the end.
+    // Started once, by one worker; sequence numbers without gaps; nothing after the end.
     expect({ key, workers: new Set(all.map(({ event }) => event.worker_id)).size }).toEqual({ key, workers: 1 });
     expect(events.map(({ event }) => event.sequence)).toEqual(events.map((_, sequence) => sequence));
     expect(events[0]?.type).toBe('TrajectoryStarted');

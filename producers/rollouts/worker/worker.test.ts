@@ -199,7 +199,7 @@ describe('a worker', () => {
       requested({ trajectory: 'g1.0' }, { policy_version: 4 }),
       requested({ trajectory: 'g2.0' }, { policy_version: -1 }),
       requested({ trajectory: 'g3.0' }, { policy_version: 3, purpose: 'eval' }),
-      // its version is not the newest any more when it is taken
+      // its version is no longer the newest when it is taken
       requested({ trajectory: 'g4.0' }, { policy_version: 2 }),
     ];
     await request(log.writer(), asked);
@@ -462,7 +462,7 @@ describe('a worker without Kafka', () => {
     await request(log.writer(), tasks(4, { max_turns: 10_000, max_tokens: 1e9 }));
     await eventually(() => {
       expect(test.status()).toMatchObject({ state: 'waiting', detail: expect.stringContaining('no broker answered') as string });
-      // 1000 events outstanding, and one waiting for room in each trajectory, and perhaps a heartbeat.
+      // 1,000 unacknowledged events, one more that waits for room in each trajectory, and possibly a heartbeat.
       expect(test.status()?.figures['events_pending']).toBeGreaterThanOrEqual(1_004);
     });
     const before = turns;

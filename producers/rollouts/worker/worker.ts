@@ -1,11 +1,11 @@
-// One rollout worker of one run: takes tasks as a member of the run's worker group, runs many trajectories at once, and
-// writes what happens to `rollouts`.
+// One rollout worker of one run: takes tasks as a member of the run's worker group, runs many trajectories concurrently, and writes their
+// events to `rollouts`.
 //
-// Guarantees: no attempt is started by two workers (intake.ts); the events of an attempt are in the log in order and
-// without holes (outbox.ts, attempt.ts); heartbeats name every attempt from its claim until its end is acknowledged.
-// Kafka away: trajectories pause at their next event, memory stays bounded, nothing is lost, and all of it goes on.
-// Crash: what was running is lost to this attempt; heartbeats stop, and the next attempt is asked for.
-// Stop: running turns end, trajectories are recorded as cancelled, then the group is left.
+// Guarantees: no attempt is started by two workers (intake.ts); the events of an attempt are in the log in order and without gaps
+// (outbox.ts, attempt.ts); heartbeats list every attempt from its claim until its end is acknowledged. Kafka outage: trajectories pause at
+// their next event, memory stays bounded, nothing is lost, and everything continues afterward. Crash: running attempts are lost; heartbeats
+// stop, and the trainer requests the next attempts. Stop: running turns end, trajectories are recorded as cancelled, then the worker leaves
+// the group.
 import { setMaxListeners } from 'node:events';
 import type { Policy, Tool } from '../../../streams/core/agents.ts';
 import { reachNothing, type ReachPoint } from '../../../streams/core/crash-points.ts';
@@ -32,28 +32,28 @@ import { createOutbox, type Outbox } from './outbox.ts';
 import { startOfTasks } from './task-start.ts';
 
 interface WorkerOptions {
-  /** Trajectories at once. */
+  /** Concurrent trajectories. */
   readonly concurrency: number;
   readonly heartbeatMs: number;
   /** Time limit of one tool call, ms. */
   readonly toolTimeoutMs?: number;
-  /** How much longer than its wall-clock limit an attempt may take before it is given up, ms. */
+  /** How far an attempt may exceed its wall-clock limit before it is given up, ms. */
   readonly overrunMs?: number;
-  /** How long running turns may take to end when the worker stops, ms; then they are given up. */
+  /** How long running turns may take to end when the worker stops, ms; then they are aborted. */
   readonly graceMs?: number;
   /** How long stopping waits for the log to take the last events, ms. */
   readonly drainMs?: number;
   /** How often the status is reported, ms. */
   readonly reportMs?: number;
-  /** First and longest wait between two tries of an append or a commit, ms. */
+  /** First and longest wait between retries of an append or a commit, ms. */
   readonly retryMs?: readonly [number, number];
 }
 
 export interface WorkerDeps {
-  /** Before the name of the consumer group; the same as that of the topics. */
+  /** Prefix of the consumer group name; the same as that of the topics. */
   readonly namespace: string;
   readonly runId: string;
-  /** Unique among all workers of the run, past ones included: its heartbeats carry it. */
+  /** Unique among all workers of the run, including past ones: its heartbeats carry it. */
   readonly workerId: string;
   readonly tasks: GroupConsumer;
   readonly writer: EventWriter;
@@ -62,35 +62,35 @@ export interface WorkerDeps {
   readonly log: LogReader;
   /** Where runs begin. */
   readonly index?: RunIndex;
-  /** Newest version that this worker knows, -1 = none. */
+  /** Newest version that this worker knows; -1 = none. */
   readonly newestVersion: () => number;
   /** Calls back with each newer version. */
   readonly onNewest?: (listener: (version: number) => void) => void;
   readonly policy: Policy;
   readonly tools: readonly Tool[];
-  /** What of the past the policy sees; all of it unless given. */
+  /** How much of the history the policy sees; by default all of it. */
   readonly memory?: Memory;
-  /** What turns are worth and which answer ends an attempt; the plain one unless given. */
+  /** Step rewards and end condition of an episode; default: plainEpisode. */
   readonly episode?: Episode;
-  /** Share of the questions that are asked as valid; nothing is said of any unless it is given. */
+  /** Share of the questions that are asked as valid; by default no question is marked. */
   readonly validShare?: number;
-  /** Its verdict is part of the reward of training; nobody is asked unless it is given. */
+  /** Its verdict is part of the training reward; by default there is no judge. */
   readonly rewardJudge?: RewardJudge;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly report: ReportStatus;
   readonly options: WorkerOptions;
-  /** Named crash points; nothing unless given. */
+  /** Named crash points; by default none. */
   readonly reach?: ReachPoint;
 }
 
 export interface Worker {
   /** Resolves once the worker is a member of its group. */
   start(signal: AbortSignal): Promise<void>;
-  /** Resolves when every trajectory is recorded and the group is left. Safe to repeat. */
+  /** Resolves when every trajectory is recorded and the worker has left the group. Safe to repeat. */
   stop(): Promise<void>;
-  /** Resolves after stop; rejects with what made going on impossible. */
+  /** Resolves after stop; rejects with the error that ended the worker. */
   readonly finished: Promise<void>;
 }
 
@@ -102,7 +102,7 @@ export function createWorker(deps: WorkerDeps): Worker {
   return { start: (signal) => role.start(signal), stop: () => role.stop(), finished: role.finished };
 }
 
-/** Between two looks at where the tasks begin, ms. */
+/** Interval between checks for the start of the tasks, ms. */
 const LOOK_MS = 200;
 
 const defaults = {
@@ -114,13 +114,13 @@ const defaults = {
   retryMs: [50, 5_000] as const,
 };
 
-/** Owns what changes: the running attempts, the counters and the state. */
+/** Owns the mutable state: the running attempts, the counters and the role state. */
 class WorkerRole {
   readonly finished: Promise<void>;
   readonly #deps: WorkerDeps;
   readonly #options: Required<WorkerOptions>;
   readonly #running = new Map<Claim, Promise<void>>();
-  /** Ends of running attempts at a version that is trained from only until the next one is out. */
+  /** Abort controllers of running attempts whose version is trained on only until the next one is published. */
   readonly #pinned = new Map<Claim, AbortController>();
   readonly #soft = new AbortController();
   readonly #hard = new AbortController();
@@ -131,7 +131,7 @@ class WorkerRole {
   #turns = 0;
   #trajectories = 0;
   #turnsBefore = { turns: 0, atMs: 0, rate: 0 };
-  /** Why it is not known where to begin. */
+  /** Why the start of the tasks is not known yet. */
   #unplaced: string | undefined;
   #reporting: NodeJS.Timeout | undefined;
   #stopping: Promise<void> | undefined;
@@ -140,7 +140,7 @@ class WorkerRole {
   constructor(deps: WorkerDeps) {
     this.#deps = deps;
     this.#options = { ...defaults, ...deps.options };
-    // every running trajectory listens to both: many listeners are no leak here
+    // every running trajectory listens to both, so many listeners are not a leak
     setMaxListeners(0, this.#soft.signal, this.#hard.signal);
     const { writer, logger, clock, runId, reader, tasks } = deps;
     const { concurrency, retryMs } = this.#options;
@@ -206,7 +206,7 @@ class WorkerRole {
     this.#report();
   }
 
-  /** Who asks for a version to train on takes nothing that an older one did, once there is a newer one. */
+  /** A task that requests a version to train on becomes useless once there is a newer version. */
   #giveUpOlder(version: number): void {
     for (const [{ task }, pinned] of this.#pinned) if (task.policy_version < version) pinned.abort();
   }
@@ -253,13 +253,13 @@ class WorkerRole {
     this.#giveUpOlder(this.#deps.newestVersion());
   }
 
-  /** The adapter goes on by itself after an outage; anything else is the end of this worker. */
+  /** The adapter recovers from outages by itself; any other error ends this worker. */
   #onGroupError(error: unknown): void {
     if (isPlatformError(error) && error.retriable) this.#deps.logger.warn({ error: messageOf(error) }, 'tasks cannot be read; waiting');
     else this.#fail(error);
   }
 
-  /** Something that is no outage: the worker stops taking tasks and ends with the error. */
+  /** For an error that is not an outage: the worker stops taking tasks and ends with the error. */
   #fail(error: unknown): void {
     if (this.#state === 'failed' || this.#stopping !== undefined) return;
     this.#state = 'failed';
@@ -331,7 +331,7 @@ class WorkerRole {
     });
   }
 
-  /** Turns a second since the report before this one. */
+  /** Turns per second since the previous report. */
   #rate(nowMs: number): number {
     const { turns, atMs, rate } = this.#turnsBefore;
     const elapsedMs = nowMs - atMs;

@@ -1,11 +1,11 @@
-// Roles that run within another one for as long as it needs them. The first that fails ends what they are needed for.
+// Helper roles that run inside another role for as long as it needs them. The first failure ends the outer work.
 
 export interface Beside {
   /** A signal that also aborts when one of them fails. */
   signal(outer: AbortSignal): AbortSignal;
   /** The result of `work`, or the failure of one of them if that comes first. */
   unlessFailed<T>(work: Promise<T>): Promise<T>;
-  /** Stops them; resolves when nothing of them is left. */
+  /** Stops them; resolves when all of them have ended. */
   stop(): Promise<void>;
 }
 

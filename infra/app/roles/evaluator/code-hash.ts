@@ -1,5 +1,5 @@
-// The hash of a module of people's own: of its text and of every file that it imports by a relative path, and those in
-// turn. Packages and files that it reads while it runs are not looked at.
+// Hashes a user's module: its text and every file that it imports by a relative path, recursively. Packages and files that it reads at run
+// time are not included.
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
@@ -8,7 +8,7 @@ import { messageOf, PlatformError } from '../../../../streams/core/errors.ts';
 const RELATIVE = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*(['"`])(\.{1,2}\/[^'"`\n]+)\1/g;
 const ENDINGS = ['', '.js', '.mjs', '.cjs', '.ts', '.mts', '.json', '/index.js', '/index.ts'] as const;
 
-/** SHA-256. Names count as they stand to each other: the folder may move. CONFIG_INVALID when the module cannot be read. */
+/** SHA-256. Paths are relative to each other, so the folder may move. Throws CONFIG_INVALID when the module cannot be read. */
 export async function codeHash(path: string): Promise<string> {
   const entry = resolve(path);
   const text = await readFile(entry, 'utf8').catch((cause: unknown) => {

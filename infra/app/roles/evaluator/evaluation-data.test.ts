@@ -1,4 +1,4 @@
-// Benchmark files by their ending, as they are published.
+// Benchmark files by file extension, in their published formats.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

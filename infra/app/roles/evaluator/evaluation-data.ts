@@ -1,4 +1,4 @@
-// What is evaluated: files of benchmarks, or the questions of a set on the log.
+// The questions of an evaluation: from benchmark files, or from a question set on the log.
 import { createReadStream } from 'node:fs';
 import { access, constants } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
@@ -15,15 +15,15 @@ export interface EvaluationData {
   readonly dataset: string;
   readonly split: string;
   readonly questions: readonly EvaluationQuestion[];
-  /** Rows of the file that are not among them. */
+  /** Rows of the file that are left out. */
   readonly leftOut?: number;
-  /** What a person should know of it, a sentence each. */
+  /** Notes for people, one sentence each. */
   readonly notes?: readonly string[];
 }
 
-/** Names that say what part of a benchmark a file is. */
+/** Names that denote a split of a benchmark. */
 const SPLITS = new Set(['test', 'dev', 'train', 'validation', 'val']);
-/** Names that say nothing. */
+/** Names without meaning. */
 const EMPTY = new Set(['metadata', 'data', 'questions', 'all', 'default', '']);
 const ENDING = /\.(jsonl?|ndjson|csv|tsv|parquet)$/i;
 const FOLDERS = 3;
@@ -38,7 +38,7 @@ const slug = (text: string): string =>
 /** `GAIA/test.jsonl` and `GAIA/2023/test/metadata.parquet` are the split test of gaia; `frames.csv` is all of frames. */
 export function nameOfFile(file: string): { readonly dataset: string; readonly split: string } {
   const [name = '', ...folders] = resolve(file).split(sep).reverse();
-  // Hugging Face numbers the pieces of a split
+  // Hugging Face numbers the shards of a split
   const own = slug(name.replace(ENDING, '').replace(/-\d{5}-of-\d{5}(-[0-9a-f]{16})?$/, ''));
   const names = [own, ...folders.slice(0, FOLDERS).map(slug)];
   const at = names.findIndex((one, index) => !SPLITS.has(one) && !EMPTY.has(one) && (index === 0 || !/^\d+$/.test(one)));
@@ -49,13 +49,13 @@ export function nameOfFile(file: string): { readonly dataset: string; readonly s
 
 export interface FileOptions {
   readonly skipBadRows: boolean;
-  /** Asks the questions of rows with an attachment without it; such rows are left out unless given. */
+  /** Asks questions that have an attachment, without sending it. Default: such rows are left out. */
   readonly withAttachments?: boolean;
-  /** Questions at most, the same ones every time; all unless given. */
+  /** Maximum number of questions, always the same ones. Default: all. */
   readonly questions?: number;
 }
 
-/** Reads a benchmark file; USAGE_INVALID when it cannot be read, QUESTIONS_INVALID when it is none. */
+/** Reads a benchmark file. Throws USAGE_INVALID when it cannot be read, QUESTIONS_INVALID when it is not a benchmark. */
 export async function dataOfFile(file: string, { skipBadRows, withAttachments = false, questions }: FileOptions): Promise<EvaluationData> {
   try {
     await access(file, constants.R_OK);
@@ -85,7 +85,7 @@ function notesOf(dataset: string, { bad, attached, questions }: Dataset, asked: 
   return [...(attached === 0 ? [] : [`${dataset}: ${rows}`]), ...(bad === 0 ? [] : [`${dataset}: ${bad} bad rows are left out`])];
 }
 
-/** The questions of one split of a set on the log, so many at most. */
+/** The questions of one split of a set on the log, up to a maximum number. */
 export async function dataOfSet(
   source: QuestionSource,
   { dataset, split, questions }: { readonly dataset: string; readonly split: string; readonly questions: number },
@@ -98,7 +98,7 @@ export async function dataOfSet(
   );
 }
 
-/** The same questions every time: drawn from all of them by a fixed order. */
+/** A deterministic sample: questions are taken in a fixed order. */
 function chosen<T extends { readonly question_id: string }>(all: readonly T[], count: number): readonly T[] {
   const byId = [...all].sort((a, b) => (a.question_id < b.question_id ? -1 : 1));
   return shuffled(byId, createRandom(1)).slice(0, count);

@@ -1,4 +1,4 @@
-// What a recorded evaluation is taken for.
+// What identifies a recorded evaluation.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ const file = (name: string, text: string): string => {
   return join(dir, name);
 };
 
-/** The log is of no use to a worker of one's own. */
+/** An evaluation with its own worker does not use the log. */
 async function subject(settings: Partial<Config>, more: { judged?: boolean; weights?: string } = {}): Promise<string> {
   const context = { config: loadConfig({}, settings), logger: silentLogger, metrics: createMetrics('test') };
   const { judged = false, weights } = more;

@@ -1,6 +1,6 @@
-// What answers the questions of an evaluation, beyond its name: the settings that decide its answers, the code of modules,
-// the addresses in use, the weights, and what a server says of itself. All of it is part of the identity of an evaluation,
-// so that recorded figures are never given for something else. Nothing secret is in it: it is recorded.
+// What answers the questions of an evaluation, beyond its name: the settings that affect its answers, the code of modules, the addresses in
+// use, the weights, and the model that a server reports. All of it is part of the identity of an evaluation, so that recorded scores are
+// never reused for a different configuration. It contains no secrets, because it is recorded.
 import { recordedWorkerSettings } from '../../../../consumers/trainer/settings.ts';
 import type { Config } from '../../../config/descriptors.ts';
 import { workerSettingsOf } from '../../../config/learning.ts';
@@ -12,9 +12,9 @@ import { runStartedOf } from '../run-started.ts';
 import { version as program } from '../../version.ts';
 
 export interface Answering {
-  /** As JSON it is the same for the same. */
+  /** Equal configurations have equal JSON. */
   readonly answering: Readonly<Record<string, unknown>>;
-  /** Version that the server of a language model names, -1 = none. */
+  /** Version that the server of a language model reports, -1 = none. */
   readonly servedVersion: number;
 }
 
@@ -22,14 +22,14 @@ export interface AnsweringOptions {
   readonly context: Pick<RoleContext, 'config' | 'logger' | 'metrics'>;
   readonly log: LogConnection;
   readonly run: string;
-  /** The workers of the run answer, not one of this process. */
+  /** True when the workers of the run answer, not a worker of this process. */
   readonly byWorkersOfRun: boolean;
-  /** SHA-256 of the weights that answer; undefined where no run publishes them. */
+  /** SHA-256 of the weights that answer; undefined when no run publishes them. */
   readonly weightsSha256: string | undefined;
   readonly judged: boolean;
 }
 
-/** Asks the servers. MODEL_UNAVAILABLE and MODEL_REFUSED when one of them cannot answer. */
+/** Queries the servers. Throws MODEL_UNAVAILABLE or MODEL_REFUSED when one of them cannot answer. */
 export async function answeringOf(options: AnsweringOptions, signal: AbortSignal): Promise<Answering> {
   const { context, weightsSha256, judged } = options;
   const { config } = context;
@@ -50,7 +50,7 @@ export async function answeringOf(options: AnsweringOptions, signal: AbortSignal
 
 type Settings = Readonly<Record<string, unknown>>;
 
-/** Workers of a run have the settings that the run was started with, whatever this process has. */
+/** Workers of a run have the settings that the run started with, whatever the settings of this process are. */
 async function settingsOf({ context, log, run, byWorkersOfRun }: AnsweringOptions): Promise<Settings> {
   const started = byWorkersOfRun ? await runStartedOf(log, run) : undefined;
   return (started === undefined ? undefined : recordedWorkerSettings(started)) ?? workerSettingsOf(context.config);

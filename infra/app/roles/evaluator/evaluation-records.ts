@@ -1,4 +1,4 @@
-// Evaluations as the log has them.
+// Reads evaluations from the log.
 import type { AnswerScored, EvaluationCompleted, EvaluationStarted } from '../../../../schemas/generated/events.ts';
 import { PlatformError } from '../../../../streams/core/errors.ts';
 import type { LogRecord } from '../../../../streams/core/ports.ts';
@@ -12,7 +12,7 @@ export interface RecordedEvaluation {
   readonly answers: readonly AnswerScored[];
 }
 
-/** In the order of the ids. NOT_FOUND for one that the log does not have. */
+/** In the order of the ids. Throws NOT_FOUND for an id that is not in the log. */
 export async function readEvaluations({ kafka, events }: LogConnection, ids: readonly string[]): Promise<readonly RecordedEvaluation[]> {
   const wanted = new Set(ids);
   const heads = new Map<string, { started: EvaluationStarted | EvaluationCompleted; complete: boolean }>();

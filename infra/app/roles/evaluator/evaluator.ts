@@ -1,6 +1,5 @@
-// Answers questions with one policy version and records the scores: held-out questions of a set by the workers of a run,
-// or files of benchmarks by a worker of its own. Everything is in the log; the same evaluation again goes on with it, or
-// gives the recorded result.
+// Answers questions with one policy version and records the scores: held-out questions of a set on the workers of a run, or benchmark files
+// on its own worker. Everything is in the log; repeating an evaluation continues it, or returns its recorded result.
 import { hostname } from 'node:os';
 import type { EvaluationCompleted } from '../../../../schemas/generated/events.ts';
 import { PlatformError } from '../../../../streams/core/errors.ts';
@@ -22,28 +21,28 @@ import { systemClock } from '../../../lifecycle/clock.ts';
 
 export interface EvaluatorArguments {
   readonly run: string;
-  /** A version, or -1 for the newest that is published. */
+  /** A version, or -1 for the newest published one. */
   readonly policy: number;
-  /** The question set; that of the run unless given. */
+  /** The question set. Default: that of the run. */
   readonly dataset?: string;
   readonly split: 'heldout' | 'train';
-  /** Questions at most, the same ones for every version. */
+  /** Maximum number of questions, the same ones for every version. */
   readonly questions: number;
-  /** Samples a question; 1 is decoded greedily. */
+  /** Samples per question; 1 = greedy decoding. */
   readonly samples: number;
-  /** Questions of files, one evaluation each; those of the set unless given. */
+  /** Questions from files, one evaluation each. Default: the questions of the set. */
   readonly data?: readonly EvaluationData[];
   /** Asks the configured judge about every answer. */
   readonly judge?: boolean;
-  /** Trajectories at once of a worker of its own; without it the workers of the run have to answer. */
+  /** Concurrent trajectories of its own worker; undefined leaves the work to the workers of the run. */
   readonly concurrency?: number;
-  /** True when nobody else puts the log into the tables: this process does, until all of it is there. */
+  /** True when no sink runs: this process then stores the log in the tables until they are complete. */
   readonly stores?: boolean;
-  /** Asks anew what is recorded. */
+  /** Asks again even if the evaluation is recorded. */
   readonly again?: boolean;
-  /** Called for each evaluation, before anything is asked, when the log has a part of it or all. */
+  /** Called before any question is asked, for each evaluation that is recorded in part or in full. */
   readonly onTakenOver?: (taken: TakenOver) => void;
-  /** Called with what a person should know of an evaluation, in one sentence. */
+  /** Called with a note for people, in one sentence. */
   readonly onNote?: (note: string) => void;
   /** Called for each evaluation. */
   readonly onCompleted: (completed: EvaluationCompleted) => void;
@@ -51,7 +50,7 @@ export interface EvaluatorArguments {
 
 const MAX_ATTEMPTS = 3;
 
-/** One evaluation for each set of questions, one after the other. */
+/** Runs one evaluation per set of questions, one after the other. */
 export function evaluatorRole(options: EvaluatorArguments): RoleMain {
   return async (context, signal) => {
     const { config, name, logger, metrics, report, onSkipped } = context;
@@ -107,7 +106,7 @@ const subjectOf = ({ run, concurrency = 0, judge = false }: EvaluatorArguments) 
   judged: judge,
 });
 
-/** A server that got other weights in between has answered with both. */
+/** A server whose weights changed during the evaluation has answered with both. */
 function noteChange({ onNote }: EvaluatorArguments, before: Answering, after: Answering): void {
   if (JSON.stringify(before.answering['model']) === JSON.stringify(after.answering['model'])) return;
   const versions = before.servedVersion === after.servedVersion ? '' : `, from version ${before.servedVersion} to ${after.servedVersion}`;
@@ -122,7 +121,7 @@ interface One extends All {
   readonly data: EvaluationData;
 }
 
-/** With whether anything was asked for it. */
+/** Also returns whether any question was asked. */
 async function evaluateOne(one: One, signal: AbortSignal): Promise<{ readonly completed: EvaluationCompleted; readonly isAsked: boolean }> {
   const { log, options, policyVersion, answering, data, judge } = one;
   const { config, logger, report } = one.context;
@@ -156,7 +155,7 @@ async function evaluateOne(one: One, signal: AbortSignal): Promise<{ readonly co
   return { completed, isAsked };
 }
 
-/** A worker and a sink of this process, as far as they are wanted. */
+/** Starts a worker and a sink in this process, as requested. */
 async function helpers(log: LogConnection, context: RoleContext, { run, concurrency = 0, stores = false }: EvaluatorArguments) {
   if (concurrency === 0) return startBeside([]);
   await log.kafka.topics.apply(topicPlanOf(context.config));
@@ -167,7 +166,7 @@ async function helpers(log: LogConnection, context: RoleContext, { run, concurre
   return startBeside(stores ? [worker, (signal) => warehouseRole(own, signal)] : [worker]);
 }
 
-/** Where no trainer says where the tasks of a run begin, they begin now: nothing older is wanted. */
+/** Without a trainer that sets where the tasks of a run begin, they begin now: nothing older is needed. */
 async function beginGroup({ kafka }: LogConnection, group: string): Promise<void> {
   const committed = new Map((await kafka.offsets.fetch(group, 'tasks')).map(({ partition, offset }) => [partition, offset]));
   const missing = (await kafka.reader().bounds('tasks')).filter(({ partition }) => (committed.get(partition) ?? -1) < 0);
@@ -189,7 +188,7 @@ async function publishedBy({ kafka, events }: LogConnection, run: string): Promi
   return published;
 }
 
-/** The set that was asked for, or that the run learns from; without such a run that of the configuration. */
+/** The requested set, or the one that the run trains on; without such a run, the configured one. */
 async function datasetOf(log: LogConnection, config: Config, { dataset, run }: EvaluatorArguments): Promise<string> {
   if (dataset !== undefined) return dataset;
   return (await runStartedOf(log, run))?.dataset ?? config.dataset;
@@ -200,7 +199,7 @@ interface PublishedVersion {
   readonly sha256: string;
 }
 
-/** The version that answers; only the ranker has those of a run, for any other policy it is undefined. */
+/** The version that answers. Only the ranker has versions of a run; undefined for any other policy. */
 async function publishedOf(log: LogConnection, config: Config, { run, policy }: EvaluatorArguments): Promise<PublishedVersion | undefined> {
   if (config.policy !== 'ranker') return undefined;
   const published = await publishedBy(log, run);

@@ -1,15 +1,15 @@
-// The questions of a run for as long as it lives: what humans reject meanwhile is asked no more.
+// Keeps the questions of a run up to date: questions that humans reject during the run are no longer asked.
 import { loadTrainingQuestions, type QuestionDeps, type TrainingQuestions } from '../../../../consumers/trainer/questions.ts';
 import { messageOf } from '../../../../streams/core/errors.ts';
 import type { Following, Logger } from '../../../../streams/core/ports.ts';
 
 export interface HeardQuestions {
-  /** Reads a set and follows its verdicts; a set that was loaded before is followed no more. */
+  /** Reads a set and follows its verdicts; stops following the previously loaded set. */
   readonly load: (dataset: string, seed: number) => Promise<TrainingQuestions>;
   close(): Promise<void>;
 }
 
-/** Nothing is read yet. */
+/** Reads nothing yet. */
 export function hearQuestions(deps: QuestionDeps, logger: Logger): HeardQuestions {
   let following: Following | undefined;
   const close = async (): Promise<void> => {

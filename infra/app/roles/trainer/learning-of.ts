@@ -1,4 +1,4 @@
-// What the built-in learner is made with, out of the configuration.
+// Options of the built-in learner, from the configuration.
 import { join } from 'node:path';
 import type { Config } from '../../../config/descriptors.ts';
 import type { LearnerOptions } from '../../../tfjs/learner.ts';

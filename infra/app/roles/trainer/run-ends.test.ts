@@ -8,7 +8,7 @@ import { fileEndNotes, finishedSteps } from './run-ends.ts';
 
 let dataDir = '';
 const config = (env: Readonly<Record<string, string>> = {}) => loadConfig({ TURNSTREAM_DATA_DIR: dataDir, ...env });
-/** As a started Kafka of this data directory leaves it. */
+/** Writes what a started Kafka leaves in this data directory. */
 function cluster(id: string): void {
   mkdirSync(join(dataDir, 'kafka', 'data'), { recursive: true });
   writeFileSync(join(dataDir, 'kafka', 'data', 'meta.properties'), `#\n#Mon Nov 23\ncluster.id=${id}\nversion=1\nnode.id=1\n`);

@@ -1,5 +1,5 @@
-// Which runs of this data directory are over: `<dataDir>/finished/<namespace>.<run>.json`, so that asking for one of them is
-// answered before Kafka is started. A note is of one log, told by the id of its cluster: with another one it says nothing.
+// Records which runs of this data directory are over, in `<dataDir>/finished/<namespace>.<run>.json`, so that a request for a finished run
+// fails before Kafka starts. A note belongs to one log, identified by the id of its cluster, and is ignored for any other.
 import { readFileSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -13,7 +13,7 @@ type Place = Pick<Config, 'dataDir' | 'namespace'>;
 const pathOf = ({ dataDir, namespace }: Place, run: string): string =>
   resolve(dataDir, 'finished', `${encodeURIComponent(`${namespace}.${run}`)}.json`);
 
-/** Notes of one run of the log that has the id `clusterId`. */
+/** Notes of one run, in the log with the id `clusterId`. */
 export function fileEndNotes(place: Place, run: string, clusterId: () => Promise<string>): EndNotes {
   const path = pathOf(place, run);
   return {
@@ -25,7 +25,7 @@ export function fileEndNotes(place: Place, run: string, clusterId: () => Promise
   };
 }
 
-/** Steps that a finished run of the local Kafka has made; undefined when it goes on, or nobody knows. */
+/** Steps of a finished run of the local Kafka; undefined when the run continues or its state is unknown. */
 export function finishedSteps(config: Pick<Config, 'dataDir' | 'namespace' | 'kafkaBrokers'>, run: string): number | undefined {
   if (config.kafkaBrokers.length > 0) return undefined;
   try {

@@ -1,4 +1,4 @@
-// Turns are decided by the ranker, with the policy versions that the trainer of the run publishes.
+// The ranker decides turns, with the policy versions that the trainer of the run publishes.
 import { createRankerPolicy } from '../../../../producers/rollouts/policies/ranker/ranker.ts';
 import { createPolicyVersions } from '../../../../producers/rollouts/worker/policy-versions.ts';
 import { loadBackend } from '../../../tfjs/backend.ts';
@@ -12,7 +12,7 @@ export interface RankerParts {
   readonly context: RoleContext;
   readonly run: string;
   readonly log: LogConnection;
-  /** The versions of the run cannot be followed any more. */
+  /** Called when the versions of the run can no longer be followed. */
   readonly onFailure: (error: unknown) => void;
 }
 

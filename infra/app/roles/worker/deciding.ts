@@ -1,4 +1,4 @@
-// What decides the turns of a worker, with everything that it needs; worker.ts knows no policy by name.
+// The policy that decides the turns of a worker, with everything that it needs. worker.ts refers to no policy by name.
 import type { Policy } from '../../../../streams/core/agents.ts';
 import type { Memory } from '../../../../producers/rollouts/agent/run-agent.ts';
 
@@ -7,7 +7,7 @@ export interface Deciding {
   readonly memory?: Memory;
   /** Newest version of the policy, -1 = none known. */
   newestVersion(): number;
-  /** Calls back with each newer version, where versions can be followed. */
+  /** Calls `listener` with each newer version, if the policy can follow versions. */
   onNewest?(listener: (version: number) => void): void;
   /** Resolves when a turn can be decided. */
   start(signal: AbortSignal): Promise<void>;

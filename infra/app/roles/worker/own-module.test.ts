@@ -1,4 +1,4 @@
-// Modules of people's own, as the guides show them.
+// Users' own modules, as in the guides.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ function file(name: string, text: string): string {
   return join(dir, name);
 }
 
-/** The block of a language in a guide. */
+/** The code block of a language in a guide. */
 function shown(guide: string, language: string, block = 0): string {
   const text = readFileSync(join(process.cwd(), 'infra', 'docs', 'guides', guide), 'utf8');
   return blocksOf(text, language)[block] ?? '';

@@ -1,4 +1,4 @@
-// Policies and tools of people's own: modules whose default export makes one.
+// Policies and tools of users: modules whose default export creates one.
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { noResult } from '../../../../producers/rollouts/agent/call-tool.ts';
@@ -11,7 +11,7 @@ const statuses: ReadonlySet<unknown> = new Set<ToolResult['status']>(['ok', 'err
 
 type Place = { readonly path: string; readonly variable: string };
 
-/** Calls the default export of a module. CONFIG_INVALID, naming the variable, when that does not make what `is` wants. */
+/** Calls the default export of a module. Throws CONFIG_INVALID with the name of the variable when the result fails `is`. */
 async function make<T>({ path, variable }: Place, is: (made: unknown) => made is T, wanted: string): Promise<T> {
   const from = `${variable} ${path}`;
   const loaded = (await import(pathToFileURL(resolve(path)).href).catch((cause: unknown) => {
@@ -31,7 +31,7 @@ const has = <K extends string>(value: unknown, name: K): value is Record<K, unkn
 const isPolicy = (made: unknown): made is Policy =>
   has(made, 'name') && typeof made.name === 'string' && has(made, 'decide') && typeof made.decide === 'function';
 
-/** Search and access are known to every policy; of another tool its usage tells. */
+/** Every policy knows search and access; other tools need a usage text. */
 const isTool = (made: unknown): made is Tool =>
   has(made, 'name') &&
   isToolName(made.name) &&
@@ -47,7 +47,7 @@ const areAllTools = (made: unknown): made is readonly Tool[] =>
 
 const areAddedTools = (made: unknown): made is Tool | readonly Tool[] => isTool(made) || areTools(made);
 
-/** Nothing is known of its versions: its turns say which they come from. */
+/** The module's versions are unknown: each turn names the version that it comes from. */
 export async function ownDeciding(path: string): Promise<Deciding> {
   const place = { path, variable: 'TURNSTREAM_POLICY_MODULE' };
   return {
@@ -61,7 +61,7 @@ export async function ownDeciding(path: string): Promise<Deciding> {
 const isResult = (made: unknown): made is Partial<ToolResult> & Pick<ToolResult, 'status' | 'text'> =>
   has(made, 'text') && typeof made.text === 'string' && has(made, 'status') && statuses.has(made.status);
 
-/** What it throws is a result with the status error; what it leaves out of a result has its default. */
+/** Turns an exception into a result with the status error, and fills in defaults for missing fields. */
 const guarded = (tool: Tool): Tool => ({
   name: tool.name,
   ...(tool.usage === undefined ? {} : { usage: tool.usage }),
@@ -76,10 +76,7 @@ const guarded = (tool: Tool): Tool => ({
   },
 });
 
-/**
- * The tools of a module: all that an agent has, or some that it has beside others. They do not throw past their port, whatever
- * the module does.
- */
+/** The tools of a module: all tools of the agent, or additional ones. They never throw, whatever the module does. */
 export async function ownTools(path: string, as: 'all' | 'added'): Promise<readonly Tool[]> {
   const place = { path, variable: 'TURNSTREAM_TOOLS_MODULE' };
   const each = '{ name, usage, call(input, signal) }, where search and access need no usage';

@@ -1,4 +1,4 @@
-// The tools that a configuration names. What the web needs is only loaded where it is used.
+// The configured tools. Code for web access is loaded only when it is used.
 import { join } from 'node:path';
 import type { Tool } from '../../../../streams/core/agents.ts';
 import type { Config } from '../../../config/descriptors.ts';
@@ -15,7 +15,7 @@ export interface ToolSet {
 const MB = 2 ** 20;
 const HOUR_MS = 3_600_000;
 
-/** How the web is searched and read. */
+/** Options of web search and page access. */
 const webOptionsOf = (config: Config): WebOptions => ({
   serperUrl: config.serperUrl,
   serperApiKey: config.serperApiKey,
@@ -35,7 +35,7 @@ const webOptionsOf = (config: Config): WebOptions => ({
   cacheTtlMs: config.webCacheHours * HOUR_MS,
 });
 
-/** Makes the tools; close them. Those of a module of one's own are added, or are all there are. */
+/** Creates the tools; the caller closes them. Tools of a user's module are added to the built-in ones or replace them. */
 export async function toolsOf(config: Config): Promise<ToolSet> {
   const { toolsModule: path, tools: source } = config;
   const own = path === '' ? [] : await ownTools(path, source === 'module' ? 'all' : 'added');
@@ -43,7 +43,7 @@ export async function toolsOf(config: Config): Promise<ToolSet> {
   return { tools: assembleTools(found.tools, own), close: () => found.close() };
 }
 
-/** Where agents search and read. */
+/** The source for search and page access. */
 async function sourceOf(config: Config): Promise<ToolSet> {
   switch (config.tools) {
     case 'factbook': {

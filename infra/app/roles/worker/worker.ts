@@ -1,5 +1,5 @@
-// A rollout worker: the tools of the configuration, and what decides: the ranker, a language model or a policy of people's own,
-// only loaded where it does.
+// A rollout worker: the configured tools and the policy (the ranker, a language model or a user's own), which is loaded only when it is
+// used.
 import { hostname } from 'node:os';
 import { randomBytes } from 'node:crypto';
 import type { Tool } from '../../../../streams/core/agents.ts';
@@ -20,11 +20,11 @@ import { systemClock } from '../../../lifecycle/clock.ts';
 
 export interface WorkerArguments {
   readonly run: string;
-  /** Whatever the run was started with: for evaluations. */
+  /** Accepts a run that was started with other settings: for evaluations. */
   readonly anySettings?: boolean;
 }
 
-/** A worker of one run. What it was running when an outage ended it, is lost to that attempt. */
+/** A worker of one run. An outage ends its attempts in progress; their work is lost. */
 export function workerRole({ run, anySettings = false }: WorkerArguments): RoleMain {
   return async (context, signal) => {
     const { report, logger } = context;
@@ -42,7 +42,7 @@ async function live(parts: Omit<Parts, 'log'>, signal: AbortSignal): Promise<'st
     await log.kafka.ping();
     return await work({ ...parts, log }, signal);
   } catch (error) {
-    // asked to stop before it had begun
+    // asked to stop before it started
     if (signal.aborted && error === signal.reason) return 'stopped';
     throw error;
   } finally {
@@ -57,7 +57,7 @@ interface Parts {
   readonly log: LogConnection;
 }
 
-/** Tensors take most of a worker's memory: one that asks a language model never loads them. */
+/** Tensors take most of a worker's memory, so a worker that queries a language model never loads them. */
 async function decidingOf(parts: Parts, tools: readonly Tool[], onFailure: (error: unknown) => void): Promise<Deciding> {
   if (parts.context.config.policy === 'llm') {
     const { llmDeciding } = await import('./deciding-llm.ts');
@@ -72,7 +72,7 @@ async function work(parts: Parts, signal: AbortSignal): Promise<'stopped'> {
   const { context, run, log } = parts;
   const { config, name, logger, metrics, report, reach } = context;
   const failure = new AbortController();
-  // Reading the profiles takes a while, which is the trainer's chance to publish the first policy.
+  // Reading the profiles takes a while, in which the trainer can publish the first policy.
   const toolSet = await toolsOf(config);
   const judging = rewardJudgeOf(context);
   const deciding = await decidingOf(parts, toolSet.tools, (error) => {
@@ -116,11 +116,11 @@ async function work(parts: Parts, signal: AbortSignal): Promise<'stopped'> {
   return 'stopped';
 }
 
-/** Its requests are not among the figures of the model that decides. */
+/** Its requests do not count in the metrics of the policy model. */
 const rewardJudgeOf = ({ config, logger }: RoleContext): OpenJudge | undefined =>
   config.rewardJudge > 0 ? openJudge(config, { logger, metrics: noMetrics }) : undefined;
 
-/** Rejects, or aborts `failure` once the run has begun, when it was started with other settings of its workers. */
+/** Rejects when the run was started with other worker settings; if the run has not begun, aborts `failure` once it has. */
 async function fit({ context, run, log, anySettings }: Parts, failure: AbortController, signal: AbortSignal): Promise<void> {
   if (anySettings) return;
   const { begun } = await assertFitting({ log, run, config: context.config, signal });

@@ -1,5 +1,5 @@
-// Asks a language model for an object with named fields. Retries, waits and limits are the model's own. Guarantees: a reply
-// that cannot be used is a reason; a server that does not reply at all is an error, because nothing can be made without it.
+// Asks a language model for an object with named fields. The model client handles retries, waits and limits. Guarantees: an unusable reply
+// is returned as a reason; a server that does not reply at all is an error, because nothing can be made without it.
 import type { GenerationFailure, GenerationRequest, LanguageModel } from '../../../../streams/core/models.ts';
 import { CONTEXT_FULL } from '../../../../streams/core/models.ts';
 import { PlatformError } from '../../../../streams/core/errors.ts';
@@ -9,7 +9,7 @@ export interface NamedModel {
   /** For messages. */
   readonly name: string;
   readonly model: LanguageModel;
-  /** Tokens of one reply. */
+  /** Maximum tokens of one reply. */
   readonly maxTokens: number;
 }
 
@@ -23,11 +23,11 @@ export interface Asking {
 
 const SHOWN_CHARS = 200;
 
-/** The server took the request for a bad one: another prompt may do. */
+/** The server rejected this request; another prompt may succeed. */
 const isOfThePrompt = ({ errorType, fatal }: GenerationFailure): boolean =>
   !fatal && (errorType === CONTEXT_FULL || /^model_http_4(?!08|09|25|29)\d\d$/.test(errorType));
 
-/** The whole reply. Throws MODEL_UNAVAILABLE or MODEL_REFUSED when there is none, and the reason of an aborted signal. */
+/** The complete reply. Throws MODEL_UNAVAILABLE or MODEL_REFUSED when there is none, or the signal's reason after an abort. */
 async function reply({ name, model, maxTokens }: NamedModel, { prompt, decoding, signal }: Asking): Promise<Said<string>> {
   const outcome = await model.generate({ prompt: [{ from: 'user', text: prompt }], stop: [], maxTokens, decoding }, signal);
   signal.throwIfAborted();
@@ -37,7 +37,7 @@ async function reply({ name, model, maxTokens }: NamedModel, { prompt, decoding,
   throw new PlatformError(failure.fatal ? 'MODEL_REFUSED' : 'MODEL_UNAVAILABLE', `making questions with ${name}: ${failure.message}`);
 }
 
-/** The named fields of a reply, none empty. */
+/** The named fields of a reply, all nonempty. */
 export async function askFor<K extends string>(
   model: NamedModel,
   names: readonly K[],
@@ -51,5 +51,5 @@ export async function askFor<K extends string>(
   return { ok: false, reason: `${model.name} replied without ${names.join(', ')}: "${shown}"` };
 }
 
-/** A seed of sampling out of the walk's own chance. */
+/** Sampling with a seed from the walk's own random sequence. */
 export const sampled = (random: () => number): GenerationRequest['decoding'] => ({ kind: 'sample', seed: Math.floor(random() * 2 ** 31) });

@@ -1,5 +1,5 @@
-// Answers of the checking model without any tool, each with the verdict of the same model. An answer that cannot be read
-// is no answer, thus wrong; one that nobody can judge says so, because a question must not seem hard for that.
+// Closed-book answers of the checking model, each with a verdict from the same model. An answer that cannot be parsed counts as wrong. An
+// answer that cannot be judged is marked as such, so that it does not make the question look hard.
 import { createJudge } from '../../../evaluations/judge.ts';
 import { normalizeAnswer } from '../../../../streams/reward/normalise.ts';
 import type { DirectAnswer } from '../port.ts';
@@ -15,7 +15,7 @@ export interface ClosedBook {
   readonly signal: AbortSignal;
 }
 
-/** All at once; the model has its own limit. */
+/** Sends all requests at once; the model client limits concurrency. */
 export async function answerDirectly(
   model: NamedModel,
   draft: LlmDraft,

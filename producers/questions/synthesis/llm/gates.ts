@@ -1,5 +1,5 @@
-// The gates of the llm writer. What a program can tell is told by a program; the rest is asked of the checking model,
-// without chance. A check without a verdict refuses: a question is only accepted where somebody said yes.
+// The gates of the LLM writer. Code decides what code can decide; the checking model answers the rest, with greedy decoding. A check
+// without a verdict rejects: a question is accepted only on an explicit yes.
 import type { Tool } from '../../../../streams/core/agents.ts';
 import { normalizeAnswer } from '../../../../streams/reward/normalise.ts';
 import { spaced } from '../clause.ts';
@@ -12,9 +12,9 @@ import { goldsOf, shownFacts, type LlmDraft } from './state.ts';
 
 export interface Checking {
   readonly model: NamedModel;
-  /** What other answers are looked up with. */
+  /** Tools for looking up alternative answers. */
   readonly tools: readonly Tool[];
-  /** Of today, as YYYY-MM-DD. */
+  /** Today's date, as YYYY-MM-DD. */
   readonly date: () => string;
 }
 
@@ -24,12 +24,12 @@ const FOUND_CHARS = 6_000;
 
 const refused = (detail: string): Verdict => ({ passed: false, detail });
 
-/** Whether a text has these words, whatever stands between them. */
+/** Whether a text contains these words, ignoring punctuation between them. */
 export const mentions = (text: string, part: string): boolean => spaced(part).trim() !== '' && spaced(text).includes(spaced(part));
 
 interface Check {
   readonly prompt: string;
-  /** The field that says yes or no, and the word that passes. */
+  /** The yes-or-no field of the reply, and the value that passes. */
   readonly field: string;
   readonly passes: boolean;
 }
@@ -42,7 +42,7 @@ async function asked(model: NamedModel, { prompt, field, passes }: Check, signal
   return { passed: said === passes, detail: reply.said['reason'] ?? '' };
 }
 
-/** What a program sees in the words of a question. */
+/** The faults that code can detect in a question's words. */
 function faultsOf(draft: LlmDraft): readonly string[] {
   const { question, state } = draft;
   const named = state.facts.map(({ entity }) => entity).filter((entity) => mentions(question, entity));
@@ -54,7 +54,7 @@ function faultsOf(draft: LlmDraft): readonly string[] {
   ];
 }
 
-/** Seed questions are taken as they are written, without a question mark too. */
+/** Seed questions are accepted as written, even without a question mark. */
 export async function wellFormed({ model }: Checking, draft: LlmDraft, signal: AbortSignal): Promise<Verdict> {
   const faults = faultsOf(draft);
   if (faults.length > 0) return refused(faults.join('; '));
@@ -68,7 +68,7 @@ export const timely = ({ model, date }: Checking, { question, answers }: LlmDraf
 
 const sortedWords = (text: string): string => [...new Set(spaced(text).trim().split(' '))].sort().join(' ');
 
-/** A fuzz only has to change the words; a fact must not be told already. */
+/** A fuzz only has to change the words; an added fact must not be in the question already. */
 export async function newInformation({ model }: Checking, [draft, before]: readonly [LlmDraft, LlmDraft], signal: AbortSignal) {
   if (sortedWords(draft.question) === sortedWords(before.question)) return refused('the words are the same');
   const added = draft.state.facts[before.state.facts.length];
@@ -79,7 +79,7 @@ export async function newInformation({ model }: Checking, [draft, before]: reado
   return asked(model, { prompt: promptOf('covered', texts), field: 'told', passes: false }, signal);
 }
 
-/** A seed is taken as it is. */
+/** A seed passes unchanged. */
 export async function everyFactNeeded({ model }: Checking, { question, answers, state }: LlmDraft, signal: AbortSignal): Promise<Verdict> {
   if (state.facts.length === 0) return { passed: true, detail: 'no fact was added' };
   const prompt = promptOf('needed', { question, answers, facts: shownFacts(state) });
@@ -94,7 +94,7 @@ async function alternative({ model, tools }: Checking, [draft, given]: readonly 
   return asked(model, { prompt, field: 'valid', passes: false }, signal);
 }
 
-/** Each wrong answer is looked up and examined for being another right one. */
+/** Looks up each wrong answer to check whether it is also correct. */
 export async function unique(checking: Checking, [draft, wrong]: readonly [LlmDraft, readonly string[]], signal: AbortSignal) {
   const golds = new Set(goldsOf(draft).map(normalizeAnswer));
   const given = new Map(wrong.map((answer) => [normalizeAnswer(answer), answer] as const));

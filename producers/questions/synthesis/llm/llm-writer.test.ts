@@ -1,4 +1,4 @@
-// The writer against a scripted server: the requests are real, the words are the test's.
+// The writer against a scripted server: the requests are real, the replies are the test's.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createServedModel } from '../../../../infra/llm/openai-model.ts';
@@ -72,7 +72,7 @@ interface Asked {
   readonly request: SeenRequest;
 }
 
-/** Lets the server say these words, and takes down what it was asked. */
+/** Makes the server reply with these words, and records its requests. */
 function script(words: Partial<Words> = {}): readonly Asked[] {
   const asked: Asked[] = [];
   const answer = synthesizer({ ...good, ...words });
@@ -279,7 +279,7 @@ describe('replies that nobody can use', () => {
     for (const text of garbage) {
       script({ [kind]: text, ...closedBook });
       const made = await make({ injectRounds: 1, fuzzRounds: 1 });
-      // what may be left open is decided without it
+      // a check that may stay undecided does not reject
       const open = kind === 'choose' || kind === 'closedBook';
       expect(made.rejected.length > 0, `${kind} ${text.slice(0, 20)}`).toBe(!open);
       for (const candidate of made.rejected) {

@@ -1,7 +1,7 @@
-// The writer that asks language models: one generates, another checks; facts come from the tools that agents have. It keeps
-// nothing between calls. Guarantees: output that cannot be used becomes a candidate that the gate well_formed refuses with
-// the reason; a model that does not reply, however often its client asks, is an error that ends the walk; the answer of a
-// seed never changes; a fact goes in only with a quote that its page has, word for word.
+// The writer that uses language models: one generates, another checks; facts come from the agents' tools. It keeps no state between calls.
+// Guarantees: unusable output becomes a candidate that the well_formed gate rejects with the reason; a model that does not reply, even
+// after the client's retries, is an error that ends the walk; the answer of a seed never changes; a fact is added only with a verbatim
+// quote from its page.
 import type { Evidence } from '../../../../schemas/generated/events.ts';
 import type { Tool } from '../../../../streams/core/agents.ts';
 import { createRandom, shuffled } from '../../../../streams/core/random.ts';
@@ -13,7 +13,7 @@ import { findPage } from './look-up.ts';
 import { promptOf } from './prompts.ts';
 import { shownFacts, type Fact, type LlmDraft, type LlmState } from './state.ts';
 
-/** A question to grow, with an answer that stays. */
+/** A question to grow; its answer stays the same. */
 export interface SeedQuestion {
   readonly question: string;
   readonly answers: readonly string[];
@@ -23,16 +23,16 @@ export interface SeedQuestion {
 
 export interface LlmWriterOptions {
   readonly seeds: readonly SeedQuestion[];
-  /** Writes. */
+  /** Model that writes. */
   readonly generation: NamedModel;
-  /** Answers from memory and gives the verdicts. */
+  /** Model that answers from memory and gives verdicts. */
   readonly checking: NamedModel;
   readonly tools: readonly Tool[];
   /** UTC milliseconds. */
   readonly now: () => number;
 }
 
-/** The draft before, marked as what nothing can be made of. */
+/** The previous draft, marked as a dead end. */
 const unusable = (draft: LlmDraft, reason: string): Edited<LlmState> => ({
   draft: { ...draft, state: { ...draft.state, unusable: reason } },
   detail: 'the step gave nothing that can be used',
@@ -118,7 +118,7 @@ class LlmWriter implements QuestionWriter<LlmState> {
     return everyFactNeeded(this.#checking, draft, signal);
   }
 
-  /** A walk stays in the split of its seed, and nothing else is known of where facts belong. */
+  /** A walk stays in the split of its seed; nothing more is known about which split a fact belongs to. */
   splitDisjoint({ split }: LlmDraft) {
     return Promise.resolve({ passed: true, detail: `its seed is of ${split}` });
   }
@@ -139,7 +139,7 @@ class LlmWriter implements QuestionWriter<LlmState> {
     return 'llm';
   }
 
-  /** Answering the seed is one, and each fact another. */
+  /** One for answering the seed, and one per fact. */
   hops({ state }: LlmDraft): number {
     return 1 + state.facts.length;
   }
@@ -153,5 +153,5 @@ class LlmWriter implements QuestionWriter<LlmState> {
   }
 }
 
-/** A writer over two models and the tools; nothing is sent yet. */
+/** Creates a writer from two models and the tools; sends nothing yet. */
 export const createLlmWriter = (options: LlmWriterOptions): QuestionWriter<LlmState> => new LlmWriter(options);

@@ -1,16 +1,16 @@
-// Facts by the tools that the agents have too. What a tool cannot find is a reason, never an exception.
+// Looks up facts with the agents' tools. A failed lookup is returned as a reason, never thrown.
 import type { Tool, ToolResult } from '../../../../streams/core/agents.ts';
 import type { Said } from './ask-model.ts';
 
 export interface FoundPage {
   readonly url: string;
   readonly title: string;
-  /** Its beginning. */
+  /** The beginning of its text. */
   readonly text: string;
 }
 
 const PAGE_CHARS = 25_000;
-/** Results that are opened until one can be read. */
+/** Maximum results to open until one is readable. */
 const OPENED = 3;
 
 function toolOf(tools: readonly Tool[], name: Tool['name']): Tool['call'] {
@@ -20,13 +20,13 @@ function toolOf(tools: readonly Tool[], name: Tool['name']): Tool['call'] {
     : (argument, signal) => tool.call(argument, signal);
 }
 
-/** What a search says, cut; empty when it says nothing. */
+/** The text of a search result, truncated; empty when there is none. */
 export async function searchText(tools: readonly Tool[], query: string, { chars, signal }: { chars: number; signal: AbortSignal }) {
   const result = await toolOf(tools, 'search')(query, signal);
   return result.status === 'ok' && result.items.length > 0 ? result.text.slice(0, chars) : '';
 }
 
-/** The first page that a search finds and that can be read; pages that were read before come last. */
+/** The first readable page that a search finds; pages that were read before are tried last. */
 export async function findPage(
   tools: readonly Tool[],
   { query, read }: { readonly query: string; readonly read: ReadonlySet<string> },

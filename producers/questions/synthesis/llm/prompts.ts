@@ -1,5 +1,5 @@
-// Every word that the llm writer tells its models. Texts are put in as JSON, so that none of them can pass for a part of a
-// prompt; each prompt asks for one JSON object, whose fields are named where it is asked (llm-writer.ts, gates.ts).
+// All prompts of the LLM writer. Texts are inserted as JSON, so that none can pass for a part of the prompt. Each prompt asks for one JSON
+// object; the callers name its fields (llm-writer.ts, gates.ts).
 
 const REPLY = 'Reply with one JSON object and nothing else:';
 
@@ -126,6 +126,6 @@ ${REPLY}
 {"reason": "<in one sentence>", "valid": "yes" or "no"}`,
 } as const;
 
-/** A prompt with its texts in place. */
+/** A prompt with its texts inserted. */
 export const promptOf = (name: keyof typeof TEMPLATES, texts: Readonly<Record<string, unknown>>): string =>
   TEMPLATES[name].replace(/\{(\w+)\}/g, (whole, key: string) => (key in texts ? JSON.stringify(texts[key]) : whole));

@@ -1,12 +1,12 @@
-// What a model replied, as texts by name. A reply is anything at all; what cannot be used is a value, never an exception.
+// Parses a model's reply into named texts. A reply can be anything; an unusable one is a value, never an exception.
 
-/** Only the end of a reply is looked at: what comes before is thought. */
+/** Only the end of a reply is examined: what precedes it is reasoning. */
 const SEEN_CHARS = 20_000;
-/** Braces that are tried from the end. */
+/** Maximum opening braces to try, from the end. */
 const STARTS = 64;
 const ENDS = 8;
 
-/** The places of a character, last first, at most so many. */
+/** The last positions of a character, last first, at most `most`. */
 function lastOf(text: string, character: string, most: number): readonly number[] {
   const places: number[] = [];
   for (let at = text.lastIndexOf(character); at >= 0 && places.length < most; at = at === 0 ? -1 : text.lastIndexOf(character, at - 1)) {
@@ -27,7 +27,7 @@ function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
 const textOf = (value: unknown): string =>
   typeof value === 'string' ? value.trim() : typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 
-/** The fields of the last JSON object of a reply that has all of them, none empty; undefined when there is none. */
+/** The fields of the last JSON object of a reply that has all of them, nonempty; undefined when there is none. */
 export function fieldsOf<K extends string>(reply: string, names: readonly K[]): Readonly<Record<K, string>> | undefined {
   const text = reply.slice(-SEEN_CHARS);
   const ends = lastOf(text, '}', ENDS);
@@ -41,7 +41,7 @@ export function fieldsOf<K extends string>(reply: string, names: readonly K[]): 
   return undefined;
 }
 
-/** What a yes or a no means; undefined when it is neither. */
+/** Parses a yes or a no; undefined when it is neither. */
 export function isYes(text: string): boolean | undefined {
   const word = /^(yes|no|true|false)\b/i.exec(text)?.[1]?.toLowerCase();
   return word === undefined ? undefined : word === 'yes' || word === 'true';

@@ -1,23 +1,23 @@
-// What the llm writer knows of its drafts.
+// The state of an LLM writer's draft.
 import type { Draft } from '../port.ts';
 
-/** A fact that went into a question, with the page that states it. */
+/** A fact that was added to a question, with the page that states it. */
 export interface Fact {
   /** What the question named before. */
   readonly entity: string;
-  /** In a few words. */
+  /** The fact in a few words. */
   readonly fact: string;
-  /** As the page has it. */
+  /** Verbatim from the page. */
   readonly quote: string;
   readonly url: string;
   readonly title: string;
 }
 
 export interface LlmState {
-  /** In the order in which they went in. */
+  /** In the order in which they were added. */
   readonly facts: readonly Fact[];
   readonly edits: number;
-  /** Of the last step, when nothing can be made of what came back: why. */
+  /** Why the last step is a dead end, if it is. */
   readonly unusable?: string;
 }
 
@@ -26,5 +26,5 @@ export type LlmDraft = Draft<LlmState>;
 /** Facts as the prompts show them. */
 export const shownFacts = ({ facts }: LlmState): readonly string[] => facts.map(({ entity, quote }) => `${entity}: ${quote}`);
 
-/** Everything that counts as the answer. */
+/** Everything that counts as a correct answer. */
 export const goldsOf = ({ answers, augAnswers = [] }: LlmDraft): readonly string[] => [...answers, ...augAnswers];

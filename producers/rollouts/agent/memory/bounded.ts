@@ -1,6 +1,6 @@
-// The bounded history of large reasoning models: every call is a fresh prompt with the question, the date and the last
-// 25,000 characters of short notes. Invariants: the notes in a prompt never exceed the bound; an answer counts only after
-// enough documents or enough acts, or when the limits leave no other turn.
+// The bounded history for large reasoning models: every call is a fresh prompt with the question, the date and the last 25,000 characters
+// of short notes. Invariants: the notes in a prompt never exceed the bound; an answer counts only after enough documents or enough acts, or
+// when the limits leave no other turn.
 import type { FunctionSpec, Observation, PastTurn } from '../../../../streams/core/agents.ts';
 import { baseTools, type ToolKind } from '../../../../streams/core/tools.ts';
 import { functionPrompts } from './function-prompts.ts';
@@ -12,19 +12,21 @@ import { builtInPrompts, information, NOTHING_ON_PAGE, pieceText, thought, type 
 import { renderAction } from '../../../../streams/reward/format.ts';
 
 export interface BoundedOptions {
-  /** Characters of the notes in a prompt; 25,000 unless given. */
+  /** Characters of notes in a prompt; default 25,000. */
   readonly historyChars?: number;
-  /** 10,000 unless given. */
+  /** Default 10,000. */
   readonly pieceChars?: number;
-  /** Documents that were found before an answer counts. */
+  /** Documents that must be found before an answer counts. */
   readonly enoughDocuments?: number;
-  /** Acts after which an answer counts whatever was found. An act is whatever the model wrote, a refused answer too. */
+  /**
+   * After this many acts, an answer counts regardless of documents. An act is anything that the model wrote, including a refused answer.
+   */
   readonly enoughActs?: number;
-  /** The built-in ones unless given. */
+  /** Default: the built-in prompts. */
   readonly prompts?: Prompts;
-  /** Tags unless given. */
+  /** Default: tags. */
   readonly calls?: CallForm;
-  /** Search and access unless given. */
+  /** Default: search and access. */
   readonly tools?: readonly ToolKind[];
 }
 
@@ -36,7 +38,7 @@ interface Noting {
   readonly tools: readonly ToolKind[];
 }
 
-/** What stays of a turn. An answer that came too early does not stay, the thought before it does. */
+/** The notes on a turn. A premature answer is dropped; the thought before it stays. */
 function noteOf({ turn, page, read }: ReadTurn, { kept, tools }: Noting): string {
   const lines: string[] = [];
   if (read !== undefined) lines.push(information(pieceText(read.piece, kept(read))));
@@ -55,7 +57,7 @@ function notesOf(turns: readonly ReadTurn[], tools: readonly ToolKind[]): readon
   return turns.map((turn) => noteOf(turn, { kept, tools }));
 }
 
-/** Documents found by searches, and pages that were opened. */
+/** Documents found by searches, plus opened pages. */
 const documentsIn = (turns: readonly ReadTurn[]): number =>
   turns.reduce((sum, { turn: { action, result } }) => {
     if (result?.status !== 'ok') return sum;
@@ -63,7 +65,7 @@ const documentsIn = (turns: readonly ReadTurn[]): number =>
     return action?.tool === 'access' ? sum + 1 : sum;
   }, 0);
 
-/** The bounded memory. Its tokens are those that the model wrote. */
+/** The bounded memory. Its token count is the tokens that the model wrote. */
 export function createBoundedMemory(options: BoundedOptions = {}): AgentMemory {
   const { historyChars, pieceChars, enoughDocuments, enoughActs } = { ...defaults, ...options };
   const { calls = 'tags', tools = baseTools } = options;
@@ -91,7 +93,7 @@ export function createBoundedMemory(options: BoundedOptions = {}): AgentMemory {
     return asking('act', prompts.act(situation, mayAnswer), mayAnswer);
   }
 
-  /** Texts that lie wholly before the bound. What is counted stays. */
+  /** Drops texts that are entirely before the bound. What is counted stays. */
   function forgetBefore(history: readonly PastTurn[]): readonly PastTurn[] {
     const { turns, next } = readingOf(history, rules);
     const notes = notesOf(turns, tools);

@@ -1,4 +1,4 @@
-// What a model is told that calls functions. The functions describe themselves.
+// The prompts for models that use function calling. The functions describe themselves.
 import { baseTools, isBaseTool, type ToolKind } from '../../../../streams/core/tools.ts';
 import { situationText, THOUGHT, type Prompts } from './prompts.ts';
 
@@ -48,9 +48,9 @@ Then call the function answer with the answer that is most likely, even if it is
   };
 }
 
-/** The result of a call beside the first one. */
+/** The result of every call after the first one. */
 export const ONE_CALL = 'This call was not made: make one call at a time.';
 /** The result of a call that opened a page, before its pieces. */
 export const PAGE_FOLLOWS = 'The page follows, piece by piece.';
-/** The result of a call that nothing comes back from. */
+/** The result of a call that returns nothing. */
 export const TAKEN = 'Taken.';

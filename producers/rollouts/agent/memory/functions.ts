@@ -1,6 +1,6 @@
-// Function calling instead of tags: what is offered, what a call amounts to, and how calls stand in the text of a turn.
-// Rules: one call a turn. Of several the first counts and the others are answered with a refusal; they break the format, as
-// several tags do. No arguments make it throw: a call that cannot be made is a turn with a status.
+// Function calling instead of tags: which functions are offered, how a call is interpreted, and how calls appear in the text of a turn.
+// Rules: one call per turn. Of several calls the first counts, and the others are answered with a refusal; they break the format, as
+// several tags do. No arguments make it throw: an invalid call is a turn with a status.
 import type { Action, FunctionCall, FunctionSpec, PastTurn } from '../../../../streams/core/agents.ts';
 import { argumentOf, callOf, type ToolKind } from '../../../../streams/core/tools.ts';
 import { formatOk } from '../../../../streams/reward/format.ts';
@@ -23,7 +23,7 @@ const answer = text('answer', 'Ends the work with the answer.', [
   'The bare answer, without a sentence around it; several answers are parted with commas.',
 ]);
 
-/** A further tool: its line for the prompt, split into the call that it shows and what it says of it. */
+/** An additional tool: splits its prompt line into the call and the description. */
 function further({ name, usage }: ToolKind): FunctionSpec {
   const [opening, closing] = [`<${name}>`, `</${name}>`];
   const at = usage.indexOf(closing);
@@ -43,14 +43,14 @@ export const lookUps = (tools: readonly ToolKind[]): readonly FunctionSpec[] => 
 export const everyFunction = (tools: readonly ToolKind[]): readonly FunctionSpec[] => [...lookUps(tools), answer];
 export const answerOnly: readonly FunctionSpec[] = [answer];
 
-/** The server's field as it came, behind what the model wrote; nothing without calls. */
+/** The calls as JSON in the server's format, appended to what the model wrote; nothing without calls. */
 export function renderCalls(calls: readonly FunctionCall[]): string {
   if (calls.length === 0) return '';
   const field = calls.map(({ id, name, arguments: given }) => ({ id, type: 'function', function: { name, arguments: given } }));
   return `<tool_calls>${JSON.stringify(field).replaceAll('<', '\\u003c')}</tool_calls>`;
 }
 
-/** What the model wrote beside its calls. */
+/** What the model wrote besides its calls. */
 export function contentOf({ text: wrote, calls = [] }: Pick<PastTurn, 'text' | 'calls'>): string {
   const rendered = renderCalls(calls);
   return rendered !== '' && wrote.endsWith(rendered) ? wrote.slice(0, -rendered.length) : wrote;
@@ -65,14 +65,14 @@ function parsed(json: string): Readonly<Record<string, unknown>> | undefined {
   }
 }
 
-/** The parameter of each function; that of a further tool is `input`. */
+/** The parameter name of each function; that of an additional tool is `input`. */
 const parameters: ReadonlyMap<string, string> = new Map([
   ['search', 'query'],
   ['access', 'url'],
   ['answer', 'answer'],
 ]);
 
-/** The action of a call, or why there is none. */
+/** The action of a call, or why it is invalid. */
 function actionOf({ name, arguments: given }: FunctionCall, tools: readonly ToolKind[]): Action | 'unknown_tool' | 'bad_arguments' {
   if (name !== 'answer' && !tools.some((tool) => tool.name === name)) return 'unknown_tool';
   const value = parsed(given)?.[parameters.get(name) ?? 'input'];
@@ -80,19 +80,19 @@ function actionOf({ name, arguments: given }: FunctionCall, tools: readonly Tool
   return name === 'answer' ? { tool: 'answer', answer: strip(value) } : callOf(name, strip(value));
 }
 
-/** The format reward of one generation: that of its text, one call at most, and no call that cannot be read. */
+/** The format reward of one generation: that of its text, with at most one call and only valid calls. */
 export const callsFormatOk = (content: string, calls: readonly FunctionCall[], tools: readonly ToolKind[]): boolean =>
   formatOk(content, tools) && calls.length <= 1 && calls.every((call) => typeof actionOf(call, tools) !== 'string');
 
-/** What was written to an ask that offered functions. */
+/** The reply to a request that offered functions. */
 export interface Called {
   readonly calls: readonly FunctionCall[];
-  /** Beside the calls. */
+  /** The text besides the calls. */
   readonly content: string;
   readonly finishReason: string;
 }
 
-/** Reads calls as a turn. */
+/** Interprets calls as a turn. */
 export function readCalls({ calls, content, finishReason }: Called, ask: Ask, tools: readonly ToolKind[]): Output {
   const asText = (): Output => readOutput(content, ask, { finishReason, tools });
   switch (ask.mode) {

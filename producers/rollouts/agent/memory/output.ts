@@ -1,11 +1,11 @@
-// What a model wrote, read as a turn. No text makes it throw: output of no use is a turn with a status.
-// Rules: of each kind of call the last counts; the tools go in their order, search and access first, and the answer last.
+// Interprets what a model wrote as a turn. No text makes it throw: unusable output is a turn with a status. Rules: of each kind of call,
+// the last counts; tools are tried in order, search and access first, and the answer last.
 import type { Action, WithoutCall } from '../../../../streams/core/agents.ts';
 import { argumentOf, type ToolKind } from '../../../../streams/core/tools.ts';
 import { extractAnswer, parseAction } from '../../../../streams/reward/format.ts';
 import type { Ask } from './memory.ts';
 
-/** Either a call, or what the turn amounts to without one. */
+/** Either a call, or the reason why there is none. */
 export interface Output {
   readonly action: Action | undefined;
   readonly withoutCall?: WithoutCall;
@@ -18,7 +18,7 @@ export const failed = (errorType: string, status: WithoutCall['status'] = 'error
 
 const ANSWER = { name: 'answer' } as const;
 
-/** What follows the last thought of a reasoning model. */
+/** The text after the last thought of a reasoning model. */
 export function afterReasoning(text: string): string {
   const end = text.lastIndexOf('</think>');
   return end < 0 ? text : text.slice(end + '</think>'.length);
@@ -35,7 +35,7 @@ function afterFirst(text: string, part: string): string {
   return at < 0 ? '' : text.slice(at + part.length);
 }
 
-/** The thought of an output: what its last thought tags enclose, else all that is no call; reasoning before it is left out. */
+/** The thought in an output: the content of its last thought tags, else everything except calls; reasoning before it is left out. */
 export function thoughtOf(text: string, tools: readonly ToolKind[]): string {
   const wrote = afterReasoning(text);
   const open = wrote.lastIndexOf('<thought>');
@@ -44,7 +44,7 @@ export function thoughtOf(text: string, tools: readonly ToolKind[]): string {
   return withoutCalls(open >= 0 && close >= 0 ? plain.slice(0, close) : plain, tools).trim();
 }
 
-/** For an answer without tags: the last line that speaks of an answer. */
+/** For an answer without tags: the last line that mentions an answer. */
 function lineOfAnswer(text: string): string | undefined {
   return text
     .split('\n')
@@ -72,11 +72,11 @@ function readCall(text: string, ask: Ask, options: OutputOptions): Output {
 
 export interface OutputOptions {
   readonly finishReason: string;
-  /** Those whose calls count. */
+  /** Tools whose calls count. */
   readonly tools: readonly ToolKind[];
 }
 
-/** Reads what was written to an ask. */
+/** Interprets the reply to a request. */
 export function readOutput(text: string, ask: Ask, options: OutputOptions): Output {
   const counts = ask.calls === 'anywhere' ? text : afterReasoning(text);
   switch (ask.mode) {
@@ -90,8 +90,8 @@ export function readOutput(text: string, ask: Ask, options: OutputOptions): Outp
 }
 
 /**
- * The text with the closing tag that ended it, which servers leave out. Only a tag that the server names was generated: a
- * tag that the model left open stays open.
+ * The text with the closing tag that stopped it, which servers omit. Only a stop tag that the server reports was generated: a tag that the
+ * model left open stays open.
  */
 export function withStop(text: string, stop: readonly string[], stopText: string | undefined): string {
   if (stopText?.startsWith('</') !== true || !stop.includes(stopText)) return text;

@@ -1,15 +1,15 @@
-// Reading pages piece by piece. A page is shown once, one piece a turn; what stays of a piece is its beginning and what
-// the model thought of it. Invariant: pieces joined are a prefix of the page; no piece ends within a character.
+// Shows pages piece by piece. A page is shown once, one piece per turn; of each piece, its beginning and the model's thought about it are
+// kept. Invariant: the joined pieces are a prefix of the page; no piece splits a character.
 import type { PastTurn } from '../../../../streams/core/agents.ts';
 import { gaveNothing } from './memory.ts';
 
 export interface PageRules {
-  /** Characters of a piece at most. */
+  /** Maximum characters per piece. */
   readonly pieceChars: number;
-  /** Characters of a page at most; the rest is never shown. */
+  /** Maximum characters per page; the rest is never shown. */
   readonly maxChars: number;
   readonly maxPieces: number;
-  /** Characters of a piece that stay after it was read. */
+  /** Characters of a piece that are kept after reading. */
   readonly keptChars: number;
 }
 
@@ -18,20 +18,20 @@ export const pageRules = { maxChars: 250_000, maxPieces: 10, keptChars: 100 } as
 const isLowSurrogate = (text: string, at: number): boolean => (text.charCodeAt(at) & 0xfc00) === 0xdc00;
 const isHighSurrogate = (text: string, at: number): boolean => (text.charCodeAt(at) & 0xfc00) === 0xd800;
 
-/** `at`, or the place before it when it would part the two halves of a character. */
+/** `at`, or the position before it if `at` would split a surrogate pair. */
 const between = (text: string, at: number): number =>
   at > 0 && at < text.length && isLowSurrogate(text, at) && isHighSurrogate(text, at - 1) ? at - 1 : at;
 
-/** The first `chars` characters at most. */
+/** At most the first `chars` characters. */
 export const headOf = (text: string, chars: number): string => text.slice(0, between(text, Math.min(chars, text.length)));
 
-/** The last `chars` characters at most. */
+/** At most the last `chars` characters. */
 export function tailOf(text: string, chars: number): string {
   const from = Math.max(0, text.length - chars);
   return text.slice(between(text, from) === from ? from : from + 1);
 }
 
-/** The pieces of a page, in order; none of an empty one. */
+/** The pieces of a page, in order; none for an empty page. */
 export function piecesOf(page: string, rules: PageRules): readonly string[] {
   const end = between(page, Math.min(page.length, rules.maxChars));
   const pieces: string[] = [];
@@ -43,22 +43,22 @@ export function piecesOf(page: string, rules: PageRules): readonly string[] {
   return pieces;
 }
 
-/** A copy that does not keep the text alive that it was cut from. */
+/** A copy that does not keep its source text in memory. */
 const copyOf = (text: string): string => Buffer.from(text, 'utf16le').toString('utf16le');
 
-/** One turn, with what it has to do with pages. */
+/** One turn and its relation to pages. */
 export interface ReadTurn {
   readonly turn: PastTurn;
-  /** Set on the turn that opened a page: how many pieces it has, and what stays of each that was read. */
+  /** Set on a turn that opened a page: its number of pieces, and what is kept of each piece that was read. */
   readonly page: { readonly pieces: number; readonly kept: readonly string[] } | undefined;
-  /** Set on a turn that read: which piece of which page, counted from 0. */
+  /** Set on a turn that read a piece: which piece of which page, counted from 0. */
   readonly read: { readonly opened: PastTurn; readonly piece: number } | undefined;
 }
 
 export interface Reading {
-  /** The turns in which the model gave something. */
+  /** The turns in which the model returned something. */
   readonly turns: readonly ReadTurn[];
-  /** The piece that is to be read next; undefined when no page is open. */
+  /** The next piece to read; undefined when no page is open. */
   readonly next: { readonly text: string; readonly piece: number } | undefined;
 }
 
@@ -75,7 +75,7 @@ function openPage(turn: PastTurn, rules: PageRules): OpenPage | undefined {
   return { turn, pieces: turn.pieces ?? piecesOf(turn.result?.text ?? '', rules), read: 0 };
 }
 
-/** Says of every turn whether it opened or read a page: after a page was opened, turns read it until it is done. */
+/** Determines for every turn whether it opened or read a page: after a page is opened, turns read it to its end. */
 export function readingOf(history: readonly PastTurn[], rules: PageRules): Reading {
   const turns: ReadTurn[] = [];
   let open: OpenPage | undefined;
@@ -94,7 +94,7 @@ export function readingOf(history: readonly PastTurn[], rules: PageRules): Readi
   return { turns, next: open === undefined || text === undefined ? undefined : { text, piece: open.read } };
 }
 
-/** Lets the texts of pages go that were read to their end. */
+/** Drops the texts of fully read pages. */
 export function forgetPages(history: readonly PastTurn[], rules: PageRules): readonly PastTurn[] {
   const { turns, next } = readingOf(history, rules);
   const opened = turns.filter(({ page }) => page !== undefined);

@@ -1,15 +1,15 @@
-// Every word that a language model is told. The date is an argument: a prompt can be made again from the log.
+// All prompts for language models. The date is an argument, so that a prompt can be reproduced from the log.
 import { baseTools, type ToolKind } from '../../../../streams/core/tools.ts';
 
 /** UTC date, e.g. 2026-03-09. */
 const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
-/** How each tool is called, a line each. */
+/** How to call each tool, one line each. */
 const callsOf = (tools: readonly ToolKind[]): string => tools.map(({ usage }) => `- ${usage}`).join('\n');
 
 const ANSWER = `- <answer> the answer </answer> ends the work. Give the bare answer, without a sentence around it; part several answers with commas.`;
 
-/** The beginning of a transcript: the task and the format, told once. */
+/** The beginning of a transcript: the task and the format, stated once. */
 const transcriptPrompt = (tools: readonly ToolKind[], question: string): string => `You answer a question by looking things up.
 
 Think first, between <think> and </think>. Then make exactly one call, which has to stand after </think>:
@@ -22,31 +22,31 @@ with other words when one finds nothing.
 
 Question: ${question}`;
 
-/** Around what a tool found. */
+/** Wraps a tool result. */
 export const information = (text: string): string => `<information>\n${text}\n</information>`;
 
-/** Around what the model thought. */
+/** Wraps a thought. */
 export const thought = (text: string): string => `<think>\n${text}\n</think>`;
 
-/** Before a piece of a page; pieces are counted from 0. */
+/** Title of a piece of a page; pieces are counted from 0. */
 export const pieceTitle = (piece: number): string => `>>>> Page ${piece + 1} >>>>\n\n`;
 
 /** A piece of a page with its title. */
 export const pieceText = (piece: number, text: string): string => `${pieceTitle(piece)}${text}`;
 
-/** For a page without text. */
+/** Shown for a page without text. */
 export const NOTHING_ON_PAGE = 'No More Information is Found for this URL.';
 
-/** What the model reads after output that calls nothing. */
+/** Shown to the model after output without a call. */
 const noCallNotice = (tools: readonly ToolKind[], errorType: string): string =>
   `No call was made (${errorType}). Write one of ${tools.map(({ name }) => `<${name}>`).join(', ')} and <answer>, with its closing tag.`;
 
-/** What a prompt of the bounded history is made of. */
+/** The inputs of a prompt with bounded history. */
 export interface Situation {
   readonly question: string;
-  /** The end of what happened so far. */
+  /** The end of the history so far. */
   readonly history: string;
-  /** Undefined leaves the date out. */
+  /** Undefined omits the date. */
   readonly askedAt: number | undefined;
 }
 
@@ -61,7 +61,7 @@ ${history === '' ? '(nothing yet)' : history}`;
 export const THOUGHT =
   'First write what you make of the notes between <thought> and </thought>: what is known, what is missing, what is doubtful.';
 
-/** Asks for a call; with `mayAnswer` the answer is one of them. */
+/** Asks for a call; with `mayAnswer`, an answer is allowed too. */
 const actPrompt = (calls: string, situation: Situation, mayAnswer: boolean): string => `You are researching a question step by step.
 
 ${situationText(situation)}
@@ -81,7 +81,7 @@ ${content}
 Write between <thought> and </thought> what in this piece matters for the question: names, numbers, dates, and URLs worth
 opening. If nothing does, say so in one sentence. Make no call.`;
 
-/** Asks for the answer and nothing else. */
+/** Asks only for the answer. */
 const answerPrompt = (situation: Situation): string => `You have researched a question and must answer it now.
 
 ${situationText(situation)}
@@ -95,19 +95,19 @@ const VALIDITY = {
   open: 'Should the question turn out to be invalid, because no answer fits all that it says, then answer: the question is invalid.',
 } as const;
 
-/** The question as a prompt has it, with what is said of it. */
+/** The question in the form that prompts use, with the note on its validity. */
 export const questionText = (question: string, askedAs: keyof typeof VALIDITY | undefined): string =>
   askedAs === undefined ? question : `${question}\n\n${VALIDITY[askedAs]}`;
 
-/** Every prompt, the built-in one or another. */
+/** All prompts, built-in or custom. */
 export interface Prompts {
-  /** Before everything else; empty sends none. */
+  /** System message; empty sends none. */
   readonly system: string;
   readonly transcript: (question: string, askedAt: number | undefined) => string;
   readonly act: (situation: Situation, mayAnswer: boolean) => string;
   readonly read: (situation: Situation, content: string) => string;
   readonly answer: (situation: Situation) => string;
-  /** After output that calls nothing. */
+  /** After output without a call. */
   readonly noCall: (errorType: string) => string;
 }
 
@@ -121,16 +121,16 @@ export const builtInPrompts = (tools: readonly ToolKind[] = baseTools): Prompts 
   noCall: (errorType) => noCallNotice(tools, errorType),
 });
 
-/** Texts of people's own, by what they are for; those that are not given are the built-in ones. */
+/** Names of custom prompts; missing ones default to the built-in prompts. */
 export const promptNames = ['system', 'transcript', 'act', 'act-or-answer', 'read', 'answer'] as const;
 export type PromptName = (typeof promptNames)[number];
 
-/** What stands in a text for what is known when it is used. */
+/** The placeholders in a custom prompt. */
 const PLACE = /\{(question|history|content|date)\}/g;
 
 type Values = Readonly<Partial<Record<string, string>>>;
 
-/** Each place once: braces in what is filled in are text. */
+/** Replaces each placeholder once: braces in inserted text stay as they are. */
 const fill = (template: string, values: Values): string => template.replace(PLACE, (place, name: string) => values[name] ?? place);
 
 const valuesOf = ({ question, history, askedAt }: Situation, content = ''): Values => ({
@@ -138,7 +138,7 @@ const valuesOf = ({ question, history, askedAt }: Situation, content = ''): Valu
   date: askedAt === undefined ? '' : dateOf(askedAt),
 });
 
-/** Prompts out of texts with {question}, {history}, {date} and, for a page, {content}; those of `base` stand in. */
+/** Builds prompts from texts with {question}, {history}, {date} and, for a page, {content}; missing ones come from `base`. */
 export function promptsFrom(texts: Readonly<Partial<Record<PromptName, string>>>, base = builtInPrompts()): Prompts {
   const { system, transcript, act, read, answer } = texts;
   const late = texts['act-or-answer'];

@@ -1,5 +1,5 @@
-// The append-only transcript of base models: everything that was written and found, in order, and nothing is cut. Only
-// pages shrink: a piece is shown in full while it is read, and afterwards its first 100 characters stay.
+// The append-only transcript for base models: everything that was written and found, in order, without truncation. Only pages shrink: a
+// piece is shown in full while it is read; afterward only its first 100 characters stay.
 import type { PastTurn } from '../../../../streams/core/agents.ts';
 import type { PromptPart } from '../../../../streams/core/models.ts';
 import { baseTools, type ToolKind } from '../../../../streams/core/tools.ts';
@@ -10,21 +10,21 @@ import { forgetPages, pageRules, readingOf, type PageRules, type ReadTurn } from
 import { builtInPrompts, NOTHING_ON_PAGE, pieceTitle, type Prompts } from './prompts.ts';
 
 export interface TranscriptOptions {
-  /** Text that is continued begins each thought with its tag; in a conversation the model writes it. */
+  /** `text`: a continued text in which each thought begins with its tag. `chat`: a conversation in which the model writes the tag. */
   readonly takes: 'chat' | 'text';
-  /** 25,000 unless given. */
+  /** Default 25,000. */
   readonly pieceChars?: number;
-  /** The built-in ones unless given. */
+  /** Default: the built-in prompts. */
   readonly prompts?: Prompts;
-  /** Tags unless given; functions are called in a conversation only. */
+  /** Default: tags; functions require a conversation. */
   readonly calls?: CallForm;
-  /** Search and access unless given. */
+  /** Default: search and access. */
   readonly tools?: readonly ToolKind[];
 }
 
 const READ_STOPS = ['</think>'] as const;
 
-/** What the model reads after a turn; undefined when nothing came back that it has not read. */
+/** The text that the model reads after a turn; undefined when there is nothing new to read. */
 function foundIn({ turn, page, read }: ReadTurn, { noCall }: Prompts): string | undefined {
   if (read !== undefined) return undefined;
   if (page !== undefined) return page.pieces === 0 ? NOTHING_ON_PAGE : undefined;
@@ -32,7 +32,7 @@ function foundIn({ turn, page, read }: ReadTurn, { noCall }: Prompts): string | 
   return turn.withoutCall === undefined ? undefined : noCall(turn.withoutCall.errorType);
 }
 
-/** What was shown, or written, in pieces that are the strings of the history themselves: a long transcript is never copied. */
+/** A shown or written passage, made of the history's own strings: a long transcript is never copied. */
 interface Passage {
   readonly from: PromptPart['from'];
   readonly texts: readonly string[];
@@ -42,7 +42,7 @@ interface Passage {
 
 const shown = (...texts: readonly string[]): Passage => ({ from: 'user', texts: ['<information>\n', ...texts, '\n</information>'] });
 
-/** What the model wrote, its calls with it, and what it reads then: the result of each call, where it called. */
+/** What the model wrote, including its calls, and what it reads next: the result of each call, if any. */
 function passagesOfTurn(read: ReadTurn, prompts: Prompts): readonly Passage[] {
   const found = foundIn(read, prompts);
   const { calls = [] } = read.turn;
@@ -69,13 +69,13 @@ function passagesOf(turns: readonly ReadTurn[], beginning: readonly Passage[], p
 const GAP = '\n\n';
 const THINK = '<think>\n';
 
-/** One text to be continued: what the model wrote begins with the tag of its thought, which the prompt has. */
+/** One text to continue: each passage of the model begins with the thought tag, which the prompt supplies. */
 function asText(passages: readonly Passage[]): readonly PromptPart[] {
   const texts = passages.flatMap(({ from, texts: own }, at) => [...(at === 0 ? [] : [GAP]), ...(from === 'model' ? [THINK] : []), ...own]);
   return [...texts, GAP, THINK].map((text) => ({ from: 'user', text }));
 }
 
-/** Neighbours from the same side are one message. */
+/** Consecutive passages from the same side form one message. */
 function asChat(passages: readonly Passage[]): readonly PromptPart[] {
   return passages.flatMap(({ from, texts, ...called }, at) => {
     const gap = from !== 'tool' && passages[at - 1]?.from === from ? [GAP] : [];
@@ -83,7 +83,7 @@ function asChat(passages: readonly Passage[]): readonly PromptPart[] {
   });
 }
 
-/** The append-only memory. Its tokens are those of the transcript: the prompt, and what was written to it last. */
+/** The append-only memory. Its token count is the size of the transcript: the latest prompt and its completion. */
 export function createTranscriptMemory({ takes, pieceChars = 25_000, calls = 'tags', ...options }: TranscriptOptions): AgentMemory {
   const { tools = baseTools } = options;
   const { prompts = calls === 'tags' ? builtInPrompts(tools) : functionPrompts(tools) } = options;

@@ -1,4 +1,4 @@
-// One agent, two ways to call: tags in the text, and functions of the server. What a trajectory says must not depend on it.
+// One agent, two ways to make calls: tags in the text, and function calling. The recorded trajectory must not depend on it.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createServedModel } from '../../../../infra/llm/openai-model.ts';
@@ -113,7 +113,7 @@ async function play(moves: readonly Move[], { form, stream = true, bounded = fal
   return { turns, requests, result };
 }
 
-/** What a turn says, whichever way its call was written. */
+/** The fields of a turn that must not depend on how its call was written. */
 const columns = ({ turns, result }: Played) => ({
   turns: turns.map(({ turn, tool, call_id, arguments: given, status, error_type, result: found, result_sha256, items, reward }) => ({
     ...{ turn, tool, call_id, given, status, error_type, found, result_sha256, items, reward },
@@ -154,7 +154,7 @@ interface Message {
 
 const messagesOf = (request: SeenRequest | undefined): readonly Message[] => request?.messages ?? [];
 
-/** As servers want it: behind the calls of a message their results, one each, in their order. */
+/** As servers require: a message with calls is followed by their results, one each, in order. */
 function assertAnswered(messages: readonly Message[]): void {
   const wanted: string[] = [];
   for (const { role, tool_call_id: id, tool_calls: calls = [] } of messages) {

@@ -1,4 +1,4 @@
-// Both agents through long trajectories: the real worker, the real tools and the real client, over a scripted server.
+// Both agents in long trajectories: the real worker, the real tools and the real client against a scripted server.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TurnRecorded } from '../../../../schemas/generated/events.ts';
 import { createServedModel } from '../../../../infra/llm/openai-model.ts';
@@ -17,7 +17,7 @@ import { createLlmPolicy } from './llm.ts';
 import { noMetrics } from '../../../../streams/core/telemetry.ts';
 
 const TURNS = 128;
-/** UTC microseconds, one second before another day. */
+/** UTC microseconds, one second before midnight. */
 const ASKED_AT = Date.UTC(2026, 2, 9, 23, 59, 59) * 1_000;
 const FAILING_TURN = 20;
 
@@ -44,7 +44,7 @@ async function run(memory: AgentMemory, api: 'chat' | 'completions') {
     ...{ urls: pages.map(({ url }) => url), turns: TURNS - 1, thoughtChars: 5_200, opensEvery: 27 },
     queries: factbookProfiles().map(({ title }) => `capital of ${title} population exports`),
   });
-  // the request that fails is none of those that the researcher counts
+  // the researcher does not count the request that fails
   let seen = 0;
   const once: Script = (asked) => {
     prompts.push(asked);
@@ -135,7 +135,7 @@ function readsAll(turns: readonly TurnRecorded[], opened: TurnRecorded, pieces: 
   expect(turns[opened.turn + pieces.length + 1]?.tool).not.toBe('');
 }
 
-/** Every opened page is read piece by piece in the turns after it, and its event has all of it. */
+/** Every opened page is read piece by piece in the following turns, and its event contains all of it. */
 function reading({ turns, pages }: Ran, pieceChars: number): readonly TurnRecorded[] {
   const all = turns.filter(({ tool }) => tool === 'access');
   const counts = all.map((opened) => {
@@ -152,18 +152,18 @@ function reading({ turns, pages }: Ran, pieceChars: number): readonly TurnRecord
   return all;
 }
 
-/** Of pages that were read the first 100 characters and the thought stay, and nothing else. */
+/** Of a page that was read, only the first 100 characters and the thought remain. */
 function shortPages({ pages }: Ran, opened: readonly TurnRecorded[], last: string): void {
   for (const turn of opened) {
     const page = pages.get(urlOf(turn)) ?? '';
-    // the researcher counts one turn less, because one request failed before
+    // the researcher counts one turn less, because an earlier request failed
     const kept = `>>>> Page 1 >>>>\n\n${page.slice(0, 100)}\n</information>\n\n<think>\nTurn ${turn.turn}.`;
     expect(last.includes(kept)).toBe(true);
     expect(last.includes(page.slice(0, 300))).toBe(false);
   }
 }
 
-/** Nothing that was written or found by searching is ever cut; a prompt begins with the one before it. */
+/** Nothing that was written or found by searching is ever cut; a prompt starts with the previous one. */
 function appendOnly({ turns }: Ran, last: string): void {
   for (const { text, tool, result } of turns.slice(0, -1)) {
     expect(last.includes(text)).toBe(true);
@@ -173,7 +173,7 @@ function appendOnly({ turns }: Ran, last: string): void {
   for (const { turn } of calls) expect(prompts[turn + 1]?.prompt.startsWith(prompts[turn]?.prompt ?? 'none')).toBe(true);
 }
 
-/** Answers are allowed from the turn on that has seen twenty documents. */
+/** Answers are allowed from the turn that has seen twenty documents. */
 function answersLate({ turns }: Ran): void {
   let documents = 0;
   for (const [at, { tool, items }] of turns.slice(0, -1).entries()) {

@@ -1,4 +1,4 @@
-// Features of a span as an answer that do not change while the trajectory goes on: computed once for a question and page.
+// Features of a span as an answer that stay constant during a trajectory: computed once per question and page.
 import { rowOf } from './features.ts';
 import type { FeatureName, FeatureValues } from './features.ts';
 import type { Line } from './page.ts';
@@ -10,18 +10,18 @@ import { coverage, wordSet } from './words.ts';
 export interface Placed {
   readonly line: Line;
   readonly span: Span;
-  /** All spans that are considered from the same line. */
+  /** All candidate spans of the same line. */
   readonly beside: readonly Span[];
-  /** How much the label says what is asked for. */
+  /** How well the label matches what the question asks for. */
   readonly asked: number;
-  /** The line's label fits better than those of all other lines of the page, or as well. */
+  /** The line's label fits at least as well as that of every other line of the page. */
   readonly isBest: boolean;
 }
 
 const cleanCuts = ['quoted', 'date', 'unmeasured', 'before_parenthesis'] as const;
 const cutNames: readonly FeatureName[] = cuts.map((cut) => `cut_${cut}` as const);
 
-/** For a label with a slash: the part of the value stands where the asked word stands in the label. */
+/** For a label with a slash: the value's part has the same position as the asked word in the label. */
 function slashFits(question: Question, line: Line, span: Span): boolean {
   const at = span.cuts.has('slash_first') ? 0 : span.cuts.has('slash_second') ? 1 : -1;
   const named = line.label.split('/');
@@ -52,7 +52,7 @@ function cutFeatures(question: Question, { line, span, beside }: Placed): Featur
   };
 }
 
-/** The fixed part of the row of an answer. */
+/** The constant part of an answer's feature row. */
 export function answerRow(question: Question, placed: Placed): Float32Array {
   const { line, span, asked, isBest } = placed;
   const words = span.text.split(/\s+/);

@@ -20,14 +20,14 @@ export interface Situation {
   readonly maxTurns: number;
 }
 
-/** Candidates of one decision at most. */
+/** Maximum candidates per decision. */
 export const MAX_CANDIDATES = 32;
 const MAX_QUERIES = 6;
-/** More for questions that say several things of a place. */
+/** More for questions that say several things about a place. */
 const MAX_CLAUSE_QUERIES = 2;
 const MAX_RESULTS = 8;
 const MAX_LINKS = 10;
-/** Pages read last whose spans can be the answer; of those before the last one only the spans that fit best. */
+/** How many recently read pages can supply answers; pages before the last one supply only their best-fitting spans. */
 const ANSWER_PAGES = 2;
 
 function common({ question, standing, turn, maxTurns }: Situation): FeatureValues {
@@ -51,7 +51,7 @@ const clauseQuery =
   (kind: FeatureName) =>
   (told: Told): Query => ({ text: told.text, kind, more: { query_is_numeric: isNumeric(told) } });
 
-/** One for each thing that is told exactly, the start first; the start's as one where there are several. */
+/** One query per exact statement, first those about the start, plus one that joins several statements about the start. */
 function clauseQueries({ places, last }: Question): readonly Query[] {
   const [start, ...others] = [...places].reverse();
   const exact = start?.exact ?? [];
@@ -138,7 +138,7 @@ function linkRow({ question, standing }: Situation, source: ReadPage, view: Link
   });
 }
 
-/** The page read last, or one that was further on the way when that led nowhere. */
+/** The last page read, or an earlier one that was further along if the last one led nowhere. */
 function sourceOf({ read }: Standing): ReadPage | undefined {
   const last = read.at(-1);
   if (last === undefined || last.stage > 0) return last;

@@ -1,14 +1,14 @@
-/** One of several options, and what is known of the choice. */
+/** Chooses one of several options and describes the choice. */
 export interface Choice {
   /** -1 when there was nothing to choose from. */
   readonly chosen: number;
-  /** Natural log of the probability of the chosen one under the softmax of the logits. */
+  /** Natural log of the chosen option's probability under the softmax of the logits. */
   readonly logprob: number;
   /** In nats. */
   readonly entropy: number;
 }
 
-/** Draws from the softmax of the logits with `chance` in [0, 1); the first of the best ones without it. */
+/** Samples from the softmax of the logits with `chance` in [0, 1); without it, takes the first of the best. */
 export function choose(logits: ArrayLike<number>, chance: number | undefined): Choice {
   if (logits.length === 0) return { chosen: -1, logprob: 0, entropy: 0 };
   const values = Array.from(logits);

@@ -1,7 +1,7 @@
-// The one table of features. A feature is a number of the question's words, of what was read and of the action, never of
-// a gold answer. Add at the end only: stored weights have this width.
+// The table of features. A feature depends on the question's words, the pages read and the action, never on a gold answer. Append only:
+// stored weights have this width.
 
-/** Names in the order of the columns. */
+/** Names in column order. */
 export const featureNames = [
   'bias',
   'is_search',
@@ -69,15 +69,15 @@ export const featureNames = [
 
 export type FeatureName = (typeof featureNames)[number];
 
-/** Columns of the feature matrix; the inputs of the network. */
+/** Number of columns of the feature matrix; the inputs of the network. */
 export const RANKER_WIDTH = featureNames.length;
 
-/** What is not named is 0. */
+/** Missing features are 0. */
 export type FeatureValues = Partial<Record<FeatureName, number>>;
 
 const columns = new Map<string, number>(featureNames.map((name, at) => [name, at]));
 
-/** Writes values into a row of features; those that are not finite are left at 0. */
+/** Writes values into a feature row; non-finite values become 0. */
 export function writeRow(row: Float32Array, values: FeatureValues): Float32Array {
   for (const name in values) {
     const column = columns.get(name);

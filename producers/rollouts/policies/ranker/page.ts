@@ -1,5 +1,5 @@
-// A page or a list of search results as the ranker sees them, read off the text of the tool result: lines with a label,
-// their links and the spans that could be an answer. Nothing here knows where the page came from.
+// A page or a list of search results as the ranker sees it, parsed from the text of the tool result: lines with a label, their links, and
+// the spans that could be an answer. It does not depend on the source of the page.
 import type { ToolItem, ToolResult } from '../../../../streams/core/agents.ts';
 import { wordSet } from './words.ts';
 import type { WordSet } from './words.ts';
@@ -7,7 +7,7 @@ import type { WordSet } from './words.ts';
 export interface Link {
   readonly url: string;
   readonly name: string;
-  /** The number that follows the link, NaN without one. */
+  /** The number after the link; NaN if there is none. */
   readonly number: number;
 }
 
@@ -72,7 +72,7 @@ function readFound(result: ToolResult): Found[] {
 const pages = new WeakMap<ToolResult, Page>();
 const findings = new WeakMap<ToolResult, readonly Found[]>();
 
-/** The page of an access; read once for each result object. */
+/** The page of an access result; parsed once per result object. */
 export function pageOf(result: ToolResult): Page {
   const known = pages.get(result);
   if (known !== undefined) return known;
@@ -81,7 +81,7 @@ export function pageOf(result: ToolResult): Page {
   return page;
 }
 
-/** What a search found; read once for each result object. */
+/** The results of a search; parsed once per result object. */
 export function foundBy(result: ToolResult): readonly Found[] {
   const known = findings.get(result);
   if (known !== undefined) return known;

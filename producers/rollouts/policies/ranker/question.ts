@@ -1,6 +1,6 @@
-// What can be read off the words of a question: the places that it names by clauses, how one leads to the next, the names and
-// numbers in it, what kind of thing it asks for. Clauses that a comma or an "and" joins are about the same place; one that
-// nothing joins to the next leads to another place, which the next clauses are about.
+// Parses the words of a question: the places that its clauses describe, how one leads to the next, the names and numbers in it, and the
+// kind of thing it asks for. Clauses joined by a comma or "and" are about the same place; a clause that is not joined to the next leads to
+// another place, which the next clauses are about.
 import { wordSet, wordsOf } from './words.ts';
 import type { WordSet } from './words.ts';
 
@@ -9,46 +9,46 @@ interface Clause {
   readonly words: WordSet;
 }
 
-/** One thing that is said of a place. */
+/** One statement about a place. */
 export interface Told extends Clause {
-  /** Quoted, capitalised and numeric spans, or the last word when there is none. */
+  /** Quoted, capitalized and numeric spans, or the last word if there are none. */
   readonly spans: readonly string[];
   readonly spanWords: WordSet;
-  /** The words that say which line of a page tells it. */
+  /** Words that identify the line of a page that states it. */
   readonly labelWords: WordSet;
-  /** Bounds of a number or the first letter of a name: others fit as well. */
+  /** Bounds of a number, or the first letter of a name: other places match as well. */
   readonly vague: { readonly low: number; readonly high: number } | { readonly initial: string } | undefined;
 }
 
-/** A place that is not named. */
+/** A place that is described but not named. */
 export interface Place {
   readonly told: readonly Told[];
-  /** Of these, what fits no other by chance. */
+  /** The statements that do not fit other places by chance. */
   readonly exact: readonly Told[];
-  /** How it follows from the place after it, which is described next; undefined for the start. */
+  /** How it follows from the next place in the list; undefined for the start. */
   readonly lead: Clause | undefined;
-  /** 1 when the most of something leads to it, -1 when the least does, else 0; that of the whole question for a place without a lead. */
+  /** 1 when a maximum leads to it, -1 when a minimum does, else 0; for a place without a lead, that of the whole question. */
   readonly direction: number;
 }
 
 export interface Question {
   readonly text: string;
   readonly words: WordSet;
-  /** Before the first relative pronoun: what is asked for. */
+  /** The part before the first relative pronoun: what is asked for. */
   readonly head: Clause;
-  /** All that is said of the start. */
+  /** All statements about the start. */
   readonly last: Clause;
-  /** From the one that is asked about to the start, which the last clauses identify. At least one. */
+  /** From the place that is asked about to the start, which the last clauses identify. At least one. */
   readonly places: readonly Place[];
-  /** Words that say which lines tell of the start. */
+  /** Words that identify the lines about the start. */
   readonly labelWords: WordSet;
-  /** Pages that have to be read one after the other, a place each. */
+  /** Number of pages to read one after the other, one per place. */
   readonly pages: number;
   readonly asksForDate: boolean;
   readonly asksForPerson: boolean;
 }
 
-/** Relative, not asking: those of the first three words ask. */
+/** Relative pronouns, not interrogative ones: those among the first three words ask. */
 const pronouns = /(?<=\S+\s+\S+\s+\S+)\s+\b(?:whose|that|which|who)\b\s+/u;
 const span =
   /"[^"]+"|\.[a-z]{2,}\b|(?:(?:\p{Lu}|\d)(?:[\p{L}\p{N}.'’/-]|,(?=\d))*)(?: (?:(?:of|de|da|di|du|la|the|ng|al|es)\b )*(?:\p{Lu}|\d)(?:[\p{L}\p{N}.'’/-]|,(?=\d))*)*/gu;
@@ -65,7 +65,7 @@ function spansOf(clause: string): readonly string[] {
 
 const range = /^(.*?)(?:\s+in\s+\d{4})?\s+(?:is|are|was|were) between ([\d,.]*\d) and ([\d,.]*\d)/u;
 const initial = /^(.*?)\s+has a name beginning with (\p{Lu})\b/u;
-/** Words that say how a name is told, not which one. */
+/** Words that say how a name is described, not which name it is. */
 const telling = /\b(?:has )?(?:a name with )?the word\b|\bby somebody called\b/u;
 const numberOf = (text: string): number => Number(text.replaceAll(',', ''));
 const joined = /(?:,|,?\s+and)$/u;
@@ -89,7 +89,7 @@ function toldOf(text: string): Told {
 
 const directionOf = (text: string): number => (most.test(text) ? 1 : least.test(text) ? -1 : 0);
 
-/** Clauses in the order of the question, those of a place together. */
+/** The places in question order, each with its clauses. */
 function placesOf(clauses: readonly string[], question: string): readonly Place[] {
   const places: Place[] = [];
   let told: Told[] = [];
@@ -105,7 +105,7 @@ function placesOf(clauses: readonly string[], question: string): readonly Place[
   return places;
 }
 
-/** Reads a question; the same text always gives an equal result. */
+/** Parses a question; the same text always gives an equal result. */
 export function readQuestion(text: string): Question {
   const [first = '', ...others] = text.replace(/[?\s]+$/, '').split(pronouns);
   const places = placesOf(others.length === 0 ? [first] : others, text);

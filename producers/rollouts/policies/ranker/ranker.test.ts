@@ -24,7 +24,7 @@ const TWO = 'What is the highest point of the country whose capital is Vienna?';
 const THREE =
   'What is the capital of the country that has the shortest land border with the country whose national anthem is "La Marseillaise"?';
 
-/** Scores by fixed pseudo-random weights, so that choices are neither uniform nor always the same. */
+/** Scores with fixed pseudorandom weights, so that choices are neither uniform nor always the same. */
 const versionsOf = (asked: number[] = []): PolicyVersions => {
   const weights = Array.from(
     { length: RANKER_WIDTH },

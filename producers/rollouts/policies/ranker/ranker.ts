@@ -1,6 +1,6 @@
-// The built-in policy: it lists what could be done next, has a small network score it, and samples. It looks only at the
-// question and at what the tools answered. Invariant: the policy version of a turn is pinned before its candidates are
-// scored. It keeps no state between turns except what it has read of texts; a crash loses nothing.
+// The built-in policy: it lists the possible actions, scores them with a small network, and samples one. It uses only the question and the
+// tool results. Invariant: the policy version of a turn is pinned before its candidates are scored. Between turns it keeps only a cache of
+// parsed texts; a crash loses nothing.
 import type { BaseCall, DecideOptions, FinalAnswer, Observation, Policy, PolicyTurn } from '../../../../streams/core/agents.ts';
 import type { Scorer } from '../../../../streams/core/learning.ts';
 import { renderAction } from '../../../../streams/reward/format.ts';
@@ -16,11 +16,11 @@ import { countTokens } from './tokens.ts';
 import { createViews } from './view.ts';
 import type { Views } from './view.ts';
 
-/** The versions of the policy that this process can decide with. */
+/** The policy versions that this process can decide with. */
 export interface PolicyVersions {
-  /** Newest version known. */
+  /** Newest known version. */
   newest(): number;
-  /** The scorer of a version, -1 = the newest; answers which version it is. */
+  /** The scorer of a version, -1 = the newest; returns the actual version. */
   scorer(version: number): Promise<{ readonly version: number; readonly scorer: Scorer }>;
 }
 
@@ -31,7 +31,7 @@ interface Reading {
 
 const MAX_READINGS = 512;
 
-/** What was read off the latest questions, so that the samples of a group share it. */
+/** Caches the parsed questions, so that the samples of a group share them. */
 function createReadings(): (text: string) => Reading {
   const readings = new Map<string, Reading>();
   return (text) => {

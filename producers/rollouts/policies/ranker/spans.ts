@@ -1,4 +1,4 @@
-// Pieces of a field that could be an answer, with how each was cut out. One text can come about in several ways.
+// Pieces of a field that could be an answer, and how each was cut out. The same text can result from several cuts.
 
 export const cuts = ['whole', 'fragment', 'quoted', 'date', 'unmeasured', 'before_parenthesis', 'slash_first', 'slash_second'] as const;
 type Cut = (typeof cuts)[number];
@@ -17,7 +17,7 @@ const slashed = (text: string, at: 0 | 1): string | undefined => {
   return parts.length === 2 ? parts[at]?.trim() : undefined;
 };
 
-/** How each piece is cut out of a text, and out of the text without its parentheses. */
+/** How each cut is made from a text, and from the text without its parentheses. */
 const cutters: Readonly<Record<Cut, (text: string, bare: string) => string | undefined>> = {
   whole: (text) => text,
   fragment: (_text, bare) => bare.split(/;|,(?!\d{3})/)[0]?.trim(),
@@ -29,7 +29,7 @@ const cutters: Readonly<Record<Cut, (text: string, bare: string) => string | und
   slash_second: (_text, bare) => slashed(bare, 1),
 };
 
-/** The distinct spans of a field text, at most one a cut. */
+/** The distinct spans of a field text, at most one per cut. */
 export function spansOf(text: string): readonly Span[] {
   const found = new Map<string, Set<Cut>>();
   const bare = text.replace(/\s*\([^()]*\)/g, '').trim();

@@ -1,4 +1,4 @@
-// Where a trajectory stands, read off its history: what was asked, found and read, and how far along the hops each page is.
+// The state of a trajectory, derived from its history: what was queried, found and read, and how far along the hops each page is.
 import type { Observation, PastTurn } from '../../../../streams/core/agents.ts';
 import { foundBy, pageOf } from './page.ts';
 import type { Question } from './question.ts';
@@ -6,27 +6,27 @@ import type { PageView, ResultView, Views } from './view.ts';
 
 export interface ReadPage {
   readonly view: PageView;
-  /** 0 = none of the places, 1 = the start, 2 = the place that it leads to, and so on up to the one that is asked about. */
+  /** 0 = none of the places, 1 = the start, 2 = the place that it leads to, and so on up to the place that is asked about. */
   readonly stage: number;
 }
 
 export interface Standing {
-  /** In the order of reading. */
+  /** In reading order. */
   readonly read: readonly ReadPage[];
   readonly visited: ReadonlySet<string>;
   readonly queries: ReadonlySet<string>;
   /** Unread results of the last search that found something. */
   readonly results: readonly ResultView[];
-  /** Best stage so far as a share of the pages that the question asks for. */
+  /** Best stage so far, as a share of the pages that the question requires. */
   readonly progress: number;
 }
 
 const ANCHORED = 0.5;
 
-/** The place that is read about after a page of this stage; the last one leads no further. */
+/** The place to read about after a page of this stage; after the last stage there is no further place. */
 export const placeAfter = (stage: number, { places }: Question): number => Math.max(0, places.length - 1 - Math.max(1, stage));
 
-/** A place is known by what is told of it exactly, or by a page of the place before that leads there. */
+/** A page belongs to a place if it states the exact facts about it, or if a page of the previous place leads there. */
 function stageOf(view: PageView, before: readonly ReadPage[], question: Question): number {
   const { places } = question;
   const fits = (at: number): boolean => (view.fits[at] ?? 0) >= ANCHORED;
@@ -61,7 +61,7 @@ function gather({ action, result }: PastTurn, into: Gathered, { question, views 
   }
 }
 
-/** Reads the history of an observation. */
+/** Derives the state from the history of an observation. */
 export function standingOf(observation: Observation, question: Question, views: Views): Standing {
   const gathered: Gathered = { read: [], visited: new Set(), queries: new Set(), results: [] };
   for (const turn of observation.history) gather(turn, gathered, { question, views });

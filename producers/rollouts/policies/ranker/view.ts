@@ -1,5 +1,5 @@
-// Pages and search results in the light of a question: which lines speak of what is asked, which identify the start, where
-// links lead. Computed once for a question and a text, so that the samples of a group share it.
+// Pages and search results relative to a question: which lines concern what is asked, which identify the start, and where links lead.
+// Computed once per question and text, so that the samples of a group share it.
 import { deriveSeed } from '../../../../streams/core/random.ts';
 import { answerRow } from './answer-features.ts';
 import type { Placed } from './answer-features.ts';
@@ -11,9 +11,9 @@ import type { WordSet } from './words.ts';
 
 export interface LinkView {
   readonly link: Link;
-  /** How much of the clause that leads to a place the label of the line says, by the number of the place. */
+  /** How well the label of the line matches the clause that leads to a place, by place number. */
   readonly fits: readonly number[];
-  /** Whether the number beside it is the largest or smallest of the line. */
+  /** Whether the number next to it is the largest or smallest of the line. */
   readonly isLargest: boolean;
   readonly isSmallest: boolean;
   /** Links in the line. */
@@ -23,13 +23,13 @@ export interface LinkView {
 interface AnswerView {
   readonly text: string;
   readonly isBest: boolean;
-  /** Features that stay. */
+  /** Constant features. */
   readonly row: Float32Array;
 }
 
 export interface PageView {
   readonly page: Page;
-  /** How well lines of the page say what is told of a place, by its number; 0 when nothing is told of it. */
+  /** How well lines of the page state what is said about a place, by place number; 0 when nothing is said about it. */
   readonly fits: readonly number[];
   readonly links: readonly LinkView[];
   readonly answers: readonly AnswerView[];
@@ -37,12 +37,12 @@ export interface PageView {
 
 export interface ResultView {
   readonly found: Found;
-  /** How well one line identifies a place: 1 when it has all of a clause that leaves nothing open. */
+  /** How well one line identifies a place: 1 when it states a complete exact clause. */
   readonly anchor: number;
   readonly coversHead: number;
 }
 
-/** What a reader of one question sees. */
+/** Views for one question. */
 export interface Views {
   page(page: Page): PageView;
   results(found: readonly Found[]): readonly ResultView[];
@@ -51,17 +51,17 @@ export interface Views {
 const FITTING_LINES = 3;
 const OTHER_LINES = 2;
 
-/** Weight of what fits others as well, beside what is told exactly. */
+/** Weight of vague statements relative to exact ones. */
 const VAGUE = 0.3;
 const number = /\d[\d,]*(?:\.\d+)?/u;
 
-/** How well a line says what is told: the span has to be there, and the label beside it. */
+/** How well a line states something: the span must be present, and the label next to it. */
 function saidBy({ spanWords, labelWords }: Told, words: WordSet): number {
   const spans = coverage(spanWords, words);
   return spans * (labelWords.size === 0 ? 1 : coverage(labelWords, words));
 }
 
-/** The label says which number or name it is about, the text whether that is one that fits. */
+/** The label decides which number or name is meant; the text decides whether it fits. */
 function allowedBy({ labelWords, vague }: Told, { text, labelWords: label }: Line): number {
   if (vague === undefined) return 0;
   const value = number.exec(text)?.[0].replaceAll(',', '');
@@ -70,7 +70,7 @@ function allowedBy({ labelWords, vague }: Told, { text, labelWords: label }: Lin
   return fits ? coverage(labelWords, label) : 0;
 }
 
-/** The weighted mean over what is told of a place, each by the line that says it best. */
+/** The weighted mean over the statements about a place, each scored by its best line. */
 function fitOf({ told }: Place, page: Page): number {
   let [sum, weights] = [0, 0];
   for (const one of told) {
@@ -99,7 +99,7 @@ function linksOf({ places }: Question, page: Page): LinkView[] {
     });
 }
 
-/** The lines whose labels fit best, each cut in every way, and some others that a hash of the question picks. */
+/** The lines with the best-fitting labels, each cut in every way, and some others chosen by a hash of the question. */
 function answersOf(question: Question, page: Page): AnswerView[] {
   const lines = page.lines.map((line, at) => ({ line, asked: likeness(question.head.words, line.labelWords), at }));
   const best = Math.max(...lines.map(({ asked }) => asked));
@@ -122,7 +122,7 @@ function answersOf(question: Question, page: Page): AnswerView[] {
   }));
 }
 
-/** Views for one question, kept as long as it and what it is about are. */
+/** Views for one question, cached as long as the question and its pages are in memory. */
 export function createViews(question: Question): Views {
   const pages = new WeakMap<Page, PageView>();
   const results = new WeakMap<readonly Found[], readonly ResultView[]>();

@@ -1,4 +1,4 @@
-// Words as the ranker compares them: lower case, without the commonest ones, without a plural s.
+// Words as the ranker compares them: lowercase, without the most common words, without a plural s.
 
 const common = new Set(
   'a an and are as at be by for from has have in is it its of on or that the this to was what when where which who whose will with does did do how'.split(
@@ -21,7 +21,7 @@ export type WordSet = ReadonlySet<string>;
 
 export const wordSet = (text: string): WordSet => new Set(wordsOf(text));
 
-/** Share of `wanted` that is in `there`; 0 when nothing is wanted. */
+/** Share of `wanted` that is in `there`; 0 when `wanted` is empty. */
 export function coverage(wanted: WordSet, there: WordSet): number {
   if (wanted.size === 0) return 0;
   let found = 0;
@@ -29,7 +29,7 @@ export function coverage(wanted: WordSet, there: WordSet): number {
   return found / wanted.size;
 }
 
-/** How much two sets say the same: 1 when they are equal, 0 when they share nothing. */
+/** Similarity of two sets: 1 when they are equal, 0 when they share nothing. */
 export function likeness(one: WordSet, other: WordSet): number {
   const size = one.size + other.size;
   return size === 0 ? 0 : (2 * coverage(one, other) * one.size) / size;
