@@ -139,7 +139,7 @@ async function measureFlow(page: Page, url: string): Promise<void> {
 
 async function measureTail(page: Page, { url, log }: DashboardWorld): Promise<void> {
   await page.goto(`${url}/live`);
-  await page.locator('.live.live').first().waitFor();
+  await page.locator('.live', { hasText: '●' }).waitFor();
   const latencies: number[] = [];
   for (let sequence = 0; sequence < 50; sequence += 1) {
     const trajectory = `${storyRun}-tail-${sequence}.0`;

@@ -123,7 +123,7 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
 
   it('follows the log, holds still while paused, and leads to the turn', async () => {
     await open('/live');
-    await journey.page.locator('.live.live').first().waitFor();
+    await journey.page.locator('.live', { hasText: '●' }).waitFor();
     const write = (sequence: number) =>
       journey.world.log.writer().append([outgoing('TurnRecorded', turn({ run: storyRun, trajectory: `${storyRun}-g1-0.0`, sequence }, 1))]);
     await write(11);
@@ -142,7 +142,7 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
 
   it('keeps what it has while the API is away, and goes on without gap or double', async () => {
     await open(`/live?run=${storyRun}`);
-    await journey.page.locator('.live.live').first().waitFor();
+    await journey.page.locator('.live', { hasText: '●' }).waitFor();
     const write = (trajectory: string) =>
       journey.world.log.writer().append([outgoing('TurnRecorded', turn({ run: storyRun, trajectory, sequence: 1 }, 1))]);
     const rows = (): Promise<readonly string[]> => journey.page.locator('.tail-row a').allInnerTexts();
