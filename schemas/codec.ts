@@ -4,7 +4,7 @@ import avro from 'avsc';
 import { publishedSchemas, type EventByType, type EventType } from './generated/events.ts';
 import { countCheckOf } from './counts.ts';
 import { frame, FRAME_BYTES, schemaIdOf } from './framing.ts';
-import { layoutOf, type Layout } from './layout.ts';
+import { layoutBetween, layoutOf, type RecordLayout } from './layout.ts';
 import { contentId, fullNameOf, latestSchema } from './subjects.ts';
 
 /** An event of one of the types `T`, with that type, as read from the log. */
@@ -15,11 +15,11 @@ export type DecodedOf<T extends EventType> = {
 /** Any event with its type. */
 export type DecodedEvent = DecodedOf<EventType>;
 
-/** A value that the newest schema of its type wrote, in plain form: its fields can be taken from where they lie. */
+/** A value in plain form: the fields of the newest schema of its type can be taken from where they lie. */
 export interface PlainBytes {
   /** With its frame: the record begins at `FRAME_BYTES`. */
   readonly value: Buffer;
-  readonly layout: Layout;
+  readonly layout: RecordLayout;
 }
 
 export type DecodeFailure = 'not_framed' | 'unknown_schema' | 'incompatible_schema' | 'undecodable';
@@ -39,20 +39,22 @@ export interface Codec {
   typeOfId(schemaId: number): EventType | undefined;
 }
 
-interface Writer {
+interface SchemaWriter {
   readonly type: EventType;
   /** Reads the body behind the frame of a value. */
   readonly read: (value: Buffer) => unknown;
-  /** Of a type that is read late, when the newest schema wrote it. */
-  readonly layout?: Layout;
+  /** Of a type that is read late, unless the writer's schema is too different from ours. */
+  readonly layout?: RecordLayout;
 }
 
-interface Reader {
+interface SchemaReader {
   readonly avroType: avro.Type;
   /** What decode gives: the same, or a view of it. */
   readonly decoded: avro.Type;
   readonly id: number;
-  readonly layout: Layout | undefined;
+  readonly schema: string;
+  /** Of a type that is read late: how its newest schema lies. */
+  readonly layout: RecordLayout | undefined;
 }
 
 /**
@@ -67,15 +69,15 @@ export interface CodecOptions {
   /** Who decodes through a view must use its fields alone: the others are not there. */
   readonly view?: EventView;
   /**
-   * Types whose plain values are only checked by decode, and decoded when their `event` is asked for, anew each time. For
-   * who mostly looks at their bytes, or keeps them long.
+   * Types whose values have plain bytes. Those that are plain are only checked by decode, and decoded each time that their `event` is asked
+   * for; any other is decoded and encoded anew. For readers that mostly look at the bytes, or keep them long.
    */
   readonly late?: readonly EventType[];
 }
 
 export function createCodec(options: CodecOptions = {}): Codec {
   const idOf = options.idOf ?? contentId;
-  const readers = new Map<EventType, Reader>();
+  const readers = new Map<EventType, SchemaReader>();
   const typeByFullName = new Map<string, EventType>();
   for (const entry of publishedSchemas) {
     const latest = latestSchema(entry.name);
@@ -83,10 +85,10 @@ export function createCodec(options: CodecOptions = {}): Codec {
     const view = options.view?.[entry.name];
     const decoded = view === undefined ? avroType : viewOf(latest.schema, view);
     const layout = options.late?.includes(entry.name) === true ? layoutOf(latest.schema) : undefined;
-    readers.set(entry.name, { avroType, decoded, id: idOf(latest.schema), layout });
+    readers.set(entry.name, { avroType, decoded, id: idOf(latest.schema), schema: latest.schema, layout });
     typeByFullName.set(fullNameOf(entry), entry.name);
   }
-  const writers = new Map<number, Writer | 'incompatible'>();
+  const writers = new Map<number, SchemaWriter | 'incompatible'>();
 
   function learn(schemaId: number, schema: string): boolean {
     if (writers.has(schemaId)) return writers.get(schemaId) !== 'incompatible';
@@ -94,10 +96,17 @@ export function createCodec(options: CodecOptions = {}): Codec {
     const type = typeByFullName.get(writerType.name ?? '');
     const reader = type === undefined ? undefined : readers.get(type);
     if (type === undefined || reader === undefined) return false;
-    writers.set(schemaId, makeWriter({ type, writerType, reader }));
+    writers.set(schemaId, makeWriter({ type, writerType, reader, schema }));
     return writers.get(schemaId) !== 'incompatible';
   }
   for (const entry of publishedSchemas) learn(idOf(entry.schema), entry.schema);
+
+  const newestOf = (reader: SchemaReader | undefined): NewestWriter | undefined => {
+    const newest = reader === undefined ? undefined : writers.get(reader.id);
+    return reader?.layout === undefined || newest === undefined || newest === 'incompatible'
+      ? undefined
+      : { writer: newest, reader, layout: reader.layout };
+  };
 
   return {
     encode(type, event) {
@@ -115,7 +124,7 @@ export function createCodec(options: CodecOptions = {}): Codec {
       if (layout?.fits(value, FRAME_BYTES) === true)
         return { ok: true, value: new LateEvent(writer, value, layout) as unknown as DecodedEvent };
       try {
-        return { ok: true, value: { type: writer.type, event: writer.read(value) } as DecodedEvent };
+        return { ok: true, value: readNow(writer, value, newestOf(readers.get(writer.type))) };
       } catch (cause) {
         return failure('undecodable', schemaId, cause);
       }
@@ -128,13 +137,29 @@ export function createCodec(options: CodecOptions = {}): Codec {
   };
 }
 
+interface NewestWriter {
+  readonly writer: SchemaWriter;
+  readonly reader: SchemaReader;
+  readonly layout: RecordLayout;
+}
+
+/** A value that is not plain. Of a type that is read late, what it says is encoded anew, plainly. */
+function readNow({ type, read }: SchemaWriter, value: Buffer, newest: NewestWriter | undefined): DecodedEvent {
+  const event = read(value);
+  if (newest === undefined) return { type, event } as DecodedEvent;
+  const { reader, writer, layout } = newest;
+  const plain = frame(reader.id, reader.avroType.toBuffer(event));
+  if (!layout.fits(plain, FRAME_BYTES)) return { type, event } as DecodedEvent;
+  return new LateEvent(writer, plain, layout) as unknown as DecodedEvent;
+}
+
 /** Its own plain bytes: there is one for each record that is kept. */
 class LateEvent implements PlainBytes {
   readonly value: Buffer;
-  readonly layout: Layout;
-  readonly #writer: Writer;
+  readonly layout: RecordLayout;
+  readonly #writer: SchemaWriter;
 
-  constructor(writer: Writer, value: Buffer, layout: Layout) {
+  constructor(writer: SchemaWriter, value: Buffer, layout: RecordLayout) {
     this.value = value;
     this.layout = layout;
     this.#writer = writer;
@@ -161,9 +186,14 @@ function viewOf(schema: string, fields: readonly string[]): avro.Type {
   return parse(JSON.stringify({ ...whole, fields: whole.fields.filter(({ name }) => fields.includes(name)) }));
 }
 
-function makeWriter(parts: { type: EventType; writerType: avro.Type; reader: Reader }): Writer | 'incompatible' {
-  const { type, writerType, reader } = parts;
-  const { decoded, layout } = reader;
+function makeWriter(parts: {
+  type: EventType;
+  writerType: avro.Type;
+  reader: SchemaReader;
+  schema: string;
+}): SchemaWriter | 'incompatible' {
+  const { type, writerType, reader, schema } = parts;
+  const { decoded } = reader;
   const fields = decoded instanceof avro.types.RecordType ? decoded.fields : [];
   const maybe = new Set(fields.filter((field) => field.defaultValue() === -1).map(({ name }) => name));
   const check = countCheckOf(
@@ -171,14 +201,21 @@ function makeWriter(parts: { type: EventType; writerType: avro.Type; reader: Rea
     maybe,
   );
   const checked = (event: unknown): unknown => (check(event), event);
-  if (writerType.equals(decoded)) {
-    return { type, read: (value) => checked(readBody(value, decoded)), ...(layout === undefined ? {} : { layout }) };
-  }
   try {
-    const resolver = decoded.createResolver(writerType);
-    return { type, read: (value) => checked(readBody(value, decoded, resolver)) };
+    const resolver = writerType.equals(decoded) ? undefined : decoded.createResolver(writerType);
+    const layout = reader.layout === undefined ? undefined : knownLayout(schema, reader.schema);
+    return { type, read: (value) => checked(readBody(value, decoded, resolver)), ...(layout === undefined ? {} : { layout }) };
   } catch {
     return 'incompatible';
+  }
+}
+
+/** Undefined as well for the schema of somebody else with a type that ours do not use. */
+function knownLayout(writer: string, reader: string): RecordLayout | undefined {
+  try {
+    return layoutBetween(writer, reader);
+  } catch {
+    return undefined;
   }
 }
 

@@ -46,7 +46,7 @@ function whyNot(reader: avro.Type, writer: avro.Type): string | undefined {
   }
 }
 
-interface Part {
+interface ResolvedField {
   readonly name: string;
   readonly reader: avro.Type;
   /** Undefined for a field that the writer does not have and that has no default in the reader. */
@@ -62,7 +62,7 @@ function pathToCause(reader: avro.Type, writer: avro.Type): readonly string[] {
   return [];
 }
 
-function partsOf(reader: avro.Type, writer: avro.Type): Part[] {
+function partsOf(reader: avro.Type, writer: avro.Type): ResolvedField[] {
   const { RecordType, ArrayType, MapType } = avro.types;
   if (reader instanceof RecordType && writer instanceof RecordType) {
     return reader.fields.flatMap((field) => {

@@ -12,7 +12,7 @@ export const COUNTS: ReadonlySet<string> = new Set([
   'result_chars',
 ]);
 
-interface Spans {
+interface WithPolicySpans {
   readonly policy_spans?: readonly { readonly tokens: number }[];
 }
 
@@ -28,7 +28,7 @@ export function countCheckOf(fields: readonly string[], maybe: ReadonlySet<strin
     for (const { name, least } of counts)
       if ((values[name] ?? 0) < least) throw new RangeError(`${name} is ${values[name] ?? 0}, and counts are not negative`);
     if (!hasSpans) return;
-    for (const { tokens } of (event as Spans).policy_spans ?? []) {
+    for (const { tokens } of (event as WithPolicySpans).policy_spans ?? []) {
       if (tokens < 0) throw new RangeError(`a policy span has ${tokens} tokens, and counts are not negative`);
     }
   };

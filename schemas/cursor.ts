@@ -42,6 +42,12 @@ export class Cursor {
     return this.bytes.readFloatLE(this.at - 4);
   }
 
+  /** A float of 64 bits. */
+  double(): number {
+    this.at += 8;
+    return this.bytes.readDoubleLE(this.at - 8);
+  }
+
   /** Passes over bytes after their length. */
   skip(): void {
     const length = this.number();

@@ -1,8 +1,8 @@
 import avro from 'avsc';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { publishedSchemas } from './generated/events.ts';
-import { layoutOf } from './layout.ts';
+import { publishedSchemas, type EventType } from './generated/events.ts';
+import { layoutBetween, layoutOf } from './layout.ts';
 import { latestSchema } from './subjects.ts';
 
 const types = [...new Set(publishedSchemas.map(({ name }) => name))];
@@ -21,6 +21,9 @@ function fieldsOf(schema: object): avro.types.RecordType['fields'] {
   throw new Error('no record');
 }
 
+/** Types whose nested records changed: their older versions have to be decoded. */
+const otherInside: readonly EventType[] = ['RunStarted', 'StepCompleted'];
+
 describe('a layout', () => {
   it.each(types)('finds every field of %s where avsc finds it', (type) => {
     const schema = JSON.parse(latestSchema(type).schema) as object;
@@ -29,7 +32,7 @@ describe('a layout', () => {
     for (let time = 0; time < 20; time += 1) {
       const bytes = Buffer.concat([Buffer.alloc(3), bytesOf(schema, parse(schema).random())]);
       expect(layout.fits(bytes, 3)).toBe(true);
-      const starts = new Uint32Array(layout.fields.length);
+      const starts = new Int32Array(layout.fields.length);
       layout.locate(bytes, 3, starts);
       let end = 3;
       fieldsOf(schema).forEach((field, at) => {
@@ -38,6 +41,44 @@ describe('a layout', () => {
       });
       expect(end).toBe(bytes.length);
     }
+  });
+
+  it.each(publishedSchemas.map((entry) => ({ ...entry, title: `${entry.name} v${entry.version}` })))(
+    'finds the fields of the newest version in $title, or their defaults',
+    ({ name, schema }) => {
+      const [writer, reader] = [parse(JSON.parse(schema)), parse(JSON.parse(latestSchema(name).schema))];
+      const layout = layoutBetween(schema, latestSchema(name).schema);
+      expect(layout !== undefined || otherInside.includes(name), 'a version without a layout').toBe(true);
+      if (layout === undefined) return;
+      const starts = new Int32Array(layout.fields.length);
+      for (let time = 0; time < 20; time += 1) {
+        const bytes = writer.toBuffer(writer.random());
+        expect(layout.fits(bytes, 0)).toBe(true);
+        layout.locate(bytes, 0, starts);
+        const event = reader.fromBuffer(bytes, reader.createResolver(writer)) as Readonly<Record<string, unknown>>;
+        fieldsOf(JSON.parse(latestSchema(name).schema) as object).forEach((field, at) => {
+          const start = starts[at] as number;
+          const found = start < 0 ? field.type.decode(layout.defaults, ~start) : field.type.decode(bytes, start);
+          expect((found as { readonly value: unknown }).value, field.name).toEqual(event[field.name]);
+        });
+      }
+    },
+  );
+
+  it('passes over fields that the reader does not have, in any order, and is none for other types or without a default', () => {
+    const field = (name: string, type: string, more: object = {}) => ({ name, type, ...more });
+    const schemaOf = (...fields: readonly object[]): string => JSON.stringify({ type: 'record', name: 'R', fields });
+    const [a, b] = [field('a', 'string'), field('b', 'int', { default: 7 })];
+    const writer = schemaOf(field('new', 'string'), b, a);
+    const layout = layoutBetween(writer, schemaOf(a, field('c', 'long', { default: 9 }), b));
+    const bytes = bytesOf(JSON.parse(writer) as object, { new: 'x', a: 'text', b: 3 });
+    const starts = new Int32Array(3);
+    layout?.locate(bytes, 0, starts);
+    expect([...starts]).toEqual([3, ~0, 2]);
+    expect(layout?.defaults).toEqual(Buffer.from([18]));
+    expect(layoutBetween(schemaOf(a), schemaOf(field('a', 'bytes')))).toBeUndefined();
+    expect(layoutBetween(schemaOf(a), schemaOf(a, field('b', 'int')))).toBeUndefined();
+    expect(layoutBetween(schemaOf(field('a', 'int')), schemaOf(field('a', 'long')))).toBeUndefined();
   });
 
   it('says of nothing that it fits which avsc would not read, or would read as something else', () => {
@@ -77,9 +118,21 @@ describe('a layout', () => {
     }
     const ints = record({ type: 'array', items: 'int' });
     expect(fits(ints, number([4, 2, 4, 0]))).toBe(true);
+    expect(fits(ints, number([0]))).toBe(true);
+    // In two blocks.
+    expect(fits(ints, number([4, 2, 4, 2, 6, 0]))).toBe(false);
+    expect(fits(ints, number([4, 2, 4]))).toBe(false);
+    expect(fits(ints, number([8, 2, 4, 0]))).toBe(false);
+    expect(fits(ints, number([4, 2, 0xff, 0xff, 0xff, 0xff, 0x0f, 0]))).toBe(true);
+    expect(fits(ints, number([4, 2, 0xff, 0xff, 0xff, 0xff, 0x1f, 0]))).toBe(false);
     // The same list, its block said to have two bytes.
     expect(fits(ints, number([3, 4, 2, 4, 0]))).toBe(false);
     expect(fits(ints, number([0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f, 2]))).toBe(false);
+    const floats = record({ type: 'array', items: 'float' });
+    expect(fits(floats, number([2, 1, 2, 3, 4, 0]))).toBe(true);
+    expect(fits(floats, number([2, 1, 2, 3, 4, 2, 5, 6, 7, 8, 0]))).toBe(false);
+    expect(fits(floats, number([4, 1, 2, 3, 4, 0, 0, 0]))).toBe(false);
+    expect(fits(floats, number([3, 8, 1, 2, 3, 4, 5, 6, 7, 8, 0]))).toBe(false);
     const maybe = record(['null', 'int']);
     expect(fits(maybe, number([0]))).toBe(true);
     expect(fits(maybe, number([2, 8]))).toBe(true);

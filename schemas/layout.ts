@@ -1,50 +1,107 @@
 // Where the fields of an Avro record lie in its bytes, found without making a value of any of them: a reader that only
-// moves texts from one place to another never turns them into strings.
+// moves texts from one place to another never turns them into strings. Each published version of a schema has its own layout, which finds
+// the fields of the newest one: those that it lacks lie in the defaults.
 import { isUtf8 } from 'node:buffer';
+import avro from 'avsc';
 import { COUNTS } from './counts.ts';
 import { Cursor } from './cursor.ts';
 
-export interface Layout {
-  /** Names of the record's fields in the order of their bytes. */
+export interface RecordLayout {
+  /** Names of the reader's fields, in its order. */
   readonly fields: readonly string[];
+  /** Encoded defaults of the fields that the writer does not have. */
+  readonly defaults: Buffer;
   /**
    * True when the bytes from `start` to the end are one record in plain form: whole numbers within their type, texts in
-   * UTF-8, no block of an array with a negative count, no negative count of anything. Such a record decodes without an error; of any other nothing is
-   * said.
+   * UTF-8, no block of an array with a negative count, an array of 32-bit numbers in one block, no negative count of anything. Such a record
+   * decodes without an error; of any other nothing is said.
    */
   fits(bytes: Buffer, start: number): boolean;
-  /** Puts where each field of a record that fits and begins at `start` begins into `starts`. */
-  locate(bytes: Buffer, start: number, starts: Uint32Array): void;
+  /**
+   * Puts where each of the reader's fields begins into `starts`, for a record that fits and begins at `start`. A field that begins at `at`
+   * of `defaults` has `~at`, which is negative.
+   */
+  locate(bytes: Buffer, start: number, starts: Int32Array): void;
 }
 
-type Schema = string | readonly Schema[] | Complex;
+type AvroSchema = string | readonly AvroSchema[] | ComplexSchema;
 
-interface Field {
+interface SchemaField {
   readonly name: string;
-  readonly type: Schema;
+  readonly type: AvroSchema;
 }
 
-interface Complex {
-  readonly type: Schema;
+interface ComplexSchema {
+  readonly type: AvroSchema;
   readonly name?: string;
-  readonly items?: Schema;
-  readonly fields?: readonly Field[];
+  readonly items?: AvroSchema;
+  readonly fields?: readonly SchemaField[];
 }
 
 /** Passes over one value. Answers false when it is not in plain form; what runs past the end is found at the end. */
-type Pass = (cursor: Cursor) => boolean;
+type ValueSkipper = (cursor: Cursor) => boolean;
 
-/** The layout of a record's schema. Throws RangeError for a type that none of our schemas has. */
-export function layoutOf(schema: string): Layout {
-  const { fields = [] } = JSON.parse(schema) as Complex;
-  const passesOf = (text: Pass): readonly Pass[] => {
-    const passes = new Passes(text);
+/**
+ * The layout of what `writer` wrote for `reader`, both the text of a record's schema. Undefined when a field has another type in each, or
+ * is missing without a default: such records have to be decoded. Throws RangeError for a type that none of our schemas has.
+ */
+export function layoutBetween(writer: string, reader: string): RecordLayout | undefined {
+  const plan = planOf(writer, reader);
+  return plan === undefined ? undefined : layoutAs(plan, JSON.parse(writer) as ComplexSchema);
+}
+
+/** The layout of records for the schema that wrote them. */
+export function layoutOf(schema: string): RecordLayout {
+  const layout = layoutBetween(schema, schema);
+  if (layout === undefined) throw new RangeError('a schema does not read its own records');
+  return layout;
+}
+
+interface ReadingPlan {
+  /** Names of the reader's fields. */
+  readonly fields: readonly string[];
+  readonly defaults: Buffer;
+  /** For each of the reader's fields, the place of the writer's, or `~at` of its default. */
+  readonly sources: readonly number[];
+}
+
+function planOf(writer: string, reader: string): ReadingPlan | undefined {
+  const [written, read] = [recordOf(writer), recordOf(reader)];
+  const sources: number[] = [];
+  const defaults: Buffer[] = [];
+  let end = 0;
+  for (const field of read) {
+    const at = written.findIndex(({ name }) => name === field.name);
+    const value: unknown = at < 0 ? field.defaultValue() : undefined;
+    if (at < 0 ? value === undefined : written[at]?.type.equals(field.type) !== true) return undefined;
+    sources.push(at < 0 ? ~end : at);
+    if (at >= 0) continue;
+    const bytes = field.type.toBuffer(value);
+    defaults.push(bytes);
+    end += bytes.length;
+  }
+  return { fields: read.map(({ name }) => name), defaults: Buffer.concat(defaults), sources };
+}
+
+function recordOf(schema: string): avro.types.RecordType['fields'] {
+  const type = avro.Type.forSchema(JSON.parse(schema) as avro.Schema);
+  if (type instanceof avro.types.RecordType) return type.fields;
+  throw new RangeError('only a record has a layout');
+}
+
+function layoutAs({ fields: names, defaults, sources }: ReadingPlan, { fields = [] }: ComplexSchema): RecordLayout {
+  const passesOf = (kind: PassKind): readonly ValueSkipper[] => {
+    const passes = new Passes(kind);
     return fields.map((field) => passes.ofField(field));
   };
-  const [checks, skips] = [passesOf(checkText), passesOf(skipBytes)];
+  const [checks, skips] = [passesOf({ text: checkText, wholes: checkWholes }), passesOf({ text: skipBytes, wholes: skipWholes })];
   const cursor = new Cursor(Buffer.alloc(0));
+  /** The place among the reader's fields; -1 for one that it does not have. */
+  const places = fields.map((_, at) => sources.indexOf(at));
+  const absent = sources.flatMap((source, place) => (source < 0 ? [{ place, source }] : []));
   return {
-    fields: fields.map(({ name }) => name),
+    fields: names,
+    defaults,
     fits(bytes, start) {
       cursor.bytes = bytes;
       cursor.at = start;
@@ -54,8 +111,10 @@ export function layoutOf(schema: string): Layout {
     locate(bytes, start, starts) {
       cursor.bytes = bytes;
       cursor.at = start;
+      for (const { place, source } of absent) starts[place] = source;
       for (let field = 0; field < skips.length; field += 1) {
-        starts[field] = cursor.at;
+        const place = places[field] as number;
+        if (place >= 0) starts[place] = cursor.at;
         skips[field]?.(cursor);
       }
     },
@@ -84,7 +143,7 @@ function checkText(cursor: Cursor): boolean {
 
 /** A number of at most `whole` bytes, or of one more that is at most `last`. */
 const checkNumber =
-  (whole: number, last: number): Pass =>
+  (whole: number, last: number): ValueSkipper =>
   (cursor) => {
     const { bytes } = cursor;
     for (let count = 0; count < whole; count += 1) {
@@ -98,13 +157,13 @@ const checkNumber =
   };
 
 const skipFixed =
-  (length: number): Pass =>
+  (length: number): ValueSkipper =>
   (cursor) => {
     cursor.at += length;
     return true;
   };
 
-const primitives: ReadonlyMap<string, Pass> = new Map([
+const primitives: ReadonlyMap<string, ValueSkipper> = new Map([
   ['null', () => true],
   // What Avro calls a boolean is the byte 0 or 1.
   ['boolean', checkNumber(0, 1)],
@@ -116,36 +175,49 @@ const primitives: ReadonlyMap<string, Pass> = new Map([
   ['bytes', skipBytes],
 ]);
 
+/** What a first pass checks and later ones do not. */
+interface PassKind {
+  readonly text: ValueSkipper;
+  readonly wholes: ValueSkipper;
+}
+
 /** Passes of the types of one schema. */
 class Passes {
-  readonly #text: Pass;
+  readonly #text: ValueSkipper;
+  readonly #wholes: ValueSkipper;
   /** Records by their names, by which other fields may ask for them again. */
-  readonly #named = new Map<string, Pass>();
+  readonly #named = new Map<string, ValueSkipper>();
 
-  constructor(text: Pass) {
+  constructor({ text, wholes }: PassKind) {
     this.#text = text;
+    this.#wholes = wholes;
   }
 
-  ofField({ name, type }: Field): Pass {
+  ofField({ name, type }: SchemaField): ValueSkipper {
     const pass = this.of(type);
     const isCount = COUNTS.has(name) && (type === 'int' || type === 'long');
     return isCount ? (cursor) => isNotNegative(cursor) && pass(cursor) : pass;
   }
 
-  of(type: Schema): Pass {
+  of(type: AvroSchema): ValueSkipper {
     if (typeof type === 'string') return this.#ofName(type);
     if (isUnion(type)) return passUnion(type.map((branch) => this.of(branch)));
-    if (type.type === 'array' && type.items !== undefined && type.items !== 'null') return passArray(this.of(type.items));
+    if (type.type === 'array' && type.items !== undefined && type.items !== 'null') return this.#ofItems(type.items);
     return type.type === 'record' ? this.#ofRecord(type) : this.of(type.type);
   }
 
-  #ofName(name: string): Pass {
+  #ofItems(items: AvroSchema): ValueSkipper {
+    if (items === 'int') return this.#wholes;
+    return items === 'float' ? passFloats : passArray(this.of(items));
+  }
+
+  #ofName(name: string): ValueSkipper {
     const pass = name === 'string' ? this.#text : (this.#named.get(name) ?? primitives.get(name));
     if (pass === undefined) throw new RangeError(`no layout is known for ${name}`);
     return pass;
   }
 
-  #ofRecord({ name = '', fields = [] }: Complex): Pass {
+  #ofRecord({ name = '', fields = [] }: ComplexSchema): ValueSkipper {
     const pass = passAll(fields.map((field) => this.ofField(field)));
     this.#named.set(name, pass);
     return pass;
@@ -155,22 +227,61 @@ class Passes {
 /** Avro keeps the sign in the lowest bit. */
 const isNotNegative = ({ bytes, at }: Cursor): boolean => ((bytes[at] ?? 0) & 1) === 0;
 
-const isUnion = (type: readonly Schema[] | Complex): type is readonly Schema[] => Array.isArray(type);
+const isUnion = (type: readonly AvroSchema[] | ComplexSchema): type is readonly AvroSchema[] => Array.isArray(type);
 
 const passUnion =
-  (branches: readonly Pass[]): Pass =>
+  (branches: readonly ValueSkipper[]): ValueSkipper =>
   (cursor) =>
     branches[cursor.number()]?.(cursor) ?? false;
 
 const passAll =
-  (passes: readonly Pass[]): Pass =>
+  (passes: readonly ValueSkipper[]): ValueSkipper =>
   (cursor) => {
     for (const pass of passes) if (!pass(cursor)) return false;
     return true;
   };
 
+/** Lists of token ids are most of a turn's bytes: one loop, without a branch for each number. */
+function checkWholes(cursor: Cursor): boolean {
+  const { bytes } = cursor;
+  const count = cursor.number();
+  if (count <= 0 || count > bytes.length - cursor.at) return count === 0;
+  let { at } = cursor;
+  let flaws = 0;
+  /** Bytes of the number before this one. */
+  let before = 0;
+  for (let left = count; left > 0 && at < bytes.length; at += 1) {
+    const byte = bytes[at] as number;
+    const isMore = byte >>> 7;
+    // The fifth byte ends it and holds four bits.
+    flaws |= (before >> 2) & ((0x0f - byte) >>> 31);
+    before = (before + 1) & -isMore & 7;
+    left -= 1 - isMore;
+  }
+  cursor.at = at + 1;
+  return flaws === 0 && bytes[at] === 0;
+}
+
+/** Of a list that was checked. */
+function skipWholes(cursor: Cursor): boolean {
+  const { bytes } = cursor;
+  const count = cursor.number();
+  if (count === 0) return true;
+  let { at } = cursor;
+  for (let left = count; left > 0; at += 1) left -= 1 - ((bytes[at] as number) >>> 7);
+  cursor.at = at + 1;
+  return true;
+}
+
+function passFloats(cursor: Cursor): boolean {
+  const count = cursor.number();
+  if (count === 0) return true;
+  cursor.at += 4 * count + 1;
+  return count > 0 && cursor.bytes[cursor.at - 1] === 0;
+}
+
 const passArray =
-  (item: Pass): Pass =>
+  (item: ValueSkipper): ValueSkipper =>
   (cursor) => {
     for (let count = cursor.number(); count !== 0; count = cursor.number()) {
       if (count < 0) return false;
