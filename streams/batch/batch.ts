@@ -1,9 +1,9 @@
 // Decides what happens to groups that have an outcome: which carry no learning signal, which are too stale, which form the next batch.
 import { createHash } from 'node:crypto';
 import { groupAdvantages, isUniform } from '../advantage/advantage.ts';
-import { finishedOf, isSettled, type Finished, type Group } from '../group/group.ts';
+import { finishedOf, isResolved, type FinishedTrajectory, type Group } from '../group/group.ts';
 import { stalenessOf, type Staleness, type TokenAges } from '../staleness/staleness.ts';
-import { decisionsOf, spansOf, type Attempt, type Ending } from '../trajectory/attempt.ts';
+import { decisionsOf, spansOf, type Attempt, type AttemptOutcome } from '../trajectory/attempt.ts';
 
 export const discardReasons = ['uniform_group', 'stale', 'incomplete', 'expired', 'lost', 'superseded', 'invalid'] as const;
 export type DiscardReason = (typeof discardReasons)[number];
@@ -18,18 +18,19 @@ export interface BatchRules {
   readonly stalePolicy: string;
 }
 
-type Verdict = { readonly kind: 'running' } | { readonly kind: 'ready' } | { readonly kind: 'discard'; readonly reason: DiscardReason };
+type GroupVerdict =
+  { readonly kind: 'running' } | { readonly kind: 'ready' } | { readonly kind: 'discard'; readonly reason: DiscardReason };
 
 /** GRPO compares the trajectories of a group, so at least two must finish. */
 const SMALLEST_GROUP = 2;
 
 /** GRPO learns from reward differences within a group. REINFORCE learns from the return of each turn and needs no differences. */
-const teachesNothing = (finished: readonly Finished[], { algorithm }: BatchRules): boolean =>
+const teachesNothing = (finished: readonly FinishedTrajectory[], { algorithm }: BatchRules): boolean =>
   algorithm !== 'reinforce' && isUniform(finished.map(rewardOf));
 
 /** Decides what to do with a group now. */
-function judge(group: Group, rules: BatchRules): Verdict {
-  if (!isSettled(group)) return { kind: 'running' };
+function judge(group: Group, rules: BatchRules): GroupVerdict {
+  if (!isResolved(group)) return { kind: 'running' };
   const finished = finishedOf(group);
   if (finished.length < SMALLEST_GROUP) return { kind: 'discard', reason: 'incomplete' };
   if (teachesNothing(finished, rules)) return { kind: 'discard', reason: 'uniform_group' };
@@ -46,7 +47,7 @@ export function isOutdated(group: Group, { version, maxStaleness, stalePolicy }:
   return stalePolicy !== 'train' && requests.length > 0 && requests.every((asked) => asked >= 0 && version - asked > maxStaleness);
 }
 
-export interface Selection {
+export interface BatchSelection {
   /** Groups of the next batch, oldest first; fewer than batchGroups when there are not enough. */
   readonly batch: readonly Group[];
   readonly discards: readonly { readonly group: Group; readonly reason: DiscardReason }[];
@@ -56,7 +57,7 @@ export interface Selection {
 }
 
 /** Examines every open group except those in `busy`, which are being trained on. Oldest ready groups come first. */
-export function select(groups: Iterable<Group>, rules: BatchRules, busy: ReadonlySet<string>): Selection {
+export function select(groups: Iterable<Group>, rules: BatchRules, busy: ReadonlySet<string>): BatchSelection {
   const ready: Group[] = [];
   const discards: { group: Group; reason: DiscardReason }[] = [];
   let running = 0;
@@ -77,13 +78,13 @@ export interface AccountedTrajectory {
   readonly trajectoryId: string;
   readonly questionId: string;
   readonly attempt: Attempt;
-  readonly ending: Ending;
+  readonly ending: AttemptOutcome;
   readonly reward: number;
   readonly advantage: number;
   readonly staleness: Staleness;
 }
 
-const rewardOf = ({ attempt }: Finished): number => attempt.ending?.reward ?? 0;
+const rewardOf = ({ attempt }: FinishedTrajectory): number => attempt.ending?.reward ?? 0;
 
 /** The trajectories of a batch, ordered by admission of the group, then by sample. Adds the token ages of the batch to `ages`. */
 export function accountBatch(batch: readonly Group[], version: number, ages: TokenAges): readonly AccountedTrajectory[] {

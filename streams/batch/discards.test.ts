@@ -8,7 +8,7 @@ import { discardsOf } from './discards.ts';
 const ids = ['g1.0', 'g1.1', 'g1.2', 'g1.3'] as const;
 const at = { partition: 0, offset: 0, timestampMs: 1 };
 
-interface Answer {
+interface AnsweredAttempt {
   readonly id: string;
   readonly attempt: number;
   /** Sequence number of the missing record. */
@@ -19,7 +19,7 @@ interface Answer {
 }
 
 /** A group of four whose trajectories were requested `asked` times each, with these answers in this order. */
-function groupWith(answers: readonly Answer[], asked = 2): Group {
+function groupWith(answers: readonly AnsweredAttempt[], asked = 2): Group {
   const state = newRunState('run-a');
   for (let attempt = 0; attempt < asked; attempt += 1)
     for (const id of ids) foldTask(state, requested({ trajectory: id, attempt }, { group_size: ids.length }), at);

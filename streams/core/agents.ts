@@ -117,6 +117,22 @@ export interface RankerDecision {
   readonly entropy: number;
 }
 
+/** What the server of a model says of a generation, for those who train on it. */
+export interface GenerationSource {
+  /** Empty when it names none, as each text here. */
+  readonly requestId: string;
+  /** All tokens of the prompt; empty when the server reports none. */
+  readonly promptIds: readonly number[];
+  /** Where each completion token ends in the text, bytes of its UTF-8; empty when unknown. */
+  readonly tokenEnds: readonly number[];
+  readonly logprobsKind: string;
+  /** Sampling parameters as they were sent, JSON. */
+  readonly sampling: string;
+  readonly model: string;
+  readonly tokenizerSha256: string;
+  readonly engine: string;
+}
+
 export interface PolicyTurn {
   readonly action: Action | undefined;
   /** What the model wrote, tags included. */
@@ -136,6 +152,8 @@ export interface PolicyTurn {
   /** Of the completion tokens, where the model tells; both empty or of one length. */
   readonly tokenIds?: readonly number[];
   readonly logprobs?: readonly number[];
+  /** Of a model behind a server. */
+  readonly source?: GenerationSource;
   /** Tokens that count against the limit of the trajectory after this turn; prompt and completion unless it is given. */
   readonly spentTokens?: number;
   /** Of a policy that asks over the network. */

@@ -129,6 +129,46 @@ const table = {
     exit: 'usage',
     help: 'The run has finished. `turnstream serve` opens it without training. `turnstream up --run <run> --steps <n>` extends it to step n. Another --run starts a new run.',
   },
+  COORDINATOR_UNAVAILABLE: {
+    retriable: true,
+    httpStatus: 503,
+    help: 'The coordinator of the run does not answer: it is starting, waits for Kafka, or the run has ended. Leases stand still meanwhile. Try again; `turnstream status` shows the trainer role.',
+  },
+  FENCED: {
+    retriable: false,
+    httpStatus: 409,
+    help: 'Another trainer has claimed the run since, or this one has not claimed it. Nothing of it is accepted any more. Stop it, or claim the run again.',
+  },
+  LINEAGE_MISMATCH: {
+    retriable: false,
+    httpStatus: 409,
+    help: 'The checkpoint of the trainer is older than the newest committed version, or holds a batch that was never committed. Restore the version in the member restore of the answer, and claim the run again.',
+  },
+  LINEAGE_UNKNOWN: {
+    retriable: false,
+    httpStatus: 409,
+    help: 'No commit of the run has this lineage token: the checkpoint is of another run, or far too old. Start the trainer without a checkpoint.',
+  },
+  BATCH_COMMITTED: {
+    retriable: false,
+    httpStatus: 409,
+    help: 'The batch was committed before, with other contents. A batch is one step. Repeat the call with the same contents, or lease the next batch.',
+  },
+  BATCH_RELEASED: {
+    retriable: false,
+    httpStatus: 409,
+    help: 'The lease of the batch has ended: its deadline passed, it was returned, or another trainer claimed the run. Its groups are judged and leased again. Discard what was trained on it, and lease again.',
+  },
+  BATCH_OUT_OF_ORDER: {
+    retriable: false,
+    httpStatus: 409,
+    help: 'A batch that was leased before this one is not committed yet. Commit in the order of the steps.',
+  },
+  BATCH_MISMATCH: {
+    retriable: false,
+    httpStatus: 409,
+    help: 'The commit names another hash than that of the leased rows. Something else was trained on: discard it, and read the rows again.',
+  },
   BACKEND_UNAVAILABLE: {
     retriable: false,
     httpStatus: 500,

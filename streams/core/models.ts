@@ -1,5 +1,5 @@
 // The port of a language model: text in, text out, and what is known of the policy behind every token.
-import type { CallTiming, FunctionCall, FunctionSpec } from './agents.ts';
+import type { CallTiming, FunctionCall, FunctionSpec, GenerationSource } from './agents.ts';
 
 /**
  * A piece of a conversation. Neighbours from the same side are one message, joined as they are; a model that only
@@ -46,6 +46,7 @@ export interface Generation {
   readonly calls?: readonly FunctionCall[];
   /** The model, as the server names it in the answer; undefined when it does not. */
   readonly servedAs?: string;
+  readonly source?: GenerationSource;
 }
 
 /** Why nothing was generated, after everything was tried. */

@@ -172,6 +172,8 @@ export interface GroupConsumer {
   close(): Promise<void>;
 }
 
+export type GroupStartOptions = Parameters<GroupConsumer['start']>[0];
+
 /** Committed offsets of a group with their metadata; offset -1 = none. */
 export interface GroupOffsets {
   fetch(
@@ -179,6 +181,9 @@ export interface GroupOffsets {
     topic: EventTopic,
   ): Promise<readonly { readonly partition: number; readonly offset: number; readonly metadata: string }[]>;
 }
+
+/** What a group has committed of a topic, by partition. */
+export type CommittedOffsets = Awaited<ReturnType<GroupOffsets['fetch']>>;
 
 /** Lower bounds of a run's offsets: no record of the run is before them. */
 export interface RunStart {

@@ -1,5 +1,8 @@
 // Seeded randomness. The same seed and stream give the same numbers on every machine, so that an attempt can be reproduced.
 
+/** Draws a number in [0, 1). */
+export type Random = () => number;
+
 const MIX = 0x9e3779b9;
 
 /** One round of a 32-bit finalizer: every input bit flips about half of the output bits. */

@@ -3,6 +3,11 @@
 
 export const metricTable = {
   worker_turns_total: { kind: 'counter', labels: ['tool', 'status'], help: 'Turns recorded.' },
+  worker_prefix_breaks_total: {
+    kind: 'counter',
+    labels: [],
+    help: 'Prompts that did not begin with the tokens of an earlier prompt and its completion, which begins a branch.',
+  },
   worker_trajectories_total: { kind: 'counter', labels: ['status'], help: 'Attempts finished.' },
   worker_running: { kind: 'gauge', labels: [], help: 'Trajectories running now.' },
   worker_events_waiting: {
@@ -91,6 +96,11 @@ export const metricTable = {
   api_requests_total: { kind: 'counter', labels: ['route', 'status'], help: 'Requests answered.' },
   api_request_seconds: { kind: 'histogram', labels: ['route'], help: 'Duration of requests.' },
   api_live_clients: { kind: 'gauge', labels: [], help: 'Open live streams.' },
+  webhook_messages_total: {
+    kind: 'counter',
+    labels: ['outcome'],
+    help: 'Messages about advisories: delivered, or failed after all retries.',
+  },
   disk_free_bytes: { kind: 'gauge', labels: [], help: 'Free space on the disk of the data directory.' },
   disk_used_bytes: {
     kind: 'gauge',

@@ -1,10 +1,9 @@
 // Is one evaluation better than another? Questions that both answered are paired by content, and whole questions are resampled with
 // replacement (a paired bootstrap), so that the difficulty of a question, shared by both, cancels out. Seeded: the same answers give the
 // same intervals.
-import type { AnswerScored } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../core/errors.ts';
 import { createRandom } from '../core/random.ts';
-import { bestScore, byContent, byQuestion, mean, meanScore, quantile } from './figures.ts';
+import { bestScore, byContent, byQuestion, mean, meanScore, quantile, type ScoredAnswers } from './figures.ts';
 
 /** The compared figures: a mean or best score per question, or the cost of its answers. */
 const comparedNames = [
@@ -13,7 +12,7 @@ const comparedNames = [
 ] as const;
 type ComparedName = (typeof comparedNames)[number];
 
-export interface Compared {
+export interface ScoreComparison {
   readonly name: ComparedName;
   readonly a: number;
   readonly b: number;
@@ -26,7 +25,7 @@ export interface Compared {
   readonly greater: number;
 }
 
-export interface Comparison {
+export interface EvaluationComparison {
   /** How questions are paired: by their words and gold answers, or by id when an older entry does not record the content. */
   readonly pairedBy: 'content' | 'question_id';
   /** Questions that both have. */
@@ -38,7 +37,7 @@ export interface Comparison {
   readonly leftOutB: readonly string[];
   readonly draws: number;
   readonly confidence: number;
-  readonly figures: readonly Compared[];
+  readonly figures: readonly ScoreComparison[];
 }
 
 export interface CompareOptions {
@@ -48,9 +47,7 @@ export interface CompareOptions {
   readonly seed: number;
 }
 
-type Answers = readonly AnswerScored[];
-
-const figures: Readonly<Record<ComparedName, (own: Answers) => number>> = {
+const figures: Readonly<Record<ComparedName, (own: ScoredAnswers) => number>> = {
   avg_f1: (own) => meanScore(own, 'f1'),
   avg_em: (own) => meanScore(own, 'em'),
   avg_cem: (own) => meanScore(own, 'cem'),
@@ -72,7 +69,7 @@ const SHOWN_IDS = 5;
  * Compares every figure. Compares judge figures only if both were judged, and token figures only if both record them. Throws
  * EVALUATIONS_UNRELATED when they have no question in common.
  */
-export function compareEvaluations(a: Answers, b: Answers, options: CompareOptions): Comparison {
+export function compareEvaluations(a: ScoredAnswers, b: ScoredAnswers, options: CompareOptions): EvaluationComparison {
   const pairedBy = [...a, ...b].every(({ content_id: content }) => content !== '') ? 'content' : 'question_id';
   const [ofA, ofB] = pairedBy === 'content' ? [byContent(a), byContent(b)] : [byQuestion(a), byQuestion(b)];
   const both = [...ofA.keys()].filter((id) => ofB.has(id)).sort();
@@ -80,7 +77,7 @@ export function compareEvaluations(a: Answers, b: Answers, options: CompareOptio
   const judged = [a, b].every((answers) => answers.some(({ verdict }) => verdict !== ''));
   const counted = [a, b].every((answers) => answers.every(({ generated_tokens: tokens }) => tokens >= 0));
   const names = comparedNames.filter((name) => (judged || !name.endsWith('judge')) && (counted || !name.endsWith('_tokens')));
-  const valuesOf = (answers: ReadonlyMap<string, Answers>, name: ComparedName): number[] =>
+  const valuesOf = (answers: ReadonlyMap<string, ScoredAnswers>, name: ComparedName): number[] =>
     both.map((id) => figures[name](answers.get(id) ?? []));
   return {
     pairedBy,
@@ -101,7 +98,7 @@ const unrelated = (a: number, b: number): PlatformError =>
     `comparing two evaluations: they have no question in common (A answered ${a}, B answered ${b}); questions are paired by their words and gold answers`,
   );
 
-const leftOut = (own: ReadonlyMap<string, Answers>, other: ReadonlyMap<string, Answers>): readonly string[] =>
+const leftOut = (own: ReadonlyMap<string, ScoredAnswers>, other: ReadonlyMap<string, ScoredAnswers>): readonly string[] =>
   [...own]
     .flatMap(([key, answers]) => (other.has(key) ? [] : [answers[0]?.question_id ?? key]))
     .sort()
@@ -112,7 +109,7 @@ interface Paired {
   readonly b: readonly number[];
 }
 
-function compareOne(name: ComparedName, { a, b }: Paired, { draws, confidence, seed }: CompareOptions): Compared {
+function compareOne(name: ComparedName, { a, b }: Paired, { draws, confidence, seed }: CompareOptions): ScoreComparison {
   const differences = a.map((value, at) => (b[at] ?? 0) - value);
   const drawn = bootstrapMeans(differences, draws, createRandom(seed));
   const tail = (1 - confidence) / 2;

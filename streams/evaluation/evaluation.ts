@@ -153,12 +153,12 @@ function workersAreIdle(state: EvaluationState, nowMs: number, silenceMs: number
   return live.length > 0 && live.every(({ roomSinceMs }) => roomSinceMs !== undefined && nowMs - roomSinceMs > silenceMs);
 }
 
-interface Situation extends PatienceOptions {
+interface DecisionInputs extends PatienceOptions {
   readonly nowMs: number;
   readonly idle: boolean;
 }
 
-function stepOf(sample: SampleState, situation: Situation): EvaluationStep | undefined {
+function stepOf(sample: SampleState, situation: DecisionInputs): EvaluationStep | undefined {
   if (sample.winner !== undefined) return { kind: 'score', sample, attempt: sample.winner.attempt, ending: sample.winner };
   const newest = newestAttempt(sample);
   if (newest === undefined) return { kind: 'request', sample, attempt: 0 };
@@ -175,7 +175,7 @@ function newestAttempt(sample: SampleState): AttemptState | undefined {
 }
 
 /** The attempt ended without a usable answer, or was silent when it should not have been. */
-function isLost(attempt: AttemptState, { nowMs, idle, silenceMs }: Situation): boolean {
+function isLost(attempt: AttemptState, { nowMs, idle, silenceMs }: DecisionInputs): boolean {
   if (attempt.ending !== undefined) return true;
   return nowMs - attempt.lastSignMs > silenceMs && (attempt.started || idle);
 }

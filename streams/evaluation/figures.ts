@@ -8,16 +8,16 @@ export type ScoreName = 'f1' | 'em' | 'cem' | 'judge';
 /** An answer that took more turns than this counts as long-horizon. */
 export const LONG_TURNS = 30;
 
-export interface Figures {
+export interface ScoreFigures {
   readonly questions: number;
   readonly answers: number;
   /** Mean over all answers: Avg@k with k answers per question. */
   readonly avg: Readonly<Record<ScoreName, number>>;
   /** 95 % interval of the mean, over questions. */
-  readonly avgInterval: Readonly<Record<ScoreName, Interval>>;
+  readonly avgInterval: Readonly<Record<ScoreName, ScoreInterval>>;
   /** Mean over questions of the best answer: Pass@k. */
   readonly pass: Readonly<Record<ScoreName, number>>;
-  readonly passInterval: Readonly<Record<ScoreName, Interval>>;
+  readonly passInterval: Readonly<Record<ScoreName, ScoreInterval>>;
   /** Answers that were sent to a judge, and how many of them got no usable verdict. */
   readonly judged: number;
   readonly judgeInvalid: number;
@@ -28,22 +28,22 @@ export interface Figures {
   readonly longSuccessRate: number;
   /** Attempts that ended without an answer. */
   readonly unanswered: number;
-  readonly turns: Spread;
-  readonly toolCalls: Spread;
+  readonly turns: Percentiles;
+  readonly toolCalls: Percentiles;
   /** Over all prompts of an answer, each counted in full. Answers whose entry does not record it are left out. */
-  readonly promptTokens: Spread;
-  readonly generatedTokens: Spread;
+  readonly promptTokens: Percentiles;
+  readonly generatedTokens: Percentiles;
   /** Prompt and generated tokens. */
-  readonly tokens: Spread;
+  readonly tokens: Percentiles;
 }
 
 /** Bounds within 0..1. */
-export interface Interval {
+export interface ScoreInterval {
   readonly low: number;
   readonly high: number;
 }
 
-export interface Spread {
+export interface Percentiles {
   readonly mean: number;
   readonly p50: number;
   readonly p95: number;
@@ -69,7 +69,7 @@ export function quantile(sorted: readonly number[], p: number): number {
   return sorted[Math.max(0, Math.ceil(p * sorted.length) - 1)] ?? 0;
 }
 
-export function spreadOf(values: readonly number[]): Spread {
+export function spreadOf(values: readonly number[]): Percentiles {
   const sorted = [...values].sort((a, b) => a - b);
   return { mean: mean(sorted), p50: quantile(sorted, 0.5), p95: quantile(sorted, 0.95), max: sorted.at(-1) ?? 0 };
 }
@@ -81,7 +81,7 @@ const Z = 1.959964;
  * 95 % interval of a mean over questions by the central limit theorem, clamped to 0..1. Questions are the sampling unit: answers to one
  * question are not independent. With fewer than two questions the interval is 0..1.
  */
-export function intervalOf(perQuestion: readonly number[]): Interval {
+export function intervalOf(perQuestion: readonly number[]): ScoreInterval {
   const count = perQuestion.length;
   if (count < 2) return { low: 0, high: 1 };
   const middle = mean(perQuestion);
@@ -90,22 +90,23 @@ export function intervalOf(perQuestion: readonly number[]): Interval {
   return { low: Math.max(0, middle - half), high: Math.min(1, middle + half) };
 }
 
-type Answers = readonly AnswerScored[];
+export type ScoredAnswers = readonly AnswerScored[];
 
 /** Answers by question. */
-export const byQuestion = (answers: Answers): ReadonlyMap<string, Answers> => byKey(answers, ({ question_id: id }) => id);
+export const byQuestion = (answers: ScoredAnswers): ReadonlyMap<string, ScoredAnswers> => byKey(answers, ({ question_id: id }) => id);
 
 /** Answers by content of the question, regardless of file or dataset name. Older entries do not record the content. */
-export const byContent = (answers: Answers): ReadonlyMap<string, Answers> => byKey(answers, ({ content_id: content }) => content);
+export const byContent = (answers: ScoredAnswers): ReadonlyMap<string, ScoredAnswers> =>
+  byKey(answers, ({ content_id: content }) => content);
 
 /** Answers by the level of their question, in order; none when no question has a level. */
-export function byLevel(answers: Answers): ReadonlyMap<string, Answers> {
+export function byLevel(answers: ScoredAnswers): ReadonlyMap<string, ScoredAnswers> {
   if (answers.every(({ level }) => level === '')) return new Map();
   const levels = byKey(answers, ({ level }) => level);
   return new Map([...levels].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true })));
 }
 
-function byKey(answers: Answers, keyOf: (answer: AnswerScored) => string): ReadonlyMap<string, Answers> {
+function byKey(answers: ScoredAnswers, keyOf: (answer: AnswerScored) => string): ReadonlyMap<string, ScoredAnswers> {
   const found = new Map<string, AnswerScored[]>();
   for (const answer of answers) {
     const key = keyOf(answer);
@@ -124,7 +125,7 @@ const forEach = <T>(value: (name: ScoreName) => T): Readonly<Record<ScoreName, T
 });
 
 /** All figures; zeros without answers. */
-export function figuresOf(answers: readonly AnswerScored[]): Figures {
+export function figuresOf(answers: readonly AnswerScored[]): ScoreFigures {
   const questions = [...byQuestion(answers).values()];
   const long = answers.filter(({ turns }) => turns > LONG_TURNS);
   const judged = answers.filter(({ verdict }) => verdict !== '');

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { finished, requested, started, turn } from '../../infra/testing/rollout-events.ts';
 import { foldFinished, foldStarted, foldTurn, type Attempt } from '../trajectory/attempt.ts';
-import { attemptOf, finishedOf, foldRequest, isSettled, newGroup, noteEnding, noteExhausted, notePlace, type Group } from './group.ts';
+import { attemptOf, finishedOf, foldRequest, isResolved, newGroup, noteEnding, noteExhausted, notePlace, type Group } from './group.ts';
 
 const place = { partition: 0, offset: 7 };
 
@@ -26,7 +26,7 @@ function end(group: Group, sample: number, number: number): Attempt {
 }
 
 describe('a group', () => {
-  it('is settled when each trajectory that was asked for has an outcome, whatever came first', () => {
+  it('is resolved when each trajectory that was asked for has an outcome, whatever came first', () => {
     fc.assert(
       fc.property(
         fc.shuffledSubarray([0, 1, 2, 3], { minLength: 4, maxLength: 4 }),
@@ -34,11 +34,11 @@ describe('a group', () => {
         (order, given) => {
           const group = groupOf(0, 1, 2, 3);
           order.forEach((sample, i) => {
-            expect(isSettled(group)).toBe(false);
+            expect(isResolved(group)).toBe(false);
             if (given[i] === true) noteExhausted(group, trajectoryOf(group, sample));
             else end(group, sample, 0);
           });
-          expect(isSettled(group)).toBe(true);
+          expect(isResolved(group)).toBe(true);
           expect(finishedOf(group).map(({ trajectory }) => trajectory.sample)).toEqual(
             order.filter((_, i) => given[i] !== true).sort((a, b) => a - b),
           );
@@ -47,11 +47,11 @@ describe('a group', () => {
     );
   });
 
-  it('is not settled before all of its trajectories were asked for', () => {
+  it('is not resolved before all of its trajectories were asked for', () => {
     const group = newGroup(requested({ trajectory: 'g.0' }, { group_size: 2 }));
     foldRequest(group, requested({ trajectory: 'g.0' }), place);
     end(group, 0, 0);
-    expect(isSettled(group)).toBe(false);
+    expect(isResolved(group)).toBe(false);
   });
 
   it('counts the first attempt that finished, and a late finish of one that was given up', () => {
@@ -60,9 +60,9 @@ describe('a group', () => {
     end(group, 0, 0);
     noteExhausted(group, trajectoryOf(group, 1));
     noteExhausted(group, trajectoryOf(group, 1));
-    expect(group.settled).toBe(2);
+    expect(group.resolved).toBe(2);
     const late = end(group, 1, 0);
-    expect(group.settled).toBe(2);
+    expect(group.resolved).toBe(2);
     expect(finishedOf(group).map(({ attempt }) => attempt)).toEqual([first, late]);
   });
 

@@ -46,7 +46,7 @@ export interface Group {
   lastPartition: number;
   lastFirst: number;
   /** Trajectories with a winner or with no attempts left. */
-  settled: number;
+  resolved: number;
 }
 
 export function newGroup(request: TrajectoryRequested): Group {
@@ -60,7 +60,7 @@ export function newGroup(request: TrajectoryRequested): Group {
     firstOffsets: new Map(),
     lastPartition: -1,
     lastFirst: -1,
-    settled: 0,
+    resolved: 0,
   };
 }
 
@@ -107,18 +107,18 @@ export function attemptOf(trajectory: Trajectory, number: number): Attempt | und
 export function noteEnding(group: Group, trajectory: Trajectory, attempt: Attempt): void {
   if (trajectory.winner !== undefined || statusOf(attempt) !== 'usable') return;
   trajectory.winner = attempt.number;
-  if (!trajectory.exhausted) group.settled += 1;
+  if (!trajectory.exhausted) group.resolved += 1;
 }
 
-/** Call when the last attempt was given up. A late finish still counts until the group is settled. */
+/** Call when the last attempt was given up. A late finish still counts until the group is closed. */
 export function noteExhausted(group: Group, trajectory: Trajectory): void {
   if (trajectory.exhausted) return;
   trajectory.exhausted = true;
-  if (trajectory.winner === undefined) group.settled += 1;
+  if (trajectory.winner === undefined) group.resolved += 1;
 }
 
 /** All requested trajectories have an outcome. */
-export const isSettled = (group: Group): boolean => group.trajectories.size >= group.size && group.settled >= group.trajectories.size;
+export const isResolved = (group: Group): boolean => group.trajectories.size >= group.size && group.resolved >= group.trajectories.size;
 
 /** Records the position of a rollout record of the group. */
 export function notePlace(group: Group, { partition, offset }: TaskPlace): void {
@@ -129,14 +129,14 @@ export function notePlace(group: Group, { partition, offset }: TaskPlace): void 
   group.lastFirst = first;
 }
 
-export interface Finished {
+export interface FinishedTrajectory {
   readonly trajectory: Trajectory;
   readonly attempt: Attempt;
 }
 
 /** Trajectories with an attempt that counts, by sample. */
-export function finishedOf(group: Group): readonly Finished[] {
-  const finished: Finished[] = [];
+export function finishedOf(group: Group): readonly FinishedTrajectory[] {
+  const finished: FinishedTrajectory[] = [];
   for (const trajectory of group.trajectories.values()) {
     const attempt = trajectory.winner === undefined ? undefined : trajectory.attempts.get(trajectory.winner);
     if (attempt !== undefined) finished.push({ trajectory, attempt });

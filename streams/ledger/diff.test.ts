@@ -6,9 +6,7 @@ import type { LedgerEntry } from './chain.ts';
 import { diffLedgers, diffStepValues, type LedgerDiff } from './diff.ts';
 import { createOutliner, stepFields, type Outliner } from './outline.ts';
 
-type Entry = LedgerEntry;
-
-interface Shape {
+interface LedgerShape {
   readonly seed: number;
   readonly steps: number;
   readonly groups: number;
@@ -23,10 +21,10 @@ const shapes = fc.record({
 });
 
 /** The ledger of a run with this name; the same shape gives the same run, whatever its name. */
-function ledgerOf(run: string, { seed, steps, groups, samples }: Shape): Entry[] {
+function ledgerOf(run: string, { seed, steps, groups, samples }: LedgerShape): LedgerEntry[] {
   const random = seeded(seed);
   const learner = JSON.stringify({ architecture: { inputs: 4, hidden: [8] }, hyper: { clip: 0.4 } });
-  const entries: Entry[] = [{ type: 'RunStarted', event: randomEvent('RunStarted', random, { run_id: run, learner }) }];
+  const entries: LedgerEntry[] = [{ type: 'RunStarted', event: randomEvent('RunStarted', random, { run_id: run, learner }) }];
   const id = (group: number): string => `${run}-g${String(group).padStart(6, '0')}`;
   const row = randomEvent('StepCompleted', seeded(77)).trajectories[0]!;
   for (let step = 1; step <= steps; step += 1) {
@@ -57,17 +55,18 @@ function ledgerOf(run: string, { seed, steps, groups, samples }: Shape): Entry[]
   return entries;
 }
 
-function outlined(entries: readonly Entry[]): Outliner {
+function outlined(entries: readonly LedgerEntry[]): Outliner {
   const outliner = createOutliner();
   for (const [i, entry] of entries.entries()) outliner.entry(entry, { partition: 0, offset: 3 * i });
   return outliner;
 }
 
-const diff = (a: readonly Entry[], b: readonly Entry[]): LedgerDiff => diffLedgers(outlined(a).outline(), outlined(b).outline());
+const diff = (a: readonly LedgerEntry[], b: readonly LedgerEntry[]): LedgerDiff =>
+  diffLedgers(outlined(a).outline(), outlined(b).outline());
 
 /** The entries with one of them changed. */
-const withChange = (entries: readonly Entry[], at: number, change: object): Entry[] =>
-  entries.map((entry, i) => (i === at ? ({ ...entry, event: { ...entry.event, ...change } } as Entry) : entry));
+const withChange = (entries: readonly LedgerEntry[], at: number, change: object): LedgerEntry[] =>
+  entries.map((entry, i) => (i === at ? ({ ...entry, event: { ...entry.event, ...change } } as LedgerEntry) : entry));
 
 const other = (value: unknown): unknown => (typeof value === 'number' ? value + 1 : `${String(value)}x`);
 const pickOf = <T>(values: readonly T[], n: number): T => values[n % values.length]!;
@@ -90,7 +89,7 @@ describe('the difference between two ledgers', () => {
             batch_sha256: 'y',
             wait_ms: i,
           },
-        })) as Entry[];
+        })) as LedgerEntry[];
         const found = diff(a, b);
         expect(found).toMatchObject({ same: true, trainedSame: true, first: undefined, firstStep: undefined, settings: [] });
         expect(found.steps).toMatchObject({ compared: shape.steps, equal: shape.steps, differing: 0, byField: {} });
@@ -189,7 +188,7 @@ describe('the difference between two ledgers', () => {
         const a = ledgerOf('run-a', shape);
         const places = a.flatMap((entry, i) => (entry.type === 'GroupsAdmitted' ? [i] : []));
         const at = pickOf(places, which);
-        const { groups, version } = a[at]!.event as Extract<Entry, { type: 'GroupsAdmitted' }>['event'];
+        const { groups, version } = a[at]!.event as Extract<LedgerEntry, { type: 'GroupsAdmitted' }>['event'];
         const place = member % groups.length;
         const change = { groups: groups.map((one, i) => (i === place ? { ...one, question_id: 'q-new' } : one)) };
         const found = diff(a, withChange(a, at, change));
@@ -208,7 +207,7 @@ describe('the difference between two ledgers', () => {
           a.flatMap((entry, i) => (entry.type === 'TrajectoryDiscarded' ? [i] : [])),
           which,
         );
-        const event = a[at]!.event as Extract<Entry, { type: 'TrajectoryDiscarded' }>['event'];
+        const event = a[at]!.event as Extract<LedgerEntry, { type: 'TrajectoryDiscarded' }>['event'];
         const found = diff(a, withChange(a, at, { [name]: other(event[name as 'reason']) }));
         expect(found).toMatchObject({ same: false, trainedSame: true, discards: { differing: 1 } });
         expect(found.first).toMatchObject({ kind: 'discards', at: event.version });
@@ -228,7 +227,7 @@ describe('the difference between two ledgers', () => {
     expect(found).toMatchObject({ same: false, trainedSame: false, firstStep: undefined, questions: { onlyA: 2 } });
     expect(found.first).toMatchObject({ kind: 'questions', what: 'group 4', b: 'nothing' });
     expect(diff(short, long).steps).toMatchObject({ onlyA: 0, onlyB: 1 });
-    const onlySteps = (entries: readonly Entry[]): Entry[] =>
+    const onlySteps = (entries: readonly LedgerEntry[]): LedgerEntry[] =>
       entries.filter(({ type }) => type !== 'GroupsAdmitted' && type !== 'TrajectoryDiscarded');
     expect(diff(onlySteps(short), onlySteps(long)).first).toMatchObject({
       kind: 'step',

@@ -2,21 +2,21 @@
 // trained, discarded and published is compared.
 import {
   stepFields,
-  type Admission,
+  type AdmissionOutline,
   type DiscardOutline,
-  type Outline,
+  type LedgerOutline,
   type StepField,
   type StepOutline,
   type StepValue,
 } from './outline.ts';
 
-interface Pair {
+interface ComparedPair {
   readonly a: string;
   readonly b: string;
 }
 
 /** How many items of one kind were compared; items that only one run has also count as differences. */
-interface Count {
+export interface DiffCount {
   /** Items that both have. */
   readonly compared: number;
   /** Differing items among those that both have. */
@@ -25,7 +25,7 @@ interface Count {
   readonly onlyB: number;
 }
 
-interface Divergence extends Pair {
+interface Divergence extends ComparedPair {
   readonly kind: 'settings' | 'questions' | 'step' | 'discards';
   /** For a step, its number; otherwise the policy version at the time, -1 before the first. */
   readonly at: number;
@@ -38,10 +38,10 @@ export interface LedgerDiff {
   readonly same: boolean;
   /** Both have the same number of steps and none differs: they produced the same weights from the same batches. */
   readonly trainedSame: boolean;
-  readonly settings: readonly (Pair & { readonly name: string })[];
-  readonly questions: Count;
-  readonly steps: Count & { readonly equal: number; readonly byField: Readonly<Partial<Record<StepField, number>>> };
-  readonly discards: Count;
+  readonly settings: readonly (ComparedPair & { readonly name: string })[];
+  readonly questions: DiffCount;
+  readonly steps: DiffCount & { readonly equal: number; readonly byField: Readonly<Partial<Record<StepField, number>>> };
+  readonly discards: DiffCount;
   /** The first divergence in training order. */
   readonly first: Divergence | undefined;
   /** The first step that both have and that differs. */
@@ -50,14 +50,14 @@ export interface LedgerDiff {
 
 const NOTHING = 'nothing';
 
-interface Part {
-  readonly count: Count;
+interface DiffPart {
+  readonly count: DiffCount;
   readonly first: Divergence | undefined;
 }
 
-const countsOf = ({ differing, onlyA, onlyB }: Count): number => differing + onlyA + onlyB;
+const countsOf = ({ differing, onlyA, onlyB }: DiffCount): number => differing + onlyA + onlyB;
 
-export function diffLedgers(a: Outline, b: Outline): LedgerDiff {
+export function diffLedgers(a: LedgerOutline, b: LedgerOutline): LedgerDiff {
   const settings = diffSettings(a.settings, b.settings);
   const questions = diffQuestions(a.admissions, b.admissions);
   const steps = diffSteps(a.steps, b.steps);
@@ -82,15 +82,15 @@ export function diffLedgers(a: Outline, b: Outline): LedgerDiff {
 /** Events at version v come after step v and before step v + 1. */
 const placeOf = ({ kind, at }: Divergence): number => at + (kind === 'step' || kind === 'settings' ? 0 : 0.5);
 
-function diffSettings(a: Outline['settings'], b: Outline['settings']): LedgerDiff['settings'] {
+function diffSettings(a: LedgerOutline['settings'], b: LedgerOutline['settings']): LedgerDiff['settings'] {
   const names = [...new Set([...Object.keys(a), ...Object.keys(b)])];
   return names.filter((name) => a[name] !== b[name]).map((name) => ({ name, a: a[name] ?? NOTHING, b: b[name] ?? NOTHING }));
 }
 
-const admissionText = (one: Admission | undefined): string =>
+const admissionText = (one: AdmissionOutline | undefined): string =>
   one === undefined ? NOTHING : `question ${one.questionId}, ${one.samples} samples`;
 
-function diffQuestions(a: readonly Admission[], b: readonly Admission[]): Part {
+function diffQuestions(a: readonly AdmissionOutline[], b: readonly AdmissionOutline[]): DiffPart {
   const differs = (i: number): boolean => admissionText(a[i]) !== admissionText(b[i]);
   const all = Array.from({ length: Math.max(a.length, b.length) }, (_, i) => i);
   const at = all.find(differs);
@@ -121,7 +121,7 @@ interface Versioned {
 
 const earlier = (a: Versioned | undefined, b: Versioned | undefined): number => Math.min(a?.version ?? Infinity, b?.version ?? Infinity);
 
-interface StepsPart extends Part {
+interface StepsPart extends DiffPart {
   readonly byField: Readonly<Partial<Record<StepField, number>>>;
   readonly pair: LedgerDiff['firstStep'];
 }
@@ -155,7 +155,7 @@ const discardText = (one: DiscardOutline | undefined): string =>
         .map(([name, value]) => `${name} ${value === 0 ? 0 : value}`)
         .join(', ');
 
-function diffDiscards(a: Outline['discards'], b: Outline['discards']): Part {
+function diffDiscards(a: LedgerOutline['discards'], b: LedgerOutline['discards']): DiffPart {
   const keys = [...new Set([...a.keys(), ...b.keys()])];
   const differing = keys.filter((key) => discardText(a.get(key)) !== discardText(b.get(key)));
   const inBoth = (key: string): boolean => a.has(key) && b.has(key);
@@ -178,7 +178,7 @@ function diffDiscards(a: Outline['discards'], b: Outline['discards']): Part {
   };
 }
 
-export interface StepDifference extends Pair {
+export interface StepDifference extends ComparedPair {
   readonly field: StepField;
   readonly name: string;
   /** Empty for values of the step itself. */

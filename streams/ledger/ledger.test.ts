@@ -11,12 +11,12 @@ import { createLedgerVerifier, type LedgerReport } from './verify.ts';
 const codec = createCodec();
 const sha = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-interface Written {
+interface EncodedEntry {
   readonly entry: LedgerEntry;
   readonly body: Buffer;
 }
 
-function chainOf(entries: readonly { readonly type: LedgerType; readonly fields: object }[]): Written[] {
+function chainOf(entries: readonly { readonly type: LedgerType; readonly fields: object }[]): EncodedEntry[] {
   let head: ChainHead = emptyChain;
   return entries.map(({ type, fields }, i) => {
     const base = randomEvent(type, seeded(i + 1));
@@ -38,6 +38,7 @@ const step = (version: number, trajectories: readonly string[], openGroups = -1)
       version_before: version - 1,
       version_after: version,
       weights_sha256: sha(`weights ${version}`),
+      batch_id: '',
       resume: { ...resume, open_groups: openGroups },
       trajectories: trajectories.map((id) => ({ ...row, trajectory_id: id })),
     },
@@ -57,7 +58,7 @@ const admit = (groups: Readonly<Record<string, number>>) => ({
 const end = (fields: object = { open: -1 }) => ({ type: 'RunFinished' as const, fields: { collected: 0, ...fields } });
 const whole = [started, admit({ g1: 2, g2: 1, g3: 1 }), step(1, ['g1.0', 'g1.1'], 2), discard('g2.0'), step(2, ['g3.0'], 0)];
 
-function verify(written: readonly Written[], versions: readonly number[] = [0, 1, 2]): LedgerReport {
+function verify(written: readonly EncodedEntry[], versions: readonly number[] = [0, 1, 2]): LedgerReport {
   const verifier = createLedgerVerifier();
   written.forEach(({ entry, body }, i) => {
     verifier.entry(entry, body, 10 + i);

@@ -4,25 +4,25 @@
 import type { EventByType } from '../../schemas/generated/events.ts';
 import { groupIdOf } from '../core/ids.ts';
 
-type Discarded = Pick<EventByType['TrajectoryDiscarded'], 'trajectory_id' | 'attempt' | 'reason'>;
+type DiscardEntry = Pick<EventByType['TrajectoryDiscarded'], 'trajectory_id' | 'attempt' | 'reason'>;
 
 type Admitted = readonly { readonly group_id: string; readonly samples: number }[];
 
-export interface Outcomes {
+export interface TrajectoryOutcomes {
   /** Notes an admission; answers what is wrong with it. */
   admitted(groups: Admitted): readonly string[];
   /** Notes that an attempt was trained on, or collected; answers what is wrong with that. */
-  kept(how: Kept, id: string, attempt: number): readonly string[];
+  kept(how: KeptOutcome, id: string, attempt: number): readonly string[];
   /** Notes a discard; answers what is wrong with it. */
-  discarded(event: Discarded): readonly string[];
+  discarded(event: DiscardEntry): readonly string[];
   /** Trajectories by their outcome, and what is wrong with the whole. */
-  report(): Totals & { readonly problems: readonly string[] };
+  report(): OutcomeTotals & { readonly problems: readonly string[] };
   /** Groups of which nothing was trained, collected or discarded so far. */
   openGroups(): number;
 }
 
 /** Trajectories. */
-interface Totals {
+interface OutcomeTotals {
   readonly admitted: number;
   readonly trained: number;
   /** Kept without a step. */
@@ -38,10 +38,10 @@ interface GroupOutcome {
   closed: number;
 }
 
-type Kept = 'trained' | 'collected';
+type KeptOutcome = 'trained' | 'collected';
 
-interface Outcome {
-  decided: Kept | 'discarded' | undefined;
+interface TrajectoryOutcome {
+  decided: KeptOutcome | 'discarded' | undefined;
   superseded: boolean;
   readonly attempts: number[];
 }
@@ -49,20 +49,20 @@ interface Outcome {
 /** True for a discard of one attempt, which says nothing of its trajectory. */
 const isOfAttempt = (reason: string): boolean => reason === 'superseded' || reason === 'invalid';
 
-export function createOutcomes(): Outcomes {
-  const outcomes = new Map<string, Outcome>();
+export function createOutcomes(): TrajectoryOutcomes {
+  const outcomes = new Map<string, TrajectoryOutcome>();
   const groups = createGroups();
 
-  function outcomeOf(id: string): Outcome {
+  function outcomeOf(id: string): TrajectoryOutcome {
     const known = outcomes.get(id);
     if (known !== undefined) return known;
-    const outcome: Outcome = { decided: undefined, superseded: false, attempts: [] };
+    const outcome: TrajectoryOutcome = { decided: undefined, superseded: false, attempts: [] };
     outcomes.set(id, outcome);
     groups.close(groupIdOf(id));
     return outcome;
   }
 
-  function decide(id: string, outcome: Outcome, how: Kept | 'discarded'): readonly string[] {
+  function decide(id: string, outcome: TrajectoryOutcome, how: KeptOutcome | 'discarded'): readonly string[] {
     const before = outcome.decided;
     outcome.decided = how;
     if (before === undefined) return [];
@@ -71,7 +71,7 @@ export function createOutcomes(): Outcomes {
   }
 
   /** Notes an attempt; no attempt has two outcomes. */
-  function claim(id: string, outcome: Outcome, attempt: number): readonly string[] {
+  function claim(id: string, outcome: TrajectoryOutcome, attempt: number): readonly string[] {
     if (outcome.attempts.includes(attempt)) return [`attempt ${attempt} of trajectory ${id} has a second outcome`];
     outcome.attempts.push(attempt);
     return [];
@@ -93,7 +93,7 @@ export function createOutcomes(): Outcomes {
     },
     report() {
       const all = [...outcomes];
-      const count = (how: Kept): number => all.filter(([, { decided }]) => decided === how).length;
+      const count = (how: KeptOutcome): number => all.filter(([, { decided }]) => decided === how).length;
       const [trained, collected] = [count('trained'), count('collected')];
       const alone = all.filter(([, { decided, superseded }]) => superseded && decided === undefined);
       const { admitted, open, problems } = groups.report();

@@ -7,7 +7,7 @@ import { groupIdOf } from '../core/ids.ts';
 import type { LedgerEntry } from './chain.ts';
 import { metricsOf } from './step-metrics.ts';
 
-type Values = Readonly<Record<string, unknown>>;
+type EntryValues = Readonly<Record<string, unknown>>;
 
 /** Fields of a step that are compared; batch_sha256 is not, for it covers the names of the trajectories. */
 export const stepFields = [
@@ -32,7 +32,7 @@ export interface StepOutline {
   readonly digests: Readonly<Record<StepField, string>>;
 }
 
-export interface Admission {
+export interface AdmissionOutline {
   readonly questionId: string;
   readonly samples: number;
   /** Version at which it was admitted: when, not what. */
@@ -45,10 +45,10 @@ export interface DiscardOutline {
   readonly version: number;
 }
 
-export interface Outline {
+export interface LedgerOutline {
   /** By name; those of the learner are `learner.…`. */
   readonly settings: Readonly<Record<string, string>>;
-  readonly admissions: readonly Admission[];
+  readonly admissions: readonly AdmissionOutline[];
   readonly steps: readonly StepOutline[];
   /** By trajectory and attempt. */
   readonly discards: ReadonlyMap<string, DiscardOutline>;
@@ -69,12 +69,13 @@ export interface Outliner {
   entry(entry: LedgerEntry, at: { readonly partition: number; readonly offset: number }): void;
   /** Every compared value of a step whose groups were admitted in the entries so far. */
   valuesOf(step: StepCompleted): readonly StepValue[];
-  outline(): Outline;
+  outline(): LedgerOutline;
 }
 
 const OWN: ReadonlySet<string> = new Set([
   ...['event_id', 'run_id', 'occurred_at', 'producer', 'sequence', 'previous_sha256', 'resume'],
   ...['batch_sha256', 'wait_ms', 'train_ms', 'flight_ms', 'queue_ms', 'group_id', 'trajectory_id'],
+  ...['batch_id', 'skipped', 'lineage', 'report', 'report_sha256'],
 ]);
 
 const fieldOfTrajectory: Readonly<Record<string, StepField>> = {
@@ -94,7 +95,7 @@ const textOf = (value: unknown): string => (value === 0 ? '0' : String(value));
 
 export function createOutliner(): Outliner {
   const places = new Map<string, number>();
-  const admissions: Admission[] = [];
+  const admissions: AdmissionOutline[] = [];
   const steps: StepOutline[] = [];
   const discards = new Map<string, DiscardOutline>();
   let settings: Readonly<Record<string, string>> = {};
@@ -136,10 +137,10 @@ export function createOutliner(): Outliner {
   };
 }
 
-const ofTrajectory = (trajectory: string, values: Values): readonly StepValue[] =>
+const ofTrajectory = (trajectory: string, values: EntryValues): readonly StepValue[] =>
   named(values, (name) => fieldOfTrajectory[name] ?? 'staleness').map((value) => ({ ...value, trajectory }));
 
-const named = (values: Values, fieldOf: (name: string) => StepField): readonly StepValue[] =>
+const named = (values: EntryValues, fieldOf: (name: string) => StepField): readonly StepValue[] =>
   Object.entries(values)
     .filter(([name]) => !OWN.has(name))
     .map(([name, value]) => ({ field: fieldOf(name), name, trajectory: '', value: textOf(value) }));

@@ -2,8 +2,9 @@
 // trained, discarded or still open, and none twice, and that every step's weights were published with the hash that the
 // step names.
 import type { EventByType } from '../../schemas/generated/events.ts';
-import { createOutcomes, type Outcomes } from './outcomes.ts';
-import { advance, emptyChain, type ChainHead, type LedgerEntry } from './chain.ts';
+import { createOutcomes, type TrajectoryOutcomes } from './outcomes.ts';
+import { createLeaseAudit } from '../leases/audit-leases.ts';
+import { advance, emptyChain, entryHash, type ChainHead, type LedgerEntry } from './chain.ts';
 
 interface LedgerProblem {
   /** Offset in the training topic, -1 when the problem is not at one entry. */
@@ -40,7 +41,7 @@ export interface LedgerVerifier {
   /** Entries in the order of the log; `body` is the Avro body. */
   entry(entry: LedgerEntry, body: Buffer, offset: number): void;
   /**
-   * Published policies, in any order; `sha256` is what was computed from the weights, not what the event claims. One that was
+   * Published policies, in any order; `sha256` is what was computed from the weights, not what the event claims, where they are ours. One that was
    * found after the entries were read, of a run that goes on, may be newer than they.
    */
   policy(event: EventByType['PolicyPublished'], sha256: string, found?: 'before entries' | 'after entries'): void;
@@ -50,10 +51,14 @@ export interface LedgerVerifier {
 /** What entries say of steps, batches and trajectories. */
 function createBook() {
   const outcomes = createOutcomes();
+  const leases = createLeaseAudit();
   let [step, batch] = [0, 0];
   return {
     /** Notes an entry; answers what is wrong with it. */
-    take(entry: LedgerEntry): readonly string[] {
+    take(entry: LedgerEntry, lineage: string): readonly string[] {
+      return [...leases.take(entry, lineage), ...this.takeOutcome(entry)];
+    },
+    takeOutcome(entry: LedgerEntry): readonly string[] {
       switch (entry.type) {
         case 'StepCompleted': {
           const problems = stepProblems(entry.event, step, outcomes);
@@ -98,11 +103,12 @@ export function createLedgerVerifier(): LedgerVerifier {
 
   return {
     entry(entry, body, offset) {
-      const wrong = [...chainProblems(entry, head, finished !== undefined), ...book.take(entry)];
+      const wrong = [...chainProblems(entry, head, finished !== undefined), ...book.take(entry, entryHash(body))];
       for (const problem of wrong) blame(offset, problem);
       head = { ...advance(head, body), sequence: entry.event.sequence + 1 };
       // a run that is collected has no weights
       if (entry.type === 'RunStarted' && entry.event.weights_sha256 !== '') stepWeights.set(0, entry.event.weights_sha256);
+      // an external trainer may publish the weights later, or never
       if (entry.type === 'StepCompleted') stepWeights.set(entry.event.version_after, entry.event.weights_sha256);
       if (entry.type === 'RunFinished') finish(entry.event);
       if (entry.type === 'RunContinued') {
@@ -138,7 +144,7 @@ export function createLedgerVerifier(): LedgerVerifier {
 }
 
 /** Notes what a step trained on; answers what is wrong with it, behind step `last`. */
-function stepProblems(event: EventByType['StepCompleted'], last: number, outcomes: Outcomes): readonly string[] {
+function stepProblems(event: EventByType['StepCompleted'], last: number, outcomes: TrajectoryOutcomes): readonly string[] {
   const { step, version_before: before, version_after: after } = event;
   const trained = event.trajectories.flatMap(({ trajectory_id: id, attempt }) => outcomes.kept('trained', id, attempt));
   const { open_groups: held } = event.resume;
@@ -154,7 +160,7 @@ function stepProblems(event: EventByType['StepCompleted'], last: number, outcome
 }
 
 /** Notes what a batch collected; answers what is wrong with it, behind batch `last`. */
-function batchProblems(event: EventByType['BatchCollected'], last: number, outcomes: Outcomes): readonly string[] {
+function batchProblems(event: EventByType['BatchCollected'], last: number, outcomes: TrajectoryOutcomes): readonly string[] {
   const { batch, resume } = event;
   const collected = event.trajectories.flatMap(({ trajectory_id: id, attempt }) => outcomes.kept('collected', id, attempt));
   const open = outcomes.openGroups();
@@ -188,23 +194,27 @@ const UNEXPLAINED =
   'trajectories were admitted and neither trained nor discarded when the run ended; the version that wrote its end did not say whether they were still open or lost';
 
 /** What the end of the run says of it, as far as its version says so. */
-function compareTotals(end: EventByType['RunFinished'], found: Omit<ReturnType<Outcomes['report']>, 'problems'>): readonly string[] {
+function compareTotals(
+  end: EventByType['RunFinished'],
+  found: Omit<ReturnType<TrajectoryOutcomes['report']>, 'problems'>,
+): readonly string[] {
   if (end.open === NOT_TOLD) return [];
   return (['admitted', 'trained', 'collected', 'discarded', 'open'] as const)
     .filter((name) => end[name] !== found[name])
     .map((name) => `the end of the run tells of ${end[name]} ${name} trajectories, its entries of ${found[name]}`);
 }
 
-interface Versions {
+interface LedgerVersions {
   /** Hashes of the weights that the ledger names, by version. */
   readonly made: ReadonlyMap<number, string>;
   readonly published: ReadonlyMap<number, string>;
   readonly mayBeNewer: ReadonlySet<number>;
 }
 
-function comparePolicies({ made, published, mayBeNewer }: Versions): readonly LedgerProblem[] {
+function comparePolicies({ made, published, mayBeNewer }: LedgerVersions): readonly LedgerProblem[] {
   const missing = [...made].flatMap(([version, sha256]) => {
     const found = published.get(version);
+    if (sha256 === '') return [];
     if (found === undefined) return [`version ${version} of the ledger was never published`];
     return found === sha256
       ? []

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 /** Most characters of an answer that the judge sees. */
 const SHOWN_CHARS = 500;
 
-export interface Judged {
+export interface JudgedAnswer {
   readonly question: string;
   /** Each of them is a correct answer. */
   readonly golds: readonly string[];
@@ -31,7 +31,7 @@ Reply with one JSON object and nothing else:
 export const JUDGE_PROMPT_SHA256 = createHash('sha256').update(TEMPLATE).digest('hex');
 
 /** Builds the prompt; texts are inserted as JSON, so that none can pass for a part of it. */
-export function judgePrompt({ question, golds, answer }: Judged): string {
+export function judgePrompt({ question, golds, answer }: JudgedAnswer): string {
   const texts: Readonly<Record<string, string>> = {
     question: JSON.stringify(question),
     golds: JSON.stringify(golds),

@@ -1,6 +1,7 @@
 import type {
   BatchCollected,
   GroupsAdmitted,
+  RunStarted,
   StepCompleted,
   TrajectoryDiscarded,
   TrajectoryExpired,
@@ -9,7 +10,7 @@ import type {
 import {
   attemptOf,
   foldRequest,
-  isSettled,
+  isResolved,
   newGroup,
   noteEnding,
   noteExhausted,
@@ -21,6 +22,7 @@ import {
 import { groupIdOf } from '../core/ids.ts';
 import { assertNever } from '../core/outcome.ts';
 import type { LogBatch } from '../core/ports.ts';
+import { foldLeases, isOfLeases } from '../leases/lease-book.ts';
 import { advance, type LedgerEntry } from '../ledger/chain.ts';
 import { foldFinished, foldStarted, foldTurn, type Attempt } from '../trajectory/attempt.ts';
 import type { RolloutEvent } from './rollout-view.ts';
@@ -30,16 +32,18 @@ import { fateOf, RECENT_GROUPS, UNFINISHED, type GroupFate } from './waste.ts';
 /** What RunStarted names as the backend of a run whose policy the trainer does not make. */
 export const NO_LEARNER = 'none';
 
+/** The same of a run that somebody else's trainer trains. */
+export const EXTERNAL = 'external';
+
 /** Folds one ledger entry of this run. `body` is its Avro body, `offset` its place in the training topic. */
 export function foldLedger(state: RunState, entry: LedgerEntry, at: { readonly body: Buffer; readonly offset: number }): void {
   state.chain = { ...advance(state.chain, at.body), sequence: entry.event.sequence + 1 };
   state.ledgerPosition = at.offset + 1;
+  foldLeases(state.leases, entry, state.chain.previousSha256);
+  if (isOfLeases(entry)) return;
   switch (entry.type) {
     case 'RunStarted':
-      state.started = entry.event;
-      state.plannedSteps = entry.event.steps;
-      state.weightsSha256 = entry.event.weights_sha256;
-      if (entry.event.backend === NO_LEARNER) state.version = -1;
+      foldStart(state, entry.event);
       break;
     case 'GroupsAdmitted':
       foldAdmission(state, entry.event);
@@ -71,6 +75,13 @@ export function foldLedger(state: RunState, entry: LedgerEntry, at: { readonly b
   }
 }
 
+function foldStart(state: RunState, started: RunStarted): void {
+  state.started = started;
+  state.plannedSteps = started.steps;
+  state.weightsSha256 = started.weights_sha256;
+  if (started.backend === NO_LEARNER) state.version = -1;
+}
+
 function foldAdmission(state: RunState, { groups, version }: GroupsAdmitted): void {
   const { counters } = state;
   for (const { group_id: id, question_id: questionId, samples } of groups) {
@@ -87,12 +98,12 @@ function foldExpiry(state: RunState, { trajectory_id: id, next_attempt: next }: 
 
 function foldStep(state: RunState, step: StepCompleted, ledgerOffset: number): void {
   state.version = step.version_after;
-  state.idleSteps = step.weights_sha256 === state.weightsSha256 ? state.idleSteps + 1 : 0;
+  state.idleSteps = step.weights_sha256 !== '' && step.weights_sha256 === state.weightsSha256 ? state.idleSteps + 1 : 0;
   state.weightsSha256 = step.weights_sha256;
   state.optimizerSha256 = step.optimizer_sha256;
   state.counters.trainedTrajectories += step.trajectories.length;
   for (const { group_id: id } of step.trajectories) {
-    if (settle(state, { id, fate: '' }, ledgerOffset)) state.counters.trainedGroups += 1;
+    if (closeGroup(state, { id, fate: '' }, ledgerOffset)) state.counters.trainedGroups += 1;
   }
 }
 
@@ -102,25 +113,29 @@ function foldBatch(state: RunState, batch: BatchCollected, ledgerOffset: number)
   counters.batches += 1;
   counters.collectedTrajectories += batch.trajectories.length;
   for (const { group_id: id } of batch.trajectories) {
-    if (settle(state, { id, fate: '' }, ledgerOffset)) counters.collectedGroups += 1;
+    if (closeGroup(state, { id, fate: '' }, ledgerOffset)) counters.collectedGroups += 1;
   }
 }
 
 /** The discards of a group follow each other; those of single attempts may come before the one that says why it closed. */
 function foldDiscard(state: RunState, { group_id: id, reason }: TrajectoryDiscarded, ledgerOffset: number): void {
   const fate = fateOf(reason);
-  if (settle(state, { id, fate }, ledgerOffset)) state.counters.discardedGroups += 1;
+  if (closeGroup(state, { id, fate }, ledgerOffset)) state.counters.discardedGroups += 1;
   else if (state.closedLast === id && state.recent.at(-1) === UNFINISHED) state.recent[state.recent.length - 1] = fate;
 }
 
 /** Closes a group; false when it was closed before. */
-function settle(state: RunState, { id: groupId, fate }: { readonly id: string; readonly fate: GroupFate }, ledgerOffset: number): boolean {
-  if (state.settled.has(groupId)) return false;
+function closeGroup(
+  state: RunState,
+  { id: groupId, fate }: { readonly id: string; readonly fate: GroupFate },
+  ledgerOffset: number,
+): boolean {
+  if (state.closed.has(groupId)) return false;
   state.closedLast = groupId;
   state.recent.push(fate);
   if (state.recent.length > 2 * RECENT_GROUPS) state.recent.splice(0, RECENT_GROUPS);
   const group = state.groups.get(groupId);
-  state.settled.set(groupId, { ledgerOffset, tasks: group?.tasks ?? [] });
+  state.closed.set(groupId, { ledgerOffset, tasks: group?.tasks ?? [] });
   state.counters.closedTrajectories += state.admitted.get(groupId)?.samples ?? 0;
   state.admitted.delete(groupId);
   state.groups.delete(groupId);
@@ -141,14 +156,14 @@ function exhaust(state: RunState, trajectoryId: string, ledgerOffset: number): v
 
 /** Keeps the index of groups with an outcome, so that nobody has to look through all that are open. */
 function noteDecided(state: RunState, group: Group): void {
-  if (isSettled(group)) state.decided.add(group.id);
+  if (isResolved(group)) state.decided.add(group.id);
 }
 
 /** Folds one request of this run; evaluations and other purposes do not concern the trainer. */
 export function foldTask(state: RunState, request: TrajectoryRequested, place: TaskPlace): void {
   raise(state.taskPositions, place);
   if (request.purpose !== 'train') return;
-  const closed = state.settled.get(request.group_id);
+  const closed = state.closed.get(request.group_id);
   if (closed !== undefined) {
     closed.tasks.push(place);
     return;
@@ -200,7 +215,7 @@ export function foldRollout(state: RunState, { type, event }: RolloutEvent, plac
   noteDecided(state, group);
 }
 
-interface Found {
+interface FoldTarget {
   readonly group: Group;
   readonly trajectory: Trajectory;
   readonly attempt: Attempt;
@@ -210,7 +225,7 @@ function find(
   state: RunState,
   event: { readonly purpose: string; readonly group_id: string; readonly trajectory_id: string; readonly attempt: number },
   place: TaskPlace,
-): Found | undefined {
+): FoldTarget | undefined {
   const group = event.purpose === 'train' ? state.groups.get(event.group_id) : undefined;
   const trajectory = group?.trajectories.get(event.trajectory_id);
   const attempt = trajectory === undefined ? undefined : attemptOf(trajectory, event.attempt);

@@ -1,5 +1,5 @@
 // The resume point of a step: for each partition the lowest offset that an open group needs, and where to start in the ledger, so that
-// every settled group whose tasks may be read again is known to be settled.
+// every closed group whose tasks may be read again is known to be closed.
 import type { Position, Resume } from '../../schemas/generated/events.ts';
 import type { RunState } from './run-state.ts';
 
@@ -29,27 +29,27 @@ export function resumeOf(state: RunState, closing: ReadonlySet<string> = new Set
 /** The groups of `closing` close at or after state.ledgerPosition, the largest offset that this can return. */
 function ledgerOffset(state: RunState, tasks: ReadonlyMap<number, number>): number {
   let lowest = state.ledgerPosition;
-  for (const { ledgerOffset: offset, tasks: places } of state.settled.values()) {
+  for (const { ledgerOffset: offset, tasks: places } of state.closed.values()) {
     if (places.some((place) => place.offset >= (tasks.get(place.partition) ?? 0))) lowest = Math.min(lowest, offset);
   }
   for (const offset of state.exhausted.values()) lowest = Math.min(lowest, offset);
   return lowest;
 }
 
-/** Forgets settled groups that no restart at `resume` or later can meet again. */
-export function forgetSettled(state: RunState, resume: Resume): void {
+/** Forgets closed groups that no restart at `resume` or later can meet again. */
+export function forgetClosed(state: RunState, resume: Resume): void {
   const tasks = new Map(resume.tasks.map(({ partition, offset }) => [partition, offset]));
-  for (const [id, { tasks: places }] of state.settled) {
-    if (places.every((place) => place.offset < (tasks.get(place.partition) ?? 0))) state.settled.delete(id);
+  for (const [id, { tasks: places }] of state.closed) {
+    if (places.every((place) => place.offset < (tasks.get(place.partition) ?? 0))) state.closed.delete(id);
   }
 }
 
 /**
- * Forgets groups that a fold of the ledger alone settled, up to the ledger offset that the resume point needs: no task of those groups is
+ * Forgets groups that a fold of the ledger alone closed, up to the ledger offset that the resume point needs: no task of those groups is
  * read again.
  */
 export function forgetBehind(state: RunState, { ledger_offset: needed }: Resume): void {
-  for (const [id, { ledgerOffset }] of state.settled) if (ledgerOffset < needed) state.settled.delete(id);
+  for (const [id, { ledgerOffset }] of state.closed) if (ledgerOffset < needed) state.closed.delete(id);
 }
 
 function lower(positions: Map<number, number>, partition: number, offset: number): void {

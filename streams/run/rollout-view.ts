@@ -14,14 +14,14 @@ export const rolloutView = {
   WorkerHeartbeat: ['run_id', 'worker_id'],
 } as const;
 
-type View = typeof rolloutView;
-export type StartedView = Pick<TrajectoryStarted, View['TrajectoryStarted'][number]>;
-export type TurnView = Pick<TurnRecorded, View['TurnRecorded'][number]>;
-export type FinishedView = Pick<TrajectoryFinished, View['TrajectoryFinished'][number]>;
+type RolloutView = typeof rolloutView;
+export type StartedView = Pick<TrajectoryStarted, RolloutView['TrajectoryStarted'][number]>;
+export type TurnView = Pick<TurnRecorded, RolloutView['TurnRecorded'][number]>;
+export type FinishedView = Pick<TrajectoryFinished, RolloutView['TrajectoryFinished'][number]>;
 
 /** The input of the fold; a complete event is valid too. */
 export type RolloutEvent =
   | { readonly type: 'TrajectoryStarted'; readonly event: StartedView }
   | { readonly type: 'TurnRecorded'; readonly event: TurnView }
   | { readonly type: 'TrajectoryFinished'; readonly event: FinishedView }
-  | { readonly type: 'WorkerHeartbeat'; readonly event: Pick<WorkerHeartbeat, View['WorkerHeartbeat'][number]> };
+  | { readonly type: 'WorkerHeartbeat'; readonly event: Pick<WorkerHeartbeat, RolloutView['WorkerHeartbeat'][number]> };

@@ -3,19 +3,20 @@
 //
 // Order of a restart: the ledger from the first entry of the run to its end, then the tasks from `resume.tasks` to their
 // end, then the requests that `tasks` no longer holds, then the rollouts from `resume.rollouts` for ever. The trainer is the only writer of the first two, so a rollout
-// record whose group is not open by then belongs to a group that is settled: it is late, and changes nothing.
+// record whose group is not open by then belongs to a group that is closed: it is late, and changes nothing.
 import type { RunFinished, RunStarted } from '../../schemas/generated/events.ts';
 import type { Group, TaskPlace } from '../group/group.ts';
 import { emptyChain, type ChainHead } from '../ledger/chain.ts';
+import { newLeaseBook, type LeaseBook } from '../leases/lease-book.ts';
 import type { GroupFate } from './waste.ts';
 
-interface SettledGroup {
-  /** Offset of the ledger entry that settled it, or a lower bound of it. */
+interface ClosedGroup {
+  /** Offset of the ledger entry that closed it, or a lower bound of it. */
   readonly ledgerOffset: number;
   readonly tasks: TaskPlace[];
 }
 
-/** A group that the ledger admitted and has not settled: enough to ask for it again. */
+/** A group that the ledger admitted and has not closed: enough to ask for it again. */
 export interface AdmittedGroup {
   /** Order of admission within the run. */
   readonly order: number;
@@ -42,7 +43,7 @@ interface Counters {
 }
 
 /** A record of a partition: what was folded last. When another one lies there now, the log was cut and written anew. */
-export interface Mark {
+export interface RecordMark {
   readonly offset: number;
   readonly leaderEpoch: number;
 }
@@ -74,16 +75,18 @@ export interface RunState {
   readonly groups: Map<string, Group>;
   /** Open groups in which every trajectory has an outcome, by id. */
   readonly decided: Set<string>;
-  /** Settled groups whose tasks may be read again after a restart. */
-  readonly settled: Map<string, SettledGroup>;
+  /** Closed groups whose tasks may be read again after a restart. */
+  readonly closed: Map<string, ClosedGroup>;
   /** Trajectories whose last attempt was given up, and the ledger offset that says so. */
   readonly exhausted: Map<string, number>;
   readonly rolloutPositions: Map<number, number>;
   /** The newest record of each partition of `rollouts` that was folded. */
-  readonly rolloutMarks: Map<number, Mark>;
+  readonly rolloutMarks: Map<number, RecordMark>;
   readonly taskPositions: Map<number, number>;
   /** Rollout records of no open group. */
   lateRecords: number;
+  /** Of an external trainer. */
+  readonly leases: LeaseBook;
 }
 
 export const newRunState = (runId: string): RunState => ({
@@ -113,10 +116,11 @@ export const newRunState = (runId: string): RunState => ({
   admitted: new Map(),
   groups: new Map(),
   decided: new Set(),
-  settled: new Map(),
+  closed: new Map(),
   exhausted: new Map(),
   rolloutPositions: new Map(),
   rolloutMarks: new Map(),
   taskPositions: new Map(),
   lateRecords: 0,
+  leases: newLeaseBook(),
 });

@@ -16,13 +16,13 @@ export interface BatchStaleness {
   readonly tokenMax: number;
 }
 
-type Account = Pick<Staleness, 'total' | 'inFlight' | 'inQueue'>;
+type StalenessParts = Pick<Staleness, 'total' | 'inFlight' | 'inQueue'>;
 
 /** `ages` covers all tokens of the trajectories. Zeros for an empty batch. */
-export function batchStaleness(trajectories: readonly { readonly staleness: Account }[], ages: TokenAges): BatchStaleness {
+export function batchStaleness(trajectories: readonly { readonly staleness: StalenessParts }[], ages: TokenAges): BatchStaleness {
   const totals = new Map<number, number>();
   for (const { total } of trajectories.map(({ staleness }) => staleness)) totals.set(total, (totals.get(total) ?? 0) + 1);
-  const meanOf = (read: (account: Account) => number): number =>
+  const meanOf = (read: (account: StalenessParts) => number): number =>
     trajectories.length === 0 ? 0 : trajectories.reduce((sum, { staleness }) => sum + read(staleness), 0) / trajectories.length;
   const tokens = summariseAges(ages);
   return {

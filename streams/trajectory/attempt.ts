@@ -16,7 +16,7 @@ export interface KeptDecision {
 }
 
 /** What is kept of the end of an attempt. */
-export interface Ending {
+export interface AttemptOutcome {
   readonly sequence: number;
   readonly status: string;
   readonly reward: number;
@@ -47,7 +47,7 @@ export interface Attempt {
   /** False once a turn arrived after a later one. */
   ordered: boolean;
   decisions: KeptDecision[] | undefined;
-  ending: Ending | undefined;
+  ending: AttemptOutcome | undefined;
 }
 
 export const newAttempt = (number: number): Attempt => ({

@@ -1,0 +1,75 @@
+// Whether the entries about an external trainer can be: epochs rise by one, leases follow each other in the order of their steps, and a step
+// is that of the first lease that is out, with its trajectories and its hash, on top of the commit before it. What was trained twice along
+// the chain of versions would show here or in the outcomes of the trajectories.
+import type { BatchLeased, BatchReleased, StepCompleted, TrainerClaimed } from '../../schemas/generated/events.ts';
+import type { LedgerEntry } from '../ledger/chain.ts';
+import { foldLeases, newLeaseBook, type LeaseBook } from './lease-book.ts';
+
+export interface LeaseAudit {
+  /** Notes an entry, `lineage` being the hash of its body; answers what is wrong with it. */
+  take(entry: LedgerEntry, lineage: string): readonly string[];
+}
+
+export function createLeaseAudit(): LeaseAudit {
+  const book = newLeaseBook();
+  return {
+    take(entry, lineage) {
+      const problems = problemsOf(book, entry);
+      foldLeases(book, entry, lineage);
+      return problems;
+    },
+  };
+}
+
+function problemsOf(book: LeaseBook, { type, event }: LedgerEntry): readonly string[] {
+  switch (type) {
+    case 'TrainerClaimed':
+      return claimProblems(book, event);
+    case 'BatchLeased':
+      return leaseProblems(book, event);
+    case 'BatchReleased':
+      return releaseProblems(book, event);
+    case 'StepCompleted':
+      return event.batch_id === '' ? [] : commitProblems(book, event);
+    default:
+      return [];
+  }
+}
+
+type Check = readonly [wrong: boolean, problem: string];
+const told = (checks: readonly Check[]): readonly string[] => checks.flatMap(([wrong, problem]) => (wrong ? [problem] : []));
+
+const claimProblems = (book: LeaseBook, { epoch, prepared }: TrainerClaimed): readonly string[] =>
+  told([
+    [epoch !== book.epoch + 1, `epoch ${epoch} follows epoch ${book.epoch}`],
+    [book.out.some(({ batch_id: id }) => id !== prepared), `epoch ${epoch} begins while leases of the one before are out`],
+  ]);
+
+function leaseProblems(book: LeaseBook, lease: BatchLeased): readonly string[] {
+  const { batch_id: id, step, epoch, version_before: version } = lease;
+  const next = (book.commits.at(-1)?.version ?? 0) + book.out.length + 1;
+  const busy = new Set(book.out.flatMap(({ group_ids: ids }) => ids));
+  return told([
+    [epoch !== book.epoch, `${id} is leased under epoch ${epoch}, the newest is ${book.epoch}`],
+    [step !== next || version !== step - 1, `${id} is leased for step ${step} from version ${version}, the next step is ${next}`],
+    ...lease.group_ids.map((group): Check => [busy.has(group), `group ${group} is leased a second time in ${id}`]),
+  ]);
+}
+
+const releaseProblems = (book: LeaseBook, { batch_id: id }: BatchReleased): readonly string[] =>
+  told([[!book.out.some((lease) => lease.batch_id === id), `${id} is released and was not out`]]);
+
+function commitProblems(book: LeaseBook, step: StepCompleted): readonly string[] {
+  const id = step.batch_id;
+  const [lease] = book.out;
+  const lineage = book.commits.at(-1)?.lineage ?? '';
+  if (lease?.batch_id !== id) return [`step ${step.step} commits ${id}, which is not the first batch that is out`];
+  const names = (all: readonly { readonly trajectory_id: string; readonly attempt: number }[]): string =>
+    all.map(({ trajectory_id: one, attempt }) => `${one}/${attempt}`).join(' ');
+  return told([
+    [step.step !== lease.step || step.version_before !== lease.version_before, `step ${step.step} commits ${id}, leased for ${lease.step}`],
+    [step.batch_sha256 !== lease.batch_sha256, `step ${step.step} trained on other rows than those of ${id}`],
+    [names(step.trajectories) !== names(lease.trajectories), `step ${step.step} trained on other trajectories than those of ${id}`],
+    [step.lineage !== lineage, `step ${step.step} does not follow the commit before it`],
+  ]);
+}

@@ -1,0 +1,89 @@
+// The port between an external trainer and the coordinator of its run: what it may ask and what it is answered. Times are ISO 8601.
+export interface ClaimRequest {
+  readonly trainer_id: string;
+  readonly framework?: string;
+  readonly lineage?: string;
+  readonly prepared?: { readonly batch_id: string; readonly weights_sha256: string };
+}
+
+/** A published version. */
+export interface NamedWeights {
+  readonly version: number;
+  readonly uri: string;
+  readonly sha256: string;
+}
+
+export interface ClaimAnswer {
+  readonly epoch: number;
+  readonly version: number;
+  readonly lineage: string;
+  readonly lease_ms: number;
+  readonly restore?: NamedWeights;
+}
+
+export interface LeaseRequest {
+  readonly epoch: number;
+  readonly lineage: string;
+  readonly held?: readonly string[];
+  readonly wait_ms?: number;
+}
+
+export interface LeaseAnswer {
+  readonly batch_id: string;
+  readonly step: number;
+  readonly version_before: number;
+  readonly batch_sha256: string;
+  readonly rows: number;
+  readonly tokens: number;
+  readonly bytes: number;
+  readonly deadline: string;
+  readonly groups: readonly { readonly group_id: string; readonly trajectories: number }[];
+  readonly data: { readonly href: string; readonly formats: readonly string[]; readonly shards: number };
+}
+
+export interface WeightsOfCommit {
+  readonly uri: string;
+  readonly sha256: string;
+  readonly format: string;
+  readonly bytes?: number;
+  readonly loadable?: boolean;
+  readonly manifest?: readonly { readonly name: string; readonly sha256: string }[];
+}
+
+export interface CommitRequest {
+  readonly epoch: number;
+  readonly batch_sha256: string;
+  readonly policy: WeightsOfCommit | null;
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly skipped?: readonly { readonly row: number; readonly reason: string }[];
+  readonly train_ms?: number;
+}
+
+export interface CommitAnswer {
+  readonly step: number;
+  readonly version: number;
+  readonly lineage: string;
+  readonly replayed: boolean;
+}
+
+interface RowsAnswer {
+  readonly sha256: string;
+  readonly contentType: string;
+  readonly body: AsyncIterable<Buffer>;
+}
+
+/** Batches whose leases ended. */
+export interface ReleaseAnswer {
+  readonly released: readonly string[];
+}
+
+/** Refusals are PlatformErrors with a code of 4xx. */
+export interface Coordinator {
+  claim(run: string, request: ClaimRequest): Promise<ClaimAnswer>;
+  /** Undefined when there is nothing to train on within `wait_ms`. */
+  lease(run: string, request: LeaseRequest, signal: AbortSignal): Promise<LeaseAnswer | undefined>;
+  rows(batchId: string): Promise<RowsAnswer>;
+  extend(batchId: string, request: { readonly epoch: number }): Promise<{ readonly deadline: string }>;
+  commit(batchId: string, request: CommitRequest): Promise<CommitAnswer>;
+  release(batchId: string, request: { readonly epoch: number }): Promise<ReleaseAnswer>;
+}

@@ -1,0 +1,199 @@
+// What a call of an external trainer may do, decided from the folded state alone.
+//
+// Epochs fence: every call but a claim names its epoch, and only the newest is served. Leases are committed in the order of their steps, so
+// a lease that ends takes those behind it along. A trainer is at the head of the lineage, or it is told what to restore.
+import type { BatchLeased } from '../../schemas/generated/events.ts';
+import type { ErrorCode } from '../core/errors.ts';
+import { parseBatchId, type Commit, type LeaseBook } from './lease-book.ts';
+
+export interface Refused {
+  readonly kind: 'refused';
+  readonly code: ErrorCode;
+  readonly message: string;
+  /** The trainer is to restore the newest committed version. */
+  readonly restore?: true;
+}
+
+/** Leases that end, in order. */
+export type Released = readonly { readonly lease: BatchLeased; readonly reason: ReleaseReason }[];
+type ReleaseReason = 'expired' | 'returned' | 'fenced' | 'stale';
+
+export interface Claim {
+  /** Undefined for a trainer without a checkpoint. */
+  readonly lineage: string | undefined;
+  /** It has trained on this batch and not committed it, or does not know whether it did. */
+  readonly prepared: { readonly batchId: string; readonly weightsSha256: string } | undefined;
+}
+
+export interface Claimed {
+  readonly kind: 'claimed';
+  readonly epoch: number;
+  readonly releases: Released;
+  /** Batch of the open lease that the trainer keeps; empty for none. */
+  readonly keeps: string;
+  /** It has no checkpoint: it is to restore the newest committed version. */
+  readonly restore: boolean;
+}
+
+const refused = (code: ErrorCode, message: string): Refused => ({ kind: 'refused', code, message });
+const behind = (message: string): Refused => ({ kind: 'refused', code: 'LINEAGE_MISMATCH', message, restore: true });
+
+/** The newest commit. */
+export function headOf({ commits }: LeaseBook): Commit {
+  const head = commits.at(-1);
+  if (head === undefined) throw new RangeError('a run without its first entry has no lineage');
+  return head;
+}
+
+export function decideClaim(book: LeaseBook, { lineage, prepared }: Claim): Claimed | Refused {
+  const doing = 'claiming the run';
+  const kept = preparedOf(book, prepared, doing);
+  if ('kind' in kept) return kept;
+  const { isCommitted, keeps } = kept;
+  const wrong = lineage === undefined || isCommitted ? undefined : offHead(book, lineage, doing);
+  if (wrong !== undefined) return wrong;
+  return {
+    kind: 'claimed',
+    epoch: book.epoch + 1,
+    releases: book.out.filter(({ batch_id: id }) => id !== keeps).map((lease) => ({ lease, reason: 'fenced' })),
+    keeps,
+    restore: lineage === undefined && prepared === undefined,
+  };
+}
+
+interface Prepared {
+  /** It is the newest commit: only its answer was lost. */
+  readonly isCommitted: boolean;
+  /** The batch, where it is still the first that is out. */
+  readonly keeps: string;
+}
+
+function preparedOf(book: LeaseBook, prepared: Claim['prepared'], doing: string): Prepared | Refused {
+  if (prepared === undefined) return { isCommitted: false, keeps: '' };
+  const { batchId, weightsSha256 } = prepared;
+  const head = headOf(book);
+  if (batchId === head.batchId && weightsSha256 === head.weightsSha256) return { isCommitted: true, keeps: '' };
+  if (book.out[0]?.batch_id === batchId) return { isCommitted: false, keeps: batchId };
+  const why = `batch ${batchId} is not out any more, so what was trained on it is in no version`;
+  return behind(`${doing}: ${why}; restore version ${head.version}`);
+}
+
+/** Undefined for the lineage token of the newest commit. */
+function offHead(book: LeaseBook, lineage: string, doing: string): Refused | undefined {
+  const head = headOf(book);
+  if (lineage === head.lineage) return undefined;
+  const older = book.commits.find((commit) => commit.lineage === lineage);
+  if (older === undefined) return refused('LINEAGE_UNKNOWN', `${doing}: no commit of this run has the lineage ${lineage.slice(0, 12)}…`);
+  return behind(`${doing}: the trainer is at version ${older.version}, the run at version ${head.version}; restore that`);
+}
+
+const fenced = ({ epoch: newest, trainerId }: LeaseBook, epoch: number, doing: string): Refused | undefined =>
+  epoch === newest && newest > 0
+    ? undefined
+    : refused(
+        'FENCED',
+        `${doing}: epoch ${epoch} is not the newest, ${newest}${trainerId === '' ? '' : ` of ${trainerId}`}; claim the run`,
+      );
+
+export type LeaseDecision =
+  | { readonly kind: 'again'; readonly lease: BatchLeased }
+  /** As many as allowed are out. */
+  | { readonly kind: 'wait' }
+  | { readonly kind: 'next'; readonly step: number; readonly tried: number }
+  | Refused;
+
+/** `held` are the batches that the trainer knows of: one that is out beside these is answered again. Left out, it is not looked at. */
+export function decideLease(
+  book: LeaseBook,
+  call: { readonly epoch: number; readonly lineage: string; readonly held: readonly string[] | undefined },
+  prefetch: number,
+): LeaseDecision {
+  const doing = 'leasing a batch';
+  const wrong = fenced(book, call.epoch, doing) ?? offHead(book, call.lineage, doing);
+  if (wrong !== undefined) return wrong;
+  const lost = call.held === undefined ? undefined : book.out.find(({ batch_id: id }) => call.held?.includes(id) === false);
+  if (lost !== undefined) return { kind: 'again', lease: lost };
+  if (book.out.length > prefetch) return { kind: 'wait' };
+  const step = headOf(book).version + book.out.length + 1;
+  return { kind: 'next', step, tried: book.tries.get(step) ?? 0 };
+}
+
+interface BatchCall {
+  readonly epoch: number;
+  readonly batchId: string;
+}
+
+/** The lease that a call is about, with its place among those that are out. */
+function outOf(
+  book: LeaseBook,
+  { epoch, batchId }: BatchCall,
+  doing: string,
+): { readonly lease: BatchLeased; readonly at: number } | Refused {
+  const wrong = fenced(book, epoch, doing);
+  if (wrong !== undefined) return wrong;
+  const at = book.out.findIndex(({ batch_id: id }) => id === batchId);
+  const lease = book.out[at];
+  return lease === undefined ? notOut(book, batchId, doing) : { lease, at };
+}
+
+function notOut(book: LeaseBook, batchId: string, doing: string): Refused {
+  const head = headOf(book);
+  if (book.commits.some((commit) => commit.batchId === batchId)) return refused('BATCH_COMMITTED', `${doing}: ${batchId} was committed`);
+  const parsed = parseBatchId(batchId);
+  const wasOut = parsed !== undefined && (parsed.step <= head.version || parsed.tried < (book.tries.get(parsed.step) ?? 0));
+  return wasOut
+    ? refused('BATCH_RELEASED', `${doing}: the lease of ${batchId} has ended, and its groups are no longer this trainer's; lease again`)
+    : refused('NOT_FOUND', `${doing}: there is no batch ${batchId}`);
+}
+
+export function decideExtend(book: LeaseBook, call: BatchCall): { readonly kind: 'extended'; readonly lease: BatchLeased } | Refused {
+  const found = outOf(book, call, 'extending a lease');
+  return 'kind' in found ? found : { kind: 'extended', lease: found.lease };
+}
+
+export function decideRelease(book: LeaseBook, call: BatchCall): { readonly kind: 'released'; readonly releases: Released } | Refused {
+  const found = outOf(book, call, 'releasing a batch');
+  return 'kind' in found ? found : { kind: 'released', releases: releasesFrom(book, found.at, 'returned') };
+}
+
+/** The lease at a place, and those behind it. */
+const releasesFrom = ({ out }: LeaseBook, at: number, reason: ReleaseReason): Released => out.slice(at).map((lease) => ({ lease, reason }));
+
+/** What ends when the leases of these batches are over. */
+export function decideExpiry(book: LeaseBook, isOver: (batchId: string) => boolean): Released {
+  const at = book.out.findIndex(({ batch_id: id }) => isOver(id));
+  return at < 0 ? [] : releasesFrom(book, at, 'expired');
+}
+
+export type CommitDecision =
+  | { readonly kind: 'first'; readonly lease: BatchLeased }
+  /** It was committed before, in the same words. */
+  | { readonly kind: 'repeat'; readonly commit: Commit }
+  | Refused;
+
+export function decideCommit(
+  book: LeaseBook,
+  call: BatchCall & { readonly batchSha256: string; readonly reportSha256: string },
+): CommitDecision {
+  const doing = 'committing a batch';
+  const commit = book.commits.find(({ batchId }) => batchId === call.batchId);
+  const wrong = fenced(book, call.epoch, doing);
+  if (wrong !== undefined) return wrong;
+  if (commit !== undefined) {
+    return commit.reportSha256 === call.reportSha256
+      ? { kind: 'repeat', commit }
+      : refused('BATCH_COMMITTED', `${doing}: ${call.batchId} was committed with other contents, as version ${commit.version}`);
+  }
+  const found = outOf(book, call, doing);
+  if ('kind' in found) return found;
+  const { lease, at } = found;
+  const [before] = book.out;
+  if (at > 0) return refused('BATCH_OUT_OF_ORDER', `${doing}: ${before?.batch_id ?? ''} comes before ${call.batchId}`);
+  if (lease.batch_sha256 !== call.batchSha256) {
+    return refused(
+      'BATCH_MISMATCH',
+      `${doing}: the rows of ${call.batchId} have the hash ${lease.batch_sha256}, the commit names ${call.batchSha256}`,
+    );
+  }
+  return { kind: 'first', lease };
+}

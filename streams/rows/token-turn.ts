@@ -1,0 +1,41 @@
+// The fields of a turn that rows are made of. Lists of tokens stay in the bytes of the record until they are copied into a row.
+import type { PolicySpan } from '../../schemas/generated/events.ts';
+import type { PackedList } from '../../schemas/packed.ts';
+
+export interface TokenTurn {
+  /** 0-based. */
+  readonly turn: number;
+  /** Turn of the same attempt that this prompt goes on from; -1 = a fresh prompt. */
+  readonly branch_parent: number;
+  /** Tokens that the prompt keeps of its parent's prompt and completion. */
+  readonly prompt_keep: number;
+  /** The prompt behind what it keeps. */
+  readonly prompt_ids: PackedList<Int32Array>;
+  /** SHA-256 of all token ids of the prompt, each as 4 bytes, little-endian; hexadecimal. Empty = unknown. */
+  readonly prompt_sha256: string;
+  /** As the engine counted them. */
+  readonly completion_tokens: number;
+  readonly token_ids: PackedList<Int32Array>;
+  readonly logprobs: PackedList<Float32Array>;
+  /** Not 0 = to be trained on; empty = every completion token. */
+  readonly loss_mask: PackedList<Int32Array>;
+  readonly logprobs_kind: string;
+  readonly policy_spans: readonly PolicySpan[];
+  /** Sampling parameters, JSON; empty = unknown. */
+  readonly sampling: string;
+  /** True when something was cut for the record to fit; token ids may be missing. */
+  readonly truncated: boolean;
+}
+
+/** One attempt at a trajectory, and what the trainer decided about it. */
+export interface TokenTrajectory {
+  readonly trajectoryId: string;
+  readonly attempt: number;
+  readonly groupId: string;
+  /** train, eval or external. */
+  readonly purpose: string;
+  readonly reward: number;
+  readonly advantage: number;
+  /** In their order, each once. */
+  readonly turns: readonly TokenTurn[];
+}
