@@ -18,7 +18,7 @@ export interface DatasetRow {
 
 export type ReadRow = { readonly ok: true; readonly value: DatasetRow } | { readonly ok: false; readonly problem: string };
 
-type Fields = Readonly<Record<string, unknown>>;
+type DatasetFields = Readonly<Record<string, unknown>>;
 
 /** In search order; the first nonempty column counts. */
 const QUESTIONS = ['question', 'Question', 'prompt', 'Prompt', 'query', 'question_text', 'input'] as const;
@@ -38,7 +38,7 @@ const MAX_QUESTION_CHARS = 100_000;
 
 export function readRow(row: unknown): ReadRow {
   if (typeof row !== 'object' || row === null || Array.isArray(row)) return bad('it is no JSON object');
-  const fields = decrypted(row as Fields);
+  const fields = decrypted(row as DatasetFields);
   if (typeof fields === 'string') return bad(fields);
   const question = firstText(fields, QUESTIONS);
   if (question === undefined) return bad(`it has no question: looked for ${QUESTIONS.join(', ')}`);
@@ -54,7 +54,7 @@ export function readRow(row: unknown): ReadRow {
 const KEPT_BACK_PROBLEM = `its answer is "${KEPT_BACK}": the benchmark keeps the answers of this split back; use one whose answers are published`;
 
 /** A text or a number as text; empty if there is none. */
-function firstId(fields: Fields, names: readonly string[]): string {
+function firstId(fields: DatasetFields, names: readonly string[]): string {
   for (const name of names) {
     const value = fields[name];
     if (typeof value === 'number' || typeof value === 'bigint') return String(value);
@@ -64,12 +64,12 @@ function firstId(fields: Fields, names: readonly string[]): string {
 }
 
 /** The file name, or, for an attachment that is part of the row, the name of its column. */
-function attachmentOf(fields: Fields): string {
+function attachmentOf(fields: DatasetFields): string {
   for (const name of ATTACHMENTS) {
     const value = fields[name];
     if (typeof value === 'string' && value.trim() !== '') return value.startsWith('data:') ? name : value.trim();
     if (typeof value !== 'object' || value === null) continue;
-    const { path } = value as Fields;
+    const { path } = value as DatasetFields;
     return typeof path === 'string' && path !== '' ? path : name;
   }
   return '';
@@ -77,7 +77,7 @@ function attachmentOf(fields: Fields): string {
 
 const bad = (problem: string): ReadRow => ({ ok: false, problem });
 
-function firstText(fields: Fields, names: readonly string[]): string | undefined {
+function firstText(fields: DatasetFields, names: readonly string[]): string | undefined {
   for (const name of names) {
     const value = fields[name];
     // the original release of NQ has the question as an object
@@ -87,7 +87,7 @@ function firstText(fields: Fields, names: readonly string[]): string | undefined
   return undefined;
 }
 
-function firstTexts(fields: Fields, names: readonly string[]): readonly string[] {
+function firstTexts(fields: DatasetFields, names: readonly string[]): readonly string[] {
   for (const name of names) {
     const texts = textsOf(fields[name]);
     if (texts.length > 0) return texts;
@@ -102,12 +102,12 @@ function textsOf(value: unknown): readonly string[] {
   if (typeof value === 'boolean') return [value ? 'yes' : 'no'];
   if (Array.isArray(value)) return value.flatMap(textsOf);
   if (typeof value !== 'object' || value === null) return [];
-  const { text, value: inner, aliases } = value as Fields;
+  const { text, value: inner, aliases } = value as DatasetFields;
   return [...textsOf(text ?? inner), ...textsOf(aliases)];
 }
 
 /** xBench hides its texts from crawlers: base64 of the bytes XORed with the canary. */
-function decrypted(fields: Fields): Fields | string {
+function decrypted(fields: DatasetFields): DatasetFields | string {
   const { canary, prompt, answer } = fields;
   if (typeof canary !== 'string' || canary === '' || typeof prompt !== 'string') return fields;
   if (!isBase64(prompt)) return fields;

@@ -8,7 +8,7 @@ export interface DelimitedRow {
   readonly row: Readonly<Record<string, string>> | Error;
 }
 
-interface Cells {
+interface DelimitedCells {
   readonly line: number;
   readonly cells: readonly string[];
   /** An unclosed quote swallows the rest of the file. */
@@ -31,7 +31,7 @@ function named(head: readonly string[], cells: readonly string[]): Readonly<Reco
   return Object.fromEntries(head.map((name, at) => [name, cells[at] ?? '']));
 }
 
-function* splitRows(text: string, delimiter: string): Generator<Cells> {
+function* splitRows(text: string, delimiter: string): Generator<DelimitedCells> {
   const ends = new RegExp(`[${delimiter}\\r\\n]`, 'g');
   let [at, line, first] = [0, 1, 1];
   let cells: string[] = [];

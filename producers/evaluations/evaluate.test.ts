@@ -1,66 +1,11 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { AnswerScored, EvaluationCompleted, TrajectoryRequested } from '../../schemas/generated/events.ts';
-import type { EventType } from '../../schemas/generated/events.ts';
-import type { DecodedEvent } from '../../schemas/codec.ts';
-import { PlatformError } from '../../streams/core/errors.ts';
-import type { EventWriter } from '../../streams/core/ports.ts';
+import { describe, expect, it } from 'vitest';
+import type { EvaluationCompleted } from '../../schemas/generated/events.ts';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
-import { silentLogger } from '../../infra/testing/logger.ts';
 import { policyOf, policyTurn, searchThenAnswer } from '../../infra/testing/scripted-agents.ts';
-import { codecReader } from '../../infra/testing/codec-reader.ts';
-import { overMemory, testWorker, type TestWorker, type WorkerOverrides } from '../../infra/testing/worker-harness.ts';
 import { contentIdOf } from './content-id.ts';
 import { evaluate, type EvaluateOptions, type EvaluationProgress, type TakenOver } from './evaluate.ts';
 import { evaluationIdOf } from './evaluation-events.ts';
-import type { Judge } from './judge.ts';
-import { systemClock } from '../../infra/lifecycle/clock.ts';
-
-const started: TestWorker[] = [];
-afterEach(async () => {
-  for (const { worker } of started.splice(0)) await worker.stop();
-});
-
-async function work(log: MemoryLog, overrides: WorkerOverrides = {}): Promise<TestWorker> {
-  const test = testWorker(overMemory(log), overrides);
-  started.push(test);
-  await test.worker.start(new AbortController().signal);
-  return test;
-}
-
-const questions = ['Austria', 'Bhutan', 'Chad'].map((name, index) => ({
-  question_id: `q-${index}`,
-  question: `Which country is number ${index}?`,
-  answers: [name],
-  aug_answers: [],
-}));
-
-const optionsOver = (log: MemoryLog, overrides: Partial<EvaluateOptions> = {}): EvaluateOptions => ({
-  ...{ runId: 'run-a', dataset: 'factbook', split: 'heldout', policyVersion: 0, samples: 2, decoding: 'greedy', reward: 'f1', seed: 1 },
-  ...{ maxTurns: 8, maxTokens: 100_000, maxWallMs: 60_000, silenceMs: 10_000, maxAttempts: 3, retryMs: [1, 5] as const },
-  questions,
-  writer: log.writer(),
-  reader: log.reader(),
-  events: codecReader(log.codec),
-  clock: systemClock,
-  logger: silentLogger,
-  ...overrides,
-});
-
-const eventsOf = (log: MemoryLog, topic: 'evaluations' | 'tasks'): readonly DecodedEvent[] =>
-  log.records(topic).map((record) => {
-    const read = codecReader(log.codec).read(record);
-    if (!read.ok) throw new Error('unreadable');
-    return read.value;
-  });
-const typesOf = (events: readonly DecodedEvent[]): Partial<Record<EventType, number>> => {
-  const counts: Partial<Record<EventType, number>> = {};
-  for (const { type } of events) counts[type] = (counts[type] ?? 0) + 1;
-  return counts;
-};
-const requestsOf = (log: MemoryLog): readonly TrajectoryRequested[] =>
-  eventsOf(log, 'tasks').flatMap(({ type, event }) => (type === 'TrajectoryRequested' ? [event] : []));
-const scoresOf = (log: MemoryLog): readonly AnswerScored[] =>
-  eventsOf(log, 'evaluations').flatMap(({ type, event }) => (type === 'AnswerScored' ? [event] : []));
+import { eventsOf, optionsOver, questions, requestsOf, scoresOf, typesOf, work } from './evaluate.testing.ts';
 
 describe('evaluate', () => {
   it('asks the workers, records every answer and the averages', async () => {
@@ -148,139 +93,10 @@ describe('evaluate', () => {
     expect(eventsOf(log, 'evaluations')[0]?.event).toMatchObject({ left_out: 3 });
   });
 
-  it('goes on from what the log knows after it was interrupted at any moment', async () => {
-    for (let interruptAt = 0; interruptAt < 6; interruptAt += 1) {
-      const log = new MemoryLog();
-      const test = await work(log, { options: { concurrency: 1 } });
-      const controller = new AbortController();
-      const onProgress = ({ scored }: EvaluationProgress): void => {
-        if (scored >= interruptAt) controller.abort(new Error('interrupted'));
-      };
-      await expect(evaluate(optionsOver(log, { signal: controller.signal, onProgress }))).rejects.toThrow('interrupted');
-      const result = await evaluate(optionsOver(log));
-      expect(result).toMatchObject({ questions: 3, avg_f1: 1 / 3 });
-      expect(typesOf(eventsOf(log, 'evaluations'))).toEqual({ EvaluationStarted: 1, AnswerScored: 6, EvaluationCompleted: 1 });
-      expect(requestsOf(log).map((request) => request.attempt)).toEqual(Array(6).fill(0));
-      await test.worker.stop();
-    }
-  });
-
-  it('asks again when a worker stops, and counts what never succeeds as 0 with its status', async () => {
-    const log = new MemoryLog();
-    const gone = await work(log, {
-      workerId: 'w-gone',
-      policy: policyOf(() => new Promise<never>(() => undefined)),
-      options: { graceMs: 1 },
-    });
-    const evaluation = evaluate(optionsOver(log));
-    await vi.waitFor(
-      () => {
-        expect(gone.status()?.figures['running']).toBe(4);
-      },
-      { timeout: 20_000 },
-    );
-    await gone.worker.stop();
-    await work(log, { workerId: 'w-new', policy: policyOf(({ question }) => { if (question.includes('2')) throw new TypeError('bug'); return policyTurn({ tool: 'answer', answer: 'Austria' }); }) }); // prettier-ignore
-    await evaluation;
-    const attempts = requestsOf(log).map((request) => request.attempt);
-    expect(attempts.filter((attempt) => attempt > 0).length).toBeGreaterThanOrEqual(4);
-    const failed = scoresOf(log).filter((score) => score.question_id === 'q-2');
-    expect(failed).toMatchObject([{ status: 'failed', f1: 0, attempt: 2 }, { status: 'failed', f1: 0, attempt: 2 }]); // prettier-ignore
-  });
-
-  it('asks again when a worker vanishes with what it ran', async () => {
-    const log = new MemoryLog();
-    const memory = overMemory(log);
-    let dead = false;
-    const writer: EventWriter = {
-      append: (events) => (dead ? new Promise<never>(() => undefined) : memory.writer.append(events)),
-      close: async () => undefined,
-    };
-    const crashing = testWorker(
-      { ...memory, writer },
-      { workerId: 'w-crash', policy: policyOf(() => new Promise<never>(() => undefined)) },
-    );
-    await crashing.worker.start(new AbortController().signal);
-    const evaluation = evaluate(optionsOver(log, { silenceMs: 500 }));
-    await vi.waitFor(
-      () => {
-        expect(crashing.status()?.figures['running']).toBe(4);
-      },
-      { timeout: 20_000 },
-    );
-    dead = true;
-    await memory.tasks.close();
-    await work(log, { workerId: 'w-new' });
-    const result = await evaluation;
-    expect(result).toMatchObject({ avg_f1: 1 / 3 });
-    expect(requestsOf(log).filter((request) => request.attempt === 1)).toHaveLength(4);
-  });
-
-  it('asks again for a claim that was lost before it was recorded', async () => {
-    const log = new MemoryLog({ partitions: { tasks: 1 } });
-    log.setOffsets('memory.workers.run-a', [{ topic: 'tasks', partition: 0, offset: 2 }]);
-    await work(log);
-    await evaluate(optionsOver(log, { silenceMs: 500 }));
-    const repeated = requestsOf(log).filter((request) => request.attempt === 1);
-    expect(repeated.map((request) => request.trajectory_id)).toEqual(requestsOf(log).slice(0, 2).map((request) => request.trajectory_id)); // prettier-ignore
-  });
-
-  it('counts answers as lost when no attempt at them ever ends', async () => {
-    const log = new MemoryLog();
-    const beat = setInterval(() => {
-      void log.writer().append([
-        { type: 'WorkerHeartbeat', key: 'w', event: { event_id: `w/heartbeat/${Math.random()}`, run_id: 'run-a', occurred_at: 1, producer: 'w', worker_id: 'w', policy_version: 0, capacity: 4, running: [] } }, // prettier-ignore
-      ]);
-    }, 5);
-    const result = await evaluate(optionsOver(log, { silenceMs: 20 })).finally(() => {
-      clearInterval(beat);
-    });
-    expect(result).toMatchObject({ avg_f1: 0, turns_mean: 0 });
-    expect(scoresOf(log).map(({ status, attempt }) => `${status} ${attempt}`)).toEqual(Array(6).fill('lost 2'));
-    expect(requestsOf(log)).toHaveLength(18);
-  });
-
-  it('waits for an outage to end', async () => {
-    const log = new MemoryLog();
-    await work(log);
-    for (let fault = 0; fault < 4; fault += 1) log.failNext('append');
-    expect(await evaluate(optionsOver(log))).toMatchObject({ questions: 3 });
-  });
-
-  it('ends with an error that is no outage', async () => {
-    const log = new MemoryLog();
-    const refusal = new PlatformError('RECORD_TOO_LARGE', 'writing EvaluationStarted: too large');
-    const writer: EventWriter = { append: () => Promise.reject(refusal), close: async () => undefined };
-    await expect(evaluate(optionsOver(log, { writer }))).rejects.toBe(refusal);
-  });
-
   it('is aborted at once, before anything is asked', async () => {
     const log = new MemoryLog();
     await expect(evaluate(optionsOver(log, { signal: AbortSignal.abort(new Error('no')) }))).rejects.toThrow('no');
     expect(log.records('tasks')).toHaveLength(0);
-  });
-
-  it('records a score with the verdict of the judge, and goes on with the answers that have none', async () => {
-    const log = new MemoryLog();
-    await work(log, { policy: searchThenAnswer(1, 'Austria') });
-    let asked = 0;
-    const judge: Judge = {
-      name: 'judge-7b',
-      judge: async ({ golds, answer }) => {
-        asked += 1;
-        if (asked === 3) throw new PlatformError('MODEL_UNAVAILABLE', 'judging answers: away');
-        return golds.includes(answer) ? { verdict: 'correct', reason: 'same', tries: 1 } : { verdict: 'invalid', reason: '?', tries: 3 };
-      },
-    };
-    const patient = optionsOver(log, { judge, silenceMs: 60_000 });
-    await expect(evaluate(patient)).rejects.toMatchObject({ code: 'MODEL_UNAVAILABLE' });
-    expect(scoresOf(log).length).toBeLessThan(6);
-    const result = await evaluate(patient);
-    expect(requestsOf(log)).toHaveLength(6);
-    const scores = scoresOf(log);
-    expect(scores.filter(({ question_id: id }) => id === 'q-0')).toMatchObject(Array(2).fill({ judge: 'judge-7b', verdict: 'correct', judge_tries: 1 })); // prettier-ignore
-    expect(scores.filter(({ question_id: id }) => id !== 'q-0')).toMatchObject(Array(4).fill({ verdict: 'invalid', judge_reason: '?' }));
-    expect(result.evaluation_id).not.toBe(evaluationIdOf(optionsOver(log)));
   });
 
   it('is done at once without questions', async () => {

@@ -99,7 +99,7 @@ const subjectOf = ({ judge, ...subject }: EvaluateOptions, repeat: number): Eval
   ...(judge === undefined ? {} : { judgeName: judge.name }),
 });
 
-interface Parts {
+interface EvaluationParts {
   readonly options: EvaluateOptions;
   readonly subject: EvaluationSubject;
   readonly log: EvaluationLog;
@@ -117,7 +117,7 @@ class Evaluation {
   readonly #wake: Wake;
   #failure: { readonly error: unknown } | undefined;
 
-  constructor({ options, subject, log, state }: Parts) {
+  constructor({ options, subject, log, state }: EvaluationParts) {
     this.#options = options;
     this.#subject = subject;
     this.#log = log;

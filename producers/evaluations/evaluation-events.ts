@@ -13,7 +13,7 @@ import { deriveSeed } from '../../streams/core/random.ts';
 import { evaluationGroupOf, type SampleState } from '../../streams/evaluation/evaluation.ts';
 import { summarize } from '../../streams/evaluation/scores.ts';
 import { contentIdOf } from './content-id.ts';
-import type { Verdict } from './judge.ts';
+import type { JudgeVerdict } from './judge.ts';
 import { JUDGE_PROMPT_SHA256 } from '../../streams/reward/judge-prompt.ts';
 
 export interface EvaluationQuestion extends Pick<QuestionAccepted, 'question_id' | 'question' | 'answers' | 'aug_answers'> {
@@ -148,7 +148,7 @@ export interface ScoredOutcome {
   readonly attempt: number;
   readonly ending: TrajectoryFinished | undefined;
   /** Undefined without a judge. */
-  readonly verdict?: Verdict | undefined;
+  readonly verdict?: JudgeVerdict | undefined;
 }
 
 /** The score of an answer; zeros and the status `lost` when no attempt ended. */

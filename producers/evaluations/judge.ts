@@ -4,9 +4,9 @@
 import type { Generation, GenerationFailure, LanguageModel } from '../../streams/core/models.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { deriveSeed } from '../../streams/core/random.ts';
-import { judgePrompt, type Judged } from '../../streams/reward/judge-prompt.ts';
+import { judgePrompt, type JudgedAnswer } from '../../streams/reward/judge-prompt.ts';
 
-export interface Verdict {
+export interface JudgeVerdict {
   readonly verdict: 'correct' | 'incorrect' | 'invalid';
   readonly reason: string;
   /** How often the model was asked. */
@@ -20,7 +20,7 @@ export interface Verdict {
 export interface Judge {
   /** Name of the model, for the record. */
   readonly name: string;
-  judge(judged: Judged, signal: AbortSignal): Promise<Verdict>;
+  judge(judged: JudgedAnswer, signal: AbortSignal): Promise<JudgeVerdict>;
 }
 
 export interface JudgeOptions {
@@ -58,13 +58,16 @@ export function createJudge({ name, model, maxTokens, tries }: JudgeOptions): Ju
   };
 }
 
-const byOf = ({ servedAs = '', spans }: Generation): NonNullable<Verdict['by']> => ({ servedAs, version: spans.at(-1)?.version ?? -1 });
+const byOf = ({ servedAs = '', spans }: Generation): NonNullable<JudgeVerdict['by']> => ({
+  servedAs,
+  version: spans.at(-1)?.version ?? -1,
+});
 
 const unavailable = (name: string, { fatal, message }: GenerationFailure): PlatformError =>
   new PlatformError(fatal ? 'MODEL_REFUSED' : 'MODEL_UNAVAILABLE', `judging answers with ${name}: ${message}`);
 
 /** The verdict in a reply: its last JSON object that has one. Undefined if there is none. */
-export function parseVerdict(text: string): (Pick<Verdict, 'reason'> & { readonly verdict: 'correct' | 'incorrect' }) | undefined {
+export function parseVerdict(text: string): (Pick<JudgeVerdict, 'reason'> & { readonly verdict: 'correct' | 'incorrect' }) | undefined {
   for (let start = text.lastIndexOf('{'); start >= 0; start = start === 0 ? -1 : text.lastIndexOf('{', start - 1)) {
     const fields = objectAt(text, start);
     const judgement = fields?.['judgement'];

@@ -1,19 +1,19 @@
 // Tracks which answers of an evaluation are judged or about to be. The state is only in memory: after a restart, an answer whose verdict
 // was not recorded is judged again.
 import type { EvaluationStep } from '../../streams/evaluation/evaluation.ts';
-import type { Judge, Verdict } from './judge.ts';
-import type { Judged } from '../../streams/reward/judge-prompt.ts';
+import type { Judge, JudgeVerdict } from './judge.ts';
+import type { JudgedAnswer } from '../../streams/reward/judge-prompt.ts';
 
 export interface Judging {
   /** The verdict on a scoring step, if there is one; requests it otherwise. Always undefined without a judge. */
-  verdictOn(step: EvaluationStep): Verdict | undefined;
+  verdictOn(step: EvaluationStep): JudgeVerdict | undefined;
   /** True when the step can be carried out now. */
   readyFor(step: EvaluationStep): boolean;
 }
 
 export interface JudgingOptions {
   readonly judge: Judge | undefined;
-  readonly judgedOf: (step: EvaluationStep) => Judged;
+  readonly judgedOf: (step: EvaluationStep) => JudgedAnswer;
   readonly signal: AbortSignal;
   /** Called when there is a new verdict. */
   readonly onVerdict: () => void;
@@ -21,7 +21,7 @@ export interface JudgingOptions {
 }
 
 export function createJudging({ judge, judgedOf, signal, onVerdict, onFailure }: JudgingOptions): Judging {
-  const verdicts = new Map<string, Verdict | 'asked'>();
+  const verdicts = new Map<string, JudgeVerdict | 'asked'>();
 
   function ask(by: Judge, step: EvaluationStep): void {
     const id = step.sample.trajectoryId;
@@ -32,7 +32,7 @@ export function createJudging({ judge, judgedOf, signal, onVerdict, onFailure }:
     }, onFailure);
   }
 
-  function verdictOn(step: EvaluationStep): Verdict | undefined {
+  function verdictOn(step: EvaluationStep): JudgeVerdict | undefined {
     const known = verdicts.get(step.sample.trajectoryId);
     if (known === undefined && judge !== undefined && step.kind === 'score') ask(judge, step);
     return known === 'asked' ? undefined : known;

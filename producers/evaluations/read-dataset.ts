@@ -61,20 +61,20 @@ const questionOf = ({ question, answers, level, taskId, attachment }: DatasetRow
   ...{ question, answers, aug_answers: [], level, task_id: taskId, attachment },
 });
 
-async function* rowsOf({ file, open, format = 'json' }: DatasetFile): AsyncGenerator<Row> {
+async function* rowsOf({ file, open, format = 'json' }: DatasetFile): AsyncGenerator<DatasetLine> {
   if (format === 'csv' || format === 'tsv') yield* rowsOfTable(await wholeText(open(), file), format);
   else if (format === 'json' && (await firstByte(open())) === '['.charCodeAt(0)) yield* rowsOfArray(await wholeText(open(), file));
   else yield* rowsOfLines(open());
 }
 
-interface Found {
+interface RowTally {
   readonly good: number;
   readonly bad: number;
   readonly attached: number;
   readonly problems: readonly string[];
 }
 
-function assertUsable({ file, skipBadRows = false }: DatasetFile, { good, bad, attached, problems }: Found): void {
+function assertUsable({ file, skipBadRows = false }: DatasetFile, { good, bad, attached, problems }: RowTally): void {
   if (good > 0 && (bad === 0 || skipBadRows)) return;
   const more = bad > problems.length ? [`and ${bad - problems.length} more`] : [];
   const none = attached > 0 ? 'every row has an attachment, which the agent does not see' : 'there is no question in it';
@@ -82,7 +82,7 @@ function assertUsable({ file, skipBadRows = false }: DatasetFile, { good, bad, a
   throw new PlatformError('QUESTIONS_INVALID', `reading ${file}: ${what}`, { context: { bad, problems } });
 }
 
-interface Row {
+interface DatasetLine {
   /** Location, for messages. */
   readonly at: string;
   /** The parsed JSON, or the parse error. */
@@ -97,7 +97,7 @@ async function firstByte(input: AsyncIterable<Uint8Array>): Promise<number | und
   return undefined;
 }
 
-async function* rowsOfLines(input: AsyncIterable<Uint8Array>): AsyncGenerator<Row> {
+async function* rowsOfLines(input: AsyncIterable<Uint8Array>): AsyncGenerator<DatasetLine> {
   for await (const { line, text } of readLines(input)) {
     if (text.ok && text.value.trim() === '') continue;
     yield { at: `line ${line}`, row: text.ok ? parsed(text.value.replace(/^\ufeff/, '')) : new Error(text.problem) };
@@ -122,7 +122,7 @@ async function wholeText(input: AsyncIterable<Uint8Array>, file: string): Promis
   }
 }
 
-function* rowsOfArray(text: string): Generator<Row> {
+function* rowsOfArray(text: string): Generator<DatasetLine> {
   const rows = parsed(text);
   if (!Array.isArray(rows)) {
     yield { at: 'the file', row: rows instanceof Error ? rows : new Error('it is no array') };
@@ -131,7 +131,7 @@ function* rowsOfArray(text: string): Generator<Row> {
   for (const [index, row] of rows.entries()) yield { at: `row ${index + 1}`, row };
 }
 
-function* rowsOfTable(text: string, format: 'csv' | 'tsv'): Generator<Row> {
+function* rowsOfTable(text: string, format: 'csv' | 'tsv'): Generator<DatasetLine> {
   for (const { line, row } of rowsOfDelimited(text, format === 'csv' ? ',' : '\t')) yield { at: `line ${line}`, row };
 }
 

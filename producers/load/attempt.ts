@@ -1,11 +1,20 @@
 // One synthetic attempt at a task, event by event, on a clock of its own. Unlike a worker it makes no promises: records are
 // repeated and left out on purpose, at a known rate.
 import type { Decision, TrajectoryRequested, TurnRecorded } from '../../schemas/generated/events.ts';
+import { emptyTurn } from '../../schemas/rollouts/turn.ts';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
 import { rolloutEventId } from '../../streams/core/ids.ts';
-import { createRandom } from '../../streams/core/random.ts';
-import { addTurn, finishedEvent, noTurns, startedEvent, worthless, type Ending, type Totals } from '../rollouts/worker/rollout-events.ts';
-import { logNormal, pareto, type Random } from './distributions.ts';
+import { createRandom, type Random } from '../../streams/core/random.ts';
+import {
+  addTurn,
+  finishedEvent,
+  noTurns,
+  startedEvent,
+  worthless,
+  type AttemptResult,
+  type AttemptTotals,
+} from '../rollouts/worker/rollout-events.ts';
+import { logNormal, pareto } from './distributions.ts';
 import { planAttempt, type AttemptPlan, type LoadShape } from './shape.ts';
 import { syntheticText, type SyntheticText } from './texts.ts';
 
@@ -74,7 +83,7 @@ interface TurnPlace {
   readonly tokens: number;
 }
 
-/** One literal, not a spread: this is the hot path of a load test, and spreading forty fields costs more than encoding them. */
+/** One spread, in front: the hot path of a load test, where each further one costs as much as encoding the turn. */
 function takeTurn(scene: Scene, { sequence, atMs, tokens: generated }: TurnPlace): TurnRecorded {
   const { task, workerId, random, plan, shape } = scene;
   const turn = sequence - 1;
@@ -84,6 +93,7 @@ function takeTurn(scene: Scene, { sequence, atMs, tokens: generated }: TurnPlace
   const calledAtMs = atMs + generationMs;
   const texts = textsOf(scene, call);
   return {
+    ...emptyTurn,
     event_id: rolloutEventId(task.trajectory_id, task.attempt, sequence),
     run_id: task.run_id,
     occurred_at: micros(calledAtMs + call.latencyMs),
@@ -102,8 +112,6 @@ function takeTurn(scene: Scene, { sequence, atMs, tokens: generated }: TurnPlace
     generation_ms: generationMs,
     finish_reason: 'stop',
     text: texts.text,
-    token_ids: [],
-    logprobs: [],
     tool: call.tool,
     call_id: `call-${turn}`,
     arguments: texts.arguments,
@@ -114,29 +122,24 @@ function takeTurn(scene: Scene, { sequence, atMs, tokens: generated }: TurnPlace
     result: texts.result.text,
     result_chars: texts.result.text.length,
     result_sha256: texts.result.sha256,
-    truncated: false,
     cache_hit: call.status === 'ok' && random() < 0.2,
-    items: [],
-    reward: 0,
     decision: decisionOf(random, shape),
-    generation_timing: null,
-    tool_timing: null,
   };
 }
 
 const micros = (ms: number): number => Math.round(ms * 1_000);
 
-interface Call {
+interface SyntheticCall {
   readonly tool: string;
   readonly status: string;
   readonly errorType: string;
   readonly latencyMs: number;
 }
 
-const answering: Call = { tool: 'answer', status: 'ok', errorType: '', latencyMs: 0 };
+const answering: SyntheticCall = { tool: 'answer', status: 'ok', errorType: '', latencyMs: 0 };
 
 /** Most calls take some hundred ms; one in some hundred takes ten times as long. */
-function callTool(random: Random, faults: number): Call {
+function callTool(random: Random, faults: number): SyntheticCall {
   const tool = random() < 0.7 ? 'search' : 'access';
   const usual = logNormal(random, tool === 'search' ? 350 : 900, 0.6);
   const latencyMs = Math.min(TOOL_TIMEOUT_MS, random() < 0.05 ? pareto(random, usual * 2, 1.1) : usual);
@@ -165,14 +168,14 @@ function spansOf(
 const FIXED_BYTES = 120;
 const SHA_BYTES = 64;
 
-interface Texts {
+interface SyntheticTexts {
   readonly text: string;
   readonly arguments: string;
   readonly result: SyntheticText;
 }
 
 /** Three quarters of the room are the result's; a turn too small for one has none. */
-function textsOf({ task, workerId, shape, random }: Scene, call: Call): Texts {
+function textsOf({ task, workerId, shape, random }: Scene, call: SyntheticCall): SyntheticTexts {
   const variant = Math.floor(random() * 16);
   const args = call.tool === 'answer' ? `{"answer":"synthetic ${variant}"}` : `{"query":"synthetic ${variant}"}`;
   const identities =
@@ -201,7 +204,7 @@ function decisionOf(random: Random, { decision }: LoadShape): Decision | null {
 
 const REWARDS = [0, 0, 0, 0.25, 0.5, 0.5, 0.67, 1, 1, 1] as const;
 
-function endingOf({ random, plan, shape, task }: Scene, totals: Totals): Ending {
+function endingOf({ random, plan, shape, task }: Scene, totals: AttemptTotals): AttemptResult {
   if (plan.fate === 'cancelled') return worthless('cancelled', 'synthetic: the worker was shut down');
   if (plan.fate === 'failed') return worthless('failed', 'synthetic: the engine went away');
   const full = totals.completion_tokens >= shape.maxTokens;

@@ -1,5 +1,6 @@
 // Draws from the distributions that rollouts follow. Randomness is an argument.
-export type Random = () => number;
+
+import type { Random } from '../../streams/core/random.ts';
 
 /** A standard normal variate. */
 function normal(random: Random): number {

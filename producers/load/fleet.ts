@@ -13,7 +13,7 @@ export interface OfferedTask {
   readonly unfinished: boolean;
 }
 
-export interface FleetOptions {
+export interface SyntheticFleetOptions {
   readonly shape: LoadShape;
   /** Attempts that run at once. */
   readonly places: number;
@@ -23,7 +23,7 @@ export interface FleetOptions {
   readonly onEnded?: (offered: OfferedTask, end: AttemptEnd) => void;
 }
 
-export interface Fleet {
+export interface SyntheticFleet {
   readonly free: number;
   readonly running: number;
   /** Time of the newest event, ms. */
@@ -34,18 +34,18 @@ export interface Fleet {
   next(): OutgoingEvent | undefined;
 }
 
-interface Running {
+interface SyntheticAttempt {
   readonly offered: OfferedTask;
   readonly events: Generator<OutgoingEvent, AttemptEnd>;
   readonly event: OutgoingEvent;
 }
 
-export function createFleet(options: FleetOptions): Fleet {
-  const timeline = createTimeline<Running>();
+export function createFleet(options: SyntheticFleetOptions): SyntheticFleet {
+  const timeline = createTimeline<SyntheticAttempt>();
   let nowMs = options.startMs;
   let begun = 0;
 
-  function advance(offered: OfferedTask, events: Running['events']): void {
+  function advance(offered: OfferedTask, events: SyntheticAttempt['events']): void {
     const step = events.next();
     if (step.done === true) options.onEnded?.(offered, step.value);
     else timeline.add(step.value.event.occurred_at, { offered, events, event: step.value });

@@ -1,67 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createCodec } from '../../schemas/codec.ts';
-import type { TrajectoryFinished, TrajectoryRequested, TurnRecorded } from '../../schemas/generated/events.ts';
+import type { TurnRecorded } from '../../schemas/generated/events.ts';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
 import { groupIdOf } from '../../streams/core/ids.ts';
-import { createLoad, type LoadOptions } from './load.ts';
+import type { LoadOptions } from './load.ts';
 import { defaultShape, lengthOf, MOST_TURNS } from './shape.ts';
-
-const codec = createCodec();
-
-const optionsFor = (options: Partial<LoadOptions> = {}): LoadOptions => ({
-  runId: 'synthetic-test',
-  purpose: 'external',
-  seed: 1,
-  producer: 'load/1',
-  startMs: 1_700_000_000_000,
-  shape: defaultShape,
-  trajectories: 40,
-  turns: Infinity,
-  open: 0,
-  places: 16,
-  ...options,
-});
-
-function eventsOf(options: LoadOptions): readonly OutgoingEvent[] {
-  const load = createLoad(options);
-  const events: OutgoingEvent[] = [];
-  for (let event = load.next(); event !== undefined; event = load.next()) events.push(event);
-  return events;
-}
-
-interface Story {
-  request: TrajectoryRequested | undefined;
-  readonly sequences: number[];
-  readonly turns: TurnRecorded[];
-  finished: TrajectoryFinished | undefined;
-}
-
-/** What the events say about each attempt, by `<trajectory>/<attempt>`. */
-function storiesOf(events: readonly OutgoingEvent[]): ReadonlyMap<string, Story> {
-  const stories = new Map<string, Story>();
-  for (const outgoing of events) {
-    const { type, event } = outgoing;
-    if (!('trajectory_id' in event) || type === 'TrajectoryExpired' || type === 'TrajectoryDiscarded') continue;
-    const id = `${event.trajectory_id}/${event.attempt}`;
-    const story = stories.get(id) ?? { request: undefined, sequences: [], turns: [], finished: undefined };
-    stories.set(id, story);
-    if ('sequence' in event) {
-      expect(story.request, `${id} begins after it was asked for`).toBeDefined();
-      story.sequences.push(event.sequence);
-    }
-    tell(story, outgoing);
-  }
-  return stories;
-}
-
-function tell(story: Story, { type, event }: OutgoingEvent): void {
-  if (type === 'TrajectoryRequested') story.request = event;
-  if (type === 'TurnRecorded' && story.turns.at(-1)?.sequence !== event.sequence) story.turns.push(event);
-  if (type === 'TrajectoryFinished') story.finished = event;
-}
-
-const faultless = { ...defaultShape, faults: 0 };
+import { codec, eventsOf, faultless, optionsFor, storiesOf } from './load.testing.ts';
 
 describe('a synthetic load', () => {
   it('is the same for the same options, and another one for another seed', () => {
@@ -182,63 +126,5 @@ describe('a synthetic load', () => {
       if ('question_id' in event) expect(event.question_id).toMatch(/^synthetic-/);
       if ('purpose' in event) expect(event.purpose).toBe('external');
     }
-  });
-});
-
-describe('the shape of a load', () => {
-  const stories = [...storiesOf(eventsOf(optionsFor({ trajectories: 20_000, places: 512, seed: 7 }))).values()];
-  const turns = stories.flatMap((story) => story.turns);
-  const lengths = stories.filter(({ finished }) => finished?.status === 'answered').map((story) => story.turns.length);
-  const sorted = [...lengths].sort((a, b) => a - b);
-  const share = (count: number): number => count / turns.length;
-
-  it('has 6 to 8 turns on average, half of that in the middle, and a tail to the limit', () => {
-    const mean = lengths.reduce((sum, n) => sum + n, 0) / lengths.length;
-    expect(mean).toBeGreaterThan(6);
-    expect(mean).toBeLessThan(8);
-    expect(sorted[sorted.length >> 1]).toBeLessThan(mean);
-    expect(sorted[Math.floor(sorted.length * 0.99)]).toBeGreaterThan(30);
-    expect(stories.some(({ finished }) => finished?.status === 'max_turns' && finished.turns === defaultShape.maxTurns)).toBe(true);
-  });
-
-  it('never has more tokens than a trajectory may have, and some that have ten times the median', () => {
-    const tokens = stories.map((story) => story.turns.reduce((sum, turn) => sum + turn.completion_tokens, 0)).sort((a, b) => a - b);
-    expect(tokens.at(-1)).toBeLessThanOrEqual(defaultShape.maxTokens);
-    expect(tokens[Math.floor(tokens.length * 0.99)]).toBeGreaterThan(10 * (tokens[tokens.length >> 1] ?? 0));
-  });
-
-  it('spans several versions, which never go back within an attempt', () => {
-    const spans = stories.map((story) => story.turns.flatMap((turn) => turn.policy_spans.map(({ version }) => version)));
-    for (const versions of spans) expect(versions).toEqual([...versions].sort((a, b) => a - b));
-    const several = spans.filter((versions) => new Set(versions).size > 1).length;
-    expect(several / spans.length).toBeGreaterThan(0.4);
-    for (const turn of turns.slice(0, 5_000)) {
-      expect(turn.policy_spans.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(turn.completion_tokens);
-    }
-  });
-
-  it('has slow tools: the slowest hundredth takes more than ten times as long as the middle', () => {
-    const latencies = turns
-      .filter(({ tool }) => tool === 'search')
-      .map(({ latency_ms: ms }) => ms)
-      .sort((a, b) => a - b);
-    expect(latencies[Math.floor(latencies.length * 0.99)]).toBeGreaterThan(10 * (latencies[latencies.length >> 1] ?? 0));
-  });
-
-  it('has about one fault in a hundred', () => {
-    const failed = share(turns.filter(({ status }) => status !== 'ok').length);
-    expect(failed).toBeGreaterThan(0.005);
-    expect(failed).toBeLessThan(0.02);
-    const broken = stories.filter(({ finished }) => finished === undefined || ['cancelled', 'failed'].includes(finished.status)).length;
-    expect(broken / stories.length).toBeGreaterThan(0.003);
-    expect(broken / stories.length).toBeLessThan(0.02);
-  });
-
-  it.each([500, 2_000, 20_000])('has turns of %d bytes when told so', (turnBytes) => {
-    const sized = eventsOf(optionsFor({ shape: { ...faultless, turnBytes } })).flatMap(({ type, event }) =>
-      type === 'TurnRecorded' ? [codec.encode(type, event).length] : [],
-    );
-    const mean = sized.reduce((sum, size) => sum + size, 0) / sized.length;
-    expect(Math.abs(mean - turnBytes)).toBeLessThan(25);
   });
 });

@@ -1,5 +1,6 @@
 // The shape of synthetic trajectories: figures observed in ASearcher's rollouts, as settings.
-import { logNormal, medianOf, type Random } from './distributions.ts';
+import { logNormal, medianOf } from './distributions.ts';
+import type { Random } from '../../streams/core/random.ts';
 
 export interface LoadShape {
   readonly groupSize: number;
@@ -64,7 +65,7 @@ export function lengthOf(
  * How an attempt goes: to its end; cancelled or failed by its worker; lost with its worker, so that its last records are missing; or torn,
  * with a record missing in the middle.
  */
-type Fate = 'whole' | 'cancelled' | 'failed' | 'lost' | 'torn';
+type SyntheticFate = 'whole' | 'cancelled' | 'failed' | 'lost' | 'torn';
 
 export interface AttemptPlan {
   /** Turns that the agent takes unless it runs out of tokens. */
@@ -73,14 +74,14 @@ export interface AttemptPlan {
   readonly cut: boolean;
   /** Recorded turns: all of them, or those before the fault. */
   readonly recorded: number;
-  readonly fate: Fate;
+  readonly fate: SyntheticFate;
   /** Median number of generated tokens per turn. */
   readonly verbosity: number;
 }
 
 const MEDIAN_TOKENS = 300;
 const VERBOSITY_SIGMA = 0.7;
-const BROKEN: readonly Fate[] = ['cancelled', 'cancelled', 'failed', 'lost', 'torn'];
+const BROKEN: readonly SyntheticFate[] = ['cancelled', 'cancelled', 'failed', 'lost', 'torn'];
 
 /** Draws how an attempt goes. */
 export function planAttempt(random: Random, shape: LoadShape): AttemptPlan {

@@ -5,20 +5,20 @@ export interface Timeline<T> {
   take(): T | undefined;
 }
 
-interface Entry<T> {
+interface TimelineEntry<T> {
   readonly at: number;
   readonly order: number;
   readonly what: T;
 }
 
-const before = <T>(a: Entry<T>, b: Entry<T>): boolean => a.at < b.at || (a.at === b.at && a.order < b.order);
+const before = <T>(a: TimelineEntry<T>, b: TimelineEntry<T>): boolean => a.at < b.at || (a.at === b.at && a.order < b.order);
 
 /** Implemented as a binary heap. */
 export function createTimeline<T>(): Timeline<T> {
-  const heap: Entry<T>[] = [];
+  const heap: TimelineEntry<T>[] = [];
   let added = 0;
 
-  function rise(entry: Entry<T>): void {
+  function rise(entry: TimelineEntry<T>): void {
     let at = heap.length;
     heap.push(entry);
     while (at > 0) {
@@ -31,7 +31,7 @@ export function createTimeline<T>(): Timeline<T> {
     heap[at] = entry;
   }
 
-  function sink(entry: Entry<T>): void {
+  function sink(entry: TimelineEntry<T>): void {
     let at = 0;
     for (;;) {
       const [left, right] = [heap[2 * at + 1], heap[2 * at + 2]];

@@ -3,7 +3,7 @@ import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { createLoad, type LoadOptions } from './load.ts';
 import { defaultShape } from './shape.ts';
-import { writeLoad, type WriteOptions } from './write-load.ts';
+import { writeLoad, type WriteLoadOptions } from './write-load.ts';
 
 const load = (options: Partial<LoadOptions> = {}): ReturnType<typeof createLoad> =>
   createLoad({
@@ -20,10 +20,10 @@ const load = (options: Partial<LoadOptions> = {}): ReturnType<typeof createLoad>
     ...options,
   });
 
-function setUp(options: Partial<WriteOptions> = {}) {
+function setUp(options: Partial<WriteLoadOptions> = {}) {
   const log = new MemoryLog();
   let nowMs = 0;
-  const write: WriteOptions = {
+  const write: WriteLoadOptions = {
     load: load(),
     writer: log.writer(),
     rate: 0,

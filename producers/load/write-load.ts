@@ -14,7 +14,7 @@ export interface LoadCounts {
   toolErrors: number;
 }
 
-export interface WriteOptions {
+export interface WriteLoadOptions {
   readonly load: Load;
   readonly writer: EventWriter;
   /** Turns per second; 0 = as fast as possible. */
@@ -34,7 +34,7 @@ const PORTION = 1_000;
 const TICK_MS = 25;
 
 /** Resolves with the counts when the load is complete or the signal aborts. */
-export async function writeLoad(options: WriteOptions): Promise<Readonly<LoadCounts>> {
+export async function writeLoad(options: WriteLoadOptions): Promise<Readonly<LoadCounts>> {
   const { load, writer, rate, signal } = options;
   const counts: LoadCounts = { events: 0, turns: 0, trajectories: 0, finished: 0, tokens: 0, toolErrors: 0 };
   const underWay = new Set<Promise<void>>();

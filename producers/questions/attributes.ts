@@ -1,7 +1,7 @@
 // The building blocks of questions: attributes of a country profile that identify it or that can be asked for. A value is a clean text that
 // appears verbatim on the page; a field that holds several things has no value.
-import { fieldOf } from '../rollouts/tools/factbook-profiles.ts';
-import type { Profile } from '../rollouts/tools/factbook-profiles.ts';
+import { fieldOf } from '../factbook/profiles.ts';
+import type { Profile } from '../factbook/profiles.ts';
 
 export interface Attribute {
   readonly key: string;

@@ -1,11 +1,11 @@
 // Chains of hops through the profiles, from the country that the question identifies to the country it asks about.
-import { bordersOf, factbookProfiles } from '../rollouts/tools/factbook-profiles.ts';
-import type { Border, Profile } from '../rollouts/tools/factbook-profiles.ts';
+import { bordersOf, factbookProfiles } from '../factbook/profiles.ts';
+import type { Border, Profile } from '../factbook/profiles.ts';
 import { attributes } from './attributes.ts';
 import type { Attribute } from './attributes.ts';
 
 /** How the identified country leads to the country asked about. */
-interface Relation {
+interface BorderRelation {
   readonly kind: 'longest_border' | 'shortest_border' | 'only_border';
   readonly to: Profile;
   readonly km: number;
@@ -16,7 +16,7 @@ interface Relation {
 export interface Chain {
   readonly start: Profile;
   readonly identify: Attribute & { readonly identify: (value: string) => string };
-  readonly relation: Relation | undefined;
+  readonly relation: BorderRelation | undefined;
   /** The country whose attribute is the answer. */
   readonly end: Profile;
   readonly ask: Attribute & { readonly ask: (who: string) => string };
@@ -26,11 +26,11 @@ export interface Chain {
 export const countries = (): readonly Profile[] =>
   factbookProfiles().filter(({ region, code }) => region !== 'oceans' && region !== 'world' && code !== 'ee');
 
-function relation(kind: Relation['kind'], border: Border | undefined, rival: Border | undefined): readonly Relation[] {
+function relation(kind: BorderRelation['kind'], border: Border | undefined, rival: Border | undefined): readonly BorderRelation[] {
   return border?.to === undefined ? [] : [{ kind, to: border.to, km: border.km, unique: border.km !== rival?.km }];
 }
 
-function relationsOf(start: Profile): readonly Relation[] {
+function relationsOf(start: Profile): readonly BorderRelation[] {
   const borders = [...bordersOf(start)].sort((a, b) => b.km - a.km);
   if (borders.length === 1) return relation('only_border', borders[0], undefined);
   return [...relation('longest_border', borders[0], borders[1]), ...relation('shortest_border', borders.at(-1), borders.at(-2))];
@@ -55,7 +55,7 @@ export function allChains(): readonly Chain[] {
   return chains;
 }
 
-const related: Readonly<Record<Relation['kind'], string>> = {
+const related: Readonly<Record<BorderRelation['kind'], string>> = {
   longest_border: 'the country that has the longest land border with',
   shortest_border: 'the country that has the shortest land border with',
   only_border: 'the only country that has a land border with',

@@ -1,13 +1,13 @@
 // The gates that a question must pass. Each gate returns a result with a reason, whether or not the question is accepted.
 import type { Gate } from '../../schemas/generated/events.ts';
 import { normalizeAnswer } from '../../streams/reward/normalise.ts';
-import { factbookProfiles, fieldOf } from '../rollouts/tools/factbook-profiles.ts';
-import type { Profile } from '../rollouts/tools/factbook-profiles.ts';
+import { factbookProfiles, fieldOf } from '../factbook/profiles.ts';
+import type { Profile } from '../factbook/profiles.ts';
 import type { Attribute } from './attributes.ts';
 import type { Chain } from './chains.ts';
 
 /** A chain with its wording. */
-export interface Candidate {
+export interface ChainCandidate {
   readonly chain: Chain;
   readonly question: string;
   /** All values of the identifying field and of the requested field. */
@@ -57,7 +57,7 @@ export function namesOf(profile: Profile): readonly string[] {
   );
 }
 
-function uniqueIdentifier({ chain, identifiers }: Candidate): Gate {
+function uniqueIdentifier({ chain, identifiers }: ChainCandidate): Gate {
   const [value] = identifiers;
   const count = value === undefined ? 0 : holdersOf(chain.identify, value);
   const tie = chain.relation !== undefined && !chain.relation.unique;
@@ -65,12 +65,12 @@ function uniqueIdentifier({ chain, identifiers }: Candidate): Gate {
   return { gate: 'unique_identifier', passed: count === 1 && !tie, detail };
 }
 
-function singleValued({ chain, identifiers, answers }: Candidate): Gate {
+function singleValued({ chain, identifiers, answers }: ChainCandidate): Gate {
   const detail = `${chain.identify.label} names ${identifiers.length}, ${chain.ask.label} names ${answers.length}`;
   return { gate: 'single_valued', passed: identifiers.length === 1 && answers.length === 1, detail };
 }
 
-function answerNotInQuestion({ question, answers }: Candidate): Gate {
+function answerNotInQuestion({ question, answers }: ChainCandidate): Gate {
   const words = ` ${normalizeAnswer(question)} `;
   const said = answers.filter((answer) => mentions(question, answer) || words.includes(` ${normalizeAnswer(answer)} `));
   return {
@@ -80,7 +80,7 @@ function answerNotInQuestion({ question, answers }: Candidate): Gate {
   };
 }
 
-function intermediateNotInQuestion({ chain, question }: Candidate): Gate {
+function intermediateNotInQuestion({ chain, question }: ChainCandidate): Gate {
   const said = [chain.start, chain.end].flatMap(namesOf).filter((name) => mentions(question, name));
   return {
     gate: 'intermediate_not_in_question',
@@ -89,14 +89,14 @@ function intermediateNotInQuestion({ chain, question }: Candidate): Gate {
   };
 }
 
-function splitDisjoint({ chain }: Candidate, heldOut: ReadonlySet<string>): Gate {
+function splitDisjoint({ chain }: ChainCandidate, heldOut: ReadonlySet<string>): Gate {
   const held = [chain.start, chain.end].map((profile) => heldOut.has(profile.code));
   const detail = `the chain is ${held[0] === true ? 'held out' : 'for training'}, its answer ${held[1] === true ? 'held out' : 'for training'}`;
   return { gate: 'split_disjoint', passed: held[0] === held[1], detail };
 }
 
 /** The results of all gates, in a fixed order. */
-export function judge(candidate: Candidate, heldOut: ReadonlySet<string>): readonly Gate[] {
+export function judge(candidate: ChainCandidate, heldOut: ReadonlySet<string>): readonly Gate[] {
   return [
     singleValued(candidate),
     uniqueIdentifier(candidate),

@@ -9,7 +9,7 @@ import { readLines } from './read-lines.ts';
 import { questionIdOf } from './question-id.ts';
 import { unasked } from './unasked.ts';
 
-interface Problem {
+interface LineProblem {
   /** 1-based. */
   readonly line: number;
   readonly problem: string;
@@ -30,7 +30,7 @@ export interface ImportOptions {
 export interface ImportReport {
   readonly imported: number;
   /** The first 1,000 bad lines. */
-  readonly problems: readonly Problem[];
+  readonly problems: readonly LineProblem[];
   readonly bad: number;
 }
 
@@ -63,11 +63,11 @@ function toEvent({ question, answers, augAnswers, id }: QuestionLine, options: I
   };
 }
 
-type Judged = { readonly line: number } & (
+type CheckedLine = { readonly line: number } & (
   { readonly ok: true; readonly event: QuestionAccepted } | { readonly ok: false; readonly problem: string }
 );
 
-async function* judged(open: OpenInput, options: ImportOptions): AsyncGenerator<Judged> {
+async function* judged(open: OpenInput, options: ImportOptions): AsyncGenerator<CheckedLine> {
   const lineOf = new Map<string, number>();
   for await (const { line, text } of readLines(open())) {
     if (text.ok && text.value.trim() === '') continue;
@@ -84,8 +84,8 @@ async function* judged(open: OpenInput, options: ImportOptions): AsyncGenerator<
   }
 }
 
-async function check(open: OpenInput, options: ImportOptions): Promise<{ problems: Problem[]; bad: number; good: number }> {
-  const problems: Problem[] = [];
+async function check(open: OpenInput, options: ImportOptions): Promise<{ problems: LineProblem[]; bad: number; good: number }> {
+  const problems: LineProblem[] = [];
   let [bad, good] = [0, 0];
   for await (const one of judged(open, options)) {
     if (one.ok) good += 1;

@@ -7,7 +7,7 @@ export interface QuestionLine {
   readonly id: string | undefined;
 }
 
-export type Parsed = { readonly ok: true; readonly value: QuestionLine } | { readonly ok: false; readonly problem: string };
+export type ParsedQuestionLine = { readonly ok: true; readonly value: QuestionLine } | { readonly ok: false; readonly problem: string };
 
 const ID = /^[\w.:-]{1,200}$/;
 const MAX_QUESTION_CHARS = 20_000;
@@ -55,7 +55,7 @@ function problemOf({ question, answer, aug_answer: augmented, id }: Record<strin
   return checks.find((problem) => problem !== undefined);
 }
 
-function build(fields: Record<string, unknown>): Parsed {
+function build(fields: Record<string, unknown>): ParsedQuestionLine {
   const problem = problemOf(fields);
   if (problem !== undefined) return bad(problem);
   const augmented = missing(fields['aug_answer']) ? [] : (textsOf(fields['aug_answer']) ?? []);
@@ -71,7 +71,7 @@ function build(fields: Record<string, unknown>): Parsed {
 }
 
 /** Parses one line; never throws. */
-export function parseQuestionLine(text: string): Parsed {
+export function parseQuestionLine(text: string): ParsedQuestionLine {
   let fields: Record<string, unknown> | undefined;
   try {
     fields = fieldsOf(text);

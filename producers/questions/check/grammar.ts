@@ -1,7 +1,7 @@
 // The grammar of the questions that the factbook writer generates, parsed from their words alone. A question asks for a field of a country;
 // clauses describe the country; a clause that leads to another country starts that country's description.
 
-export type Reading =
+export type ParsedClause =
   | { readonly kind: 'says'; readonly path: readonly string[]; readonly value: string }
   | { readonly kind: 'begins'; readonly path: readonly string[]; readonly letter: string }
   | {
@@ -19,7 +19,7 @@ export type Reading =
 export interface ReadQuestion {
   readonly asked: readonly string[];
   /** In word order; the clauses after a `leads` are about the country that it leads to. */
-  readonly clauses: readonly Reading[];
+  readonly clauses: readonly ParsedClause[];
 }
 
 /** Field that names office holders. */
@@ -151,14 +151,14 @@ const figure = /^whose (.+?)(?: in (\d{4}) was| is) (?:between (-?[\d,.]*\d) and
 const number = (text: string): number => Number(text.replaceAll(',', ''));
 const yearOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text));
 
-function readFigure(text: string): Reading | undefined {
+function readFigure(text: string): ParsedClause | undefined {
   const [, noun = '', year, low, high = '', saidUnit = ''] = figure.exec(text) ?? [];
   const [unit, path] = figures[noun] ?? [];
   if (path === undefined || unit !== saidUnit) return undefined;
   return { kind: 'within', path, low: number(low ?? high), high: number(high), year: yearOf(year), changes: !LASTING.has(noun) };
 }
 
-function readClause(text: string): Reading | undefined {
+function readClause(text: string): ParsedClause | undefined {
   const [, noun, letter] = begins.exec(text) ?? [];
   const beginning = beginnings[noun ?? ''];
   if (beginning !== undefined && letter !== undefined) return { kind: 'begins', path: beginning, letter };
@@ -169,7 +169,7 @@ function readClause(text: string): Reading | undefined {
 }
 
 /** The leading clauses, each of which leads to another country, and the rest of the text. */
-function openAll(text: string): { readonly opened: readonly Reading[]; readonly rest: string } {
+function openAll(text: string): { readonly opened: readonly ParsedClause[]; readonly rest: string } {
   for (const [phrase, relation] of leads) {
     const [said, year] = phrase.exec(text) ?? [];
     if (said === undefined || !text.startsWith(START, said.length)) continue;
@@ -183,7 +183,7 @@ function openAll(text: string): { readonly opened: readonly Reading[]; readonly 
 export function readQuestion(question: string): ReadQuestion | undefined {
   const found = asks.map(([pattern, path]) => ({ who: pattern.exec(question)?.[1], path })).find(({ who }) => who !== undefined);
   if (found?.who?.startsWith(START) !== true) return undefined;
-  const clauses: Reading[] = [];
+  const clauses: ParsedClause[] = [];
   for (const part of found.who.slice(START.length).split(/(?:, | and )(?=(?:whose|that) )/)) {
     const { opened, rest } = openAll(part);
     clauses.push(...opened);

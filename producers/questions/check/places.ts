@@ -1,5 +1,5 @@
 // Finds the profiles that fit a reading, using the raw facts.
-import type { Described, Fact, Lead } from './described.ts';
+import type { DescribedCountry, CountryFact, CountryLead } from './described.ts';
 import { DATED } from './grammar.ts';
 import { bordersIn, createNames, firstFigure, partnersIn, rawProfiles, textAt, yearAt } from './raw-facts.ts';
 import type { RawProfile } from './raw-facts.ts';
@@ -11,7 +11,7 @@ export interface Looking {
   /** Allows a nested description to fit several profiles, one of which is meant; otherwise such a description fits nothing. */
   readonly open: boolean;
   /** The part to leave out, by identity. */
-  readonly without?: Fact | Lead;
+  readonly without?: CountryFact | CountryLead;
 }
 
 export const words = (text: string): string =>
@@ -27,28 +27,28 @@ const PATHS = {
   independence: ['Government', 'Independence'],
 } as const;
 
-type Named = readonly { readonly name: string; readonly amount: number }[];
+type NamedAmounts = readonly { readonly name: string; readonly amount: number }[];
 
 /** The names with the largest amount, or the smallest when `sign` is -1; several in case of a tie. */
-function extreme(named: Named, sign: 1 | -1): readonly string[] {
+function extreme(named: NamedAmounts, sign: 1 | -1): readonly string[] {
   const best = Math.max(...named.map(({ amount }) => sign * amount));
   return named.filter(({ amount }) => sign * amount === best).map(({ name }) => name);
 }
 
-const every = (named: Named): readonly string[] => named.map(({ name }) => name);
+const every = (named: NamedAmounts): readonly string[] => named.map(({ name }) => name);
 const formerRuler = (text: string): readonly string[] => {
   const [, name] = /\d{4} \(from (?:the )?([^(),;]+)/.exec(text) ?? [];
   return name === undefined ? [] : [name.trim()];
 };
 
-interface Relation {
+interface ReadRelation {
   readonly path: readonly string[];
   readonly names: (text: string) => readonly string[];
   /** True when the field of the described country itself states it. */
   readonly own?: true;
 }
 
-const relations: Readonly<Record<string, Relation>> = {
+const relations: Readonly<Record<string, ReadRelation>> = {
   longest_border: { path: PATHS.borders, names: (text) => extreme(bordersIn(text), 1) },
   shortest_border: { path: PATHS.borders, names: (text) => extreme(bordersIn(text), -1) },
   border: { path: PATHS.borders, names: (text) => every(bordersIn(text)) },
@@ -61,7 +61,7 @@ const relations: Readonly<Record<string, Relation>> = {
   left: { path: PATHS.independence, names: formerRuler, own: true },
 };
 
-function saysSurely(reading: Exclude<Fact, { readonly kind: 'within' }>, text: string): boolean {
+function saysSurely(reading: Exclude<CountryFact, { readonly kind: 'within' }>, text: string): boolean {
   const bare = text.replace(/\([^()]*\)|-?\d[\d,.]* m\b/g, '').split(/; ?note|: note/)[0] ?? '';
   if (reading.kind === 'says') return words(bare).includes(words(reading.value));
   // a quoted name may contain commas
@@ -69,12 +69,12 @@ function saysSurely(reading: Exclude<Fact, { readonly kind: 'within' }>, text: s
   return !/[,;/]/.test(named) && /\p{L}/u.exec(named)?.[0].toUpperCase() === reading.letter;
 }
 
-function says(reading: Exclude<Fact, { readonly kind: 'within' }>, text: string): boolean {
+function says(reading: Exclude<CountryFact, { readonly kind: 'within' }>, text: string): boolean {
   if (reading.kind === 'says') return words(text).includes(words(reading.value));
   return /\p{L}/u.exec(text.replace(/\([^()]*\)/g, ''))?.[0].toUpperCase() === reading.letter;
 }
 
-function holds(reading: Fact, profile: RawProfile, surely: boolean): boolean {
+function holds(reading: CountryFact, profile: RawProfile, surely: boolean): boolean {
   const text = textAt(profile, reading.path);
   if (text.trim() === '') return false;
   if (reading.kind !== 'within') return surely ? saysSurely(reading, text) : says(reading, text);
@@ -89,7 +89,7 @@ export class Places {
   readonly #known = new Map<string, ReadonlySet<RawProfile>>();
 
   /** Every profile that a reading fits. */
-  fitting({ own, leads }: Described, looking: Looking): readonly RawProfile[] {
+  fitting({ own, leads }: DescribedCountry, looking: Looking): readonly RawProfile[] {
     const { surely, without } = looking;
     const sets = [
       ...own.filter((fact) => fact !== without).map((fact) => this.#holders(fact, surely)),
@@ -98,13 +98,13 @@ export class Places {
     return this.#profiles.filter((profile) => (!surely || profile.isCountry) && sets.every((set) => set.has(profile)));
   }
 
-  #led({ relation, year, to }: Lead, looking: Looking): ReadonlySet<RawProfile> {
+  #led({ relation, year, to }: CountryLead, looking: Looking): ReadonlySet<RawProfile> {
     const inner = this.fitting(to, looking);
     if (!looking.open && inner.length !== 1) return new Set();
     return new Set(inner.flatMap((other) => [...this.#related(other, { relation, year: looking.surely ? year : undefined })]));
   }
 
-  #related(other: RawProfile, { relation, year }: Pick<Lead, 'relation' | 'year'>): ReadonlySet<RawProfile> {
+  #related(other: RawProfile, { relation, year }: Pick<CountryLead, 'relation' | 'year'>): ReadonlySet<RawProfile> {
     return this.#remembered(`${relation}/${year ?? ''}/${other.code}`, () => {
       const found = relations[relation];
       if (found === undefined) return [];
@@ -114,11 +114,11 @@ export class Places {
     });
   }
 
-  #meantBy(profile: RawProfile, { path, names }: Relation): readonly RawProfile[] {
+  #meantBy(profile: RawProfile, { path, names }: ReadRelation): readonly RawProfile[] {
     return names(textAt(profile, path)).flatMap((name) => this.#named(name) ?? []);
   }
 
-  #holders(fact: Fact, surely: boolean): ReadonlySet<RawProfile> {
+  #holders(fact: CountryFact, surely: boolean): ReadonlySet<RawProfile> {
     return this.#remembered(`${String(surely)}/${JSON.stringify(fact)}`, () =>
       this.#profiles.filter((profile) => holds(fact, profile, surely)),
     );

@@ -4,19 +4,19 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-type Node = { readonly text?: string | null } & { readonly [key: string]: Node | string | null | undefined };
+export type FactbookNode = { readonly text?: string | null } & { readonly [key: string]: FactbookNode | string | null | undefined };
 
 export interface RawProfile {
   readonly code: string;
   /** False for oceans, the world, and unions of countries. */
   readonly isCountry: boolean;
   readonly names: readonly string[];
-  readonly json: Node;
+  readonly json: FactbookNode;
 }
 
 /** The text at a path of keys; empty if there is none. */
 export function textAt({ json }: RawProfile, path: readonly string[]): string {
-  let node: Node | string | null | undefined = json;
+  let node: FactbookNode | string | null | undefined = json;
   for (const key of path) node = typeof node === 'object' && node !== null ? node[key] : undefined;
   return typeof node === 'object' && node !== null ? (node.text ?? '') : '';
 }
@@ -35,7 +35,7 @@ export function yearAt(profile: RawProfile, path: readonly string[]): number | u
       .find((part) => part.trim() !== '') ?? '',
   );
   if (own !== undefined || path.length < 3) return own;
-  let table: Node | string | null | undefined = profile.json;
+  let table: FactbookNode | string | null | undefined = profile.json;
   for (const key of path.slice(0, -1)) table = typeof table === 'object' && table !== null ? table[key] : undefined;
   if (typeof table !== 'object' || table === null) return undefined;
   const lines = Object.values(table).map((line) => (typeof line === 'object' && line !== null ? (line.text ?? '') : ''));
@@ -65,7 +65,7 @@ function readRawProfiles(): readonly RawProfile[] {
       .filter((file) => file.endsWith('.json'))
       .map((file) => {
         const code = file.slice(0, -5);
-        const json = JSON.parse(readFileSync(join(root, folder, file), 'utf8')) as Node;
+        const json = JSON.parse(readFileSync(join(root, folder, file), 'utf8')) as FactbookNode;
         const isCountry = folder !== 'oceans' && folder !== 'world' && code !== 'ee';
         const bare = { code, isCountry, names: [], json };
         const title = titles.get(code);

@@ -1,4 +1,4 @@
-import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
+import type { Profile } from '../../factbook/profiles.ts';
 import type { Clause } from '../synthesis/clause.ts';
 import { solve } from '../synthesis/fitting.ts';
 

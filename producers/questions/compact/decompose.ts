@@ -1,13 +1,12 @@
 // Decomposes a question: what else can be asked about the country that it names. Each part can be looked up on its own, and its answer
 // describes the country without identifying it.
 import { shuffled } from '../../../streams/core/random.ts';
-import { factbookProfiles, fieldOf } from '../../rollouts/tools/factbook-profiles.ts';
-import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
+import { factbookProfiles, fieldOf } from '../../factbook/profiles.ts';
+import type { Profile } from '../../factbook/profiles.ts';
 import { attributes, valuesOf } from '../attributes.ts';
-import type { Attribute } from '../attributes.ts';
 import type { Clause } from '../synthesis/clause.ts';
 import { beginnable } from '../synthesis/description.ts';
-import { isLasting } from '../synthesis/factbook-gates.ts';
+import { isLasting, type AskableAttribute } from '../synthesis/factbook-gates.ts';
 import { initialOf, solve } from '../synthesis/fitting.ts';
 import { boundsAround, figureOf, quantities } from '../synthesis/quantities.ts';
 import type { Quantity } from '../synthesis/quantities.ts';
@@ -21,10 +20,8 @@ export interface SubQuestion {
   readonly read: (profile: Profile, random: () => number) => Clause | undefined;
 }
 
-type Told = Attribute & { readonly ask: (who: string) => string };
-
 const told = attributes.filter(
-  (attribute): attribute is Told => attribute.identify !== undefined && attribute.ask !== undefined && isLasting(attribute),
+  (attribute): attribute is AskableAttribute => attribute.identify !== undefined && attribute.ask !== undefined && isLasting(attribute),
 );
 
 /** Whether a clause fits the country without identifying it. */
@@ -34,7 +31,7 @@ function leavesOpen(clause: Clause, profile: Profile): boolean {
 }
 
 /** The value if other countries share it, else only its first letter. */
-function saidOf(profile: Profile, attribute: Told): Clause | undefined {
+function saidOf(profile: Profile, attribute: AskableAttribute): Clause | undefined {
   const [value, ...more] = valuesOf(profile, attribute);
   if (value === undefined || more.length > 0) return undefined;
   const initial = beginnable.has(attribute.key) ? initialOf(value) : undefined;

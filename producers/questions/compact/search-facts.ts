@@ -1,7 +1,7 @@
 // Looks up the parts of a question with the agent's own tools, in at most five searches and two pages, until it has found enough. A part is
 // answered by the search results or by the page that they lead to; a page is read once and stays known.
 import type { Tool, ToolResult } from '../../../streams/core/agents.ts';
-import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
+import type { Profile } from '../../factbook/profiles.ts';
 import type { Clause } from '../synthesis/clause.ts';
 import { combine } from './combine.ts';
 import type { SubQuestion } from './decompose.ts';
@@ -11,7 +11,7 @@ export const MAX_SEARCHES = 5;
 /** Maximum pages opened per question. */
 export const MAX_PAGES = 2;
 
-export interface Found {
+export interface FactSearch {
   readonly searches: readonly { readonly query: string; readonly clause: Clause | undefined }[];
   /** Opened URLs, in order. */
   readonly pages: readonly string[];
@@ -53,7 +53,7 @@ function createReading(about: Profile, { access, signal }: Researching) {
 }
 
 /** Searches for the parts one by one; a part counts when the results contain its answer. */
-export async function searchFacts(about: Profile, parts: readonly SubQuestion[], researching: Researching): Promise<Found> {
+export async function searchFacts(about: Profile, parts: readonly SubQuestion[], researching: Researching): Promise<FactSearch> {
   const { search, random, signal } = researching;
   const searches: { query: string; clause: Clause | undefined }[] = [];
   const clauses: Clause[] = [];

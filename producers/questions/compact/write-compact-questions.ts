@@ -4,8 +4,8 @@
 import type { Edit, Gate, QuestionAccepted, QuestionRejected } from '../../../schemas/generated/events.ts';
 import type { Tool } from '../../../streams/core/agents.ts';
 import { createRandom } from '../../../streams/core/random.ts';
-import { createFactbookTools } from '../../rollouts/tools/factbook.ts';
-import { fieldOf } from '../../rollouts/tools/factbook-profiles.ts';
+import { createFactbookTools } from '../../factbook/tools.ts';
+import { fieldOf } from '../../factbook/profiles.ts';
 import { questionIdOf } from '../question-id.ts';
 import { describe } from '../synthesis/description.ts';
 import { createFactbookWriter } from '../synthesis/factbook-writer.ts';
@@ -14,8 +14,9 @@ import type { Draft, QuestionWriter } from '../synthesis/port.ts';
 import { combine } from './combine.ts';
 import { decompose } from './decompose.ts';
 import { MAX_PAGES, MAX_SEARCHES, searchFacts } from './search-facts.ts';
-import type { Found, Researching } from './search-facts.ts';
+import type { FactSearch, Researching } from './search-facts.ts';
 import { unasked } from '../unasked.ts';
+import type { QuestionSplit } from '../write-questions.ts';
 
 /** Name of the question set, in events and configuration. */
 export const COMPACT_DATASET = 'compact';
@@ -25,7 +26,7 @@ export interface CompactOptions {
   readonly occurredAt: number;
   readonly producer: string;
   /** Questions wanted per split. */
-  readonly quota?: Readonly<Record<Split, number>>;
+  readonly quota?: Readonly<Record<QuestionSplit, number>>;
   /** Maximum number of rejected candidates to report. */
   readonly maxRejected?: number;
   /** The factbook tools by default. */
@@ -36,8 +37,6 @@ export interface CompactQuestions {
   readonly accepted: readonly QuestionAccepted[];
   readonly rejected: readonly QuestionRejected[];
 }
-
-type Split = 'train' | 'heldout';
 type CompactDraft = Draft<FactbookState>;
 
 /** More than the number of seed questions. */
@@ -45,14 +44,14 @@ const ALL_SEEDS = 1_000_000;
 const quotas = { train: 480, heldout: 120 };
 
 /** A seed question with the draft made from it. */
-interface Candidate {
+interface CompactCandidate {
   readonly seed: CompactDraft;
   readonly draft: CompactDraft;
-  readonly found: Found;
+  readonly found: FactSearch;
   readonly combined: boolean;
 }
 
-async function grow(seed: CompactDraft, researching: Researching): Promise<Candidate> {
+async function grow(seed: CompactDraft, researching: Researching): Promise<CompactCandidate> {
   const { end, ask } = seed.state;
   const found = await searchFacts(end, decompose(end, ask.label, researching.random), researching);
   const combined = combine(end, found.clauses);
@@ -63,7 +62,7 @@ async function grow(seed: CompactDraft, researching: Researching): Promise<Candi
   return { seed, draft, found, combined: combined !== undefined };
 }
 
-function combinedGate({ found, combined }: Candidate): Gate {
+function combinedGate({ found, combined }: CompactCandidate): Gate {
   const { searches, pages, clauses } = found;
   const looked = `${searches.length} of ${MAX_SEARCHES} searches and ${pages.length} of ${MAX_PAGES} pages`;
   const detail = `${clauses.length} facts in ${looked} ${combined ? 'are together' : 'are not'} enough`;
@@ -71,7 +70,7 @@ function combinedGate({ found, combined }: Candidate): Gate {
 }
 
 /** Rejects an answer that is cut where the field continues: an apostrophe typed as a quotation mark does not end a name. */
-function wholeAnswerGate({ draft }: Candidate): Gate {
+function wholeAnswerGate({ draft }: CompactCandidate): Gate {
   const { ask, end } = draft.state;
   const text = fieldOf(end, ask.label) ?? '';
   const cut = draft.answers.filter((answer) => /^"\p{L}/u.test(text.slice(text.indexOf(answer) + answer.length)));
@@ -79,7 +78,7 @@ function wholeAnswerGate({ draft }: Candidate): Gate {
 }
 
 /** The results of all gates, in a fixed order. */
-async function gatesOf(candidate: Candidate, writer: QuestionWriter<FactbookState>): Promise<readonly Gate[]> {
+async function gatesOf(candidate: CompactCandidate, writer: QuestionWriter<FactbookState>): Promise<readonly Gate[]> {
   const { seed, draft } = candidate;
   const { signal } = new AbortController();
   const verdicts = {
@@ -97,7 +96,7 @@ async function gatesOf(candidate: Candidate, writer: QuestionWriter<FactbookStat
   ];
 }
 
-function historyOf({ seed, draft, found }: Candidate): readonly Edit[] {
+function historyOf({ seed, draft, found }: CompactCandidate): readonly Edit[] {
   const { ask, end } = seed.state;
   const looked = found.searches.map(({ query, clause }) => `${query} ${clause === undefined ? 'nothing of use' : 'found'}`);
   return [
@@ -111,7 +110,7 @@ class Writing {
   readonly rejected = new Map<string, QuestionRejected>();
   readonly #writer: QuestionWriter<FactbookState>;
   readonly #options: CompactOptions;
-  readonly #left: Record<Split, number>;
+  readonly #left: Record<QuestionSplit, number>;
 
   constructor(writer: QuestionWriter<FactbookState>, options: CompactOptions) {
     this.#writer = writer;
@@ -119,7 +118,7 @@ class Writing {
     this.#left = { ...(options.quota ?? quotas) };
   }
 
-  wants(split: Split): boolean {
+  wants(split: QuestionSplit): boolean {
     return this.#left[split] > 0;
   }
 
@@ -127,7 +126,7 @@ class Writing {
     return !this.wants('train') && !this.wants('heldout');
   }
 
-  async take(candidate: Candidate): Promise<void> {
+  async take(candidate: CompactCandidate): Promise<void> {
     const gates = await gatesOf(candidate, this.#writer);
     const event = this.#eventOf(candidate, gates);
     const failed = gates.filter(({ passed }) => !passed).map(({ gate }) => gate);
@@ -141,7 +140,7 @@ class Writing {
     }
   }
 
-  #eventOf(candidate: Candidate, gates: readonly Gate[]): QuestionAccepted {
+  #eventOf(candidate: CompactCandidate, gates: readonly Gate[]): QuestionAccepted {
     const { draft } = candidate;
     const { description } = draft.state;
     const id = questionIdOf(COMPACT_DATASET, draft.question);

@@ -1,5 +1,5 @@
 // A country as a question describes it: by name, or by clauses that must all hold.
-import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
+import type { Profile } from '../../factbook/profiles.ts';
 import type { Attribute } from '../attributes.ts';
 import type { Quantity } from './quantities.ts';
 import type { Relation } from './relations.ts';
@@ -20,9 +20,9 @@ export type Clause =
       readonly low: number;
       readonly high: number;
     }
-  | { readonly kind: 'related'; readonly relation: Relation; readonly year: number | undefined; readonly to: Description };
+  | { readonly kind: 'related'; readonly relation: Relation; readonly year: number | undefined; readonly to: CountryDescription };
 
-export type Description =
+export type CountryDescription =
   { readonly kind: 'name'; readonly profile: Profile } | { readonly kind: 'clauses'; readonly clauses: readonly Clause[] };
 
 /** The lowercase words of a text, separated and enclosed by single spaces. */

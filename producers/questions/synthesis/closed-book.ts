@@ -1,24 +1,24 @@
 // Answers without tools: a single BM25 search over the profiles with only the words of the question. Each answer uses a random subset of
 // the words, to imitate how a model's answers vary; the same random numbers give the same answers.
-import { factbookProfiles } from '../../rollouts/tools/factbook-profiles.ts';
-import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
+import { factbookProfiles } from '../../factbook/profiles.ts';
+import type { Profile } from '../../factbook/profiles.ts';
 
 const K1 = 1.2;
 const B = 0.75;
 const KEPT = 0.7;
 const word = /[\p{L}\p{N}]+/gu;
 
-interface Index {
+interface TermIndex {
   /** By term: its weight in every profile that contains it. */
   readonly weights: ReadonlyMap<string, readonly (readonly [profile: number, weight: number])[]>;
   readonly count: number;
 }
 
-let index: Index | undefined;
+let index: TermIndex | undefined;
 
 const termsOf = (text: string): string[] => text.toLowerCase().match(word) ?? [];
 
-function build(profiles: readonly Profile[]): Index {
+function build(profiles: readonly Profile[]): TermIndex {
   const counts = new Map<string, Map<number, number>>();
   const lengths = profiles.map((profile, at) => {
     const terms = termsOf(`${profile.title} ${profile.fields.map(({ label, text }) => `${label} ${text}`).join(' ')}`);
@@ -42,7 +42,7 @@ function build(profiles: readonly Profile[]): Index {
 }
 
 /** The profile that matches the terms best; none when nothing matches. */
-function bestFor(terms: readonly string[], { weights, count }: Index): number {
+function bestFor(terms: readonly string[], { weights, count }: TermIndex): number {
   const scores = new Float64Array(count);
   for (const term of terms) {
     for (const [at, weight] of weights.get(term) ?? []) scores[at] = (scores[at] ?? 0) + weight;

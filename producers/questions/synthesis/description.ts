@@ -1,6 +1,6 @@
 // Puts descriptions into words and lists their parts. To find what a description stands for, fitting.ts queries the facts of every profile.
-import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
-import type { Clause, Description } from './clause.ts';
+import type { Profile } from '../../factbook/profiles.ts';
+import type { Clause, CountryDescription } from './clause.ts';
 import { solve } from './fitting.ts';
 import { sayNumber } from './quantities.ts';
 import type { Quantity } from './quantities.ts';
@@ -59,7 +59,7 @@ export const inOrder = (clauses: readonly Clause[]): readonly Clause[] => [
   ...clauses.filter(({ kind }) => kind === 'related'),
 ];
 
-export function describe(description: Description): string {
+export function describe(description: CountryDescription): string {
   if (description.kind === 'name') return description.profile.title;
   const said = inOrder(description.clauses).map(sayClause);
   const last = said.at(-1) ?? '';
@@ -72,21 +72,21 @@ export const labelOf = (clause: Clause): string =>
   'attribute' in clause ? clause.attribute.label : clause.kind === 'related' ? clause.relation.label : clause.quantity.label;
 
 /** The clauses of a description and of its nested descriptions, outermost first, with the country that each is about. */
-export function clausesIn(description: Description): readonly { readonly clause: Clause; readonly of: Profile | undefined }[] {
+export function clausesIn(description: CountryDescription): readonly { readonly clause: Clause; readonly of: Profile | undefined }[] {
   if (description.kind === 'name') return [];
   const [of] = solve(description);
   return description.clauses.flatMap((clause) => [{ clause, of }, ...(clause.kind === 'related' ? clausesIn(clause.to) : [])]);
 }
 
 /** The countries of a description, outermost first. */
-export function countriesIn(description: Description): readonly Profile[] {
+export function countriesIn(description: CountryDescription): readonly Profile[] {
   if (description.kind === 'name') return [description.profile];
   const inner = description.clauses.flatMap((clause) => (clause.kind === 'related' ? countriesIn(clause.to) : []));
   return [...solve(description), ...inner];
 }
 
 /** The countries that are still referred to by name. */
-export function namedIn(description: Description): readonly Profile[] {
+export function namedIn(description: CountryDescription): readonly Profile[] {
   if (description.kind === 'name') return [description.profile];
   return description.clauses.flatMap((clause) => (clause.kind === 'related' ? namedIn(clause.to) : []));
 }

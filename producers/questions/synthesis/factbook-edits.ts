@@ -1,11 +1,11 @@
 // The edits that the factbook writer can make to a description: add a fact about a country, or blur an existing one. Adding a fact makes
 // other facts less precise, so that none of them is sufficient alone.
-import { factbookProfiles } from '../../rollouts/tools/factbook-profiles.ts';
-import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
+import { factbookProfiles } from '../../factbook/profiles.ts';
+import type { Profile } from '../../factbook/profiles.ts';
 import { attributes, valuesOf } from '../attributes.ts';
 import type { Attribute } from '../attributes.ts';
 import { countries } from '../chains.ts';
-import type { Clause, Description } from './clause.ts';
+import type { Clause, CountryDescription } from './clause.ts';
 import { beginnable, clausesIn, containable, describe, namedIn } from './description.ts';
 import { initialOf } from './fitting.ts';
 import { boundsAround, figureOf, quantities, sayNumber, yearOf } from './quantities.ts';
@@ -14,7 +14,7 @@ import type { Relation } from './relations.ts';
 
 /** A description after an edit, and a summary of the edit. */
 export interface Changed {
-  readonly description: Description;
+  readonly description: CountryDescription;
   readonly detail: string;
 }
 
@@ -52,16 +52,16 @@ function readClauses(profile: Profile): readonly Clause[] {
 }
 
 /** Another country that leads to a given one. */
-interface Lead {
+interface IncomingLead {
   readonly relation: Relation;
   readonly from: Profile;
   readonly year: number | undefined;
 }
 
-const leading = new Map<Profile, Lead[]>();
+const leading = new Map<Profile, IncomingLead[]>();
 
 /** Every relation that leads to a country, and its origin. */
-function leadsTo(profile: Profile): readonly Lead[] {
+function leadsTo(profile: Profile): readonly IncomingLead[] {
   if (leading.size === 0) {
     for (const one of factbookProfiles()) leading.set(one, []);
     for (const relation of relations) {
@@ -78,7 +78,7 @@ function leadsTo(profile: Profile): readonly Lead[] {
 }
 
 /** Replaces the named country of a description. */
-function replaceName(description: Description, by: Description): Description {
+function replaceName(description: CountryDescription, by: CountryDescription): CountryDescription {
   if (description.kind === 'name') return by;
   return {
     kind: 'clauses',
@@ -89,7 +89,7 @@ function replaceName(description: Description, by: Description): Description {
 type Replace = (clause: Clause) => readonly Clause[];
 
 /** Replaces clauses, including nested ones. */
-function replaceClauses(description: Description, replace: Replace): Description {
+function replaceClauses(description: CountryDescription, replace: Replace): CountryDescription {
   if (description.kind === 'name') return description;
   return {
     kind: 'clauses',
@@ -107,7 +107,7 @@ const SLACK = 0.5;
 const LOOSE = 0.5;
 const BORDERING = 0.85;
 
-function pickLead(leads: readonly Lead[], random: () => number): Lead | undefined {
+function pickLead(leads: readonly IncomingLead[], random: () => number): IncomingLead | undefined {
   const borders = leads.filter(({ relation }) => !relation.dated && !relation.own);
   return pick(borders.length > 0 && random() < BORDERING ? borders : leads, random);
 }
@@ -116,7 +116,7 @@ function pickLead(leads: readonly Lead[], random: () => number): Lead | undefine
  * Replaces a country with another one that leads to it, usually by a relation that leads nowhere else, otherwise together with a fact of
  * its own.
  */
-function relate(description: Description, profile: Profile, { random, suits }: Choosing): Changed | undefined {
+function relate(description: CountryDescription, profile: Profile, { random, suits }: Choosing): Changed | undefined {
   const leads = leadsTo(profile).filter(({ from }) => suits(from));
   const strict = leads.filter(({ relation }) => relation.blurred !== undefined);
   const isLoose = strict.length === 0 || random() < LOOSE;
@@ -127,7 +127,7 @@ function relate(description: Description, profile: Profile, { random, suits }: C
   const fact = isLoose ? pick(ownClauses(profile), random) : undefined;
   const clauses =
     fact === undefined ? [lead] : [random() < 0.5 ? (blur(fact, profile, { random, width: SLACK * random() }) ?? fact) : fact, lead];
-  const by: Description = { kind: 'clauses', clauses };
+  const by: CountryDescription = { kind: 'clauses', clauses };
   return {
     description: replaceName(description, by),
     detail: `${profile.title} becomes ${describe(by)} (${relation.label} of ${relation.own ? profile.title : from.title})`,
@@ -139,16 +139,16 @@ const BLURRABLE = 0.75;
 
 const hasWords = (clause: Clause): boolean => clause.kind === 'says' && containable.has(clause.attribute.key) && clause.value.includes(' ');
 
-function ground(description: Description, profile: Profile, random: () => number): Changed | undefined {
+function ground(description: CountryDescription, profile: Profile, random: () => number): Changed | undefined {
   const clauses = ownClauses(profile);
   const clause = pick(random() < BLURRABLE ? clauses.filter(hasWords) : clauses, random);
   if (clause === undefined) return undefined;
-  const by: Description = { kind: 'clauses', clauses: [clause] };
+  const by: CountryDescription = { kind: 'clauses', clauses: [clause] };
   return { description: replaceName(description, by), detail: `${profile.title} becomes ${describe(by)}` };
 }
 
 /** The clauses of each country. */
-function perCountry(description: Description): readonly { readonly of: Profile; readonly clauses: readonly Clause[] }[] {
+function perCountry(description: CountryDescription): readonly { readonly of: Profile; readonly clauses: readonly Clause[] }[] {
   if (description.kind === 'name') return [];
   const inner = description.clauses.flatMap((clause) => (clause.kind === 'related' ? perCountry(clause.to) : []));
   const of = clausesIn(description)[0]?.of;
@@ -158,7 +158,7 @@ function perCountry(description: Description): readonly { readonly of: Profile; 
 const WEAKEN = 0.7;
 
 /** Adds a fact about a country and makes an existing one less precise; the new fact may turn out to be there already. */
-function enrich(description: Description, random: () => number): Changed | undefined {
+function enrich(description: CountryDescription, random: () => number): Changed | undefined {
   const about = pick(perCountry(description), random);
   if (about === undefined) return undefined;
   const { of, clauses } = about;
@@ -185,7 +185,7 @@ const MAX_RELATIONS = 3;
 const RELATE = [1, 0.8, 0.3] as const;
 
 /** Adds a fact. A name that is still there in the last round is replaced with a description. */
-export function injectFact(description: Description, left: number, choosing: Choosing): Changed | undefined {
+export function injectFact(description: CountryDescription, left: number, choosing: Choosing): Changed | undefined {
   const { random } = choosing;
   const [named] = namedIn(description);
   if (named === undefined) return enrich(description, random);
@@ -197,7 +197,7 @@ export function injectFact(description: Description, left: number, choosing: Cho
 }
 
 /** Number of steps from one country to the next. */
-export const relationsIn = (description: Description): number =>
+export const relationsIn = (description: CountryDescription): number =>
   clausesIn(description).filter(({ clause }) => clause.kind === 'related').length;
 
 function blurSaid(attribute: Attribute, value: string, random: () => number): Clause | undefined {
@@ -268,7 +268,7 @@ function sayBlurred(clause: Clause): string {
 }
 
 /** Blurs a randomly chosen detail. */
-export function blurDetail(description: Description, random: () => number): Changed | undefined {
+export function blurDetail(description: CountryDescription, random: () => number): Changed | undefined {
   const blurred = clausesIn(description).flatMap(({ clause, of }) => {
     const by = of === undefined ? undefined : blur(clause, of, { random, width: 0 });
     return by === undefined ? [] : [{ clause, of, by }];

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { profileNamed } from '../../rollouts/tools/factbook-profiles.ts';
+import { profileNamed } from '../../factbook/profiles.ts';
 import { attributes } from '../attributes.ts';
-import type { Clause, Description } from './clause.ts';
+import type { Clause, CountryDescription } from './clause.ts';
 import { isSearchable, misreadIn, needless, outdatedIn } from './factbook-gates.ts';
-import type { Asking } from './factbook-gates.ts';
+import type { AskableAttribute } from './factbook-gates.ts';
 import { solve } from './fitting.ts';
 import { boundsAround, figureOf, quantities, sayNumber, yearOf } from './quantities.ts';
 import { relationOf } from './relations.ts';
@@ -17,10 +17,10 @@ const says = (key: string, value: string): Clause => ({ kind: 'says', attribute:
 const between = (key: string, [low, high]: readonly [number, number], year?: number): Clause => ({
   ...{ kind: 'between', quantity: quantity(key), year, low, high },
 });
-const related = (key: string, to: Description, year?: number): Clause => ({ kind: 'related', relation: relationOf(key), year, to });
-const all = (...clauses: readonly Clause[]): Description => ({ kind: 'clauses', clauses });
-const asked = (description: Description, end = austria, answer = 'Vienna') => ({
-  state: { description, end, ask: attribute('capital') as Asking },
+const related = (key: string, to: CountryDescription, year?: number): Clause => ({ kind: 'related', relation: relationOf(key), year, to });
+const all = (...clauses: readonly Clause[]): CountryDescription => ({ kind: 'clauses', clauses });
+const asked = (description: CountryDescription, end = austria, answer = 'Vienna') => ({
+  state: { description, end, ask: attribute('capital') as AskableAttribute },
   answers: [answer],
 });
 

@@ -1,22 +1,22 @@
 // The checks behind the gates of the factbook writer: the faults of a draft and of its description, one text each.
-import { factbookProfiles, fieldOf } from '../../rollouts/tools/factbook-profiles.ts';
-import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
+import { factbookProfiles, fieldOf } from '../../factbook/profiles.ts';
+import type { Profile } from '../../factbook/profiles.ts';
 import { normalizeAnswer } from '../../../streams/reward/normalise.ts';
 import { valuesOf } from '../attributes.ts';
 import type { Attribute } from '../attributes.ts';
 import { namesOf } from '../gates.ts';
 import { spaced } from './clause.ts';
-import type { Clause, Description } from './clause.ts';
+import type { Clause, CountryDescription } from './clause.ts';
 import { clausesIn, countriesIn, describe, labelOf, namedIn } from './description.ts';
 import { needlessIn, solve } from './fitting.ts';
 import type { Draft } from './port.ts';
 import { otherReadings } from './second-readings.ts';
 
-export type Asking = Attribute & { readonly ask: (who: string) => string };
+export type AskableAttribute = Attribute & { readonly ask: (who: string) => string };
 
 export interface FactbookState {
-  readonly description: Description;
-  readonly ask: Asking;
+  readonly description: CountryDescription;
+  readonly ask: AskableAttribute;
   /** The country that the question asks about. */
   readonly end: Profile;
 }
@@ -36,7 +36,7 @@ const mentions = (text: string, part: string): boolean => spaced(part).trim() !=
 const ALIAS = /\b(?:often|also|formerly|sometimes) (?:called|known)\b/i;
 
 /** Whether a search can find the country that a question starts from: bounds and first letters match every page. */
-export function isSearchable(description: Description): boolean {
+export function isSearchable(description: CountryDescription): boolean {
   if (description.kind === 'name') return true;
   const lead = description.clauses.find((clause) => clause.kind === 'related');
   if (lead !== undefined) return isSearchable(lead.to);
@@ -81,7 +81,7 @@ function outdated(clause: Clause, source: Profile | undefined): string | undefin
 }
 
 /** Everything in a description that changes over time and is undated or old. */
-export const outdatedIn = (description: Description): readonly string[] =>
+export const outdatedIn = (description: CountryDescription): readonly string[] =>
   clausesIn(description).flatMap(({ clause, of }) => outdated(clause, sourceOf(clause, of)) ?? []);
 
 /** The words of a clause's value, if it has one. */
@@ -106,7 +106,7 @@ export function repeatedIn(draft: FactbookDraft, before: FactbookDraft): readonl
 }
 
 /** Countries that a nested description fits besides the intended one. */
-export function rivalsIn(description: Description): readonly string[] {
+export function rivalsIn(description: CountryDescription): readonly string[] {
   if (description.kind === 'name') return [];
   const inner = description.clauses.flatMap((clause) => (clause.kind === 'related' ? rivalsIn(clause.to) : []));
   const fitting = solve(description);

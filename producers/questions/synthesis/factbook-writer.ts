@@ -5,12 +5,12 @@ import { PlatformError } from '../../../streams/core/errors.ts';
 import { createRandom, shuffled } from '../../../streams/core/random.ts';
 import { heldOut } from '../../../streams/questions/order.ts';
 import { normalizeAnswer } from '../../../streams/reward/normalise.ts';
-import { factbookProfiles, fieldOf } from '../../rollouts/tools/factbook-profiles.ts';
-import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
+import { factbookProfiles, fieldOf } from '../../factbook/profiles.ts';
+import type { Profile } from '../../factbook/profiles.ts';
 import { attributes, valuesOf } from '../attributes.ts';
 import { countries } from '../chains.ts';
 import { spaced } from './clause.ts';
-import type { Description } from './clause.ts';
+import type { CountryDescription } from './clause.ts';
 import { recall } from './closed-book.ts';
 import { clausesIn, countriesIn, describe, labelOf, namedIn } from './description.ts';
 import { blurDetail, injectFact, relationsIn } from './factbook-edits.ts';
@@ -28,9 +28,9 @@ import {
   sourceOf,
   TIMELY_SINCE,
 } from './factbook-gates.ts';
-import type { Asking, FactbookDraft, FactbookState } from './factbook-gates.ts';
+import type { AskableAttribute, FactbookDraft, FactbookState } from './factbook-gates.ts';
 import { solve } from './fitting.ts';
-import type { Draft, Edited, QuestionWriter, Verdict } from './port.ts';
+import type { Draft, Edited, QuestionWriter, GateVerdict } from './port.ts';
 
 const HELD_OUT_SHARE = 0.2;
 
@@ -41,7 +41,7 @@ const PROPOSALS = 24;
 /** Finding the country that the question starts from, following a relation, and reading the requested field. */
 const MIN_LOOKUPS = 3;
 
-const asking = attributes.filter((attribute): attribute is Asking => attribute.ask !== undefined);
+const asking = attributes.filter((attribute): attribute is AskableAttribute => attribute.ask !== undefined);
 
 /** Fields that list several items. */
 const LISTS: ReadonlySet<string> = new Set([
@@ -49,7 +49,7 @@ const LISTS: ReadonlySet<string> = new Set([
 ]);
 
 /** Everything that the requested field names, including what cannot be an answer in that form. */
-function answersOf(profile: Profile, ask: Asking): readonly string[] {
+function answersOf(profile: Profile, ask: AskableAttribute): readonly string[] {
   const text = fieldOf(profile, ask.label) ?? '';
   if (!LISTS.has(ask.key)) return ask.values(text);
   const listed = text
@@ -88,12 +88,12 @@ function evidenceOf({ state }: FactbookDraft): readonly Evidence[] {
   return [...facts.reverse(), fact(state.end, state.ask.label)];
 }
 
-const pathOf = (description: Description): readonly string[] =>
+const pathOf = (description: CountryDescription): readonly string[] =>
   description.kind === 'name'
     ? []
     : description.clauses.flatMap((clause) => (clause.kind === 'related' ? [...pathOf(clause.to), clause.relation.key] : []));
 
-const verdict = (faults: readonly string[], good: string): Promise<Verdict> =>
+const verdict = (faults: readonly string[], good: string): Promise<GateVerdict> =>
   Promise.resolve(faults.length === 0 ? { passed: true, detail: good } : { passed: false, detail: faults.join('; ') });
 
 const wordsOf = (question: string): string => spaced(question).trim();
@@ -163,13 +163,13 @@ class FactbookWriter implements QuestionWriter<FactbookState> {
     return Promise.resolve(edited(draft, chosen));
   }
 
-  #mayPass(draft: FactbookDraft, description: Description): boolean {
+  #mayPass(draft: FactbookDraft, description: CountryDescription): boolean {
     if (rivalsIn(description).length > 0 || this.#across(draft, description).length > 0 || outdatedIn(description).length > 0) return false;
     const changed = { state: { ...draft.state, description }, answers: draft.answers };
     return needless(changed).length === 0 && misreadIn(changed).length === 0;
   }
 
-  #across({ split }: FactbookDraft, description: Description): readonly Profile[] {
+  #across({ split }: FactbookDraft, description: CountryDescription): readonly Profile[] {
     return countriesIn(description).filter((profile) => !this.#isOf(split, profile));
   }
 
@@ -181,22 +181,22 @@ class FactbookWriter implements QuestionWriter<FactbookState> {
     return namedIn(state.description).length === 0 && this.hops({ state }) >= MIN_LOOKUPS;
   }
 
-  wellFormed(draft: FactbookDraft): Promise<Verdict> {
+  wellFormed(draft: FactbookDraft): Promise<GateVerdict> {
     return verdict(faultsOf(draft), 'one question with one answer that it does not tell');
   }
 
-  timely(draft: FactbookDraft): Promise<Verdict> {
+  timely(draft: FactbookDraft): Promise<GateVerdict> {
     return verdict(
       outdatedIn(draft.state.description).concat(isLasting(draft.state.ask) ? [] : [`it asks for whoever holds an office`]),
       `what changes with time is of a year that is named, ${TIMELY_SINCE} or later`,
     );
   }
 
-  newInformation(draft: FactbookDraft, before: FactbookDraft): Promise<Verdict> {
+  newInformation(draft: FactbookDraft, before: FactbookDraft): Promise<GateVerdict> {
     return verdict(repeatedIn(draft, before), 'every fact is in it once');
   }
 
-  splitDisjoint(draft: FactbookDraft): Promise<Verdict> {
+  splitDisjoint(draft: FactbookDraft): Promise<GateVerdict> {
     const across = this.#across(draft, draft.state.description);
     return verdict(
       across.map(({ title }) => `${title} is of the other split`),
@@ -216,7 +216,7 @@ class FactbookWriter implements QuestionWriter<FactbookState> {
     );
   }
 
-  unique(draft: FactbookDraft, wrong: readonly string[]): Promise<Verdict> {
+  unique(draft: FactbookDraft, wrong: readonly string[]): Promise<GateVerdict> {
     const { state } = draft;
     const rivals = rivalsIn(state.description);
     const [meant] = solve(state.description);
@@ -229,7 +229,7 @@ class FactbookWriter implements QuestionWriter<FactbookState> {
     return verdict(faults, `every description fits one of ${factbookProfiles().length} profiles; ${wrong.length} wrong answers are wrong`);
   }
 
-  everyClauseNeeded(draft: FactbookDraft): Promise<Verdict> {
+  everyClauseNeeded(draft: FactbookDraft): Promise<GateVerdict> {
     const count = clausesIn(draft.state.description).length;
     return verdict(
       needless(draft).map((clause) => `the answer can be found without "${clause}"`),

@@ -1,15 +1,15 @@
 // Finds the profiles that fit a description, in two modes. To claim that nothing else fits, every profile that may fit counts: one with an
 // unclear field, or a figure for another year. To claim that something else fits as well, only profiles count whose fields say so beyond
 // doubt.
-import { factbookProfiles, fieldOf } from '../../rollouts/tools/factbook-profiles.ts';
-import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
+import { factbookProfiles, fieldOf } from '../../factbook/profiles.ts';
+import type { Profile } from '../../factbook/profiles.ts';
 import { valuesOf } from '../attributes.ts';
 import type { Attribute } from '../attributes.ts';
 import { countries } from '../chains.ts';
 import { spaced } from './clause.ts';
-import type { Clause, Description } from './clause.ts';
+import type { Clause, CountryDescription } from './clause.ts';
 import { figuresOf, yearOf } from './quantities.ts';
-import type { Figure, Quantity } from './quantities.ts';
+import type { QuantityFigure, Quantity } from './quantities.ts';
 import type { Relation } from './relations.ts';
 
 type Surety = 'may' | 'surely';
@@ -69,7 +69,7 @@ function beginning(attribute: Attribute, letter: string, surety: Surety): Profil
   );
 }
 
-interface Bounds {
+interface QuantityBounds {
   readonly quantity: Quantity;
   readonly year: number | undefined;
   readonly low: number;
@@ -77,7 +77,7 @@ interface Bounds {
 }
 
 /** Not cached: the same bounds rarely occur twice. */
-function within(bounds: Bounds, surety: Surety): Profiles {
+function within(bounds: QuantityBounds, surety: Surety): Profiles {
   const found = new Set<Profile>();
   const isFit = surety === 'may' ? mayBeWithin : isWithin;
   for (const [profile, figure] of figuresOf(bounds.quantity)) {
@@ -86,21 +86,21 @@ function within(bounds: Bounds, surety: Surety): Profiles {
   return found;
 }
 
-const mayBeWithin = (figure: Figure, { low, high }: Bounds): boolean =>
+const mayBeWithin = (figure: QuantityFigure, { low, high }: QuantityBounds): boolean =>
   figure.kind === 'unclear' || (figure.kind === 'figure' && figure.value >= low && figure.value <= high);
-const isWithin = (figure: Figure, bounds: Bounds): boolean =>
+const isWithin = (figure: QuantityFigure, bounds: QuantityBounds): boolean =>
   figure.kind === 'figure' && figure.year === bounds.year && mayBeWithin(figure, bounds);
 
 /** Whether a field refers to the year that a clause names. */
 const isOf = (profile: Profile, { dated, label }: Relation, year: number | undefined): boolean => !dated || yearOf(profile, label) === year;
 
-interface Lead {
+interface CertainLead {
   readonly relation: Relation;
   readonly year: number | undefined;
   readonly surety: Surety;
 }
 
-function relatedTo(other: Profile, { relation, year, surety }: Lead): Profiles {
+function relatedTo(other: Profile, { relation, year, surety }: CertainLead): Profiles {
   const { key, own } = relation;
   const asked = surety === 'may' ? '' : String(year ?? '');
   return remembered(`${surety}/related/${key}/${other.code}/${asked}`, () => {
@@ -115,13 +115,13 @@ function relatedTo(other: Profile, { relation, year, surety }: Lead): Profiles {
   });
 }
 
-interface Reading {
+interface FitOptions {
   readonly surety: Surety;
   /** A clause to leave out, compared by identity. */
   readonly without?: Clause;
 }
 
-function fittingClause(clause: Clause, reading: Reading): Profiles {
+function fittingClause(clause: Clause, reading: FitOptions): Profiles {
   const { surety } = reading;
   switch (clause.kind) {
     case 'says':
@@ -143,7 +143,7 @@ function fittingClause(clause: Clause, reading: Reading): Profiles {
 }
 
 /** Every profile that a description fits. A clause about another country holds if it holds for one of the countries that may be meant. */
-export function fitting(description: Description, reading: Reading): Profiles {
+export function fitting(description: CountryDescription, reading: FitOptions): Profiles {
   if (description.kind === 'name') return new Set([description.profile]);
   const clauses = description.clauses.filter((clause) => clause !== reading.without);
   const [first, ...others] = clauses.map((clause) => fittingClause(clause, reading));
@@ -152,13 +152,13 @@ export function fitting(description: Description, reading: Reading): Profiles {
 }
 
 /** Every profile that a description may fit; none when a nested description fits no profile. */
-export function solve(description: Description): readonly Profile[] {
+export function solve(description: CountryDescription): readonly Profile[] {
   const inner = description.kind === 'name' ? [] : description.clauses.flatMap((clause) => (clause.kind === 'related' ? [clause.to] : []));
   return inner.every((one) => solve(one).length === 1) ? [...fitting(description, { surety: 'may' })] : [];
 }
 
 /** The clauses that state a fact by themselves, in this description and its nested ones. */
-const factsOf = (description: Description): readonly Clause[] =>
+const factsOf = (description: CountryDescription): readonly Clause[] =>
   description.kind === 'name'
     ? []
     : description.clauses.flatMap((clause) => (clause.kind === 'related' && clause.to.kind === 'clauses' ? factsOf(clause.to) : [clause]));
@@ -170,5 +170,5 @@ const OTHERS = 2;
  * Redundant clauses: without one of them, the rest still leaves one answer. `isOther` says whether a profile has another answer. Leaving
  * out more clauses never leaves fewer places, so without such a clause no part of a description gives the answer away.
  */
-export const needlessIn = (description: Description, isOther: (profile: Profile) => boolean): readonly Clause[] =>
+export const needlessIn = (description: CountryDescription, isOther: (profile: Profile) => boolean): readonly Clause[] =>
   factsOf(description).filter((without) => [...fitting(description, { surety: 'surely', without })].filter(isOther).length < OTHERS);

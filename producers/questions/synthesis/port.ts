@@ -20,7 +20,7 @@ export interface Edited<S> {
   readonly detail: string;
 }
 
-export interface Verdict {
+export interface GateVerdict {
   readonly passed: boolean;
   readonly detail: string;
 }
@@ -72,17 +72,17 @@ export interface QuestionWriter<S> {
   fuzz(draft: Draft<S>, options: FuzzOptions): Promise<Edited<S> | undefined>;
   /** False while the draft is not a question of its own: it still contains a construction aid, or is still the seed. */
   isComplete(draft: Draft<S>): boolean;
-  wellFormed(draft: Draft<S>, signal: AbortSignal): Promise<Verdict>;
-  timely(draft: Draft<S>, signal: AbortSignal): Promise<Verdict>;
+  wellFormed(draft: Draft<S>, signal: AbortSignal): Promise<GateVerdict>;
+  timely(draft: Draft<S>, signal: AbortSignal): Promise<GateVerdict>;
   /** Whether the draft adds information to the previous one. */
-  newInformation(draft: Draft<S>, before: Draft<S>, signal: AbortSignal): Promise<Verdict>;
+  newInformation(draft: Draft<S>, before: Draft<S>, signal: AbortSignal): Promise<GateVerdict>;
   /** Whether every part of the draft is needed: without any one of them, several answers remain. */
-  everyClauseNeeded(draft: Draft<S>, signal: AbortSignal): Promise<Verdict>;
-  splitDisjoint(draft: Draft<S>): Promise<Verdict>;
+  everyClauseNeeded(draft: Draft<S>, signal: AbortSignal): Promise<GateVerdict>;
+  splitDisjoint(draft: Draft<S>): Promise<GateVerdict>;
   /** Closed-book answers, each with its verdict. */
   answerDirectly(draft: Draft<S>, options: FuzzOptions & { readonly samples: number }): Promise<readonly DirectAnswer[]>;
   /** Whether exactly one answer is correct and none of the wrong ones is. */
-  unique(draft: Draft<S>, wrong: readonly string[], signal: AbortSignal): Promise<Verdict>;
+  unique(draft: Draft<S>, wrong: readonly string[], signal: AbortSignal): Promise<GateVerdict>;
   /** The facts that lead to the answer, in order. */
   evidence(draft: Draft<S>): readonly Evidence[];
   /** Kind of the question, for grouping; a short slug. */

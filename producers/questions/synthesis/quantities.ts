@@ -1,8 +1,8 @@
 // Figures of a profile that a question can state exactly or within bounds. The figure of a field is the first number of its first estimate,
 // with its scale word and without a currency sign. A figure that changes over time comes with the year of its estimate, which a question
 // must state.
-import { factbookProfiles, fieldOf } from '../../rollouts/tools/factbook-profiles.ts';
-import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
+import { factbookProfiles, fieldOf } from '../../factbook/profiles.ts';
+import type { Profile } from '../../factbook/profiles.ts';
 
 export interface Quantity {
   readonly key: string;
@@ -43,13 +43,13 @@ const SCALES: Readonly<Record<string, number>> = { million: 1e6, billion: 1e9, t
 const figure = /^\$?(-?\d[\d,]*(?:\.\d+)?)(?: (million|billion|trillion))?(?:%| |$)/;
 
 /** What a field says about a quantity: a figure, nothing, or numbers without a clear figure. */
-export type Figure =
+export type QuantityFigure =
   | { readonly kind: 'figure'; readonly value: number; readonly year: number | undefined }
   | { readonly kind: 'none' }
   | { readonly kind: 'unclear' };
 
-const NONE: Figure = { kind: 'none' };
-const UNCLEAR: Figure = { kind: 'unclear' };
+const NONE: QuantityFigure = { kind: 'none' };
+const UNCLEAR: QuantityFigure = { kind: 'unclear' };
 
 const dated = /\((?:[^()]* )?((?:19|20)\d{2})(?: est\.)?\)/g;
 const yearsIn = (text: string): readonly number[] => [...text.matchAll(dated)].map(([, year]) => Number(year));
@@ -63,19 +63,19 @@ export function yearOf(profile: Profile, label: string): number | undefined {
   return label.includes(', ') && shared.size === 1 ? [...shared][0] : undefined;
 }
 
-const figures = new Map<Quantity, ReadonlyMap<Profile, Figure>>();
+const figures = new Map<Quantity, ReadonlyMap<Profile, QuantityFigure>>();
 
 /** The figures of every profile for a quantity; read once. */
-export function figuresOf(quantity: Quantity): ReadonlyMap<Profile, Figure> {
+export function figuresOf(quantity: Quantity): ReadonlyMap<Profile, QuantityFigure> {
   const known = figures.get(quantity) ?? new Map(factbookProfiles().map((profile) => [profile, readFigure(profile, quantity)]));
   figures.set(quantity, known);
   return known;
 }
 
 /** The figure of a profile. */
-export const figureOf = (profile: Profile, quantity: Quantity): Figure => figuresOf(quantity).get(profile) ?? NONE;
+export const figureOf = (profile: Profile, quantity: Quantity): QuantityFigure => figuresOf(quantity).get(profile) ?? NONE;
 
-function readFigure(profile: Profile, quantity: Quantity): Figure {
+function readFigure(profile: Profile, quantity: Quantity): QuantityFigure {
   const text = fieldOf(profile, quantity.label);
   if (text === undefined) return NONE;
   const first = (text.replace(/\s*\([^()]*\)/g, '').split(';')[0] ?? '').trim();

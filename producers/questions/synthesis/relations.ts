@@ -1,7 +1,7 @@
 // How countries lead to each other: borders, trade, and independence from another country. A relation lists the countries that are related
 // to a given one; a strict relation lists at most one. Trade changes, so trade relations state a year.
-import { bordersOf, fieldOf, profileNamed } from '../../rollouts/tools/factbook-profiles.ts';
-import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
+import { bordersOf, fieldOf, profileNamed } from '../../factbook/profiles.ts';
+import type { Profile } from '../../factbook/profiles.ts';
 
 export interface Relation {
   readonly key: string;
@@ -64,9 +64,9 @@ function formerRule(profile: Profile): readonly Profile[] {
   return rulers.flatMap(([, name = '']) => profileNamed(name.trim()) ?? []);
 }
 
-type Words = Pick<Relation, 'clause' | 'dated'>;
-const lasting = (words: string): Words => ({ clause: () => words, dated: false });
-const inYear = (words: (year: string) => string): Words => ({ clause: (year) => words(String(year ?? '')), dated: true });
+type RelationWords = Pick<Relation, 'clause' | 'dated'>;
+const lasting = (words: string): RelationWords => ({ clause: () => words, dated: false });
+const inYear = (words: (year: string) => string): RelationWords => ({ clause: (year) => words(String(year ?? '')), dated: true });
 
 const border = (key: string, sign: 1 | -1, words: string): Relation => ({
   ...{ key, label: BORDERS, own: false, strict: true, blurred: 'border', named: extreme(sign) },

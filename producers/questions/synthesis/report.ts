@@ -8,7 +8,7 @@ interface GateCount {
   readonly refused: number;
 }
 
-export interface Spread {
+export interface CountSpread {
   readonly mean: number;
   /** How many questions have 0, 1, 2, … of it. */
   readonly counts: readonly number[];
@@ -27,14 +27,14 @@ export interface SynthesisReport {
   readonly sampledForReview: number;
   readonly splits: Readonly<Record<string, number>>;
   /** Lookups of the accepted questions, none of which can be skipped. */
-  readonly hops: Spread;
+  readonly hops: CountSpread;
   /** Clauses of the accepted questions, each of which is needed. */
-  readonly clauses: Spread;
-  readonly injections: Spread;
-  readonly fuzzes: Spread;
+  readonly clauses: CountSpread;
+  readonly injections: CountSpread;
+  readonly fuzzes: CountSpread;
   readonly gates: readonly GateCount[];
   /** Correct closed-book answers of the accepted questions, out of `directSamples`. */
-  readonly directRight: Spread;
+  readonly directRight: CountSpread;
   /** Closed-book answers per question. */
   readonly directSamples: number;
   /**
@@ -45,7 +45,7 @@ export interface SynthesisReport {
   readonly seconds: number;
 }
 
-interface Counted {
+interface CountedQuestion {
   readonly split: string;
   readonly hops: number;
   readonly clauses: number;
@@ -54,17 +54,17 @@ interface Counted {
   readonly directRight: number;
 }
 
-function spreadOf(values: readonly number[]): Spread {
+function spreadOf(values: readonly number[]): CountSpread {
   const counts = Array.from({ length: Math.max(0, ...values) + 1 }, () => 0);
   for (const value of values) counts[value] = (counts[value] ?? 0) + 1;
   const sum = values.reduce((total, value) => total + value, 0);
   return { mean: values.length === 0 ? 0 : sum / values.length, counts: values.length === 0 ? [] : counts };
 }
 
-export interface Account {
+export interface SynthesisTally {
   /** Counts the result of a gate. */
   gate(gate: Gate): void;
-  accept(question: Counted, sampled: boolean): void;
+  accept(question: CountedQuestion, sampled: boolean): void;
   /** Counts a question whose difficulty was rated, whether or not it was accepted. */
   rated(question: { readonly directRight: number; readonly directAsked: number }): void;
   reject(): void;
@@ -72,9 +72,9 @@ export interface Account {
 }
 
 /** An empty account. */
-export function createAccount(): Account {
+export function createAccount(): SynthesisTally {
   const gates = new Map<string, { asked: number; passed: number }>();
-  const accepted: Counted[] = [];
+  const accepted: CountedQuestion[] = [];
   const directShares = Array.from({ length: 10 }, () => 0);
   let [rejected, sampledForReview] = [0, 0];
   return {

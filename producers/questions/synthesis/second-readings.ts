@@ -1,15 +1,15 @@
 // Alternative readings of a description. A clause is about the country before it; it can also be read as being about a country further out,
 // as long as no country in between has been closed.
-import type { Profile } from '../../rollouts/tools/factbook-profiles.ts';
-import type { Clause, Description } from './clause.ts';
+import type { Profile } from '../../factbook/profiles.ts';
+import type { Clause, CountryDescription } from './clause.ts';
 import { inOrder } from './description.ts';
 import { fitting } from './fitting.ts';
 
-type Lead = Clause & { readonly kind: 'related' };
+type RelatedClause = Clause & { readonly kind: 'related' };
 /** A clause in word order; one that leads to an unnamed country is followed by the clauses about that country. */
-type Word = { readonly says: Clause } | { readonly leads: Lead };
+type Word = { readonly says: Clause } | { readonly leads: RelatedClause };
 
-function wordsOf(description: Description): readonly Word[] {
+function wordsOf(description: CountryDescription): readonly Word[] {
   if (description.kind === 'name') return [];
   return inOrder(description.clauses).flatMap((clause): readonly Word[] => {
     if (clause.kind !== 'related' || clause.to.kind === 'name') return [{ says: clause }];
@@ -18,9 +18,9 @@ function wordsOf(description: Description): readonly Word[] {
 }
 
 /** A country under construction: its clauses, and for each lead the number of the country that it leads to. */
-type Node = readonly (Clause | { readonly lead: Lead; readonly to: number })[];
+type CountryNode = readonly (Clause | { readonly lead: RelatedClause; readonly to: number })[];
 
-function builtFrom(nodes: readonly Node[], at: number): Description | undefined {
+function builtFrom(nodes: readonly CountryNode[], at: number): CountryDescription | undefined {
   const node = nodes[at] ?? [];
   const clauses = node.map((one): Clause | undefined => {
     if (!('lead' in one)) return one;
@@ -33,8 +33,8 @@ function builtFrom(nodes: readonly Node[], at: number): Description | undefined 
 }
 
 /** Every reading of a description, including the intended one. */
-function readingsOf(description: Description): readonly Description[] {
-  let made: readonly { readonly nodes: readonly Node[]; readonly open: readonly number[] }[] = [{ nodes: [[]], open: [0] }];
+function readingsOf(description: CountryDescription): readonly CountryDescription[] {
+  let made: readonly { readonly nodes: readonly CountryNode[]; readonly open: readonly number[] }[] = [{ nodes: [[]], open: [0] }];
   for (const word of wordsOf(description)) {
     made = made.flatMap(({ nodes, open }) =>
       open.map((about, at) => {
@@ -52,7 +52,7 @@ function readingsOf(description: Description): readonly Description[] {
 const FEW = 3;
 
 /** Countries, other than the intended one, that some reading of the description singles out. */
-export function otherReadings(description: Description, meant: Profile): readonly Profile[] {
+export function otherReadings(description: CountryDescription, meant: Profile): readonly Profile[] {
   const singled = readingsOf(description).flatMap((reading) => {
     const sets = (['may', 'surely'] as const).map((surety) => [...fitting(reading, { surety })]);
     return sets.filter((set) => set.length <= FEW && !set.includes(meant)).flat();

@@ -8,13 +8,13 @@ import type { SynthesisOptions } from './synthesize.ts';
 
 vi.setConfig({ testTimeout: 600_000 });
 
-interface Made {
+interface TestSynthesis {
   readonly report: SynthesisReport;
   readonly accepted: readonly QuestionAccepted[];
   readonly rejected: readonly QuestionRejected[];
 }
 
-async function make(more: Partial<SynthesisOptions> = {}): Promise<Made> {
+async function make(more: Partial<SynthesisOptions> = {}): Promise<TestSynthesis> {
   const accepted: QuestionAccepted[] = [];
   const rejected: QuestionRejected[] = [];
   const report = await synthesize(createFactbookWriter(), {
@@ -44,7 +44,7 @@ const edits = (question: QuestionAccepted, action: string): number => question.h
 const checked = (questions: readonly QuestionAccepted[]) =>
   checkQuestions(questions.map(({ question_id: id, question, answers, hops }) => ({ id, question, answers, hops })));
 
-let made: Made;
+let made: TestSynthesis;
 beforeAll(async () => {
   made = await make();
 }, 600_000);

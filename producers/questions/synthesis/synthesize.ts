@@ -9,10 +9,10 @@ import { createRandom, deriveSeed } from '../../../streams/core/random.ts';
 import { questionIdOf } from '../question-id.ts';
 import type { Draft, QuestionWriter } from './port.ts';
 import { createAccount } from './report.ts';
-import type { Account, SynthesisReport } from './report.ts';
+import type { SynthesisTally, SynthesisReport } from './report.ts';
 import { spaced } from './clause.ts';
 import { walk } from './walk.ts';
-import type { Candidate, WalkEnd, WalkOptions } from './walk.ts';
+import type { QuestionCandidate, WalkEnd, WalkOptions } from './walk.ts';
 
 export interface SynthesisOptions extends Omit<WalkOptions, 'random'> {
   readonly dataset: string;
@@ -30,16 +30,16 @@ export interface SynthesisOptions extends Omit<WalkOptions, 'random'> {
   readonly producer: string;
   readonly now: () => number;
   /** Receives the results of one walk; the next walks wait for it. */
-  readonly take: (made: Made) => Promise<void>;
+  readonly take: (made: SynthesizedQuestions) => Promise<void>;
   readonly onProgress?: (progress: { readonly walks: number; readonly accepted: number; readonly rejected: number }) => void;
 }
 
-export interface Made {
+export interface SynthesizedQuestions {
   readonly accepted: readonly QuestionAccepted[];
   readonly rejected: readonly QuestionRejected[];
 }
 
-interface Job<S> {
+interface SeedJob<S> {
   readonly at: number;
   readonly seed: Draft<S>;
   readonly end: Promise<WalkEnd<S>>;
@@ -48,7 +48,7 @@ interface Job<S> {
 class Synthesis<S> {
   readonly #writer: QuestionWriter<S>;
   readonly #options: SynthesisOptions;
-  readonly #account: Account = createAccount();
+  readonly #account: SynthesisTally = createAccount();
   readonly #said = new Set<string>();
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
@@ -88,7 +88,7 @@ class Synthesis<S> {
   async #walks(): Promise<{ readonly seeds: number; readonly walks: number }> {
     const { count, seed: order, variants, concurrency } = this.#options;
     let [seeds, walks] = [0, 0];
-    const running: Job<S>[] = [];
+    const running: SeedJob<S>[] = [];
     for await (const seed of this.#writer.seeds(count, order)) {
       if (!this.#goesOn()) break;
       seeds += 1;
@@ -113,7 +113,7 @@ class Synthesis<S> {
     return new PlatformError(error.code, `${error.message}; ${kept}`, { cause: error });
   }
 
-  #start(at: number, seed: Draft<S>): Job<S> {
+  #start(at: number, seed: Draft<S>): SeedJob<S> {
     const { injectRounds, fuzzRounds, tries, directSamples, maxDirectShare, confirmSamples } = this.#options;
     const rounds = { injectRounds, fuzzRounds, tries, directSamples, maxDirectShare, confirmSamples };
     const random = createRandom(this.#options.seed, at + 1);
@@ -123,7 +123,7 @@ class Synthesis<S> {
     return { at, seed, end };
   }
 
-  async #finish(job: Job<S> | undefined): Promise<void> {
+  async #finish(job: SeedJob<S> | undefined): Promise<void> {
     if (job === undefined) return;
     const end = await job.end;
     this.#failure ??= end.failure;
@@ -135,7 +135,7 @@ class Synthesis<S> {
     this.#options.onProgress?.({ walks: job.at + 1, accepted: this.#accepted, rejected: this.#rejected });
   }
 
-  #made(at: number, { finished, refused }: WalkEnd<S>): Made {
+  #made(at: number, { finished, refused }: WalkEnd<S>): SynthesizedQuestions {
     for (const last of [...refused, ...(finished === undefined ? [] : [finished])]) {
       if (last.gates.some(({ gate }) => gate === 'difficulty') && last.directAsked > 0) this.#account.rated(last);
     }
@@ -146,7 +146,7 @@ class Synthesis<S> {
     return { accepted: [], rejected: [...rejected, this.#reject(judged, `${at}-end`)] };
   }
 
-  #withoutDuplicate(candidate: Candidate<S>): Candidate<S> {
+  #withoutDuplicate(candidate: QuestionCandidate<S>): QuestionCandidate<S> {
     const words = [...new Set(spaced(candidate.draft.question).trim().split(' '))].sort().join(' ');
     const passed = !this.#said.has(words);
     this.#said.add(words);
@@ -154,20 +154,20 @@ class Synthesis<S> {
     return { ...candidate, gates: [...candidate.gates, { gate: 'not_a_duplicate', passed, detail }] };
   }
 
-  #accept(candidate: Candidate<S>): QuestionAccepted {
+  #accept(candidate: QuestionCandidate<S>): QuestionAccepted {
     const event = this.#event(candidate, '');
     const sampled = (deriveSeed(`${this.#options.seed}/${event.question_id}`, 0) % 10_000) / 10_000 < this.#options.reviewShare;
     this.#account.accept({ ...candidate, split: event.split, hops: event.hops, clauses: this.#writer.clauses(candidate.draft) }, sampled);
     return { ...event, drawn_for_review: sampled };
   }
 
-  #reject(candidate: Candidate<S>, at: string): QuestionRejected {
+  #reject(candidate: QuestionCandidate<S>, at: string): QuestionRejected {
     this.#account.reject();
     const reason = candidate.gates.filter(({ passed }) => !passed).map(({ gate }) => gate);
     return { ...this.#event(candidate, `/${this.#options.seed}-${at}`), reason: reason.join(', ') };
   }
 
-  #event({ draft, gates, history, directRight, directAsked }: Candidate<S>, suffix: string): QuestionAccepted {
+  #event({ draft, gates, history, directRight, directAsked }: QuestionCandidate<S>, suffix: string): QuestionAccepted {
     const { dataset, occurredAt, producer } = this.#options;
     const id = questionIdOf(dataset, draft.question);
     return {

@@ -2,7 +2,7 @@
 // with its reason, and the walk continues from the previous draft. The walk ends when its rounds are used up, when it may leave early, or
 // when its writer fails; its last draft is then accepted or rejected for good. All randomness comes from one seeded sequence.
 import type { Edit, Gate } from '../../../schemas/generated/events.ts';
-import type { DirectAnswer, Draft, GateName, QuestionWriter, Verdict } from './port.ts';
+import type { DirectAnswer, Draft, GateName, QuestionWriter, GateVerdict } from './port.ts';
 
 export interface WalkOptions {
   readonly injectRounds: number;
@@ -20,7 +20,7 @@ export interface WalkOptions {
 }
 
 /** A candidate with its history. */
-export interface Candidate<S> {
+export interface QuestionCandidate<S> {
   readonly draft: Draft<S>;
   readonly gates: readonly Gate[];
   readonly history: readonly Edit[];
@@ -33,8 +33,8 @@ export interface Candidate<S> {
 
 export interface WalkEnd<S> {
   /** Passed every gate that judges a single draft. */
-  readonly finished: Candidate<S> | undefined;
-  readonly refused: readonly Candidate<S>[];
+  readonly finished: QuestionCandidate<S> | undefined;
+  readonly refused: readonly QuestionCandidate<S>[];
   /** The error that the writer threw, unless the walk was aborted. */
   readonly failure?: { readonly error: unknown };
 }
@@ -42,8 +42,8 @@ export interface WalkEnd<S> {
 /** Probability of leaving early when no closed-book answer is correct anymore. */
 const LEAVE = 0.1;
 
-interface Judged<S> {
-  readonly candidate: Candidate<S>;
+interface JudgedCandidate<S> {
+  readonly candidate: QuestionCandidate<S>;
   readonly ok: boolean;
 }
 
@@ -62,7 +62,7 @@ interface Left {
 }
 
 /** A rejection when the difficulty of a question cannot be judged. */
-function unjudgedIn(answers: readonly DirectAnswer[]): Verdict | undefined {
+function unjudgedIn(answers: readonly DirectAnswer[]): GateVerdict | undefined {
   const reasons = answers.flatMap(({ unjudged }) => unjudged ?? []);
   return reasons[0] === undefined ? undefined : { passed: false, detail: `${reasons.length} of ${answers.length} answers: ${reasons[0]}` };
 }
@@ -70,9 +70,9 @@ function unjudgedIn(answers: readonly DirectAnswer[]): Verdict | undefined {
 class Walk<S> {
   readonly #writer: QuestionWriter<S>;
   readonly #options: WalkOptions;
-  readonly #refused: Candidate<S>[] = [];
+  readonly #refused: QuestionCandidate<S>[] = [];
   /** The last candidate that passed. */
-  #current: Candidate<S> | undefined;
+  #current: QuestionCandidate<S> | undefined;
 
   constructor(writer: QuestionWriter<S>, options: WalkOptions) {
     this.#writer = writer;
@@ -93,7 +93,7 @@ class Walk<S> {
   }
 
   /** Undefined when the seed is unusable. */
-  async #grow(seed: Draft<S>): Promise<Candidate<S> | undefined> {
+  async #grow(seed: Draft<S>): Promise<QuestionCandidate<S> | undefined> {
     const edit: Edit = { round: 0, action: 'seed', before: '', after: seed.question, detail: seed.answers.join(' | ') };
     const first = await this.#judge({ before: undefined, draft: seed, history: [edit], injections: 0, fuzzes: 0 });
     if (!first.ok) {
@@ -115,7 +115,7 @@ class Walk<S> {
   }
 
   /** The writer's choice if it makes one. */
-  async #next({ draft, injections, fuzzes }: Candidate<S>, left: Left, fuzzable: boolean): Promise<'inject' | 'fuzz'> {
+  async #next({ draft, injections, fuzzes }: QuestionCandidate<S>, left: Left, fuzzable: boolean): Promise<'inject' | 'fuzz'> {
     const { random, signal } = this.#options;
     const chooses = left.inject > 0 && left.fuzz > 0 && (fuzzable || injections + fuzzes === 0);
     const chosen = chooses ? await this.#writer.choose?.(draft, { left: { ...left }, random, signal }) : undefined;
@@ -129,13 +129,13 @@ class Walk<S> {
     return this.#options.random() * (2 * left.inject + left.fuzz) < 2 * left.inject ? 'inject' : 'fuzz';
   }
 
-  #leaves({ injections, fuzzes, directRight, draft }: Candidate<S>): boolean {
+  #leaves({ injections, fuzzes, directRight, draft }: QuestionCandidate<S>): boolean {
     if (directRight !== 0 || injections < 3 || fuzzes < 1 || !this.#writer.isComplete(draft)) return false;
     return this.#options.random() < LEAVE;
   }
 
   /** Undefined when no attempt passed. */
-  async #round(current: Candidate<S>, action: keyof Left, left: number): Promise<Candidate<S> | undefined> {
+  async #round(current: QuestionCandidate<S>, action: keyof Left, left: number): Promise<QuestionCandidate<S> | undefined> {
     const { random, signal, tries } = this.#options;
     for (let attempt = 0; attempt < tries && !signal.aborted; attempt += 1) {
       const edit = await (action === 'inject'
@@ -158,16 +158,16 @@ class Walk<S> {
   }
 
   /** Runs the gates one after the other, up to the first that rejects. */
-  async #judge({ before, ...edge }: Edge<S>): Promise<Judged<S>> {
+  async #judge({ before, ...edge }: Edge<S>): Promise<JudgedCandidate<S>> {
     const { draft } = edge;
     const { signal, random, directSamples: samples } = this.#options;
     const writer = this.#writer;
     const gates: Gate[] = [];
-    const end = (ok: boolean, directRight: number): Judged<S> => ({
+    const end = (ok: boolean, directRight: number): JudgedCandidate<S> => ({
       ok,
       candidate: { ...edge, gates, directRight, directAsked: directRight < 0 ? 0 : samples },
     });
-    const asked = (gate: GateName, { passed, detail }: Verdict): boolean => {
+    const asked = (gate: GateName, { passed, detail }: GateVerdict): boolean => {
       gates.push({ gate, passed, detail });
       return passed;
     };
@@ -185,7 +185,7 @@ class Walk<S> {
   }
 
   /** The last draft, unless it is too easy or not yet a question of its own. */
-  async #end(last: Candidate<S>): Promise<Candidate<S> | undefined> {
+  async #end(last: QuestionCandidate<S>): Promise<QuestionCandidate<S> | undefined> {
     if (!this.#writer.isComplete(last.draft)) {
       const gate: Gate = { gate: 'well_formed', passed: false, detail: 'the rounds ended before it was a question of its own' };
       this.#refused.push({ ...last, gates: [...last.gates.filter((one) => one.gate !== 'well_formed'), gate] });
@@ -198,9 +198,9 @@ class Walk<S> {
   }
 
   /** Adds the result of the difficulty gate. Fresh answers expose a draft that was only lucky during its walk. */
-  async #rate(last: Candidate<S>): Promise<Candidate<S>> {
+  async #rate(last: QuestionCandidate<S>): Promise<QuestionCandidate<S>> {
     const { directSamples, maxDirectShare, confirmSamples, random, signal } = this.#options;
-    const difficulty = ({ passed, detail }: Verdict): Gate => ({ gate: 'difficulty', passed, detail });
+    const difficulty = ({ passed, detail }: GateVerdict): Gate => ({ gate: 'difficulty', passed, detail });
     const isEasy = isTooEasy(last, this.#options);
     if (isEasy || confirmSamples === 0) {
       const right = `${last.directRight} of ${last.directAsked} answers without tools are right; ${maxDirectShare * directSamples} may be`;
@@ -216,14 +216,14 @@ class Walk<S> {
 
 type Threshold = Pick<WalkOptions, 'directSamples' | 'maxDirectShare'>;
 
-const isTooEasy = ({ directRight, directAsked }: Candidate<unknown>, { maxDirectShare }: Threshold): boolean =>
+const isTooEasy = ({ directRight, directAsked }: QuestionCandidate<unknown>, { maxDirectShare }: Threshold): boolean =>
   directRight / Math.max(1, directAsked) > maxDirectShare;
 
 /** Maximum probability that a question would exceed the threshold if it were asked again. */
 const DOUBT = 0.001;
 
 /** Whether another `directSamples` answers would almost always stay within the threshold, given the observed rate. */
-function confirmed({ directRight, directAsked }: Candidate<unknown>, { directSamples, maxDirectShare }: Threshold): Verdict {
+function confirmed({ directRight, directAsked }: QuestionCandidate<unknown>, { directSamples, maxDirectShare }: Threshold): GateVerdict {
   const rate = (directRight + 0.5) / (directAsked + 1);
   const allowed = Math.floor(maxDirectShare * directSamples + 1e-9);
   let [within, chance] = [0, (1 - rate) ** directSamples];

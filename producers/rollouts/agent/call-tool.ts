@@ -1,6 +1,7 @@
 // Makes one tool call with a time limit. Whatever the tool does, the result has a status; only a bug in a tool throws.
 import type { Tool, ToolCall, ToolResult } from '../../../streams/core/agents.ts';
 import { argumentOf, nameOf } from '../../../streams/core/tools.ts';
+import { deferred } from '../../../streams/core/waiting.ts';
 
 /** The result of a call that returned nothing. */
 export const noResult = (status: ToolResult['status'], errorType: string, text: string): ToolResult => ({
@@ -22,10 +23,9 @@ export async function callTool(tools: readonly Tool[], action: ToolCall, { timeo
   const tool = tools.find(({ name }) => name === nameOf(action));
   if (tool === undefined) return noResult('refused', 'unknown_tool', `There is no tool ${nameOf(action)}.`);
   const controller = new AbortController();
-  let stop = (_result: ToolResult): void => undefined;
-  const stopped = new Promise<ToolResult>((resolve) => (stop = resolve));
+  const stopped = deferred<ToolResult>();
   const end = (errorType: string, text: string): void => {
-    stop(noResult('timeout', errorType, text));
+    stopped.resolve(noResult('timeout', errorType, text));
     controller.abort();
   };
   const onAbort = (): void => {
@@ -38,10 +38,10 @@ export async function callTool(tools: readonly Tool[], action: ToolCall, { timeo
   try {
     if (signal.aborted) onAbort();
     const called = tool.call(argumentOf(action), controller.signal).catch((error: unknown) => {
-      if (controller.signal.aborted) return stopped;
+      if (controller.signal.aborted) return stopped.promise;
       throw error;
     });
-    return await Promise.race([stopped, called]);
+    return await Promise.race([stopped.promise, called]);
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', onAbort);

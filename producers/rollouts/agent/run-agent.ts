@@ -13,8 +13,9 @@ import { callsInvalid, type AskedAs } from '../../../streams/reward/validity.ts'
 import { callTool } from './call-tool.ts';
 import { endsEpisode, plainEpisode, stepReward } from './episode.ts';
 import type { Episode } from './episode.ts';
+import { PromptChains } from './prompt-chains.ts';
 import { turnOutcome } from './turn-outcome.ts';
-import type { TurnOutcome } from './turn-outcome.ts';
+import type { FinishedTurn, TurnOutcome } from './turn-outcome.ts';
 
 /** What of a task the agent needs. */
 type AgentTask = Pick<
@@ -46,6 +47,8 @@ export interface AgentOptions {
   readonly episode?: Episode;
   /** Takes each turn as it ends; the next turn waits for it. */
   readonly onTurn: (outcome: TurnOutcome) => Promise<void> | void;
+  /** A prompt did not begin with all of the prompt and completion of an earlier turn. */
+  readonly onPrefixBreak?: () => void;
 }
 
 type Status = 'answered' | 'max_turns' | 'max_tokens' | 'timeout' | 'cancelled' | 'failed' | 'refused';
@@ -73,13 +76,13 @@ export type AgentResult = Pick<
   | 'called_invalid'
 > & { readonly status: Status };
 
-interface Ending {
+interface AgentEnd {
   readonly status: Status;
   readonly error?: string;
 }
 
 /** What the loop has gathered so far. */
-interface Progress {
+interface AgentProgress {
   history: readonly PastTurn[];
   turns: number;
   /** Tokens that count against the limit. */
@@ -93,6 +96,7 @@ interface Progress {
   readonly beganMs: number;
   readonly outcomes: { formatOk: boolean; toolCalls: number; toolErrors: number; promptTokens: number; completionTokens: number };
   readonly versions: number[];
+  readonly prompts: PromptChains;
 }
 
 const appendOnly: Memory = (history) => history;
@@ -100,7 +104,7 @@ const appendOnly: Memory = (history) => history;
 /** The share of the tokens and of the time after which each turn may be the last. */
 const NEARLY_OVER = 0.9;
 
-function observe({ task, clock, askedAs }: AgentOptions, { history, turns, spent, beganMs }: Progress): Observation {
+function observe({ task, clock, askedAs }: AgentOptions, { history, turns, spent, beganMs }: AgentProgress): Observation {
   const nearlyOver = spent >= NEARLY_OVER * task.max_tokens || clock.monotonic() - beganMs >= NEARLY_OVER * task.max_wall_ms;
   return {
     ...{ question: task.question, turn: turns, maxTurns: task.max_turns, history },
@@ -134,13 +138,13 @@ async function answerTool(action: Action | undefined, options: AgentOptions, sig
   return callTool(options.tools, action, { timeoutMs: options.toolTimeoutMs, signal });
 }
 
-function noteAnswer(progress: Progress, action: Action | undefined): void {
+function noteAnswer(progress: AgentProgress, action: Action | undefined): void {
   const given = action?.tool === 'answer' ? action.answer : undefined;
   progress.answer = given ?? progress.answer;
   progress.answersInRow = given === undefined ? 0 : progress.answersInRow + 1;
 }
 
-function remember(progress: Progress, decided: PolicyTurn, { result, tools, memory = appendOnly }: Remembering): void {
+function remember(progress: AgentProgress, decided: PolicyTurn, { result, tools, memory = appendOnly }: Remembering): void {
   const { outcomes } = progress;
   const { action, text, withoutCall, calls, completionTokens: tokens } = decided;
   outcomes.formatOk &&= decided.formatOk ?? formatOk(decided.text, tools);
@@ -166,7 +170,7 @@ interface Remembering {
   readonly memory: Memory | undefined;
 }
 
-async function oneTurn(options: AgentOptions, progress: Progress, deadline: AbortSignal): Promise<Ending | undefined> {
+async function oneTurn(options: AgentOptions, progress: AgentProgress, deadline: AbortSignal): Promise<AgentEnd | undefined> {
   const { task, clock, tools, memory, episode = plainEpisode } = options;
   const turn = progress.turns;
   const began = clock.monotonic();
@@ -175,12 +179,22 @@ async function oneTurn(options: AgentOptions, progress: Progress, deadline: Abor
   const result = await answerTool(decided.action, options, deadline);
   remember(progress, decided, { result, memory, tools: kindsOf(tools) });
   const times = { generationMs: called - began, startedAt: calledAt * 1_000, latencyMs: clock.monotonic() - called };
-  await options.onTurn(turnOutcome({ turn, decided, result, ...times, reward: stepReward(episode, result) }));
+  const prompt = placePrompt(options, progress, decided);
+  await options.onTurn(turnOutcome({ turn, decided, result, ...times, reward: stepReward(episode, result), ...prompt }));
   if (endsEpisode(episode, progress.answersInRow)) return { status: 'answered' };
   return decided.outOfRoom === true || progress.spent >= task.max_tokens ? { status: 'max_tokens' } : undefined;
 }
 
-async function loop(options: AgentOptions, progress: Progress, deadline: AbortSignal): Promise<Ending> {
+/** What the prompt keeps of earlier turns, where its tokens are known; `turns` counts this one already. */
+function placePrompt(options: AgentOptions, { prompts, turns }: AgentProgress, decided: PolicyTurn): Pick<FinishedTurn, 'prompt'> {
+  const { source, tokenIds = [] } = decided;
+  if (source === undefined || source.promptIds.length === 0) return {};
+  const prompt = prompts.place(turns - 1, source.promptIds, tokenIds);
+  if (prompt.breaks) options.onPrefixBreak?.();
+  return { prompt };
+}
+
+async function loop(options: AgentOptions, progress: AgentProgress, deadline: AbortSignal): Promise<AgentEnd> {
   const { task, signal, useless } = options;
   while (progress.turns < task.max_turns) {
     if (signal.aborted || useless?.aborted === true) return { status: 'cancelled' };
@@ -195,7 +209,7 @@ async function loop(options: AgentOptions, progress: Progress, deadline: AbortSi
  * Policies may give up when the deadline passes; what else they throw as a PlatformError ends the attempt as failed, and a model
  * that refuses for good as refused, for the next attempt would be refused as well.
  */
-async function runToEnd(options: AgentOptions, progress: Progress, deadline: AbortSignal): Promise<Ending> {
+async function runToEnd(options: AgentOptions, progress: AgentProgress, deadline: AbortSignal): Promise<AgentEnd> {
   try {
     return await loop(options, progress, deadline);
   } catch (error) {
@@ -210,7 +224,7 @@ async function runToEnd(options: AgentOptions, progress: Progress, deadline: Abo
 const WITHOUT_ANSWER: ReadonlySet<Status> = new Set<Status>(['failed', 'cancelled', REFUSED]);
 
 /** An attempt that a limit ended has the answer that was given last; one that failed or was stopped has none. */
-const answerOf = (status: Status, { answer }: Progress): string | undefined => (WITHOUT_ANSWER.has(status) ? undefined : answer);
+const answerOf = (status: Status, { answer }: AgentProgress): string | undefined => (WITHOUT_ANSWER.has(status) ? undefined : answer);
 
 type ScoreFields = 'answer' | 'reward' | 'f1' | 'em' | 'cem' | 'format_ok' | 'asked_as' | 'called_invalid';
 
@@ -238,10 +252,11 @@ function scoresOf(answer: string | undefined, options: AgentOptions, formatOfAll
  */
 export async function runAgent(options: AgentOptions): Promise<AgentResult> {
   const { task, clock } = options;
-  const progress: Progress = {
+  const progress: AgentProgress = {
     ...{ history: [], turns: 0, spent: 0, answer: undefined, answersInRow: 0, startedMs: clock.now(), beganMs: clock.monotonic() },
     outcomes: { formatOk: true, toolCalls: 0, toolErrors: 0, promptTokens: 0, completionTokens: 0 },
     versions: [],
+    prompts: new PromptChains(),
   };
   const deadline = new AbortController();
   const timer = setTimeout(() => {

@@ -1,24 +1,13 @@
 // What happened in one turn, with the fields of TurnRecorded that do not say whose turn it is.
 import { createHash } from 'node:crypto';
 import type { TurnRecorded } from '../../../schemas/generated/events.ts';
+import type { TurnOutcome } from '../../../schemas/rollouts/turn.ts';
 import { nameOf, textOf } from '../../../streams/core/tools.ts';
 import type { Action, CallTiming, PolicyTurn, RankerDecision, ToolResult } from '../../../streams/core/agents.ts';
+import { NO_PROMPT, type PlacedPrompt } from './prompt-chains.ts';
 
-type Identity =
-  | 'event_id'
-  | 'run_id'
-  | 'occurred_at'
-  | 'producer'
-  | 'group_id'
-  | 'trajectory_id'
-  | 'attempt'
-  | 'worker_id'
-  | 'purpose'
-  | 'sequence'
-  | 'question_id';
-
-/** The fields of TurnRecorded less those that identify it. Texts are whole; the result's hash and length are of the whole. */
-export type TurnOutcome = Omit<TurnRecorded, Identity>;
+/** Texts are whole; the result's hash and length are of the whole. */
+export type { TurnOutcome } from '../../../schemas/rollouts/turn.ts';
 
 export interface FinishedTurn {
   readonly turn: number;
@@ -31,6 +20,8 @@ export interface FinishedTurn {
   readonly latencyMs: number;
   /** What the turn is worth by itself. */
   readonly reward: number;
+  /** Unknown unless the server of the model reports its tokens. */
+  readonly prompt?: PlacedPrompt;
 }
 
 const digests = new WeakMap<ToolResult, string>();
@@ -87,9 +78,33 @@ function callOf({ decided, result }: FinishedTurn): Pick<TurnOutcome, 'status' |
 
 const EMPTY_SHA256 = createHash('sha256').update('').digest('hex');
 
+type SourceField = 'request_id' | 'logprobs_kind' | 'sampling' | 'model' | 'tokenizer_sha256' | 'engine' | 'token_ends';
+
+const NO_SOURCE: NonNullable<PolicyTurn['source']> = {
+  ...{ requestId: '', promptIds: [], tokenEnds: [], logprobsKind: '', sampling: '', model: '', tokenizerSha256: '', engine: '' },
+};
+
+/** What the server of a model said; empty for any other policy. */
+function sourceFields({ source = NO_SOURCE, logprobs = [] }: PolicyTurn): Pick<TurnOutcome, SourceField> {
+  return {
+    request_id: source.requestId,
+    logprobs_kind: logprobs.length === 0 ? '' : source.logprobsKind,
+    sampling: source.sampling,
+    model: source.model,
+    tokenizer_sha256: source.tokenizerSha256,
+    engine: source.engine,
+    token_ends: source.tokenEnds,
+  };
+}
+
+/** An agent of ours makes one call a turn, shows no images, and trains on every token of a completion. */
+const ONE_CALL_OF_TEXT: Pick<TurnOutcome, 'loss_mask' | 'images' | 'extras' | 'more_calls'> = {
+  ...{ loss_mask: [], images: [], extras: [], more_calls: [] },
+};
+
 /** Puts the outcome of a turn together. */
 export function turnOutcome(finished: FinishedTurn): TurnOutcome {
-  const { turn, decided, generationMs, result, startedAt, latencyMs } = finished;
+  const { turn, decided, generationMs, result, startedAt, latencyMs, prompt = NO_PROMPT } = finished;
   return {
     turn,
     policy_spans: decided.spans,
@@ -113,5 +128,11 @@ export function turnOutcome(finished: FinishedTurn): TurnOutcome {
     decision: decisionOf(decided.decision),
     generation_timing: generationTiming(decided),
     tool_timing: toolTiming(result),
+    branch_parent: prompt.branch_parent,
+    prompt_keep: prompt.prompt_keep,
+    prompt_ids: prompt.prompt_ids,
+    prompt_sha256: prompt.prompt_sha256,
+    ...sourceFields(decided),
+    ...ONE_CALL_OF_TEXT,
   };
 }

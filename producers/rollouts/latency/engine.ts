@@ -3,7 +3,7 @@
 // The speed adapts at once when a generation begins, ends or is abandoned.
 import type { Wait } from './latency-model.ts';
 
-interface Generation {
+interface SimulatedGeneration {
   /** Value of `worked` at which the generation is done. */
   readonly due: number;
   readonly done: () => void;
@@ -11,7 +11,7 @@ interface Generation {
 
 /** Waits as long as a generation takes that would take `ms` alone. */
 export function createEngine(load: number): Wait {
-  const running = new Set<Generation>();
+  const running = new Set<SimulatedGeneration>();
   /** Ms of work that each generation has received since the engine started. */
   let worked = 0;
   let at = performance.now();
@@ -40,7 +40,7 @@ export function createEngine(load: number): Wait {
     plan();
   }
 
-  function end(generation: Generation): void {
+  function end(generation: SimulatedGeneration): void {
     running.delete(generation);
     generation.done();
   }
@@ -53,7 +53,7 @@ export function createEngine(load: number): Wait {
         end(generation);
         plan();
       };
-      const generation: Generation = {
+      const generation: SimulatedGeneration = {
         due: worked + ms,
         done() {
           signal.removeEventListener('abort', giveUp);

@@ -26,7 +26,7 @@ import {
   traceparentOf,
   turnEvent,
   worthless,
-  type Ending,
+  type AttemptResult,
   type EventPlace,
 } from './rollout-events.ts';
 
@@ -103,7 +103,7 @@ class RunningAttempt {
   }
 
   /** Never rejects: a bug in a policy or a tool is the end of an attempt, not of the worker. */
-  async run(): Promise<Ending> {
+  async run(): Promise<AttemptResult> {
     const { task } = this.#claim;
     const { policy, tools, memory, episode, toolTimeoutMs, clock, stopping, useless, validShare = -1 } = this.#deps;
     const asked = task.purpose === 'train' ? askedAs(task.group_id, validShare) : undefined;
@@ -116,6 +116,9 @@ class RunningAttempt {
       ...(asked === undefined ? {} : { askedAs: asked }),
       random: createRandom(task.seed, task.attempt),
       onTurn: (outcome) => this.#onTurn(outcome),
+      onPrefixBreak: () => {
+        this.#deps.metrics.count('worker_prefix_breaks_total', {});
+      },
     });
     try {
       const result = await Promise.race([running, watch.ended]);
@@ -132,14 +135,14 @@ class RunningAttempt {
     }
   }
 
-  async #judged(ending: Ending, ended: Promise<Ending>): Promise<Ending> {
+  async #judged(ending: AttemptResult, ended: Promise<AttemptResult>): Promise<AttemptResult> {
     const { rewardJudge: by, clock, metrics, useless } = this.#deps;
     const { task } = this.#claim;
     if (by === undefined || !needsVerdict(ending, task)) return ending;
     return judgedEnding(ending, task, { by, clock, metrics, ended, ...(useless === undefined ? {} : { useless }) });
   }
 
-  async end(ending: Ending): Promise<void> {
+  async end(ending: AttemptResult): Promise<void> {
     // a clock that was set meanwhile is in no duration
     const finishedAtMs = this.#startedAtMs + this.#deps.clock.monotonic() - this.#beganMs;
     const parts = { ending, totals: this.#totals, startedAtMs: this.#startedAtMs, finishedAtMs };
@@ -189,10 +192,10 @@ class RunningAttempt {
   }
 
   /** Ends an attempt whose policy or tool does not end by itself, whatever signals it was given. */
-  #watch(maxWallMs: number): { readonly ended: Promise<Ending>; readonly stop: () => void } {
+  #watch(maxWallMs: number): { readonly ended: Promise<AttemptResult>; readonly stop: () => void } {
     const { givingUp, overrunMs } = this.#deps;
     let stop: () => void = () => undefined;
-    const ended = new Promise<Ending>((resolve) => {
+    const ended = new Promise<AttemptResult>((resolve) => {
       const onGivingUp = (): void => {
         resolve(worthless('cancelled', 'the worker stopped before the running turn ended'));
       };

@@ -25,6 +25,7 @@ const turns: fc.Arbitrary<TurnRecorded> = fc
     slug: long,
     items: fc.array(fc.record({ url: long, title: long }), { maxLength: 12 }),
     tokens: fc.oneof(fc.nat(5), fc.constant(3_000)),
+    calls: fc.array(fc.record({ result: long, query: long, broken: fc.boolean() }), { maxLength: 60 }),
     features: fc.oneof(fc.constant(undefined), fc.nat(400), fc.constant(20_000)),
   })
   .map((parts) => ({
@@ -40,6 +41,13 @@ const turns: fc.Arbitrary<TurnRecorded> = fc
     truncated: false,
     token_ids: Array.from({ length: parts.tokens }, (_, index) => index * 1_000_003),
     logprobs: Array.from({ length: parts.tokens }, () => -0.5),
+    prompt_ids: Array.from({ length: parts.tokens }, (_, index) => index),
+    images: [],
+    extras: [],
+    more_calls: parts.calls.map(({ result, query, broken }) => ({
+      ...{ tool: 'search', call_id: 'c', arguments: broken ? query : JSON.stringify({ query }), status: 'ok', error_type: '' },
+      ...{ started_at: 0, latency_ms: 1, result, result_chars: result.length, result_sha256: '' },
+    })),
     decision:
       parts.features === undefined
         ? null
@@ -53,12 +61,28 @@ describe('fitTurn', () => {
         const fitted = fitTurn(turn, LIMIT);
         expect(codec.encode('TurnRecorded', fitted).length).toBeLessThanOrEqual(LIMIT);
         expect(turnBytes(fitted)).toBeLessThanOrEqual(LIMIT);
-        const { text, result, arguments: json, items, truncated, token_ids, logprobs, decision, ...rest } = fitted;
-        const { text: text0, result: result0, arguments: json0, items: items0, truncated: truncated0, token_ids: ids0, logprobs: logprobs0, decision: decision0, ...rest0 } = turn; // prettier-ignore
+        const { text, result, arguments: json, items, truncated, decision, more_calls: calls, ...others } = fitted;
+        const { text: text0, result: result0, arguments: json0, items: items0, truncated: truncated0, decision: decision0, more_calls: calls0, ...others0 } = turn; // prettier-ignore
+        const { token_ids, logprobs, prompt_ids, loss_mask, token_ends, ...rest } = others;
+        const { token_ids: ids0, logprobs: logprobs0, prompt_ids: prompt0, loss_mask: mask0, token_ends: ends0, ...rest0 } = others0;
         const slugless = { error_type: '', finish_reason: '', call_id: '' };
         expect({ ...rest, ...slugless }).toEqual({ ...rest0, ...slugless });
         const same = [text === text0, result === result0, json === json0, items.length === items0.length];
-        const kept = [token_ids.length === ids0.length, logprobs.length === logprobs0.length, (decision === null) === (decision0 === null)];
+        const tokens = [
+          [token_ids, ids0],
+          [logprobs, logprobs0],
+          [prompt_ids, prompt0],
+          [loss_mask, mask0],
+          [token_ends, ends0],
+        ] as const;
+        const whole = tokens.map(([of, given]) => of.length === given.length);
+        expect(whole.every(Boolean) || tokens.every(([of]) => of.length === 0), 'token lists give way together').toBe(true);
+        const kept = [...whole, (decision === null) === (decision0 === null), calls.length === calls0.length];
+        calls.forEach(({ arguments: _, result: part, ...call }, at) => {
+          const { arguments: _all, result: all, ...call0 } = calls0[at]!;
+          expect(call).toEqual(call0);
+          expect(truncated || part === all).toBe(true);
+        });
         expect(truncated || truncated0 || [...same, ...kept].every(Boolean)).toBe(true);
         expect(items).toEqual(items0.slice(0, items.length));
       }),

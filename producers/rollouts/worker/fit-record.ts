@@ -1,7 +1,11 @@
 // Keeps a rollout record under the limit of the log. Pure. The longest texts are cut first and to one common length,
 // so that a huge page never costs a short query; identities (ids, versions, tokens, hashes, lengths) are never cut.
 // `result_chars` and `result_sha256` are those of the whole text: the caller sets them before.
+import { FRAME_BYTES } from '../../../schemas/framing.ts';
 import type { TrajectoryFinished, TurnRecorded } from '../../../schemas/generated/events.ts';
+import { emptyTurn, fieldsCutAs } from '../../../schemas/rollouts/turn.ts';
+import { sizeBounds } from '../../../schemas/size-bound.ts';
+import { latestSchema } from '../../../schemas/subjects.ts';
 
 /** Largest encoded event, bytes: below Kafka's default of 1 MiB with room for key, headers and framing. */
 export const RECORD_LIMIT_BYTES = 900_000;
@@ -10,7 +14,9 @@ const NUMBER_BYTES = 10;
 /** Slugs that come from policies and tools: longer ones say nothing more. */
 const SLUG_CHARS = 200;
 
-const textBytes = (text: string): number => Buffer.byteLength(text) + 5;
+/** The length in front of a text takes at most so many bytes. */
+const LENGTH_BYTES = 5;
+const textBytes = (text: string): number => Buffer.byteLength(text) + LENGTH_BYTES;
 
 /** The longest prefix of at most `maxBytes` in UTF-8 that ends between two characters. */
 export function cutUtf8(text: string, maxBytes: number): string {
@@ -55,59 +61,82 @@ function cutArguments(json: string, maxBytes: number): string {
 
 const slug = (text: string): string => (text.length > SLUG_CHARS ? cutUtf8(text, SLUG_CHARS) : text);
 
-/** Upper bound of the encoded size of the parts that are not cut. */
-function fixedTurnBytes(turn: TurnRecorded): number {
-  const identities = [turn.event_id, turn.run_id, turn.producer, turn.group_id, turn.trajectory_id, turn.worker_id, turn.purpose];
-  const slugs = [turn.question_id, turn.finish_reason, turn.tool, turn.call_id, turn.status, turn.error_type, turn.result_sha256];
-  const texts = [...identities, ...slugs].reduce((sum, text) => sum + textBytes(text), 0);
-  return texts + 24 * NUMBER_BYTES + turn.policy_spans.length * 2 * NUMBER_BYTES;
-}
+const bounds = sizeBounds<TurnRecorded>(latestSchema('TurnRecorded').schema) as Readonly<Record<string, (value: unknown) => number>>;
+const bound = (field: TurnField, value: unknown): number => bounds[field]?.(value) ?? 0;
 
-const itemBytes = (turn: TurnRecorded): number => turn.items.reduce((sum, item) => sum + textBytes(item.url) + textBytes(item.title), 10);
-const tokenBytes = (turn: TurnRecorded): number => turn.token_ids.length * 5 + turn.logprobs.length * 4 + 20;
-const decisionBytes = (turn: TurnRecorded): number => (turn.decision === null ? 1 : turn.decision.features.length + 6 * NUMBER_BYTES);
-const cutBytes = (turn: TurnRecorded): number => textBytes(turn.text) + textBytes(turn.result) + textBytes(turn.arguments);
+type TurnField = keyof TurnRecorded;
+/** What gives way, in that order; everything else is never cut. */
+const [slugs, texts, jsons] = [fieldsCutAs('slug'), fieldsCutAs('text'), fieldsCutAs('arguments')];
+const [lists, calls] = [fieldsCutAs('items'), fieldsCutAs('calls')];
+const [tokens, decisions] = [fieldsCutAs('tokens'), fieldsCutAs('decision')];
+const fixed = [...fieldsCutAs(undefined), ...slugs];
+
+const bytesOf = (turn: TurnRecorded, fields: readonly TurnField[]): number =>
+  fields.reduce((sum, field) => sum + bound(field, turn[field]), 0);
 
 /** Upper bound of the encoded size of a turn, bytes. */
 export const turnBytes = (turn: TurnRecorded): number =>
-  fixedTurnBytes(turn) + itemBytes(turn) + tokenBytes(turn) + decisionBytes(turn) + cutBytes(turn);
+  FRAME_BYTES + bytesOf(turn, [...fixed, ...texts, ...jsons, ...lists, ...calls, ...tokens, ...decisions]);
 
-/** As many of the first items as fit. */
-function fittingItems(items: TurnRecorded['items'], budget: number): TurnRecorded['items'] {
+/** The turn with other values in these fields. */
+const changed = (turn: TurnRecorded, fields: readonly TurnField[], to: (field: TurnField) => unknown): TurnRecorded => ({
+  ...turn,
+  ...Object.fromEntries(fields.map((field) => [field, to(field)])),
+});
+
+const without = (turn: TurnRecorded, fields: readonly TurnField[]): TurnRecorded => changed(turn, fields, (field) => emptyTurn[field]);
+
+/** As many of the first items of each list as fit. */
+function fittingLists(turn: TurnRecorded, budget: number): TurnRecorded {
   let left = budget;
-  const end = items.findIndex((item) => (left -= textBytes(item.url) + textBytes(item.title)) < 0);
-  return end < 0 ? items : items.slice(0, end);
+  return changed(turn, lists, (field) => {
+    const items = turn[field] as readonly unknown[];
+    const none = bound(field, []);
+    const end = items.findIndex((item) => (left -= bound(field, [item]) - none) < 0);
+    return end < 0 ? items : items.slice(0, end);
+  });
+}
+
+type FurtherCalls = TurnRecorded['more_calls'];
+
+/** As many of the first further calls as fit, with their texts cut to one common length. */
+function fittingCalls(turn: TurnRecorded, budget: number): TurnRecorded {
+  return changed(turn, calls, (field) => {
+    const all = turn[field] as FurtherCalls;
+    const none = bound(field, []);
+    let left = budget - none;
+    const end = all.findIndex((call) => (left -= bound(field, [{ ...call, arguments: '{}', result: '' }]) - none) < 0);
+    if (end >= 0) return all.slice(0, end).map((call) => ({ ...call, arguments: '{}', result: '' }));
+    const level = waterLevel(
+      all.flatMap((call) => [textBytes(call.arguments), textBytes(call.result)]),
+      left,
+    );
+    const most = level - LENGTH_BYTES;
+    return all.map((call) => ({ ...call, arguments: cutArguments(call.arguments, most), result: cutUtf8(call.result, most) }));
+  });
 }
 
 /**
- * A turn of at most `limit` bytes. Over it, texts, arguments, items and at last token lists and the decision give way,
+ * A turn of at most `limit` bytes. Over it, texts, arguments, items, further calls and at last token lists and the decision give way,
  * and `truncated` is set. A turn that fits comes back unchanged.
  */
 export function fitTurn(original: TurnRecorded, limit = RECORD_LIMIT_BYTES): TurnRecorded {
-  const turn = {
-    ...original,
-    finish_reason: slug(original.finish_reason),
-    error_type: slug(original.error_type),
-    call_id: slug(original.call_id),
-  };
+  const turn = changed(original, slugs, (field) => slug(original[field] as string));
   if (turnBytes(turn) <= limit) return turn;
-  // What the learner needs comes before what people read, unless it alone takes more than half of a record.
-  const half = (limit - fixedTurnBytes(turn)) / 2;
-  const decision = decisionBytes(turn) <= half ? turn.decision : null;
-  const kept = { ...turn, decision, truncated: true };
-  const tokens = decisionBytes(kept) + tokenBytes(kept) <= half ? kept : { ...kept, token_ids: [], logprobs: [] };
-  const free = limit - fixedTurnBytes(tokens) - decisionBytes(tokens) - tokenBytes(tokens) - 3 * NUMBER_BYTES;
-  const items = fittingItems(tokens.items, free / 4);
-  const budget = free - itemBytes({ ...tokens, items });
-  const texts = [tokens.text, tokens.result, tokens.arguments];
-  const level = waterLevel(texts.map(textBytes), budget) - 5;
-  return {
-    ...tokens,
-    items,
-    text: cutUtf8(tokens.text, level),
-    result: cutUtf8(tokens.result, level),
-    arguments: cutArguments(tokens.arguments, level),
-  };
+  const room = limit - FRAME_BYTES - bytesOf(turn, fixed);
+  // What the learner needs comes before what people read, unless it alone takes most of a record.
+  const decided = bytesOf(turn, decisions) <= room / 2 ? turn : without(turn, decisions);
+  const learned = bytesOf(decided, [...decisions, ...tokens]) <= room * 0.75 ? decided : without(decided, tokens);
+  const free = room - bytesOf(learned, [...decisions, ...tokens]);
+  const listed = fittingCalls(fittingLists({ ...learned, truncated: true }, free / 4), free / 4);
+  const cut = [...texts, ...jsons];
+  const level = waterLevel(
+    cut.map((field) => bound(field, listed[field])),
+    free - bytesOf(listed, [...lists, ...calls]),
+  );
+  const most = level - LENGTH_BYTES;
+  const shorter = changed(listed, texts, (field) => cutUtf8(listed[field] as string, most));
+  return changed(shorter, jsons, (field) => cutArguments(listed[field] as string, most));
 }
 
 /** The end of an attempt in at most `limit` bytes: question, answer and error are cut to one common length. */

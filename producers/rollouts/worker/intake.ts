@@ -53,7 +53,7 @@ export interface Intake {
 }
 
 /** A task that waits to be claimed; without a task, records that only need to be skipped. */
-interface Entry {
+interface QueuedTask {
   readonly partition: number;
   /** Offset of the task, or of the last record to skip. */
   readonly offset: number;
@@ -79,7 +79,7 @@ export function createIntake(options: IntakeOptions): Intake {
 class TaskIntake {
   readonly #options: IntakeOptions;
   /** By partition and offset, in delivery order. */
-  readonly #queue = new Map<string, Entry>();
+  readonly #queue = new Map<string, QueuedTask>();
   readonly #recent = new Set<string>();
   readonly #ages = new WeakMap<GroupSession, number>();
   #sessions = 0;
@@ -138,7 +138,7 @@ class TaskIntake {
     return read.value.type === 'TrajectoryRequested' && read.value.event.run_id === runId ? read.value.event : undefined;
   }
 
-  #enqueue(entry: Entry): void {
+  #enqueue(entry: QueuedTask): void {
     const age = this.#ageOf(entry.session);
     // The generation is over: what it delivered comes again.
     if (age < this.#sessions) return;
@@ -171,8 +171,8 @@ class TaskIntake {
   }
 
   /** The longest run of entries at the head that one commit can claim now. */
-  #claimable(): readonly Entry[] {
-    const taken: Entry[] = [];
+  #claimable(): readonly QueuedTask[] {
+    const taken: QueuedTask[] = [];
     let room = this.#options.free();
     for (const entry of this.#queue.values()) {
       if (entry.session !== (taken[0]?.session ?? entry.session)) break;
@@ -191,7 +191,7 @@ class TaskIntake {
     }
   }
 
-  #startAll(entries: readonly Entry[]): void {
+  #startAll(entries: readonly QueuedTask[]): void {
     for (const { partition, offset, task } of entries) {
       this.#queue.delete(`${partition}/${offset}`);
       if (task !== undefined && this.#isNew(task)) this.#options.start({ task, partition, offset });
@@ -208,7 +208,7 @@ class TaskIntake {
   }
 
   /** Commits; true when the entries are claimed. Retries during outages; a fence drops the entries of the fenced session. */
-  async #claim(entries: readonly Entry[]): Promise<boolean> {
+  async #claim(entries: readonly QueuedTask[]): Promise<boolean> {
     const session = entries[0]?.session;
     if (session === undefined) return false;
     const [firstMs, maxMs] = this.#options.retryMs;
@@ -255,7 +255,7 @@ class TaskIntake {
 }
 
 /** The offset after the last entry of each partition. */
-function positionsOf(entries: readonly Entry[]): readonly Position[] {
+function positionsOf(entries: readonly QueuedTask[]): readonly Position[] {
   const next = new Map<number, number>();
   for (const { partition, offset } of entries) next.set(partition, offset + 1);
   return [...next].map(([partition, offset]) => ({ topic: 'tasks', partition, offset }));

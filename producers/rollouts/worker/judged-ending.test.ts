@@ -7,7 +7,7 @@ import { noMetrics } from '../../../streams/core/telemetry.ts';
 import { JUDGE_PROMPT_SHA256 } from '../../../streams/reward/judge-prompt.ts';
 import { statusOf, foldFinished, newAttempt } from '../../../streams/trajectory/attempt.ts';
 import { finished } from '../../../infra/testing/rollout-events.ts';
-import type { Judge, Verdict } from '../../evaluations/judge.ts';
+import type { Judge, JudgeVerdict } from '../../evaluations/judge.ts';
 import { judgedEnding, needsVerdict, notJudged, type JudgingDeps } from './judged-ending.ts';
 
 const task = { question: 'Which city?', answers: ['Vienna', 'Wien'] };
@@ -18,7 +18,7 @@ function judgeOf(judge: Judge['judge']): Judge {
   return { name: 'judge-7b', judge };
 }
 
-const says = (verdict: Verdict['verdict'], fields: Partial<Verdict> = {}): Judge =>
+const says = (verdict: JudgeVerdict['verdict'], fields: Partial<JudgeVerdict> = {}): Judge =>
   judgeOf(() => Promise.resolve({ verdict, reason: 'why', tries: 2, ...fields }));
 
 const deps = (judge: Judge, fields: Partial<JudgingDeps> & { readonly share?: number } = {}): JudgingDeps => {

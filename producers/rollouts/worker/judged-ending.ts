@@ -8,7 +8,7 @@ import type { Metrics } from '../../../streams/core/telemetry.ts';
 import { JUDGE_PROMPT_SHA256 } from '../../../streams/reward/judge-prompt.ts';
 import { judgedScore } from '../../../streams/reward/judged-score.ts';
 import { REFUSED } from '../../../streams/trajectory/attempt.ts';
-import type { Judge, Verdict } from '../../evaluations/judge.ts';
+import type { Judge, JudgeVerdict } from '../../evaluations/judge.ts';
 
 export interface RewardJudge {
   readonly judge: Judge;
@@ -46,10 +46,10 @@ export interface JudgingDeps {
 export const needsVerdict = ({ answer, format_ok: formatOk, reward }: Scored, { purpose }: Pick<TrajectoryRequested, 'purpose'>): boolean =>
   purpose === 'train' && formatOk && reward >= 0 && answer.trim() !== '';
 
-type Task = Pick<TrajectoryRequested, 'question' | 'answers'>;
+type JudgedTask = Pick<TrajectoryRequested, 'question' | 'answers'>;
 
 /** The ending with the verdict included in its reward, and who gave it. Rejects only for a bug. */
-export async function judgedEnding<T extends Scored>(ending: T, task: Task, deps: JudgingDeps): Promise<T & JudgeFields> {
+export async function judgedEnding<T extends Scored>(ending: T, task: JudgedTask, deps: JudgingDeps): Promise<T & JudgeFields> {
   const { by, clock, metrics, ended, useless } = deps;
   const began = clock.monotonic();
   const over = new AbortController();
@@ -92,7 +92,7 @@ async function whenStopped(
 
 async function asked<T extends Scored>(
   ending: T,
-  { question, answers }: Task,
+  { question, answers }: JudgedTask,
   { by, signal }: { readonly by: RewardJudge; readonly signal: AbortSignal },
 ): Promise<T & JudgeFields> {
   try {
@@ -110,7 +110,7 @@ async function asked<T extends Scored>(
 
 const unjudged = (status: string, error: string) => ({ status, error, reward: 0 });
 
-const fieldsOf = ({ verdict, reason, tries, by }: Verdict) => ({
+const fieldsOf = ({ verdict, reason, tries, by }: JudgeVerdict) => ({
   ...{ verdict, judge_reason: reason, judge_tries: tries },
   ...{ judge_served: by?.servedAs ?? '', judge_version: by?.version ?? -1 },
 });

@@ -37,7 +37,7 @@ export interface OutboxOptions {
   readonly retryMs?: readonly [number, number];
 }
 
-interface Entry {
+interface QueuedEvent {
   readonly event: OutgoingEvent;
   readonly bytes: number;
   readonly admitted: Deferred<void>;
@@ -65,8 +65,8 @@ export function createOutbox(options: OutboxOptions): Outbox {
 
 class EventOutbox {
   readonly #options: Required<OutboxOptions>;
-  readonly #queue: Entry[] = [];
-  readonly #waiting: Entry[] = [];
+  readonly #queue: QueuedEvent[] = [];
+  readonly #waiting: QueuedEvent[] = [];
   #events = 0;
   #bytes = 0;
   #sending = false;
@@ -84,7 +84,7 @@ class EventOutbox {
 
   async put(event: OutgoingEvent, bytes: number): Promise<{ readonly acked: Promise<void> }> {
     if (this.#failure !== undefined) throw this.#failure.error;
-    const entry: Entry = { event, bytes, admitted: deferred(), acked: deferred() };
+    const entry: QueuedEvent = { event, bytes, admitted: deferred(), acked: deferred() };
     if (this.#waiting.length === 0 && this.#hasRoom(bytes)) this.#take(entry);
     else this.#waiting.push(entry);
     await entry.admitted.promise;
@@ -103,7 +103,7 @@ class EventOutbox {
   }
 
   /** Adds an event to the queue; there is room for it. */
-  #take(entry: Entry): void {
+  #take(entry: QueuedEvent): void {
     this.#events += 1;
     this.#bytes += entry.bytes;
     this.#queue.push(entry);
@@ -120,7 +120,7 @@ class EventOutbox {
     }
   }
 
-  #nextBatch(): readonly Entry[] {
+  #nextBatch(): readonly QueuedEvent[] {
     let size = 0;
     const over = this.#queue.findIndex((entry, index) => (size += entry.bytes) > this.#options.maxAppendBytes && index > 0);
     return this.#queue.slice(0, over < 0 ? this.#queue.length : over);
@@ -144,7 +144,7 @@ class EventOutbox {
   }
 
   /** Repeats until the log has the batch; false when the outbox failed or was abandoned. */
-  async #append(batch: readonly Entry[]): Promise<boolean> {
+  async #append(batch: readonly QueuedEvent[]): Promise<boolean> {
     const [firstMs, maxMs] = this.#options.retryMs;
     const backoff = createBackoff({ firstMs, maxMs });
     while (this.#failure === undefined) {

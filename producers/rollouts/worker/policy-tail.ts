@@ -13,7 +13,7 @@ export interface PolicyTailOptions {
 }
 
 /** End offsets of `policies`, by partition. */
-export type Ends = ReadonlyMap<number, number>;
+export type EndOffsets = ReadonlyMap<number, number>;
 
 const FIRST_WINDOW = 16;
 const GROWTH = 8;
@@ -37,12 +37,12 @@ export async function policiesOf(
  */
 export async function readTail(
   options: PolicyTailOptions,
-  ends: Ends,
+  ends: EndOffsets,
   take: (events: readonly PolicyPublished[]) => boolean,
 ): Promise<void> {
   const firsts = new Map((await options.log.bounds('policies')).map(({ partition, first }) => [partition, first]));
   let floor = 0;
-  let upTo: Ends = ends;
+  let upTo: EndOffsets = ends;
   for (let window = FIRST_WINDOW; ; window *= GROWTH) {
     const from = new Map(
       [...ends].map(([partition, end]) => [partition, Math.max(firsts.get(partition) ?? 0, Math.min(floor, end), end - window)]),
@@ -56,7 +56,7 @@ export async function readTail(
   }
 }
 
-async function readBetween(options: PolicyTailOptions, from: Ends, upTo: Ends): Promise<readonly PolicyPublished[]> {
+async function readBetween(options: PolicyTailOptions, from: EndOffsets, upTo: EndOffsets): Promise<readonly PolicyPublished[]> {
   const found: PolicyPublished[] = [];
   for await (const batch of batchesOf(options.log, 'policies', { from, to: upTo })) found.push(...(await policiesOf(batch, options)));
   return found;

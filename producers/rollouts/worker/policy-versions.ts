@@ -8,7 +8,7 @@ import type { Architecture, Scorer, ScorerFactory } from '../../../streams/core/
 import { isPlatformError, messageOf, PlatformError } from '../../../streams/core/errors.ts';
 import type { EventReader, Following, LogBatch, LogReader, Logger, RunIndex } from '../../../streams/core/ports.ts';
 import { holdScorer, type HeldScorer } from './held-scorer.ts';
-import { policiesOf, readTail, type Ends } from './policy-tail.ts';
+import { policiesOf, readTail, type EndOffsets } from './policy-tail.ts';
 
 export interface PolicyVersionsOptions {
   readonly runId: string;
@@ -109,7 +109,7 @@ class PolicyVersionsOfRun implements FollowedPolicyVersions {
     this.#pinned.clear();
   }
 
-  async #ends(): Promise<Ends> {
+  async #ends(): Promise<EndOffsets> {
     return new Map((await this.#options.log.bounds('policies')).map(({ partition, end }) => [partition, end]));
   }
 

@@ -109,12 +109,12 @@ export function turnEvent(identity: AttemptIdentity, outcome: TurnOutcome, place
 }
 
 /** Sums over the recorded turns of an attempt. */
-export type Totals = Pick<
+export type AttemptTotals = Pick<
   TrajectoryFinished,
   'turns' | 'tool_calls' | 'tool_errors' | 'prompt_tokens' | 'completion_tokens' | 'version_first' | 'version_last'
 >;
 
-export const noTurns: Totals = {
+export const noTurns: AttemptTotals = {
   turns: 0,
   tool_calls: 0,
   tool_errors: 0,
@@ -127,7 +127,7 @@ export const noTurns: Totals = {
 /** True for a turn that called a tool; giving the answer does not count. */
 export const calledTool = (turn: TurnRecorded): boolean => turn.tool !== '' && turn.tool !== 'answer';
 
-export function addTurn(totals: Totals, turn: TurnRecorded): Totals {
+export function addTurn(totals: AttemptTotals, turn: TurnRecorded): AttemptTotals {
   const called = calledTool(turn);
   return {
     turns: totals.turns + 1,
@@ -141,16 +141,16 @@ export function addTurn(totals: Totals, turn: TurnRecorded): Totals {
 }
 
 /** How an attempt ended, and its reward. */
-export type Ending = Pick<TrajectoryFinished, 'answer' | 'status' | 'error' | 'reward' | 'f1' | 'em' | 'cem' | 'format_ok'> &
+export type AttemptResult = Pick<TrajectoryFinished, 'answer' | 'status' | 'error' | 'reward' | 'f1' | 'em' | 'cem' | 'format_ok'> &
   Partial<JudgeFields & Pick<TrajectoryFinished, 'asked_as' | 'called_invalid'>>;
 
 /** An ending without reward: the worker, not the agent, ended the attempt. */
-export const worthless = (status: 'cancelled' | 'failed' | 'timeout', error: string): Ending => ({
+export const worthless = (status: 'cancelled' | 'failed' | 'timeout', error: string): AttemptResult => ({
   ...{ status, error, answer: '', reward: 0, f1: 0, em: 0, cem: 0, format_ok: false },
 });
 
 /** Empty values for an attempt without a judge. */
-function judgeFields(ending: Ending): JudgeFields {
+function judgeFields(ending: AttemptResult): JudgeFields {
   const { judge, verdict, judge_reason, judge_tries, judge_ms, judge_served, judge_version, judge_prompt_sha256 } = {
     ...notJudged,
     ...ending,
@@ -164,7 +164,7 @@ function judgeFields(ending: Ending): JudgeFields {
 /** The last event of an attempt, at most 900 kB. */
 export function finishedEvent(
   identity: AttemptIdentity,
-  end: { readonly ending: Ending; readonly totals: Totals; readonly startedAtMs: number; readonly finishedAtMs: number },
+  end: { readonly ending: AttemptResult; readonly totals: AttemptTotals; readonly startedAtMs: number; readonly finishedAtMs: number },
   place: EventPlace,
 ): TrajectoryFinished {
   const { ending, totals } = end;

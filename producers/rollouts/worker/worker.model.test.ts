@@ -75,13 +75,13 @@ function processOver(log: MemoryLog, random: () => number, onLostAnswer: () => v
   };
 }
 
-type Step =
+type WorkerStep =
   | { readonly do: 'request'; readonly count: number }
   | { readonly do: 'join' | 'expire' | 'fault' }
   | { readonly do: 'stop' | 'crash'; readonly which: number }
   | { readonly do: 'wait'; readonly ticks: number };
 
-const steps: fc.Arbitrary<Step[]> = fc.array(
+const steps: fc.Arbitrary<WorkerStep[]> = fc.array(
   fc.oneof(
     { weight: 3, arbitrary: fc.record({ do: fc.constant('request' as const), count: fc.integer({ min: 1, max: 8 }) }) },
     { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('join' as const, 'expire' as const, 'expire' as const, 'fault' as const) }) },
@@ -97,7 +97,7 @@ function distinct(events: readonly AttemptEvent[]): readonly AttemptEvent[] {
   return events.filter(({ event }) => !seen.has(event.event_id) && seen.add(event.event_id));
 }
 
-async function play(history: readonly Step[], seed: number): Promise<void> {
+async function play(history: readonly WorkerStep[], seed: number): Promise<void> {
   const random = createRandom(seed);
   const log = new MemoryLog({ partitions: { tasks: 3, rollouts: 2 }, batchRecords: 5 });
   const policy = policyOf(async ({ turn }) => {
@@ -121,7 +121,7 @@ async function play(history: readonly Step[], seed: number): Promise<void> {
     live.push({ id, process, test });
     await test.worker.start(new AbortController().signal);
   };
-  const perform = async (step: Step): Promise<void> => {
+  const perform = async (step: WorkerStep): Promise<void> => {
     switch (step.do) {
       case 'request':
         await request(

@@ -13,9 +13,9 @@ export interface NamedModel {
   readonly maxTokens: number;
 }
 
-export type Said<T> = { readonly ok: true; readonly said: T } | { readonly ok: false; readonly reason: string };
+export type ModelReply<T> = { readonly ok: true; readonly said: T } | { readonly ok: false; readonly reason: string };
 
-export interface Asking {
+export interface PromptRequest {
   readonly prompt: string;
   readonly decoding: GenerationRequest['decoding'];
   readonly signal: AbortSignal;
@@ -28,7 +28,7 @@ const isOfThePrompt = ({ errorType, fatal }: GenerationFailure): boolean =>
   !fatal && (errorType === CONTEXT_FULL || /^model_http_4(?!08|09|25|29)\d\d$/.test(errorType));
 
 /** The complete reply. Throws MODEL_UNAVAILABLE or MODEL_REFUSED when there is none, or the signal's reason after an abort. */
-async function reply({ name, model, maxTokens }: NamedModel, { prompt, decoding, signal }: Asking): Promise<Said<string>> {
+async function reply({ name, model, maxTokens }: NamedModel, { prompt, decoding, signal }: PromptRequest): Promise<ModelReply<string>> {
   const outcome = await model.generate({ prompt: [{ from: 'user', text: prompt }], stop: [], maxTokens, decoding }, signal);
   signal.throwIfAborted();
   if (outcome.ok) return { ok: true, said: outcome.generation.text };
@@ -41,8 +41,8 @@ async function reply({ name, model, maxTokens }: NamedModel, { prompt, decoding,
 export async function askFor<K extends string>(
   model: NamedModel,
   names: readonly K[],
-  asking: Asking,
-): Promise<Said<Readonly<Record<K, string>>>> {
+  asking: PromptRequest,
+): Promise<ModelReply<Readonly<Record<K, string>>>> {
   const replied = await reply(model, asking);
   if (!replied.ok) return replied;
   const said = fieldsOf(replied.said, names);

@@ -3,7 +3,7 @@
 import type { Tool } from '../../../../streams/core/agents.ts';
 import { normalizeAnswer } from '../../../../streams/reward/normalise.ts';
 import { spaced } from '../clause.ts';
-import type { Verdict } from '../port.ts';
+import type { GateVerdict } from '../port.ts';
 import { askFor, type NamedModel } from './ask-model.ts';
 import { searchText } from './look-up.ts';
 import { promptOf } from './prompts.ts';
@@ -22,7 +22,7 @@ const MAX_QUESTION_CHARS = 2_000;
 const QUERY_CHARS = 300;
 const FOUND_CHARS = 6_000;
 
-const refused = (detail: string): Verdict => ({ passed: false, detail });
+const refused = (detail: string): GateVerdict => ({ passed: false, detail });
 
 /** Whether a text contains these words, ignoring punctuation between them. */
 export const mentions = (text: string, part: string): boolean => spaced(part).trim() !== '' && spaced(text).includes(spaced(part));
@@ -34,7 +34,7 @@ interface Check {
   readonly passes: boolean;
 }
 
-async function asked(model: NamedModel, { prompt, field, passes }: Check, signal: AbortSignal): Promise<Verdict> {
+async function asked(model: NamedModel, { prompt, field, passes }: Check, signal: AbortSignal): Promise<GateVerdict> {
   const reply = await askFor(model, ['reason', field], { prompt, decoding: { kind: 'greedy' }, signal });
   if (!reply.ok) return refused(`no verdict: ${reply.reason}`);
   const said = isYes(reply.said[field] ?? '');
@@ -55,7 +55,7 @@ function faultsOf(draft: LlmDraft): readonly string[] {
 }
 
 /** Seed questions are accepted as written, even without a question mark. */
-export async function wellFormed({ model }: Checking, draft: LlmDraft, signal: AbortSignal): Promise<Verdict> {
+export async function wellFormed({ model }: Checking, draft: LlmDraft, signal: AbortSignal): Promise<GateVerdict> {
   const faults = faultsOf(draft);
   if (faults.length > 0) return refused(faults.join('; '));
   const { question, answers, state } = draft;
@@ -63,7 +63,7 @@ export async function wellFormed({ model }: Checking, draft: LlmDraft, signal: A
   return asked(model, { prompt, field: 'good', passes: true }, signal);
 }
 
-export const timely = ({ model, date }: Checking, { question, answers }: LlmDraft, signal: AbortSignal): Promise<Verdict> =>
+export const timely = ({ model, date }: Checking, { question, answers }: LlmDraft, signal: AbortSignal): Promise<GateVerdict> =>
   asked(model, { prompt: promptOf('timely', { question, answers, date: date() }), field: 'keeps', passes: true }, signal);
 
 const sortedWords = (text: string): string => [...new Set(spaced(text).trim().split(' '))].sort().join(' ');
@@ -80,7 +80,11 @@ export async function newInformation({ model }: Checking, [draft, before]: reado
 }
 
 /** A seed passes unchanged. */
-export async function everyFactNeeded({ model }: Checking, { question, answers, state }: LlmDraft, signal: AbortSignal): Promise<Verdict> {
+export async function everyFactNeeded(
+  { model }: Checking,
+  { question, answers, state }: LlmDraft,
+  signal: AbortSignal,
+): Promise<GateVerdict> {
   if (state.facts.length === 0) return { passed: true, detail: 'no fact was added' };
   const prompt = promptOf('needed', { question, answers, facts: shownFacts(state) });
   return asked(model, { prompt, field: 'needed', passes: true }, signal);

@@ -1,136 +1,10 @@
 // The writer against a scripted server: the requests are real, the replies are the test's.
-import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createServedModel } from '../../../../infra/llm/openai-model.ts';
-import { startLlmServer, type LlmServer, type SeenRequest } from '../../../../infra/testing/llm-server.ts';
-import {
-  synthesisPromptOf,
-  synthesisPrompts,
-  synthesizer,
-  type SynthesisPrompt,
-  type SynthesisWords,
-} from '../../../../infra/testing/llm-synthesizer.ts';
-import { silentLogger } from '../../../../infra/testing/logger.ts';
-import type { QuestionAccepted, QuestionRejected } from '../../../../schemas/generated/events.ts';
-import type { Tool, ToolResult } from '../../../../streams/core/agents.ts';
-import type { SynthesisReport } from '../report.ts';
-import { synthesize, type SynthesisOptions } from '../synthesize.ts';
-import { createLlmWriter, type SeedQuestion } from './llm-writer.ts';
-import { fieldsOf, isYes } from './reply.ts';
+import { describe, expect, it, vi } from 'vitest';
+import type { SynthesisPrompt, SynthesisWords } from '../../../../infra/testing/llm-synthesizer.ts';
+import type { Tool } from '../../../../streams/core/agents.ts';
+import { FUZZED, INJECTED, QUOTE, SEED, failedGates, good, make, script, toolsOver } from './llm-writer.testing.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
-
-const SEED = 'Which river flows through Vienna?';
-const INJECTED = 'Which river flows through the capital of Austria?';
-const FUZZED = 'Which river flows through the capital of a landlocked republic?';
-const QUOTE = 'Vienna is the capital of Austria.';
-
-type Kind = SynthesisPrompt;
-type Words = SynthesisWords;
-
-const good = {
-  choose: '{"action": "inject"}',
-  entity: '{"entity": "Vienna", "query": "Vienna city"}',
-  inject: JSON.stringify({ quote: QUOTE, fact: 'it is the capital of Austria', question: INJECTED }),
-  fuzz: JSON.stringify({ detail: 'Austria became a landlocked republic', question: FUZZED }),
-  wellFormed: '{"reason": "it is fine", "good": "yes"}',
-  timely: '{"reason": "rivers stay", "keeps": "yes"}',
-  covered: '{"reason": "it is new", "told": "no"}',
-  needed: '{"reason": "each says something else", "needed": "yes"}',
-  closedBook: 'It may be this. {"answer": "Rhine"}',
-  alternative: '{"reason": "the Rhine flows elsewhere", "valid": "no"}',
-  judge: '{"rationale": "another river", "judgement": "incorrect"}',
-} satisfies Words;
-
-const result = (more: Partial<ToolResult>): ToolResult => ({
-  ...{ status: 'ok', errorType: '', text: '', items: [], cacheHit: false },
-  ...more,
-});
-const toolsOver = (pages: Readonly<Record<string, string>>): readonly Tool[] => [
-  {
-    name: 'search',
-    call: async () => result({ text: 'Vienna: a city', items: Object.keys(pages).map((url) => ({ url, title: `Page ${url}` })) }),
-  },
-  {
-    name: 'access',
-    call: async (url) => (pages[url] === '' ? result({ status: 'error', errorType: 'http_404' }) : result({ text: pages[url] ?? '' })),
-  },
-];
-const tools = toolsOver({
-  'https://a.test/gone': '',
-  'https://a.test/vienna': `# Vienna\n\n*Vienna*  is the capital\nof Austria. It is old.`,
-});
-
-let server: LlmServer;
-beforeAll(async () => {
-  server = await startLlmServer();
-});
-afterAll(() => server.close());
-
-interface Asked {
-  readonly kind: Kind | undefined;
-  readonly request: SeenRequest;
-}
-
-/** Makes the server reply with these words, and records its requests. */
-function script(words: Partial<Words> = {}): readonly Asked[] {
-  const asked: Asked[] = [];
-  const answer = synthesizer({ ...good, ...words });
-  server.setScript((request) => {
-    asked.push({ kind: synthesisPromptOf(request), request });
-    return answer(request);
-  });
-  return asked;
-}
-
-interface Made {
-  readonly report: SynthesisReport;
-  readonly accepted: readonly QuestionAccepted[];
-  readonly rejected: readonly QuestionRejected[];
-}
-
-const seeds: readonly SeedQuestion[] = [{ question: SEED, answers: ['Danube'], augAnswers: ['Donau'], split: 'train' }];
-
-function modelOf(name: string, apiKey: string) {
-  const model = createServedModel(
-    {
-      ...{ url: server.url, api: 'chat', model: name, apiKey, temperature: 0.7, topP: 1, stream: false, logprobs: false, extra: {} },
-      ...{ versionFrom: [], concurrency: 8, retries: 1, retryMs: [1, 2], timeoutMs: 10_000, idleMs: 10_000 },
-    },
-    {
-      ...{ logger: silentLogger, random: () => 0.5 },
-      metrics: { count: () => undefined, set: () => undefined, observe: () => undefined },
-    },
-  );
-  return { name, model, maxTokens: 5_000 };
-}
-
-const accepted: QuestionAccepted[] = [];
-const rejected: QuestionRejected[] = [];
-async function make(
-  more: Partial<SynthesisOptions> = {},
-  given: { seeds?: readonly SeedQuestion[]; tools?: readonly Tool[] } = {},
-): Promise<Made> {
-  accepted.length = 0;
-  rejected.length = 0;
-  const writer = createLlmWriter({
-    ...{ generation: modelOf('writer', 'writer-key'), checking: modelOf('checker', 'checker-key'), seeds, tools, now: () => 0 },
-    ...given,
-  });
-  const report = await synthesize(writer, {
-    ...{ injectRounds: 1, fuzzRounds: 1, tries: 1, directSamples: 4, maxDirectShare: 0.5, variants: 1, concurrency: 1, confirmSamples: 0 },
-    ...{ dataset: 'mine', seed: 7, count: 24, reviewShare: 0, occurredAt: 5, producer: 'test', now: () => 0 },
-    signal: new AbortController().signal,
-    async take(made) {
-      accepted.push(...made.accepted);
-      rejected.push(...made.rejected);
-    },
-    ...more,
-  });
-  return { report, accepted: [...accepted], rejected: [...rejected] };
-}
-
-const failedGates = ({ gates }: QuestionRejected) => gates.filter(({ passed }) => !passed);
 
 describe('a question that everybody agrees to', () => {
   it('grows by a fact of a page and a blurred detail, through every gate', async () => {
@@ -156,7 +30,7 @@ describe('a question that everybody agrees to', () => {
     );
     expect(made.report).toMatchObject({ writer: 'llm', accepted: 1, rejected: 0, injections: { mean: 1 }, fuzzes: { mean: 1 } });
 
-    const writes = new Set<Kind | undefined>(['choose', 'entity', 'inject', 'fuzz']);
+    const writes = new Set<SynthesisPrompt | undefined>(['choose', 'entity', 'inject', 'fuzz']);
     for (const { kind, request } of asked) {
       expect(request.body['model']).toBe(writes.has(kind) ? 'writer' : 'checker');
       expect(request.headers.authorization).toBe(`Bearer ${writes.has(kind) ? 'writer-key' : 'checker-key'}`);
@@ -194,7 +68,7 @@ describe('a question that everybody agrees to', () => {
 
 describe('each gate refuses', () => {
   const inject = (question: string, quote = QUOTE) => JSON.stringify({ quote, fact: 'f', question });
-  it.each<[string, string, RegExp, Partial<Words>]>([
+  it.each<[string, string, RegExp, Partial<SynthesisWords>]>([
     ['a seed that is no good question', 'well_formed', /two questions/, { wellFormed: '{"reason": "two questions", "good": "no"}' }],
     ['a seed that will be out of date', 'timely', /rivers move/, { timely: '{"reason": "rivers move", "keeps": "no"}' }],
     [
@@ -269,123 +143,5 @@ describe('each gate refuses', () => {
     script();
     const made = await make({ fuzzRounds: 0 }, { tools: given });
     expect(made.rejected.flatMap(failedGates).map((one) => one.detail)[0]).toMatch(detail);
-  });
-});
-
-describe('replies that nobody can use', () => {
-  const garbage = ['', 'null', '}{', '{"action": 7, "good": {}}', '```json\n{broken```', '\u0000\ud83d', '{'.repeat(3_000)];
-  it.each(synthesisPrompts)('%s: rejected with a reason, never an exception', async (kind) => {
-    const closedBook = kind === 'closedBook' ? {} : { closedBook: good.closedBook };
-    for (const text of garbage) {
-      script({ [kind]: text, ...closedBook });
-      const made = await make({ injectRounds: 1, fuzzRounds: 1 });
-      // a check that may stay undecided does not reject
-      const open = kind === 'choose' || kind === 'closedBook';
-      expect(made.rejected.length > 0, `${kind} ${text.slice(0, 20)}`).toBe(!open);
-      for (const candidate of made.rejected) {
-        expect(candidate.reason).not.toBe('');
-        expect(failedGates(candidate)[0]!.detail).not.toBe('');
-      }
-    }
-  });
-
-  it('a verdict that is neither yes nor no is none', async () => {
-    script({ wellFormed: '{"reason": "hm", "good": "perhaps"}' });
-    expect((await make()).rejected.flatMap(failedGates)).toMatchObject([
-      { gate: 'well_formed', detail: expect.stringContaining('neither yes nor no') as string },
-    ]);
-  });
-
-  it('a prompt that the server does not take is a rejection too', async () => {
-    script({ inject: () => ({ kind: 'status', status: 400, body: '{"error": {"message": "the input is too long"}}' }) });
-    const made = await make({ fuzzRounds: 0 });
-    expect(made.rejected.flatMap(failedGates)[0]!.detail).toContain('the input is too long');
-  });
-
-  it('finds the last object with all fields in anything, and never throws', () => {
-    expect(fieldsOf('{"a": "1", "b": 2} then {"a": "x", "b": true} }', ['a', 'b'])).toEqual({ a: 'x', b: 'true' });
-    expect(fieldsOf('{"a": "1"} and {"b": "2"}', ['a', 'b'])).toBeUndefined();
-    expect(fieldsOf('{"outer": {"a": "in"}}', ['a'])).toEqual({ a: 'in' });
-    const names = fc.constantFrom('a', 'b', 'reason');
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.dictionary(names, fc.string()), fc.string(), (before, object, after) => {
-        const found = fieldsOf(`${before}${JSON.stringify(object)}${after}`, ['a', 'b']);
-        if (found !== undefined) expect(Object.values(found).every((text) => text.trim() !== '')).toBe(true);
-      }),
-    );
-    fc.assert(
-      fc.property(
-        fc.record({ a: fc.string({ minLength: 1 }), b: fc.string({ minLength: 1 }) }),
-        fc.stringMatching(/^[^{}]*$/),
-        (object, noise) => {
-          fc.pre(object.a.trim() !== '' && object.b.trim() !== '');
-          expect(fieldsOf(`${noise}${JSON.stringify(object)}${noise}`, ['a', 'b'])).toEqual({ a: object.a.trim(), b: object.b.trim() });
-        },
-      ),
-    );
-    expect(['yes', 'Yes, it is', 'TRUE', 'no.', 'maybe', ''].map(isYes)).toEqual([true, true, true, false, undefined, undefined]);
-  });
-});
-
-describe('an endpoint that dies', () => {
-  const many: readonly SeedQuestion[] = ['Vienna', 'Bratislava', 'Budapest', 'Belgrade'].map((city) => ({
-    ...{ question: `Which river flows through ${city}?`, answers: ['Danube'], augAnswers: [], split: 'heldout' as const },
-  }));
-  const cityIn = (prompt: string): string => /flows through (\w+)\?/.exec(prompt)?.[1] ?? '';
-  const words: Partial<Words> = {
-    entity: ({ prompt }) => JSON.stringify({ entity: cityIn(prompt), query: 'city' }),
-    inject: ({ prompt }) =>
-      JSON.stringify({
-        quote: 'It is old.',
-        fact: 'it is old',
-        question: `Which river flows through the old town number ${cityIn(prompt).length}${cityIn(prompt).charCodeAt(0)}?`,
-      }),
-  };
-
-  it.each([1, 3])('is told, and what was accepted before is kept (%i walks at once)', async (concurrency) => {
-    let injections = 0;
-    script({
-      ...words,
-      inject: (request) => {
-        injections += 1;
-        if (injections > 2) return { kind: 'hangs_up' };
-        return (words.inject as (one: SeenRequest) => string)(request);
-      },
-    });
-    const failed = make({ fuzzRounds: 0, concurrency }, { seeds: many });
-    await expect(failed).rejects.toMatchObject({
-      code: 'MODEL_UNAVAILABLE',
-      message: expect.stringMatching(
-        /^making questions with writer: asking writer at .*\(2 tries\); what was made before is kept: 2 accepted, 0 rejected$/,
-      ) as string,
-    });
-    expect(accepted).toHaveLength(2);
-    expect(accepted.every(({ split }) => split === 'heldout')).toBe(true);
-  });
-
-  it('that refuses the key is told as such, without the key', async () => {
-    script({ closedBook: () => ({ kind: 'status', status: 401, body: '{"error": {"message": "bad key checker-key"}}' }) });
-    const error: unknown = await make().catch((caught: unknown) => caught);
-    expect(error).toMatchObject({ code: 'MODEL_REFUSED' });
-    expect(String(error)).not.toContain('checker-key');
-  });
-
-  it('that is away for a moment is asked again', async () => {
-    let refused = 0;
-    script({ fuzz: () => (refused++ === 0 ? { kind: 'status', status: 503 } : good.fuzz) });
-    expect((await make()).accepted).toHaveLength(1);
-    expect(refused).toBe(2);
-  });
-
-  it('ends in order when it is stopped, with what had passed', async () => {
-    const controller = new AbortController();
-    script({
-      fuzz: () => {
-        controller.abort();
-        return { kind: 'hangs' };
-      },
-    });
-    const made = await make({ signal: controller.signal });
-    expect(made.accepted.map(({ question }) => question)).toEqual([INJECTED]);
   });
 });

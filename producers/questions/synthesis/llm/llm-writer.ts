@@ -6,12 +6,12 @@ import type { Evidence } from '../../../../schemas/generated/events.ts';
 import type { Tool } from '../../../../streams/core/agents.ts';
 import { createRandom, shuffled } from '../../../../streams/core/random.ts';
 import type { Edited, FuzzOptions, InjectOptions, QuestionWriter, RoundsLeft } from '../port.ts';
-import { askFor, sampled, type Asking, type NamedModel } from './ask-model.ts';
+import { askFor, sampled, type PromptRequest, type NamedModel } from './ask-model.ts';
 import { answerDirectly, type ClosedBook } from './closed-book.ts';
 import { everyFactNeeded, mentions, newInformation, timely, unique, wellFormed, type Checking } from './gates.ts';
 import { findPage } from './look-up.ts';
 import { promptOf } from './prompts.ts';
-import { shownFacts, type Fact, type LlmDraft, type LlmState } from './state.ts';
+import { shownFacts, type AddedFact, type LlmDraft, type LlmState } from './state.ts';
 
 /** A question to grow; its answer stays the same. */
 export interface SeedQuestion {
@@ -38,7 +38,7 @@ const unusable = (draft: LlmDraft, reason: string): Edited<LlmState> => ({
   detail: 'the step gave nothing that can be used',
 });
 
-function changed(draft: LlmDraft, question: string, fact?: Fact): LlmDraft {
+function changed(draft: LlmDraft, question: string, fact?: AddedFact): LlmDraft {
   const facts = fact === undefined ? draft.state.facts : [...draft.state.facts, fact];
   return { ...draft, question, state: { facts, edits: draft.state.edits + 1 } };
 }
@@ -148,7 +148,7 @@ class LlmWriter implements QuestionWriter<LlmState> {
     return state.facts.length;
   }
 
-  #ask<K extends string>(names: readonly K[], asking: Asking) {
+  #ask<K extends string>(names: readonly K[], asking: PromptRequest) {
     return askFor(this.#options.generation, names, asking);
   }
 }

@@ -1,6 +1,6 @@
 // Looks up facts with the agents' tools. A failed lookup is returned as a reason, never thrown.
 import type { Tool, ToolResult } from '../../../../streams/core/agents.ts';
-import type { Said } from './ask-model.ts';
+import type { ModelReply } from './ask-model.ts';
 
 export interface FoundPage {
   readonly url: string;
@@ -31,7 +31,7 @@ export async function findPage(
   tools: readonly Tool[],
   { query, read }: { readonly query: string; readonly read: ReadonlySet<string> },
   signal: AbortSignal,
-): Promise<Said<FoundPage>> {
+): Promise<ModelReply<FoundPage>> {
   const found = await toolOf(tools, 'search')(query, signal);
   if (found.status !== 'ok') return { ok: false, reason: `the search for "${query}" failed: ${found.errorType}` };
   const known = found.items.filter(({ url }) => read.has(url));

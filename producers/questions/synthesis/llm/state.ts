@@ -2,7 +2,7 @@
 import type { Draft } from '../port.ts';
 
 /** A fact that was added to a question, with the page that states it. */
-export interface Fact {
+export interface AddedFact {
   /** What the question named before. */
   readonly entity: string;
   /** The fact in a few words. */
@@ -15,7 +15,7 @@ export interface Fact {
 
 export interface LlmState {
   /** In the order in which they were added. */
-  readonly facts: readonly Fact[];
+  readonly facts: readonly AddedFact[];
   readonly edits: number;
   /** Why the last step is a dead end, if it is. */
   readonly unusable?: string;

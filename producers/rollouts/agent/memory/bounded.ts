@@ -5,13 +5,13 @@ import type { FunctionSpec, Observation, PastTurn } from '../../../../streams/co
 import { baseTools, type ToolKind } from '../../../../streams/core/tools.ts';
 import { functionPrompts } from './function-prompts.ts';
 import { answerOnly, contentOf, everyFunction, lookUps } from './functions.ts';
-import type { AgentMemory, Ask, CallForm } from './memory.ts';
+import type { AgentMemory, TurnPrompt, CallForm } from './memory.ts';
 import { forgetPages, pageRules, readingOf, tailOf, type PageRules, type ReadTurn } from './pages.ts';
 import { thoughtOf } from './output.ts';
-import { builtInPrompts, information, NOTHING_ON_PAGE, pieceText, thought, type Prompts, type Situation } from './prompts.ts';
+import { builtInPrompts, information, NOTHING_ON_PAGE, pieceText, thought, type Prompts, type PromptInputs } from './prompts.ts';
 import { renderAction } from '../../../../streams/reward/format.ts';
 
-export interface BoundedOptions {
+export interface BoundedMemoryOptions {
   /** Characters of notes in a prompt; default 25,000. */
   readonly historyChars?: number;
   /** Default 10,000. */
@@ -33,13 +33,13 @@ export interface BoundedOptions {
 const defaults = { historyChars: 25_000, pieceChars: 10_000, enoughDocuments: 20, enoughActs: 32 } as const;
 const STOPS = ['<|im_end|>', '<|endoftext|>'] as const;
 
-interface Noting {
+interface NoteTaking {
   readonly kept: (read: NonNullable<ReadTurn['read']>) => string;
   readonly tools: readonly ToolKind[];
 }
 
 /** The notes on a turn. A premature answer is dropped; the thought before it stays. */
-function noteOf({ turn, page, read }: ReadTurn, { kept, tools }: Noting): string {
+function noteOf({ turn, page, read }: ReadTurn, { kept, tools }: NoteTaking): string {
   const lines: string[] = [];
   if (read !== undefined) lines.push(information(pieceText(read.piece, kept(read))));
   const wrote = thoughtOf(contentOf(turn), tools);
@@ -53,7 +53,7 @@ function noteOf({ turn, page, read }: ReadTurn, { kept, tools }: Noting): string
 /** Notes on every turn, oldest first. */
 function notesOf(turns: readonly ReadTurn[], tools: readonly ToolKind[]): readonly string[] {
   const pages = new Map(turns.flatMap(({ turn, page }) => (page === undefined ? [] : [[turn, page.kept] as const])));
-  const kept: Noting['kept'] = ({ opened, piece }) => pages.get(opened)?.[piece] ?? '';
+  const kept: NoteTaking['kept'] = ({ opened, piece }) => pages.get(opened)?.[piece] ?? '';
   return turns.map((turn) => noteOf(turn, { kept, tools }));
 }
 
@@ -66,7 +66,7 @@ const documentsIn = (turns: readonly ReadTurn[]): number =>
   }, 0);
 
 /** The bounded memory. Its token count is the tokens that the model wrote. */
-export function createBoundedMemory(options: BoundedOptions = {}): AgentMemory {
+export function createBoundedMemory(options: BoundedMemoryOptions = {}): AgentMemory {
   const { historyChars, pieceChars, enoughDocuments, enoughActs } = { ...defaults, ...options };
   const { calls = 'tags', tools = baseTools } = options;
   const { prompts = calls === 'tags' ? builtInPrompts(tools) : functionPrompts(tools) } = options;
@@ -74,15 +74,15 @@ export function createBoundedMemory(options: BoundedOptions = {}): AgentMemory {
   const rules: PageRules = { ...pageRules, pieceChars };
   const [every, looking] = [everyFunction(tools), lookUps(tools)];
 
-  function offered(mode: Ask['mode'], mayAnswer: boolean): readonly FunctionSpec[] {
+  function offered(mode: TurnPrompt['mode'], mayAnswer: boolean): readonly FunctionSpec[] {
     if (mode === 'answer') return answerOnly;
     return mayAnswer ? every : looking;
   }
 
-  function ask({ question, history, askedAt, final = false }: Observation): Ask {
+  function ask({ question, history, askedAt, final = false }: Observation): TurnPrompt {
     const { turns, next } = readingOf(history, rules);
-    const situation: Situation = { question, askedAt, history: tailOf(notesOf(turns, tools).join(''), historyChars) };
-    const asking = (mode: Ask['mode'], text: string, mayAnswer: boolean): Ask => ({
+    const situation: PromptInputs = { question, askedAt, history: tailOf(notesOf(turns, tools).join(''), historyChars) };
+    const asking = (mode: TurnPrompt['mode'], text: string, mayAnswer: boolean): TurnPrompt => ({
       ...{ mode, stop: STOPS, mayAnswer, calls: 'after_reasoning' as const },
       prompt: [...system, { from: 'user', text }],
       ...(calls === 'tags' || mode === 'read' ? {} : { functions: { offered: offered(mode, mayAnswer), choice: 'auto' as const } }),

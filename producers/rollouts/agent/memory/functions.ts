@@ -5,7 +5,7 @@ import type { Action, FunctionCall, FunctionSpec, PastTurn } from '../../../../s
 import { argumentOf, callOf, type ToolKind } from '../../../../streams/core/tools.ts';
 import { formatOk } from '../../../../streams/reward/format.ts';
 import { strip } from '../../../../streams/reward/normalise.ts';
-import type { Ask } from './memory.ts';
+import type { TurnPrompt } from './memory.ts';
 import { failed, readOutput, type Output } from './output.ts';
 
 const text = (name: string, description: string, [parameter, about]: readonly [string, string]): FunctionSpec => ({
@@ -93,7 +93,7 @@ export interface Called {
 }
 
 /** Interprets calls as a turn. */
-export function readCalls({ calls, content, finishReason }: Called, ask: Ask, tools: readonly ToolKind[]): Output {
+export function readCalls({ calls, content, finishReason }: Called, ask: TurnPrompt, tools: readonly ToolKind[]): Output {
   const asText = (): Output => readOutput(content, ask, { finishReason, tools });
   switch (ask.mode) {
     case 'read':
@@ -112,7 +112,7 @@ interface FirstCall {
   readonly cutOff: boolean;
 }
 
-function readAct({ call, cutOff }: FirstCall, ask: Ask, tools: readonly ToolKind[]): Output {
+function readAct({ call, cutOff }: FirstCall, ask: TurnPrompt, tools: readonly ToolKind[]): Output {
   if (call === undefined) return failed(cutOff ? 'cut_off' : 'no_action');
   const action = actionOf(call, tools);
   if (typeof action === 'string') return failed(cutOff ? 'cut_off' : action);

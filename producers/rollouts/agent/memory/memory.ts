@@ -4,7 +4,7 @@ import type { Observation, PastTurn } from '../../../../streams/core/agents.ts';
 import type { GenerationRequest, PromptPart } from '../../../../streams/core/models.ts';
 
 /** What the model must write in a turn. */
-export interface Ask {
+export interface TurnPrompt {
   /** act: a call. read: a thought about a piece of a page. answer: only the answer. */
   readonly mode: 'act' | 'read' | 'answer';
   readonly prompt: readonly PromptPart[];
@@ -23,7 +23,7 @@ export type CallForm = 'tags' | 'functions';
 export interface AgentMemory {
   readonly name: 'transcript' | 'bounded';
   /** The request for the next turn. */
-  ask(observation: Observation): Ask;
+  ask(observation: Observation): TurnPrompt;
   /** The history without anything that later prompts cannot show; `ask` gives the same prompts for it. */
   readonly forget: (history: readonly PastTurn[]) => readonly PastTurn[];
   /** Tokens that count toward the trajectory's limit after adding a turn of this size to the history. */

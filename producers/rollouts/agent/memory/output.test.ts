@@ -1,10 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { baseTools as tools } from '../../../../streams/core/tools.ts';
-import type { Ask } from './memory.ts';
+import type { TurnPrompt } from './memory.ts';
 import { afterReasoning, readOutput, thoughtOf, withStop } from './output.ts';
 
-const ask = (more: Partial<Ask> = {}): Ask => ({ mode: 'act', prompt: [], stop: [], mayAnswer: true, calls: 'anywhere', ...more });
+const ask = (more: Partial<TurnPrompt> = {}): TurnPrompt => ({
+  mode: 'act',
+  prompt: [],
+  stop: [],
+  mayAnswer: true,
+  calls: 'anywhere',
+  ...more,
+});
 const early = ask({ mayAnswer: false });
 const reasoned = ask({ calls: 'after_reasoning' });
 const forced = ask({ mode: 'answer', calls: 'after_reasoning' });
@@ -118,9 +125,9 @@ const piece = fc.constantFrom(
 );
 const anyText = fc.array(fc.oneof(piece, fc.string({ unit: 'binary' })), { maxLength: 12 }).map((parts) => parts.join(''));
 const anyAsk = fc.record({
-  mode: fc.constantFrom<Ask['mode'][]>('act', 'read', 'answer'),
+  mode: fc.constantFrom<TurnPrompt['mode'][]>('act', 'read', 'answer'),
   mayAnswer: fc.boolean(),
-  calls: fc.constantFrom<Ask['calls'][]>('anywhere', 'after_reasoning'),
+  calls: fc.constantFrom<TurnPrompt['calls'][]>('anywhere', 'after_reasoning'),
 });
 
 describe('whatever the text', () => {

@@ -3,7 +3,7 @@
 import type { Action, WithoutCall } from '../../../../streams/core/agents.ts';
 import { argumentOf, type ToolKind } from '../../../../streams/core/tools.ts';
 import { extractAnswer, parseAction } from '../../../../streams/reward/format.ts';
-import type { Ask } from './memory.ts';
+import type { TurnPrompt } from './memory.ts';
 
 /** Either a call, or the reason why there is none. */
 export interface Output {
@@ -63,7 +63,7 @@ function whyNone(text: string, { finishReason, tools }: OutputOptions): string {
   return [...tools, ANSWER].some(({ name }) => text.includes(`<${name}>`)) ? 'unclosed_tag' : 'no_action';
 }
 
-function readCall(text: string, ask: Ask, options: OutputOptions): Output {
+function readCall(text: string, ask: TurnPrompt, options: OutputOptions): Output {
   const action = parseAction(text, options.tools);
   if (action === undefined) return failed(whyNone(text, options));
   if (action.tool === 'answer') return ask.mayAnswer ? { action } : failed('answer_too_early', 'refused');
@@ -77,7 +77,7 @@ export interface OutputOptions {
 }
 
 /** Interprets the reply to a request. */
-export function readOutput(text: string, ask: Ask, options: OutputOptions): Output {
+export function readOutput(text: string, ask: TurnPrompt, options: OutputOptions): Output {
   const counts = ask.calls === 'anywhere' ? text : afterReasoning(text);
   switch (ask.mode) {
     case 'read':

@@ -55,7 +55,7 @@ export interface ReadTurn {
   readonly read: { readonly opened: PastTurn; readonly piece: number } | undefined;
 }
 
-export interface Reading {
+export interface PageReading {
   /** The turns in which the model returned something. */
   readonly turns: readonly ReadTurn[];
   /** The next piece to read; undefined when no page is open. */
@@ -76,7 +76,7 @@ function openPage(turn: PastTurn, rules: PageRules): OpenPage | undefined {
 }
 
 /** Determines for every turn whether it opened or read a page: after a page is opened, turns read it to its end. */
-export function readingOf(history: readonly PastTurn[], rules: PageRules): Reading {
+export function readingOf(history: readonly PastTurn[], rules: PageRules): PageReading {
   const turns: ReadTurn[] = [];
   let open: OpenPage | undefined;
   for (const turn of history.filter((past) => !gaveNothing(past))) {

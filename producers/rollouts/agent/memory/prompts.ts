@@ -42,7 +42,7 @@ const noCallNotice = (tools: readonly ToolKind[], errorType: string): string =>
   `No call was made (${errorType}). Write one of ${tools.map(({ name }) => `<${name}>`).join(', ')} and <answer>, with its closing tag.`;
 
 /** The inputs of a prompt with bounded history. */
-export interface Situation {
+export interface PromptInputs {
   readonly question: string;
   /** The end of the history so far. */
   readonly history: string;
@@ -50,7 +50,7 @@ export interface Situation {
   readonly askedAt: number | undefined;
 }
 
-export function situationText({ question, history, askedAt }: Situation): string {
+export function situationText({ question, history, askedAt }: PromptInputs): string {
   const date = askedAt === undefined ? '' : `Today's date: ${dateOf(askedAt)}\n\n`;
   return `${date}Question: ${question}
 
@@ -62,7 +62,7 @@ export const THOUGHT =
   'First write what you make of the notes between <thought> and </thought>: what is known, what is missing, what is doubtful.';
 
 /** Asks for a call; with `mayAnswer`, an answer is allowed too. */
-const actPrompt = (calls: string, situation: Situation, mayAnswer: boolean): string => `You are researching a question step by step.
+const actPrompt = (calls: string, situation: PromptInputs, mayAnswer: boolean): string => `You are researching a question step by step.
 
 ${situationText(situation)}
 
@@ -71,7 +71,10 @@ Then make exactly one call:
 ${mayAnswer ? `${calls}\n${ANSWER}\nAnswer when the notes prove it, else go on looking.` : `${calls}\nIt is too early for an answer.`}`;
 
 /** Asks for a thought about a piece of a page. */
-const readPrompt = (situation: Situation, content: string): string => `You are researching a question step by step and have opened a page.
+const readPrompt = (
+  situation: PromptInputs,
+  content: string,
+): string => `You are researching a question step by step and have opened a page.
 
 ${situationText(situation)}
 
@@ -82,7 +85,7 @@ Write between <thought> and </thought> what in this piece matters for the questi
 opening. If nothing does, say so in one sentence. Make no call.`;
 
 /** Asks only for the answer. */
-const answerPrompt = (situation: Situation): string => `You have researched a question and must answer it now.
+const answerPrompt = (situation: PromptInputs): string => `You have researched a question and must answer it now.
 
 ${situationText(situation)}
 
@@ -104,9 +107,9 @@ export interface Prompts {
   /** System message; empty sends none. */
   readonly system: string;
   readonly transcript: (question: string, askedAt: number | undefined) => string;
-  readonly act: (situation: Situation, mayAnswer: boolean) => string;
-  readonly read: (situation: Situation, content: string) => string;
-  readonly answer: (situation: Situation) => string;
+  readonly act: (situation: PromptInputs, mayAnswer: boolean) => string;
+  readonly read: (situation: PromptInputs, content: string) => string;
+  readonly answer: (situation: PromptInputs) => string;
   /** After output without a call. */
   readonly noCall: (errorType: string) => string;
 }
@@ -128,12 +131,12 @@ export type PromptName = (typeof promptNames)[number];
 /** The placeholders in a custom prompt. */
 const PLACE = /\{(question|history|content|date)\}/g;
 
-type Values = Readonly<Partial<Record<string, string>>>;
+type PromptValues = Readonly<Partial<Record<string, string>>>;
 
 /** Replaces each placeholder once: braces in inserted text stay as they are. */
-const fill = (template: string, values: Values): string => template.replace(PLACE, (place, name: string) => values[name] ?? place);
+const fill = (template: string, values: PromptValues): string => template.replace(PLACE, (place, name: string) => values[name] ?? place);
 
-const valuesOf = ({ question, history, askedAt }: Situation, content = ''): Values => ({
+const valuesOf = ({ question, history, askedAt }: PromptInputs, content = ''): PromptValues => ({
   ...{ question, history, content },
   date: askedAt === undefined ? '' : dateOf(askedAt),
 });

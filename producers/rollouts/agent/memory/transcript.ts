@@ -5,7 +5,7 @@ import type { PromptPart } from '../../../../streams/core/models.ts';
 import { baseTools, type ToolKind } from '../../../../streams/core/tools.ts';
 import { functionPrompts, ONE_CALL, PAGE_FOLLOWS, TAKEN } from './function-prompts.ts';
 import { contentOf, everyFunction } from './functions.ts';
-import type { AgentMemory, Ask, CallForm } from './memory.ts';
+import type { AgentMemory, TurnPrompt, CallForm } from './memory.ts';
 import { forgetPages, pageRules, readingOf, type PageRules, type ReadTurn } from './pages.ts';
 import { builtInPrompts, NOTHING_ON_PAGE, pieceTitle, type Prompts } from './prompts.ts';
 
@@ -92,14 +92,14 @@ export function createTranscriptMemory({ takes, pieceChars = 25_000, calls = 'ta
   const rules: PageRules = { ...pageRules, pieceChars };
   const shape = takes === 'chat' ? asChat : asText;
   const system: readonly Passage[] = prompts.system === '' ? [] : [{ from: 'system', texts: [prompts.system] }];
-  const asking = (mode: 'act' | 'read', prompt: Ask['prompt']): Ask => {
+  const asking = (mode: 'act' | 'read', prompt: TurnPrompt['prompt']): TurnPrompt => {
     const ask = { mode, prompt, mayAnswer: mode === 'act', calls: 'anywhere' } as const;
     if (calls === 'tags') return { ...ask, stop: mode === 'act' ? callStops : READ_STOPS };
     return { ...ask, stop: [], functions: { offered, choice: mode === 'act' ? 'auto' : 'none' } };
   };
   return {
     name: 'transcript',
-    ask({ question, history, askedAt }): Ask {
+    ask({ question, history, askedAt }): TurnPrompt {
       const { turns, next } = readingOf(history, rules);
       const parts = passagesOf(turns, [...system, { from: 'user', texts: [prompts.transcript(question, askedAt)] }], prompts);
       if (next === undefined) return asking('act', shape(parts));

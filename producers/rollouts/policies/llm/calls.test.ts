@@ -1,161 +1,24 @@
 // One agent, two ways to make calls: tags in the text, and function calling. The recorded trajectory must not depend on it.
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createServedModel } from '../../../../infra/llm/openai-model.ts';
-import { clockOf } from '../../../../infra/testing/clock.ts';
-import { startLlmServer, type LlmServer, type Says, type SeenRequest } from '../../../../infra/testing/llm-server.ts';
-import { silentLogger } from '../../../../infra/testing/logger.ts';
-import { toolResult } from '../../../../infra/testing/scripted-agents.ts';
-import type { Tool } from '../../../../streams/core/agents.ts';
-import { noMetrics } from '../../../../streams/core/telemetry.ts';
+import { describe, expect, it } from 'vitest';
+import type { Says, SeenRequest } from '../../../../infra/testing/llm-server.ts';
 import { baseTools } from '../../../../streams/core/tools.ts';
-import { createBoundedMemory } from '../../agent/memory/bounded.ts';
 import { callsFormatOk, contentOf, readCalls, renderCalls } from '../../agent/memory/functions.ts';
-import type { CallForm } from '../../agent/memory/memory.ts';
-import { createTranscriptMemory } from '../../agent/memory/transcript.ts';
-import { runAgent } from '../../agent/run-agent.ts';
-import type { TurnOutcome } from '../../agent/turn-outcome.ts';
-import { createLlmPolicy } from './llm.ts';
+import { type ScriptedMove, access, answer, play, search, thinks } from './calls.testing.ts';
 
-/** A turn of the scripted model. */
-type Move =
-  | { readonly kind: 'search' | 'access' | 'answer'; readonly argument: string }
-  | { readonly kind: 'thinks' }
-  | { readonly kind: 'says'; readonly says: Says };
+const calling = (...calls: NonNullable<Says['calls']>): ScriptedMove => ({ kind: 'says', says: { kind: 'says', text: 'So.', calls } });
 
-const search = (argument: string): Move => ({ kind: 'search', argument });
-const access = (argument: string): Move => ({ kind: 'access', argument });
-const answer = (argument: string): Move => ({ kind: 'answer', argument });
-const thinks: Move = { kind: 'thinks' };
-const calling = (...calls: NonNullable<Says['calls']>): Move => ({ kind: 'says', says: { kind: 'says', text: 'So.', calls } });
-
-const parameters = { search: 'query', access: 'url', answer: 'answer' } as const;
-
-function saying(move: Move, form: CallForm): Says {
-  if (move.kind === 'says') return move.says;
-  if (move.kind === 'thinks') return { kind: 'says', text: 'I wonder.' };
-  const { kind, argument } = move;
-  if (form === 'tags') return { kind: 'says', text: `So.</think>\n<${kind}> ${argument} </${kind}>` };
-  return {
-    kind: 'says',
-    text: 'So.',
-    calls: [{ name: kind, arguments: JSON.stringify({ [parameters[kind]]: argument }), id: `c-${kind}` }],
-  };
-}
-
-let server: LlmServer;
-beforeAll(async () => {
-  server = await startLlmServer();
-});
-afterAll(() => server.close());
-
-const tools: readonly Tool[] = [
-  { name: 'search', call: (query) => Promise.resolve(toolResult({ text: `found ${query}` })) },
-  {
-    name: 'access',
-    call: (url) =>
-      Promise.resolve(
-        url === 'u'
-          ? toolResult({ text: 'a page of two pieces' })
-          : toolResult({ status: 'error', errorType: 'not_found', text: 'no page' }),
-      ),
-  },
-];
-
-interface Played {
-  readonly turns: readonly TurnOutcome[];
-  readonly requests: readonly SeenRequest[];
-  readonly result: Awaited<ReturnType<typeof runAgent>>;
-}
-
-interface Way {
-  readonly form: CallForm;
-  readonly stream?: boolean;
-  readonly bounded?: boolean;
-}
-
-async function play(moves: readonly Move[], { form, stream = true, bounded = false }: Way): Promise<Played> {
-  const requests: SeenRequest[] = [];
-  server.setScript((request) => {
-    requests.push(request);
-    return saying(moves[requests.length - 1] ?? thinks, form);
-  });
-  const model = createServedModel(
-    {
-      ...{ url: server.url, api: 'chat', model: 'm', apiKey: '', temperature: 1, topP: 1, stream, logprobs: false, extra: {} },
-      ...{ versionFrom: [], concurrency: 1, retries: 0, retryMs: [1, 2], timeoutMs: 5_000, idleMs: 5_000 },
-    },
-    { logger: silentLogger, metrics: noMetrics, random: () => 0.5 },
-  );
-  const memory = bounded
-    ? createBoundedMemory({ calls: form, enoughDocuments: 2, pieceChars: 10 })
-    : createTranscriptMemory({ takes: 'chat', calls: form, pieceChars: 10 });
-  const turns: TurnOutcome[] = [];
-  const task = {
-    question: 'Which city?',
-    answers: ['Vienna'],
-    aug_answers: [],
-    reward: 'f1',
-    decoding: 'greedy',
-    policy_version: -1,
-  } as const;
-  const result = await runAgent({
-    ...{ policy: createLlmPolicy({ model, memory, maxTokensPerTurn: 100 }), tools, clock: clockOf(() => 5), random: () => 0.5 },
-    task: { ...task, max_turns: moves.length, max_tokens: 100_000, max_wall_ms: 60_000 },
-    ...{
-      signal: new AbortController().signal,
-      toolTimeoutMs: 1_000,
-      memory: memory.forget,
-      onTurn: (turn: TurnOutcome) => void turns.push(turn),
-    },
-  });
-  model.close();
-  return { turns, requests, result };
-}
-
-/** The fields of a turn that must not depend on how its call was written. */
-const columns = ({ turns, result }: Played) => ({
-  turns: turns.map(({ turn, tool, call_id, arguments: given, status, error_type, result: found, result_sha256, items, reward }) => ({
-    ...{ turn, tool, call_id, given, status, error_type, found, result_sha256, items, reward },
-  })),
-  ending: (({ status, answer: said, reward, f1, format_ok, turns: count, tool_calls, tool_errors }) => ({
-    ...{ status, said, reward, f1, format_ok, count, tool_calls, tool_errors },
-  }))(result),
-});
-
-const stories: readonly (readonly [string, readonly Move[]])[] = [
-  ['searches, opens a page, reads it and answers', [search('a'), access('u'), thinks, thinks, search('b'), answer('Vienna')]],
-  ['calls nothing, and nothing of use', [thinks, search(''), search('a'), access('gone'), answer('Paris')]],
-  ['answers at once', [answer('Vienna'), search('a'), search('b'), answer('Vienna')]],
-  ['never answers', [search('a'), search('b')]],
-];
-
-describe.each([
-  ['transcript', true],
-  ['transcript', false],
-  ['bounded', true],
-  ['bounded', false],
-] as const)('a %s agent, streamed: %s', (name, stream) => {
-  it.each(stories)('%s, by functions as by tags', async (_, moves) => {
-    const ways = { stream, bounded: name === 'bounded' };
-    const [tags, functions] = [await play(moves, { form: 'tags', ...ways }), await play(moves, { form: 'functions', ...ways })];
-    expect(columns(functions)).toEqual(columns(tags));
-    expect(functions.turns.every(({ completion_tokens }) => completion_tokens > 0)).toBe(true);
-    for (const { body } of tags.requests) expect(body).not.toHaveProperty('tools');
-  });
-});
-
-interface Message {
+interface PromptMessage {
   readonly role: string;
   readonly content: string;
   readonly tool_call_id?: string;
   readonly tool_calls?: readonly { readonly id: string; readonly function: { readonly name: string; readonly arguments: string } }[];
 }
 
-const messagesOf = (request: SeenRequest | undefined): readonly Message[] => request?.messages ?? [];
+const messagesOf = (request: SeenRequest | undefined): readonly PromptMessage[] => request?.messages ?? [];
 
 /** As servers require: a message with calls is followed by their results, one each, in order. */
-function assertAnswered(messages: readonly Message[]): void {
+function assertAnswered(messages: readonly PromptMessage[]): void {
   const wanted: string[] = [];
   for (const { role, tool_call_id: id, tool_calls: calls = [] } of messages) {
     if (role === 'tool') expect(id).toBe(wanted.shift());
@@ -252,7 +115,7 @@ describe('calls of functions', () => {
   });
 
   it('cut off by the limit of tokens are cut off', async () => {
-    const cut: Move = {
+    const cut: ScriptedMove = {
       kind: 'says',
       says: { kind: 'says', text: '', finishReason: 'length', calls: [{ name: 'search', arguments: '{"que' }] },
     };

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TurnRecorded } from '../../../../schemas/generated/events.ts';
 import { createServedModel } from '../../../../infra/llm/openai-model.ts';
 import { researcher } from '../../../../infra/testing/llm-researcher.ts';
-import { startLlmServer, type LlmServer, type Script, type SeenRequest } from '../../../../infra/testing/llm-server.ts';
+import { startLlmServer, type LlmServer, type LlmScript, type SeenRequest } from '../../../../infra/testing/llm-server.ts';
 import { silentLogger } from '../../../../infra/testing/logger.ts';
 import { MemoryLog } from '../../../../infra/testing/memory-log.ts';
 import { requested } from '../../../../infra/testing/rollout-events.ts';
@@ -11,8 +11,8 @@ import { endOf, overMemory, request, rolloutsOf, testWorker } from '../../../../
 import { createBoundedMemory } from '../../agent/memory/bounded.ts';
 import type { AgentMemory } from '../../agent/memory/memory.ts';
 import { createTranscriptMemory } from '../../agent/memory/transcript.ts';
-import { createFactbookTools } from '../../tools/factbook.ts';
-import { factbookProfiles } from '../../tools/factbook-profiles.ts';
+import { createFactbookTools } from '../../../factbook/tools.ts';
+import { factbookProfiles } from '../../../factbook/profiles.ts';
 import { createLlmPolicy } from './llm.ts';
 import { noMetrics } from '../../../../streams/core/telemetry.ts';
 
@@ -46,7 +46,7 @@ async function run(memory: AgentMemory, api: 'chat' | 'completions') {
   });
   // the researcher does not count the request that fails
   let seen = 0;
-  const once: Script = (asked) => {
+  const once: LlmScript = (asked) => {
     prompts.push(asked);
     seen += 1;
     return seen === FAILING_TURN ? { kind: 'status', status: 500 } : script(asked);

@@ -6,7 +6,7 @@ import { PlatformError } from '../../../../streams/core/errors.ts';
 import { baseTools, type ToolKind } from '../../../../streams/core/tools.ts';
 import { CONTEXT_FULL, type Generation, type GenerationFailure, type LanguageModel } from '../../../../streams/core/models.ts';
 import { callsFormatOk, readCalls, renderCalls } from '../../agent/memory/functions.ts';
-import { gaveNothing, type AgentMemory, type Ask } from '../../agent/memory/memory.ts';
+import { gaveNothing, type AgentMemory, type TurnPrompt } from '../../agent/memory/memory.ts';
 import { readOutput, withStop } from '../../agent/memory/output.ts';
 import { questionText } from '../../agent/memory/prompts.ts';
 
@@ -27,7 +27,7 @@ const SEEDS = 2 ** 31;
  * What the model wrote, with the tags that servers take out: those around its reasoning, and the one that stopped it. Reasoning
  * that nothing follows has no end that anybody knows of.
  */
-function textOf({ text, reasoning, stopText, calls }: Generation, { stop }: Ask): string {
+function textOf({ text, reasoning, stopText, calls }: Generation, { stop }: TurnPrompt): string {
   const wrote = withStop(text, stop, stopText);
   if (reasoning === '') return wrote;
   return wrote === '' && calls === undefined ? `<think>${reasoning}` : `<think>${reasoning}</think>${wrote}`;
@@ -59,7 +59,7 @@ export function createLlmPolicy(options: LlmPolicyOptions): Policy {
     return nothing(failure, false);
   }
 
-  function onGeneration(generation: Generation, ask: Ask, observation: Observation): PolicyTurn {
+  function onGeneration(generation: Generation, ask: TurnPrompt, observation: Observation): PolicyTurn {
     const { spans, promptTokens, completionTokens, finishReason, tokenIds, logprobs } = generation;
     const content = textOf(generation, ask);
     const { calls = [] } = generation;
@@ -78,6 +78,7 @@ export function createLlmPolicy(options: LlmPolicyOptions): Policy {
         decision: undefined,
       },
       ...(generation.stopText === undefined ? {} : { stopText: generation.stopText }),
+      ...(generation.source === undefined ? {} : { source: generation.source }),
       spentTokens: memory.spent(observation.history, { promptTokens, completionTokens }),
     };
   }

@@ -1,17 +1,17 @@
 // Features of a span as an answer that stay constant during a trajectory: computed once per question and page.
 import { rowOf } from './features.ts';
 import type { FeatureName, FeatureValues } from './features.ts';
-import type { Line } from './page.ts';
-import type { Question } from './question.ts';
+import type { PageLine } from './page.ts';
+import type { ParsedQuestion } from './question.ts';
 import { cuts } from './spans.ts';
-import type { Span } from './spans.ts';
+import type { TextSpan } from './spans.ts';
 import { coverage, wordSet } from './words.ts';
 
-export interface Placed {
-  readonly line: Line;
-  readonly span: Span;
+export interface PlacedSpan {
+  readonly line: PageLine;
+  readonly span: TextSpan;
   /** All candidate spans of the same line. */
-  readonly beside: readonly Span[];
+  readonly beside: readonly TextSpan[];
   /** How well the label matches what the question asks for. */
   readonly asked: number;
   /** The line's label fits at least as well as that of every other line of the page. */
@@ -22,7 +22,7 @@ const cleanCuts = ['quoted', 'date', 'unmeasured', 'before_parenthesis'] as cons
 const cutNames: readonly FeatureName[] = cuts.map((cut) => `cut_${cut}` as const);
 
 /** For a label with a slash: the value's part has the same position as the asked word in the label. */
-function slashFits(question: Question, line: Line, span: Span): boolean {
+function slashFits(question: ParsedQuestion, line: PageLine, span: TextSpan): boolean {
   const at = span.cuts.has('slash_first') ? 0 : span.cuts.has('slash_second') ? 1 : -1;
   const named = line.label.split('/');
   const part = named.length === 2 ? named[at] : undefined;
@@ -35,13 +35,13 @@ function slashFits(question: Question, line: Line, span: Span): boolean {
   );
 }
 
-function cutFeatures(question: Question, { line, span, beside }: Placed): FeatureValues {
+function cutFeatures(question: ParsedQuestion, { line, span, beside }: PlacedSpan): FeatureValues {
   const features: FeatureValues = {};
   cuts.forEach((cut, at) => {
     const name = cutNames[at];
     if (name !== undefined && span.cuts.has(cut)) features[name] = 1;
   });
-  const isClean = (other: Span): boolean => cleanCuts.some((cut) => other.cuts.has(cut));
+  const isClean = (other: TextSpan): boolean => cleanCuts.some((cut) => other.cuts.has(cut));
   const isDate = span.cuts.has('date');
   return {
     ...features,
@@ -53,7 +53,7 @@ function cutFeatures(question: Question, { line, span, beside }: Placed): Featur
 }
 
 /** The constant part of an answer's feature row. */
-export function answerRow(question: Question, placed: Placed): Float32Array {
+export function answerRow(question: ParsedQuestion, placed: PlacedSpan): Float32Array {
   const { line, span, asked, isBest } = placed;
   const words = span.text.split(/\s+/);
   const capitals = words.filter((term) => /^\p{Lu}/u.test(term)).length / words.length;

@@ -2,20 +2,20 @@
 import type { BaseCall, FinalAnswer } from '../../../../streams/core/agents.ts';
 import { rowOf, writeRow } from './features.ts';
 import type { FeatureName, FeatureValues } from './features.ts';
-import type { Question, Told } from './question.ts';
+import type { ParsedQuestion, PlaceStatement } from './question.ts';
 import { placeAfter } from './state.ts';
-import type { ReadPage, Standing } from './state.ts';
+import type { ReadPage, SearchState } from './state.ts';
 import type { LinkView } from './view.ts';
 import { coverage, wordSet, wordsOf } from './words.ts';
 
-export interface Candidate {
+export interface ActionCandidate {
   readonly action: BaseCall | FinalAnswer;
   readonly row: Float32Array;
 }
 
-export interface Situation {
-  readonly question: Question;
-  readonly standing: Standing;
+export interface TurnSituation {
+  readonly question: ParsedQuestion;
+  readonly standing: SearchState;
   readonly turn: number;
   readonly maxTurns: number;
 }
@@ -30,7 +30,7 @@ const MAX_LINKS = 10;
 /** How many recently read pages can supply answers; pages before the last one supply only their best-fitting spans. */
 const ANSWER_PAGES = 2;
 
-function common({ question, standing, turn, maxTurns }: Situation): FeatureValues {
+function common({ question, standing, turn, maxTurns }: TurnSituation): FeatureValues {
   return {
     bias: 1,
     turn_fraction: turn / Math.max(1, maxTurns),
@@ -46,13 +46,13 @@ interface Query {
   readonly more?: FeatureValues;
 }
 
-const isNumeric = ({ spans }: Told): number => Number(spans.every((span) => /^[\d,.]+$/.test(span)));
+const isNumeric = ({ spans }: PlaceStatement): number => Number(spans.every((span) => /^[\d,.]+$/.test(span)));
 const clauseQuery =
   (kind: FeatureName) =>
-  (told: Told): Query => ({ text: told.text, kind, more: { query_is_numeric: isNumeric(told) } });
+  (told: PlaceStatement): Query => ({ text: told.text, kind, more: { query_is_numeric: isNumeric(told) } });
 
 /** One query per exact statement, first those about the start, plus one that joins several statements about the start. */
-function clauseQueries({ places, last }: Question): readonly Query[] {
+function clauseQueries({ places, last }: ParsedQuestion): readonly Query[] {
   const [start, ...others] = [...places].reverse();
   const exact = start?.exact ?? [];
   return [
@@ -62,7 +62,7 @@ function clauseQueries({ places, last }: Question): readonly Query[] {
   ];
 }
 
-function spanQueries({ places }: Question): readonly Query[] {
+function spanQueries({ places }: ParsedQuestion): readonly Query[] {
   const { told, exact } = places.at(-1) ?? { told: [], exact: [] };
   return (exact.length > 0 ? exact : told)
     .flatMap(({ spans }) => spans)
@@ -70,7 +70,7 @@ function spanQueries({ places }: Question): readonly Query[] {
     .map((text) => ({ text, kind: 'query_span' }));
 }
 
-function queriesFor({ question, standing }: Situation): readonly Query[] {
+function queriesFor({ question, standing }: TurnSituation): readonly Query[] {
   const lastTitle = standing.read.at(-1)?.view.page.title;
   const middle = question.places.at(-2)?.lead;
   return [
@@ -83,10 +83,10 @@ function queriesFor({ question, standing }: Situation): readonly Query[] {
   ];
 }
 
-function searches(situation: Situation): Candidate[] {
+function searches(situation: TurnSituation): ActionCandidate[] {
   const { question, standing } = situation;
   const seen = new Set(standing.queries);
-  const made: Candidate[] = [];
+  const made: ActionCandidate[] = [];
   for (const { text: query, kind, more } of queriesFor(situation)) {
     if (query === '' || seen.has(query)) continue;
     seen.add(query);
@@ -105,7 +105,7 @@ function searches(situation: Situation): Candidate[] {
   return made.slice(0, MAX_QUERIES + (several ? MAX_CLAUSE_QUERIES : 0));
 }
 
-function results({ standing }: Situation): Candidate[] {
+function results({ standing }: TurnSituation): ActionCandidate[] {
   const best = Math.max(0, ...standing.results.map(({ anchor }) => anchor));
   return standing.results.slice(0, MAX_RESULTS).map(({ found, anchor, coversHead }) => ({
     action: { tool: 'access', url: found.item.url },
@@ -120,7 +120,7 @@ function results({ standing }: Situation): Candidate[] {
   }));
 }
 
-function linkRow({ question, standing }: Situation, source: ReadPage, view: LinkView): Float32Array {
+function linkRow({ question, standing }: TurnSituation, source: ReadPage, view: LinkView): Float32Array {
   const at = placeAfter(source.stage, question);
   const fits = view.fits[at] ?? 0;
   const leads = Number(source.stage >= 1 && source.stage < question.pages);
@@ -139,14 +139,14 @@ function linkRow({ question, standing }: Situation, source: ReadPage, view: Link
 }
 
 /** The last page read, or an earlier one that was further along if the last one led nowhere. */
-function sourceOf({ read }: Standing): ReadPage | undefined {
+function sourceOf({ read }: SearchState): ReadPage | undefined {
   const last = read.at(-1);
   if (last === undefined || last.stage > 0) return last;
   const furthest = Math.max(...read.map(({ stage }) => stage));
   return furthest === 0 ? last : read.findLast(({ stage }) => stage === furthest);
 }
 
-function links(situation: Situation): Candidate[] {
+function links(situation: TurnSituation): ActionCandidate[] {
   const { standing, question } = situation;
   const source = sourceOf(standing);
   if (source === undefined) return [];
@@ -158,7 +158,7 @@ function links(situation: Situation): Candidate[] {
     .map((view) => ({ action: { tool: 'access', url: view.link.url }, row: linkRow(situation, source, view) }));
 }
 
-function answers({ question, standing }: Situation): Candidate[] {
+function answers({ question, standing }: TurnSituation): ActionCandidate[] {
   const last = standing.read.at(-1);
   return standing.read
     .slice(-ANSWER_PAGES)
@@ -179,7 +179,7 @@ function answers({ question, standing }: Situation): Candidate[] {
 }
 
 /** Every action worth considering; empty only when everything was tried. */
-export function candidatesOf(situation: Situation): readonly Candidate[] {
+export function candidatesOf(situation: TurnSituation): readonly ActionCandidate[] {
   const moves = [...searches(situation), ...results(situation), ...links(situation)];
   const all = [...moves, ...answers(situation)].slice(0, MAX_CANDIDATES);
   const shared = common(situation);

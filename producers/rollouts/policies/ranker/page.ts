@@ -11,7 +11,7 @@ export interface Link {
   readonly number: number;
 }
 
-export interface Line {
+export interface PageLine {
   readonly label: string;
   readonly labelWords: WordSet;
   readonly text: string;
@@ -21,16 +21,16 @@ export interface Line {
   readonly links: readonly Link[];
 }
 
-export interface Page {
+export interface ParsedPage {
   readonly url: string;
   readonly title: string;
-  readonly lines: readonly Line[];
+  readonly lines: readonly PageLine[];
 }
 
-export interface Found {
+export interface SearchHit {
   readonly item: ToolItem;
   readonly rank: number;
-  readonly lines: readonly Pick<Line, 'labelWords' | 'words'>[];
+  readonly lines: readonly Pick<PageLine, 'labelWords' | 'words'>[];
 }
 
 const labelled = /^(?:[-*] )?\*\*(.+?):?\*\*:?\s*(.*)$/;
@@ -44,7 +44,7 @@ function linksOf(text: string): Link[] {
   }));
 }
 
-function readPage(result: ToolResult): Page {
+function readPage(result: ToolResult): ParsedPage {
   const raw = result.text.split('\n').filter((line) => line.trim() !== '');
   const title = result.items[0]?.title ?? raw[0]?.replace(/^#+ /, '') ?? '';
   const lines = raw.flatMap((line, at) => {
@@ -57,7 +57,7 @@ function readPage(result: ToolResult): Page {
   return { url: result.items[0]?.url ?? '', title, lines };
 }
 
-function readFound(result: ToolResult): Found[] {
+function readFound(result: ToolResult): SearchHit[] {
   const blocks = result.text.split('\n\n');
   return result.items.map((item, rank) => {
     const [, ...lines] = (blocks[rank] ?? '').split('\n');
@@ -69,11 +69,11 @@ function readFound(result: ToolResult): Found[] {
   });
 }
 
-const pages = new WeakMap<ToolResult, Page>();
-const findings = new WeakMap<ToolResult, readonly Found[]>();
+const pages = new WeakMap<ToolResult, ParsedPage>();
+const findings = new WeakMap<ToolResult, readonly SearchHit[]>();
 
 /** The page of an access result; parsed once per result object. */
-export function pageOf(result: ToolResult): Page {
+export function pageOf(result: ToolResult): ParsedPage {
   const known = pages.get(result);
   if (known !== undefined) return known;
   const page = readPage(result);
@@ -82,7 +82,7 @@ export function pageOf(result: ToolResult): Page {
 }
 
 /** The results of a search; parsed once per result object. */
-export function foundBy(result: ToolResult): readonly Found[] {
+export function foundBy(result: ToolResult): readonly SearchHit[] {
   const known = findings.get(result);
   if (known !== undefined) return known;
   const found = readFound(result);

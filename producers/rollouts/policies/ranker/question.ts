@@ -4,13 +4,13 @@
 import { wordSet, wordsOf } from './words.ts';
 import type { WordSet } from './words.ts';
 
-interface Clause {
+interface QuestionClause {
   readonly text: string;
   readonly words: WordSet;
 }
 
 /** One statement about a place. */
-export interface Told extends Clause {
+export interface PlaceStatement extends QuestionClause {
   /** Quoted, capitalized and numeric spans, or the last word if there are none. */
   readonly spans: readonly string[];
   readonly spanWords: WordSet;
@@ -21,25 +21,25 @@ export interface Told extends Clause {
 }
 
 /** A place that is described but not named. */
-export interface Place {
-  readonly told: readonly Told[];
+export interface DescribedPlace {
+  readonly told: readonly PlaceStatement[];
   /** The statements that do not fit other places by chance. */
-  readonly exact: readonly Told[];
+  readonly exact: readonly PlaceStatement[];
   /** How it follows from the next place in the list; undefined for the start. */
-  readonly lead: Clause | undefined;
+  readonly lead: QuestionClause | undefined;
   /** 1 when a maximum leads to it, -1 when a minimum does, else 0; for a place without a lead, that of the whole question. */
   readonly direction: number;
 }
 
-export interface Question {
+export interface ParsedQuestion {
   readonly text: string;
   readonly words: WordSet;
   /** The part before the first relative pronoun: what is asked for. */
-  readonly head: Clause;
+  readonly head: QuestionClause;
   /** All statements about the start. */
-  readonly last: Clause;
+  readonly last: QuestionClause;
   /** From the place that is asked about to the start, which the last clauses identify. At least one. */
-  readonly places: readonly Place[];
+  readonly places: readonly DescribedPlace[];
   /** Words that identify the lines about the start. */
   readonly labelWords: WordSet;
   /** Number of pages to read one after the other, one per place. */
@@ -55,7 +55,7 @@ const span =
 const most = /\b(?:longest|largest|biggest|highest number|most|greatest)\b/i;
 const least = /\b(?:shortest|smallest|fewest|least)\b/i;
 
-const clauseOf = (text: string): Clause => ({ text: text.trim(), words: wordSet(text) });
+const clauseOf = (text: string): QuestionClause => ({ text: text.trim(), words: wordSet(text) });
 
 function spansOf(clause: string): readonly string[] {
   const found = [...clause.matchAll(span)].map(([text]) => text.replaceAll('"', '').replace(/[.']$/, '').trim());
@@ -70,14 +70,14 @@ const telling = /\b(?:has )?(?:a name with )?the word\b|\bby somebody called\b/u
 const numberOf = (text: string): number => Number(text.replaceAll(',', ''));
 const joined = /(?:,|,?\s+and)$/u;
 
-function vagueOf(text: string): { readonly label: string; readonly vague: NonNullable<Told['vague']> } | undefined {
+function vagueOf(text: string): { readonly label: string; readonly vague: NonNullable<PlaceStatement['vague']> } | undefined {
   const [, label = '', low = '', high = ''] = range.exec(text) ?? [];
   if (label !== '') return { label, vague: { low: numberOf(low), high: numberOf(high) } };
   const [, named = '', letter = ''] = initial.exec(text) ?? [];
   return named === '' ? undefined : { label: named, vague: { initial: letter } };
 }
 
-function toldOf(text: string): Told {
+function toldOf(text: string): PlaceStatement {
   const clause = clauseOf(text.trim().replace(joined, ''));
   const spans = spansOf(clause.text);
   const spanWords = new Set(spans.flatMap(wordsOf));
@@ -90,9 +90,9 @@ function toldOf(text: string): Told {
 const directionOf = (text: string): number => (most.test(text) ? 1 : least.test(text) ? -1 : 0);
 
 /** The places in question order, each with its clauses. */
-function placesOf(clauses: readonly string[], question: string): readonly Place[] {
-  const places: Place[] = [];
-  let told: Told[] = [];
+function placesOf(clauses: readonly string[], question: string): readonly DescribedPlace[] {
+  const places: DescribedPlace[] = [];
+  let told: PlaceStatement[] = [];
   clauses.forEach((text, at) => {
     const leads = at < clauses.length - 1 && !joined.test(text.trim());
     if (!leads) told.push(toldOf(text));
@@ -106,7 +106,7 @@ function placesOf(clauses: readonly string[], question: string): readonly Place[
 }
 
 /** Parses a question; the same text always gives an equal result. */
-export function readQuestion(text: string): Question {
+export function readQuestion(text: string): ParsedQuestion {
   const [first = '', ...others] = text.replace(/[?\s]+$/, '').split(pronouns);
   const places = placesOf(others.length === 0 ? [first] : others, text);
   const start = places.at(-1)?.told ?? [];

@@ -5,13 +5,13 @@ import type { BaseCall, DecideOptions, FinalAnswer, Observation, Policy, PolicyT
 import type { Scorer } from '../../../../streams/core/learning.ts';
 import { renderAction } from '../../../../streams/reward/format.ts';
 import { candidatesOf } from './candidates.ts';
-import type { Candidate } from './candidates.ts';
+import type { ActionCandidate } from './candidates.ts';
 import { choose } from './choose.ts';
 import { RANKER_WIDTH } from './features.ts';
 import { readQuestion } from './question.ts';
-import type { Question } from './question.ts';
+import type { ParsedQuestion } from './question.ts';
 import { standingOf } from './state.ts';
-import type { Standing } from './state.ts';
+import type { SearchState } from './state.ts';
 import { countTokens } from './tokens.ts';
 import { createViews } from './view.ts';
 import type { Views } from './view.ts';
@@ -24,16 +24,16 @@ export interface PolicyVersions {
   scorer(version: number): Promise<{ readonly version: number; readonly scorer: Scorer }>;
 }
 
-interface Reading {
-  readonly question: Question;
+interface QuestionViews {
+  readonly question: ParsedQuestion;
   readonly views: Views;
 }
 
 const MAX_READINGS = 512;
 
 /** Caches the parsed questions, so that the samples of a group share them. */
-function createReadings(): (text: string) => Reading {
-  const readings = new Map<string, Reading>();
+function createReadings(): (text: string) => QuestionViews {
+  const readings = new Map<string, QuestionViews>();
   return (text) => {
     const known = readings.get(text);
     if (known !== undefined) return known;
@@ -45,7 +45,7 @@ function createReadings(): (text: string) => Reading {
   };
 }
 
-function thoughtOf(action: BaseCall | FinalAnswer, standing: Standing): string {
+function thoughtOf(action: BaseCall | FinalAnswer, standing: SearchState): string {
   const read = standing.read.length;
   const so = `${read} ${read === 1 ? 'page' : 'pages'} read`;
   switch (action.tool) {
@@ -58,7 +58,7 @@ function thoughtOf(action: BaseCall | FinalAnswer, standing: Standing): string {
   }
 }
 
-function featuresOf(candidates: readonly Candidate[]): Float32Array {
+function featuresOf(candidates: readonly ActionCandidate[]): Float32Array {
   const matrix = new Float32Array(candidates.length * RANKER_WIDTH);
   candidates.forEach((candidate, row) => {
     matrix.set(candidate.row, row * RANKER_WIDTH);

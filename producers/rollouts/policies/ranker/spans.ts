@@ -1,11 +1,11 @@
 // Pieces of a field that could be an answer, and how each was cut out. The same text can result from several cuts.
 
 export const cuts = ['whole', 'fragment', 'quoted', 'date', 'unmeasured', 'before_parenthesis', 'slash_first', 'slash_second'] as const;
-type Cut = (typeof cuts)[number];
+type SpanCut = (typeof cuts)[number];
 
-export interface Span {
+export interface TextSpan {
   readonly text: string;
-  readonly cuts: ReadonlySet<Cut>;
+  readonly cuts: ReadonlySet<SpanCut>;
 }
 
 const MAX_CHARS = 120;
@@ -18,7 +18,7 @@ const slashed = (text: string, at: 0 | 1): string | undefined => {
 };
 
 /** How each cut is made from a text, and from the text without its parentheses. */
-const cutters: Readonly<Record<Cut, (text: string, bare: string) => string | undefined>> = {
+const cutters: Readonly<Record<SpanCut, (text: string, bare: string) => string | undefined>> = {
   whole: (text) => text,
   fragment: (_text, bare) => bare.split(/;|,(?!\d{3})/)[0]?.trim(),
   quoted: (text) => /"([^"]+)"/.exec(text)?.[1],
@@ -30,8 +30,8 @@ const cutters: Readonly<Record<Cut, (text: string, bare: string) => string | und
 };
 
 /** The distinct spans of a field text, at most one per cut. */
-export function spansOf(text: string): readonly Span[] {
-  const found = new Map<string, Set<Cut>>();
+export function spansOf(text: string): readonly TextSpan[] {
+  const found = new Map<string, Set<SpanCut>>();
   const bare = text.replace(/\s*\([^()]*\)/g, '').trim();
   for (const cut of cuts) {
     const piece = cutters[cut](text, bare);

@@ -1,7 +1,7 @@
 // The state of a trajectory, derived from its history: what was queried, found and read, and how far along the hops each page is.
 import type { Observation, PastTurn } from '../../../../streams/core/agents.ts';
 import { foundBy, pageOf } from './page.ts';
-import type { Question } from './question.ts';
+import type { ParsedQuestion } from './question.ts';
 import type { PageView, ResultView, Views } from './view.ts';
 
 export interface ReadPage {
@@ -10,7 +10,7 @@ export interface ReadPage {
   readonly stage: number;
 }
 
-export interface Standing {
+export interface SearchState {
   /** In reading order. */
   readonly read: readonly ReadPage[];
   readonly visited: ReadonlySet<string>;
@@ -24,10 +24,10 @@ export interface Standing {
 const ANCHORED = 0.5;
 
 /** The place to read about after a page of this stage; after the last stage there is no further place. */
-export const placeAfter = (stage: number, { places }: Question): number => Math.max(0, places.length - 1 - Math.max(1, stage));
+export const placeAfter = (stage: number, { places }: ParsedQuestion): number => Math.max(0, places.length - 1 - Math.max(1, stage));
 
 /** A page belongs to a place if it states the exact facts about it, or if a page of the previous place leads there. */
-function stageOf(view: PageView, before: readonly ReadPage[], question: Question): number {
+function stageOf(view: PageView, before: readonly ReadPage[], question: ParsedQuestion): number {
   const { places } = question;
   const fits = (at: number): boolean => (view.fits[at] ?? 0) >= ANCHORED;
   const told = places.findIndex((place, at) => fits(at) && place.exact.length > 0);
@@ -48,7 +48,7 @@ interface Gathered {
   results: readonly ResultView[];
 }
 
-function gather({ action, result }: PastTurn, into: Gathered, { question, views }: { question: Question; views: Views }): void {
+function gather({ action, result }: PastTurn, into: Gathered, { question, views }: { question: ParsedQuestion; views: Views }): void {
   if (action?.tool === 'search') {
     into.queries.add(action.query);
     if (result?.status === 'ok' && result.items.length > 0) into.results = views.results(foundBy(result));
@@ -62,7 +62,7 @@ function gather({ action, result }: PastTurn, into: Gathered, { question, views 
 }
 
 /** Derives the state from the history of an observation. */
-export function standingOf(observation: Observation, question: Question, views: Views): Standing {
+export function standingOf(observation: Observation, question: ParsedQuestion, views: Views): SearchState {
   const gathered: Gathered = { read: [], visited: new Set(), queries: new Set(), results: [] };
   for (const turn of observation.history) gather(turn, gathered, { question, views });
   const stage = Math.max(0, ...gathered.read.map((page) => page.stage));

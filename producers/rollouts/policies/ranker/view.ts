@@ -2,9 +2,9 @@
 // Computed once per question and text, so that the samples of a group share it.
 import { deriveSeed } from '../../../../streams/core/random.ts';
 import { answerRow } from './answer-features.ts';
-import type { Placed } from './answer-features.ts';
-import type { Found, Line, Link, Page } from './page.ts';
-import type { Place, Question, Told } from './question.ts';
+import type { PlacedSpan } from './answer-features.ts';
+import type { SearchHit, PageLine, Link, ParsedPage } from './page.ts';
+import type { DescribedPlace, ParsedQuestion, PlaceStatement } from './question.ts';
 import { spansOf } from './spans.ts';
 import { coverage, likeness } from './words.ts';
 import type { WordSet } from './words.ts';
@@ -28,7 +28,7 @@ interface AnswerView {
 }
 
 export interface PageView {
-  readonly page: Page;
+  readonly page: ParsedPage;
   /** How well lines of the page state what is said about a place, by place number; 0 when nothing is said about it. */
   readonly fits: readonly number[];
   readonly links: readonly LinkView[];
@@ -36,7 +36,7 @@ export interface PageView {
 }
 
 export interface ResultView {
-  readonly found: Found;
+  readonly found: SearchHit;
   /** How well one line identifies a place: 1 when it states a complete exact clause. */
   readonly anchor: number;
   readonly coversHead: number;
@@ -44,8 +44,8 @@ export interface ResultView {
 
 /** Views for one question. */
 export interface Views {
-  page(page: Page): PageView;
-  results(found: readonly Found[]): readonly ResultView[];
+  page(page: ParsedPage): PageView;
+  results(found: readonly SearchHit[]): readonly ResultView[];
 }
 
 const FITTING_LINES = 3;
@@ -56,13 +56,13 @@ const VAGUE = 0.3;
 const number = /\d[\d,]*(?:\.\d+)?/u;
 
 /** How well a line states something: the span must be present, and the label next to it. */
-function saidBy({ spanWords, labelWords }: Told, words: WordSet): number {
+function saidBy({ spanWords, labelWords }: PlaceStatement, words: WordSet): number {
   const spans = coverage(spanWords, words);
   return spans * (labelWords.size === 0 ? 1 : coverage(labelWords, words));
 }
 
 /** The label decides which number or name is meant; the text decides whether it fits. */
-function allowedBy({ labelWords, vague }: Told, { text, labelWords: label }: Line): number {
+function allowedBy({ labelWords, vague }: PlaceStatement, { text, labelWords: label }: PageLine): number {
   if (vague === undefined) return 0;
   const value = number.exec(text)?.[0].replaceAll(',', '');
   const fits =
@@ -71,18 +71,18 @@ function allowedBy({ labelWords, vague }: Told, { text, labelWords: label }: Lin
 }
 
 /** The weighted mean over the statements about a place, each scored by its best line. */
-function fitOf({ told }: Place, page: Page): number {
+function fitOf({ told }: DescribedPlace, page: ParsedPage): number {
   let [sum, weights] = [0, 0];
   for (const one of told) {
     const weight = one.vague === undefined ? 1 : VAGUE;
-    const best = (of: (line: Line) => number): number => Math.max(0, ...page.lines.map(of));
+    const best = (of: (line: PageLine) => number): number => Math.max(0, ...page.lines.map(of));
     sum += weight * best((line) => (one.vague === undefined ? saidBy(one, line.words) : allowedBy(one, line)));
     weights += weight;
   }
   return weights === 0 ? 0 : sum / weights;
 }
 
-function linksOf({ places }: Question, page: Page): LinkView[] {
+function linksOf({ places }: ParsedQuestion, page: ParsedPage): LinkView[] {
   return page.lines
     .filter((line) => line.links.length > 0)
     .flatMap((line) => {
@@ -100,7 +100,7 @@ function linksOf({ places }: Question, page: Page): LinkView[] {
 }
 
 /** The lines with the best-fitting labels, each cut in every way, and some others chosen by a hash of the question. */
-function answersOf(question: Question, page: Page): AnswerView[] {
+function answersOf(question: ParsedQuestion, page: ParsedPage): AnswerView[] {
   const lines = page.lines.map((line, at) => ({ line, asked: likeness(question.head.words, line.labelWords), at }));
   const best = Math.max(...lines.map(({ asked }) => asked));
   const byFit = lines.sort((a, b) => b.asked - a.asked);
@@ -111,7 +111,7 @@ function answersOf(question: Question, page: Page): AnswerView[] {
     .slice(0, OTHER_LINES);
   const place =
     (all: boolean) =>
-    ({ line, asked }: (typeof lines)[number]): Placed[] => {
+    ({ line, asked }: (typeof lines)[number]): PlacedSpan[] => {
       const beside = spansOf(line.text).slice(0, all ? undefined : 1);
       return beside.map((span) => ({ line, span, beside, asked, isBest: asked > 0 && asked === best }));
     };
@@ -123,9 +123,9 @@ function answersOf(question: Question, page: Page): AnswerView[] {
 }
 
 /** Views for one question, cached as long as the question and its pages are in memory. */
-export function createViews(question: Question): Views {
-  const pages = new WeakMap<Page, PageView>();
-  const results = new WeakMap<readonly Found[], readonly ResultView[]>();
+export function createViews(question: ParsedQuestion): Views {
+  const pages = new WeakMap<ParsedPage, PageView>();
+  const results = new WeakMap<readonly SearchHit[], readonly ResultView[]>();
   const exact = question.places.flatMap((place) => place.exact);
   return {
     page(page) {

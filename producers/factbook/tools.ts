@@ -1,9 +1,9 @@
 // The two tools over the country profiles: no network, no clock, the same result for the same argument. Results are cached by argument,
 // because the samples of a group make the same calls.
-import type { Tool, ToolResult } from '../../../streams/core/agents.ts';
-import { pageAt } from './factbook-pages.ts';
-import { searchFactbook, warmFactbookSearch } from './factbook-search.ts';
-import { createLru } from './lru.ts';
+import { LRUCache } from 'lru-cache';
+import type { Tool, ToolResult } from '../../streams/core/agents.ts';
+import { pageAt } from './pages.ts';
+import { searchFactbook, warmFactbookSearch } from './search.ts';
 
 const TOP = 10;
 const MAX_QUERY_CHARS = 2_000;
@@ -26,7 +26,7 @@ function access(url: string): ToolResult {
 
 /** Returns cached results where possible; every hit is the same ToolResult object. */
 function cached(name: Tool['name'], run: (argument: string) => ToolResult, capacity: number): Tool {
-  const results = createLru<ToolResult>(capacity);
+  const results = new LRUCache<string, ToolResult>({ max: capacity });
   return {
     name,
     async call(argument, signal) {

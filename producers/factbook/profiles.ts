@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
 /** One labeled text of a profile. */
-export interface Field {
+export interface ProfileField {
   readonly section: string;
   /** The path of labels, without the section: `Capital, name`. */
   readonly label: string;
@@ -19,7 +19,7 @@ export interface Profile {
   readonly title: string;
   /** `factbook://<region>/<title as slug>` */
   readonly url: string;
-  readonly fields: readonly Field[];
+  readonly fields: readonly ProfileField[];
 }
 
 /** A land border of a profile. */
@@ -54,7 +54,7 @@ const clean = (text: string): string =>
     .trim();
 
 /** Leaves of a section in document order; a text precedes nested labels. */
-function collect(node: unknown, path: readonly string[], into: { readonly section: string; readonly fields: Field[] }): void {
+function collect(node: unknown, path: readonly string[], into: { readonly section: string; readonly fields: ProfileField[] }): void {
   if (typeof node !== 'object' || node === null) return;
   for (const [key, value] of Object.entries(node)) {
     if (key !== 'text') collect(value, [...path, key], into);
@@ -65,7 +65,7 @@ function collect(node: unknown, path: readonly string[], into: { readonly sectio
 }
 
 function readProfile(file: string, place: { readonly region: string; readonly code: string }, titles: Map<string, string>): Profile {
-  const fields: Field[] = [];
+  const fields: ProfileField[] = [];
   const content = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
   for (const [section, node] of Object.entries(content)) collect(node, [], { section, fields });
   const own = fields.find((field) => /(conventional|English|Dutch) short form$/.test(field.label))?.text;

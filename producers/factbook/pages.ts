@@ -1,8 +1,8 @@
 // Renders profiles as Markdown pages. Each line is one field, so that a reader can quote it and a program can parse it.
-import { factbookProfiles, linkBorders, profileNamed } from './factbook-profiles.ts';
-import type { Field, Profile } from './factbook-profiles.ts';
+import { factbookProfiles, linkBorders, profileNamed } from './profiles.ts';
+import type { ProfileField, Profile } from './profiles.ts';
 
-export interface Page {
+export interface FactbookPage {
   readonly profile: Profile;
   readonly markdown: string;
 }
@@ -20,7 +20,7 @@ function linkLocation(profile: Profile, text: string): string {
   );
 }
 
-function render(profile: Profile, field: Field): string {
+function render(profile: Profile, field: ProfileField): string {
   const border = field.label === 'Land boundaries, border countries';
   const text = border ? linkBorders(profile, field.text) : field.label === 'Location' ? linkLocation(profile, field.text) : field.text;
   return `- **${field.label}:** ${text}`;
@@ -37,10 +37,10 @@ function toMarkdown(profile: Profile): string {
   return lines.join('\n') + '\n';
 }
 
-const pages = new Map<Profile, Page>();
+const pages = new Map<Profile, FactbookPage>();
 
 /** The page of a profile; created on first use, then always the same object. */
-function pageOf(profile: Profile): Page {
+function pageOf(profile: Profile): FactbookPage {
   const known = pages.get(profile);
   if (known !== undefined) return known;
   const page = { profile, markdown: toMarkdown(profile) };
@@ -51,7 +51,7 @@ function pageOf(profile: Profile): Page {
 let byUrl: ReadonlyMap<string, Profile> | undefined;
 
 /** The page at a URL of factbookProfiles, or undefined. */
-export function pageAt(url: string): Page | undefined {
+export function pageAt(url: string): FactbookPage | undefined {
   byUrl ??= new Map(factbookProfiles().map((profile) => [profile.url, profile]));
   const profile = byUrl.get(url);
   return profile === undefined ? undefined : pageOf(profile);

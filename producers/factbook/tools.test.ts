@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createFactbookTools } from './factbook.ts';
-import { pageAt } from './factbook-pages.ts';
-import { bordersOf, factbookProfiles, fieldOf, profileNamed } from './factbook-profiles.ts';
-import { createLru } from './lru.ts';
+import { createFactbookTools } from './tools.ts';
+import { pageAt } from './pages.ts';
+import { bordersOf, factbookProfiles, fieldOf, profileNamed } from './profiles.ts';
 
 const [search, access] = createFactbookTools();
 const signal = new AbortController().signal;
@@ -95,13 +94,4 @@ describe('search', () => {
   it('does not begin when the attempt is over', async () => {
     expect(await search!.call('Vienna', AbortSignal.abort())).toMatchObject({ status: 'timeout', errorType: 'aborted' });
   });
-});
-
-it('a cache forgets what was used longest ago', () => {
-  const lru = createLru<number>(2);
-  lru.set('a', 1);
-  lru.set('b', 2);
-  expect(lru.get('a')).toBe(1);
-  lru.set('c', 3);
-  expect([lru.get('a'), lru.get('b'), lru.get('c')]).toEqual([1, undefined, 3]);
 });

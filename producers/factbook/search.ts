@@ -1,7 +1,7 @@
 // BM25 over whole profiles; the snippet of a profile is the lines that match the query best.
 import MiniSearch from 'minisearch';
-import { factbookProfiles } from './factbook-profiles.ts';
-import type { Field, Profile } from './factbook-profiles.ts';
+import { factbookProfiles } from './profiles.ts';
+import type { ProfileField, Profile } from './profiles.ts';
 
 export interface Hit {
   readonly profile: Profile;
@@ -22,19 +22,19 @@ function terms(text: string): string[] {
 }
 
 interface Lines {
-  readonly fields: readonly Field[];
+  readonly fields: readonly ProfileField[];
   /** Indexes of the fields that contain a term. */
   readonly withTerm: ReadonlyMap<string, readonly number[]>;
 }
 
-interface Index {
+interface FactbookIndex {
   readonly search: MiniSearch;
   readonly lines: Map<Profile, Lines>;
 }
 
-let index: Index | undefined;
+let index: FactbookIndex | undefined;
 
-function build(): Index {
+function build(): FactbookIndex {
   const search = new MiniSearch({ fields: ['title', 'text'], tokenize: terms, processTerm: (term) => term });
   factbookProfiles().forEach((profile, id) => {
     search.add({ id, title: profile.title, text: profile.fields.map((field) => `${field.label} ${field.text}`).join('\n') });
@@ -67,7 +67,7 @@ const SNIPPET_LINES = 2;
 const SNIPPET_CHARS = 240;
 
 /** A line, cut to a window around its first query term. */
-function cut(field: Field, query: readonly string[]): string {
+function cut(field: ProfileField, query: readonly string[]): string {
   if (field.text.length <= SNIPPET_CHARS) return `${field.label}: ${field.text}`;
   const lower = field.text.toLowerCase();
   const places = query.map((term) => lower.indexOf(term)).filter((place) => place >= 0);

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import type { Tool } from '../../../streams/core/agents.ts';
+import { callTool } from './call-tool.ts';
+import { answer, ask, hanging, run, scripted, turnOf } from './agent.testing.ts';
+
+describe('limits', () => {
+  it.each([32, 64, 128, 200])('%i turns', async (maxTurns) => {
+    const policy = scripted(ask);
+    const { result, outcomes } = await run(policy, {}, { max_turns: maxTurns });
+    expect(result).toMatchObject({ status: 'max_turns', turns: maxTurns });
+    expect(outcomes.map(({ turn }) => turn)).toEqual(Array.from({ length: maxTurns }, (_, turn) => turn));
+    expect(policy.seen.flatMap(({ final, turn }) => (final === true ? [turn] : []))).toEqual([maxTurns - 1]);
+  });
+  it('of tokens are those that the policy counts', async () => {
+    const policy = scripted(...[100, 500, 899, 900, 999, 1_000].map((spentTokens) => ({ ...ask, spentTokens })));
+    const { result } = await run(policy, {}, { max_turns: 50 });
+    expect(result).toMatchObject({ status: 'max_tokens', turns: 6 });
+    expect(policy.seen.map(({ tokensLeft, final }) => [tokensLeft, final])).toEqual([
+      [1_000, false],
+      [900, false],
+      [500, false],
+      [101, false],
+      [100, true],
+      [1, true],
+    ]);
+  });
+  it('a turn in which nothing was generated costs nothing', async () => {
+    const nothing = turnOf(undefined, {
+      ...{ text: '', spans: [], promptTokens: 0, completionTokens: 0 },
+      withoutCall: { status: 'timeout', errorType: 'model_timeout' },
+    });
+    const policy = scripted(ask, nothing, answer);
+    const { result, outcomes } = await run(policy);
+    expect(result).toMatchObject({ status: 'answered', turns: 3 });
+    expect(outcomes[1]).toMatchObject({ status: 'timeout', error_type: 'model_timeout', tool: '', call_id: '', policy_spans: [] });
+    expect(policy.seen.map(({ tokensLeft }) => tokensLeft)).toEqual([1_000, 985, 985]);
+    expect(policy.seen[2]?.history[1]).toMatchObject({ withoutCall: { errorType: 'model_timeout' } });
+  });
+  it('most of the time being over makes each turn the last', async () => {
+    const policy = scripted(ask);
+    await run(policy, {}, { max_turns: 3, max_wall_ms: 10 });
+    expect(policy.seen.map(({ final }) => final)).toEqual([false, false, true]);
+  });
+  it('no room in the context of the model ends the attempt', async () => {
+    const { result, outcomes } = await run(scripted(ask, turnOf(undefined, { outOfRoom: true })));
+    expect(result).toMatchObject({ status: 'max_tokens', turns: 2 });
+    expect(outcomes).toHaveLength(2);
+  });
+  it('the date is that of the request, at every turn', async () => {
+    const policy = scripted(ask, answer);
+    await run(policy, {}, { occurred_at: 1_700_000_000_000_000 });
+    expect(policy.seen.map(({ askedAt }) => askedAt)).toEqual([1_700_000_000_000, 1_700_000_000_000]);
+  });
+});
+
+describe('a tool call', () => {
+  const signal = new AbortController().signal;
+  it('is refused without the tool', async () => {
+    expect(await callTool([], { tool: 'search', query: 'x' }, { timeoutMs: 1_000, signal })).toMatchObject({
+      status: 'refused',
+      errorType: 'unknown_tool',
+    });
+  });
+  it('times out, and stops at once when the attempt is over', async () => {
+    const action = { tool: 'access', url: 'u' } as const;
+    expect(await callTool([hanging], action, { timeoutMs: 5, signal })).toMatchObject({ status: 'timeout', errorType: 'timeout' });
+    expect(await callTool([hanging], action, { timeoutMs: 5_000, signal: AbortSignal.abort() })).toMatchObject({ errorType: 'aborted' });
+  });
+  it('throws what a tool throws by itself', async () => {
+    const bug: Tool = { name: 'access', call: () => Promise.reject(new TypeError('a bug')) };
+    await expect(callTool([bug], { tool: 'access', url: 'u' }, { timeoutMs: 1_000, signal })).rejects.toThrow('a bug');
+  });
+});
