@@ -4,7 +4,7 @@ import type { Store } from '../../streams/core/ports.ts';
 import type { CurvePoint } from './curves.ts';
 
 /** Curves with the unit of their points. */
-export interface Curves {
+export interface RecordedCurves {
   /** The axis label. */
   readonly unit: string;
   readonly points: readonly CurvePoint[];
@@ -50,7 +50,7 @@ const pointsSql = (place: string, condition: string): string => `
   group by place order by place`;
 
 /** No points for a run without attempts that count. */
-export async function readRecordedCurves(store: Store, run: string): Promise<Curves> {
+export async function readRecordedCurves(store: Store, run: string): Promise<RecordedCurves> {
   const settings = { output_format_json_quote_64bit_integers: 0 };
   const [span] = await store.query<{ attempts: number; versions: number }>(
     `select count() as attempts, uniqExactIf(version_first, version_first >= 0) as versions from ${ATTEMPTS}`,

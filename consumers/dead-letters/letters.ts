@@ -7,7 +7,7 @@ import type { EventRead, LogRecord } from '../../streams/core/ports.ts';
 import { runOf } from '../../streams/core/read-log.ts';
 
 /** One dead letter without its bytes. */
-export interface Letter {
+export interface DeadLetter {
   /** Its event_id: `<topic>/<partition>/<offset>` of the original record, plus the table if only that table refused it. */
   readonly id: string;
   /** Position of the letter itself on dead-letters. */
@@ -35,14 +35,14 @@ const CUT = /\[(?:value cut to \d+ of|key cut to \d+ of|\d+ headers left out)[^\
 /** Collects letters and retry events, in log order. The first letter with an id counts. */
 export interface LetterBook {
   add(read: EventRead): void;
-  letters(): readonly Letter[];
+  letters(): readonly DeadLetter[];
 }
 
 /** Stores no record bytes: a few hundred bytes per letter. */
 export function createLetterBook(): LetterBook {
-  const byId = new Map<string, Letter>();
+  const byId = new Map<string, DeadLetter>();
   const retried = new Map<string, number>();
-  const put = (letter: Letter): void => {
+  const put = (letter: DeadLetter): void => {
     if (!byId.has(letter.id)) byId.set(letter.id, letter);
   };
   return {
@@ -59,7 +59,7 @@ function note(retried: Map<string, number>, event: DeadLetterRetried): void {
   if (!retried.has(event.letter_id)) retried.set(event.letter_id, event.occurred_at / 1_000);
 }
 
-function letterOf(record: LogRecord, event: DeadLettered): Letter {
+function letterOf(record: LogRecord, event: DeadLettered): DeadLetter {
   const header = event.original_headers.find(({ name }) => name === LETTER_HEADER);
   return {
     id: event.event_id,
@@ -78,7 +78,7 @@ function letterOf(record: LogRecord, event: DeadLettered): Letter {
 }
 
 /** A record of dead-letters that is not a letter appears as a letter of its own, as in the table. */
-function unreadableLetter(record: LogRecord, { reason, error }: { readonly reason: string; readonly error: string }): Letter {
+function unreadableLetter(record: LogRecord, { reason, error }: { readonly reason: string; readonly error: string }): DeadLetter {
   const { topic, partition, offset } = record;
   return {
     id: `${topic}/${partition}/${offset}`,
@@ -106,7 +106,7 @@ export interface LetterFilter {
   readonly open?: boolean;
 }
 
-export const fits = (letter: Letter, filter: LetterFilter): boolean =>
+export const fits = (letter: DeadLetter, filter: LetterFilter): boolean =>
   (filter.topic === undefined || letter.original.topic === filter.topic) &&
   (filter.reason === undefined || letter.reason === filter.reason) &&
   (filter.run === undefined || letter.run === filter.run) &&
@@ -121,7 +121,7 @@ export interface LetterGroup {
 }
 
 /** Counts by topic and reason, largest first. */
-export function groupsOf(letters: readonly Letter[]): readonly LetterGroup[] {
+export function groupsOf(letters: readonly DeadLetter[]): readonly LetterGroup[] {
   const groups = new Map<string, LetterGroup>();
   for (const { original, reason, retriedAtMs } of letters) {
     const key = JSON.stringify([original.topic, reason]);
@@ -136,10 +136,10 @@ const topics: ReadonlySet<string> = new Set(Object.values(topicOf));
 const isTopic = (name: string): name is EventTopic => topics.has(name);
 
 /** The topic to which a record can be put back. */
-export const homeOf = ({ original }: Letter): EventTopic | undefined => (isTopic(original.topic) ? original.topic : undefined);
+export const homeOf = ({ original }: DeadLetter): EventTopic | undefined => (isTopic(original.topic) ? original.topic : undefined);
 
 /** Why the record of a letter must never be put back; undefined if it may. */
-export function obstacleTo(letter: Letter): string | undefined {
+export function obstacleTo(letter: DeadLetter): string | undefined {
   const { topic } = letter.original;
   if (topic === 'dead-letters') return 'it is a record of dead-letters itself';
   if (!isTopic(topic)) return `there is no topic ${topic}`;

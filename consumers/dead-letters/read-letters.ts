@@ -3,7 +3,7 @@ import type { DeadLettered } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { EventReader, LogReader, LogRecord } from '../../streams/core/ports.ts';
 import { eventsOf } from '../../streams/core/read-log.ts';
-import { createLetterBook, type Letter } from './letters.ts';
+import { createLetterBook, type DeadLetter } from './letters.ts';
 
 export interface ReadDeps {
   readonly log: LogReader;
@@ -11,7 +11,7 @@ export interface ReadDeps {
 }
 
 /** Every letter of the log, oldest first. */
-export async function readLetters({ log, events }: ReadDeps): Promise<readonly Letter[]> {
+export async function readLetters({ log, events }: ReadDeps): Promise<readonly DeadLetter[]> {
   const book = createLetterBook();
   for await (const read of eventsOf({ log, events }, 'dead-letters')) book.add(read);
   return book.letters();
@@ -19,7 +19,7 @@ export async function readLetters({ log, events }: ReadDeps): Promise<readonly L
 
 /** A letter with its record of dead-letters; `event` is undefined when the record cannot be decoded as a letter. */
 export interface WholeLetter {
-  readonly letter: Letter;
+  readonly letter: DeadLetter;
   readonly record: LogRecord;
   readonly event: DeadLettered | undefined;
 }
@@ -29,7 +29,7 @@ const placeOf = ({ partition, offset }: { readonly partition: number; readonly o
 /** Passes the full letters to `each`, in log order, one after the other. */
 export async function eachWhole(
   { log, events }: ReadDeps,
-  letters: readonly Letter[],
+  letters: readonly DeadLetter[],
   each: (whole: WholeLetter) => Promise<void>,
 ): Promise<void> {
   if (letters.length === 0) return;
@@ -46,7 +46,7 @@ export async function eachWhole(
 }
 
 /** The letters with these ids, in log order. Throws NOT_FOUND with all ids that do not exist. */
-export function lettersById(letters: readonly Letter[], ids: readonly string[]): readonly Letter[] {
+export function lettersById(letters: readonly DeadLetter[], ids: readonly string[]): readonly DeadLetter[] {
   const wanted = new Set(ids);
   const found = letters.filter(({ id }) => wanted.delete(id));
   if (wanted.size === 0) return found;

@@ -8,7 +8,7 @@
 import { LETTER_HEADER } from '../../schemas/framing.ts';
 import type { EventReader, LogReader, LogRecord, OutgoingEvent } from '../../streams/core/ports.ts';
 import type { EventTopic } from '../../schemas/generated/events.ts';
-import { fits, homeOf, obstacleTo, originalOf, whyUnreadable, type Letter, type LetterFilter } from './letters.ts';
+import { fits, homeOf, obstacleTo, originalOf, whyUnreadable, type DeadLetter, type LetterFilter } from './letters.ts';
 import { eachWhole, lettersById, readLetters, type WholeLetter } from './read-letters.ts';
 
 /** A record with exactly these bytes. */
@@ -93,7 +93,7 @@ class Retry {
     return asked.flatMap(({ id }) => this.#lines.get(id) ?? []);
   }
 
-  #mayGo(letter: Letter): boolean {
+  #mayGo(letter: DeadLetter): boolean {
     if (letter.retriedAtMs !== undefined) return this.#leave(letter, '', 'retried_before');
     const obstacle = obstacleTo(letter);
     if (obstacle !== undefined) return this.#leave(letter, obstacle);
@@ -101,7 +101,7 @@ class Retry {
     return again ? this.#leave(letter, `it is the record of ${letter.retryOf}, which failed again; name it or use --force`) : true;
   }
 
-  #leave({ id }: Letter, detail: string, verdict: RetryLine['verdict'] = 'left'): false {
+  #leave({ id }: DeadLetter, detail: string, verdict: RetryLine['verdict'] = 'left'): false {
     this.#lines.set(id, { id, verdict, detail });
     return false;
   }
@@ -118,7 +118,7 @@ class Retry {
     else this.#leave(letter, obstacle);
   }
 
-  async #put(letter: Letter, original: LogRecord): Promise<void> {
+  async #put(letter: DeadLetter, original: LogRecord): Promise<void> {
     const { id } = letter;
     this.#lines.set(id, { id, verdict: this.#writer === undefined ? 'would_retry' : 'retried', detail: '' });
     const bytes = (original.value?.length ?? 0) + (original.key?.length ?? 0);
@@ -136,7 +136,7 @@ class Retry {
     return unreadable === '' ? '' : `it still cannot be read (${unreadable}); --force puts it back all the same`;
   }
 
-  #noteOf({ id, run, original }: Letter): OutgoingEvent {
+  #noteOf({ id, run, original }: DeadLetter): OutgoingEvent {
     return {
       type: 'DeadLetterRetried',
       key: id.slice(0, 1_000),

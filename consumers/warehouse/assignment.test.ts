@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Assignment, type PartitionStart } from './assignment.ts';
 import { announce } from './bundle.ts';
-import type { Taken } from './flush.ts';
+import type { TakenRecord } from './flush.ts';
 
 const limits = { records: 100, bytes: 1_000_000, waitMs: 10 };
 const read = (from: number): PartitionStart => ({
@@ -22,7 +22,7 @@ function announcedOfTwo(): Assignment {
   return assignment;
 }
 
-const recordAt = (offset: number): Taken['record'] => ({ offset, timestampMs: 1_000 }) as Taken['record'];
+const recordAt = (offset: number): TakenRecord['record'] => ({ offset, timestampMs: 1_000 }) as TakenRecord['record'];
 const batchOf = (partition: number, from: number, to: number) => ({
   topic: 'rollouts' as const,
   partition,
@@ -38,13 +38,13 @@ describe('what a member that is gone had announced', () => {
     assignment.check(batchOf(0, 9, 25));
     const entries = [
       { offset: 20, bytes: 1, record: recordAt(20), outcome: { kind: 'discard', reason: 'undecodable' } },
-    ] as unknown as Taken[];
+    ] as unknown as TakenRecord[];
     assignment.ranges('rollouts', 0)?.offer({ entries, nextOffset: 21, endOffset: 30 }, 0);
     const first = assignment.repeat();
     expect(first?.bounds).toEqual([{ partition: 0, min: 10, max: 19 }]);
     expect(first?.commits).toEqual([{ topic: 'rollouts', partition: 0, from: 10, next: 20, metadata: 'v1:10:19' }]);
     expect(assignment.repeat()).toBe(first);
-    if (first !== undefined) assignment.settleRepeat(first);
+    if (first !== undefined) assignment.removeRepeat(first);
     expect(assignment.repeat()).toBeUndefined();
     expect(assignment.due(1_000, true)).toMatchObject([{ partition: 0, range: { min: 20 } }]);
     assignment.check(batchOf(1, 9, 25));

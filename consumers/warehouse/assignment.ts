@@ -2,12 +2,12 @@
 // had announced. No IO, no clock.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
-import type { GroupSession, LogBatch, Position } from '../../streams/core/ports.ts';
+import type { GroupSession, LogBatch, Position, CommittedOffsets } from '../../streams/core/ports.ts';
 import type { PartitionRange } from './bundle.ts';
-import type { Taken } from './flush.ts';
+import type { TakenRecord } from './flush.ts';
 import type { Top } from './holdings.ts';
 import { createPartitionRanges, type Limits, type PartitionRanges } from './range.ts';
-import { partOf, repeatsIn, type Committed, type Repeat } from './repeats.ts';
+import { partOf, repeatsIn, type Repeat } from './repeats.ts';
 import type { StartPlan } from './start-plan.ts';
 
 /** An insert costs the same for one row as for a thousand, and nobody looks for a task before its first turn. */
@@ -16,7 +16,7 @@ const TASKS_WAIT = 3;
 interface Partition {
   readonly topic: EventTopic;
   readonly partition: number;
-  readonly ranges: PartitionRanges<Taken>;
+  readonly ranges: PartitionRanges<TakenRecord>;
   /** Below it, the tables may already hold some of the records. */
   readonly askBelow: number;
   /** A record that the tables hold, until the log is seen to have the same. */
@@ -43,7 +43,7 @@ export interface Parked {
 
 /** What is known about a topic when its partitions are assigned. */
 export interface TopicStart {
-  readonly committed: Committed;
+  readonly committed: CommittedOffsets;
   readonly plans: ReadonlyMap<number, PartitionStart>;
   readonly limits: Limits;
 }
@@ -93,7 +93,7 @@ export class Assignment {
         continue;
       }
       const from = behind.get(partition) ?? plan.from;
-      const ranges = createPartitionRanges<Taken>(from, { ...limits, waitMs });
+      const ranges = createPartitionRanges<TakenRecord>(from, { ...limits, waitMs });
       this.#partitions.set(keyOf(topic, partition), { topic, partition, ranges, askBelow: plan.askBelow, check });
       const offset = Math.min(from, check?.offset ?? from);
       if (from >= 0) this.#starts = [...this.#starts, { topic, partition, offset }];
@@ -133,13 +133,13 @@ export class Assignment {
   }
 
   /** Undefined when the partition is not assigned or was forgotten. */
-  ranges(topic: EventTopic, partition: number): PartitionRanges<Taken> | undefined {
+  ranges(topic: EventTopic, partition: number): PartitionRanges<TakenRecord> | undefined {
     return this.#partitions.get(keyOf(topic, partition))?.ranges;
   }
 
   /**
    * The repeat that must be inserted before anything else of its partitions: committing a later range would overwrite its announcement. So
-   * checked partitions do not wait for the others. It stays the same until `settleRepeat`.
+   * checked partitions do not wait for the others. It stays the same until `removeRepeat`.
    */
   repeat(): Repeat | undefined {
     for (const repeat of this.#repeats) {
@@ -154,12 +154,12 @@ export class Assignment {
     return undefined;
   }
 
-  settleRepeat(repeat: Repeat): void {
+  removeRepeat(repeat: Repeat): void {
     this.#repeats = this.#repeats.filter((one) => one !== repeat);
   }
 
   /** When a range of a topic is old enough, the ranges of its other partitions are due too. */
-  due(nowMs: number, force: boolean): readonly PartitionRange<Taken>[] {
+  due(nowMs: number, force: boolean): readonly PartitionRange<TakenRecord>[] {
     const partitions = [...this.#partitions.values()];
     const ripe = new Set(partitions.filter(({ ranges }) => ranges.ripe(nowMs)).map(({ topic }) => topic));
     return partitions.flatMap(({ topic, partition, ranges, askBelow }) => {
@@ -168,8 +168,8 @@ export class Assignment {
     });
   }
 
-  settle(stored: readonly PartitionRange<Taken>[]): void {
-    for (const { topic, partition } of stored) this.ranges(topic, partition)?.settle();
+  removeStored(stored: readonly PartitionRange<TakenRecord>[]): void {
+    for (const { topic, partition } of stored) this.ranges(topic, partition)?.removeStored();
   }
 
   /** When the first range becomes due; infinite when there is none. */

@@ -11,18 +11,18 @@ const BATCH_BYTES = 12_000_000;
 const WAITING_BYTES = 32_000_000;
 const INSERTS_AT_ONCE = 2;
 
-interface Waiting {
+interface WaitingRows {
   readonly packed: PackedRows;
   /** Rows that do not fit the columns of the others. */
   readonly odd: Row[];
   bytes: number;
 }
 
-const isDue = ({ packed, odd, bytes }: Waiting): boolean => packed.length + odd.length >= BATCH_ROWS || bytes >= BATCH_BYTES;
+const isDue = ({ packed, odd, bytes }: WaitingRows): boolean => packed.length + odd.length >= BATCH_ROWS || bytes >= BATCH_BYTES;
 
 export class RowBatch {
   readonly #scratch: Scratch;
-  readonly #waiting = new Map<TableName, Waiting>();
+  readonly #waiting = new Map<TableName, WaitingRows>();
   readonly #underWay = new Set<Promise<void>>();
   #bytes = 0;
   #failed: { readonly error: unknown } | undefined;
@@ -74,7 +74,7 @@ export class RowBatch {
     void insert.then(() => this.#underWay.delete(insert));
   }
 
-  async #insert(table: TableName, { packed, odd }: Waiting): Promise<void> {
+  async #insert(table: TableName, { packed, odd }: WaitingRows): Promise<void> {
     for (const rows of [packed, odd]) if (rows.length > 0) await this.#scratch.add(table, rows);
   }
 

@@ -3,11 +3,11 @@
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { QueryOptions, Store } from '../../streams/core/ports.ts';
 import { hashesFrom } from './audit-digest.ts';
-import { offsetsOf, type Window } from './audit-slices.ts';
+import { offsetsOf, type OffsetWindow } from './audit-slices.ts';
 import type { SideSum } from './audit-tally.ts';
 import { tablesOf, type TableName } from './rows/tables.ts';
 
-export interface Side extends SideSum {
+export interface AuditSide extends SideSum {
   readonly topic: string;
   readonly partition: number;
 }
@@ -19,11 +19,11 @@ export interface Parting {
 }
 
 /** A table within a slice. */
-export interface Compared {
+export interface ComparedTable {
   readonly store: Store;
   readonly topic: EventTopic;
   readonly table: TableName;
-  readonly slice: readonly Window[];
+  readonly slice: readonly OffsetWindow[];
   /** Hash table of the log's side; undefined when the log gives no rows. */
   readonly hashes: string | undefined;
 }
@@ -46,14 +46,14 @@ interface Summed {
   readonly summed: string;
 }
 
-const sideOf = ({ topic, partition, total, xored, summed }: Summed): Side => ({ topic, partition, rows: total, xored, summed });
+const sideOf = ({ topic, partition, total, xored, summed }: Summed): AuditSide => ({ topic, partition, rows: total, xored, summed });
 
 /** Condition on the rows of a slice: the bounds over all partitions come first, because they skip most granules. */
 export const inSlice = `_topic = {topic:String} and _offset >= {least:Int64} and _offset < {most:Int64} and has({partitions:Array(Int32)}, _partition)
   and _offset >= transform(_partition, {partitions:Array(Int32)}, {firsts:Array(Int64)}, toInt64(0))
   and _offset < transform(_partition, {partitions:Array(Int32)}, {ends:Array(Int64)}, toInt64(0))`;
 
-export const sliceParams = (topic: EventTopic, slice: readonly Window[]): Record<string, unknown> => ({
+export const sliceParams = (topic: EventTopic, slice: readonly OffsetWindow[]): Record<string, unknown> => ({
   topic,
   least: Math.min(...slice.map(({ first }) => first)),
   most: Math.max(...slice.map(({ end }) => end)),
@@ -64,11 +64,11 @@ export const sliceParams = (topic: EventTopic, slice: readonly Window[]): Record
 
 /** The rows of the slice in each table of the topic, one table after the other. */
 export async function tableSides(
-  { store, topic, slice }: Pick<Compared, 'store' | 'topic' | 'slice'>,
+  { store, topic, slice }: Pick<ComparedTable, 'store' | 'topic' | 'slice'>,
   signal?: AbortSignal,
-): Promise<ReadonlyMap<TableName, readonly Side[]>> {
+): Promise<ReadonlyMap<TableName, readonly AuditSide[]>> {
   const stop = signal === undefined ? {} : { signal };
-  const found = new Map<TableName, readonly Side[]>();
+  const found = new Map<TableName, readonly AuditSide[]>();
   if (offsetsOf(slice) === 0) return found;
   for (const table of tablesOf(topic)) {
     const rows = await store.query<Summed>(
@@ -80,7 +80,7 @@ export async function tableSides(
   return found;
 }
 
-export async function logSide({ store, topic, hashes }: Compared): Promise<readonly Side[]> {
+export async function logSide({ store, topic, hashes }: ComparedTable): Promise<readonly AuditSide[]> {
   if (hashes === undefined) return [];
   const found = await store.query<Summed>(
     `select {topic:String} as topic, _partition as partition, ${SUMS} from ${hashes} group by partition order by partition`,
@@ -94,7 +94,7 @@ export async function strays(
   store: Store,
   table: TableName,
   of: { readonly topic: EventTopic; readonly partitions: readonly number[] },
-): Promise<readonly Side[]> {
+): Promise<readonly AuditSide[]> {
   const found = await store.query<Summed>(
     `select _topic as topic, _partition as partition, ${SUMS}
      from (${hashesFrom(table, '_topic != {topic:String} or not has({partitions:Array(Int32)}, _partition)')})
@@ -105,7 +105,11 @@ export async function strays(
 }
 
 /** The lowest offsets of one partition where the two sides have different rows. */
-export async function partings(compared: Compared, side: Pick<Side, 'topic' | 'partition'>, limit: number): Promise<readonly Parting[]> {
+export async function partings(
+  compared: ComparedTable,
+  side: Pick<AuditSide, 'topic' | 'partition'>,
+  limit: number,
+): Promise<readonly Parting[]> {
   const { store, topic, table, slice, hashes } = compared;
   const own = slice.find(({ partition }) => side.topic === topic && partition === side.partition);
   const logRows =
@@ -130,7 +134,7 @@ export async function partings(compared: Compared, side: Pick<Side, 'topic' | 'p
 
 /** Offsets of rows at or above the given ends of their partitions. */
 export async function rowsAbove(
-  compared: Pick<Compared, 'store' | 'topic' | 'table'>,
+  compared: Pick<ComparedTable, 'store' | 'topic' | 'table'>,
   ends: ReadonlyMap<number, number>,
   limit: number,
 ): Promise<readonly { readonly partition: number; readonly offset: number }[]> {

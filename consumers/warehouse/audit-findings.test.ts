@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Findings, type Difference } from './audit-findings.ts';
+import { AuditFindings, type AuditDifference } from './audit-findings.ts';
 import { addSums, checksumOf, NO_ROWS, type SideSum, type Tally } from './audit-tally.ts';
 
 const hashes = fc.array(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), { maxLength: 12 });
@@ -29,17 +29,17 @@ describe('sums of a side', () => {
 
 describe('findings', () => {
   const tally: Tally = { topic: 'tasks', partition: 1, table: 'tasks', log: sumOf([1n]), stored: sumOf([1n]) };
-  const difference: Difference = {
+  const difference: AuditDifference = {
     ...{ kind: 'extra', topic: 'tasks', partition: 1, offset: 3, table: 'tasks', logRows: 0, tableRows: 1 },
     columns: [],
   };
 
   it('go on after they were written down', () => {
-    const findings = new Findings(2);
+    const findings = new AuditFindings(2);
     findings.tally(tally);
     findings.count('tasks', { records: 4, deadLetters: 1, uncovered: [{ partition: 0, offset: 9, reason: 'not_framed' }] });
     findings.reach('tasks', [{ partition: 1, first: 0, end: 7 }]);
-    const again = new Findings(2, JSON.parse(JSON.stringify(findings.state)) as typeof findings.state);
+    const again = new AuditFindings(2, JSON.parse(JSON.stringify(findings.state)) as typeof findings.state);
     expect(again.state).toEqual(findings.state);
     expect([again.reachedIn('tasks', 1), again.reachedIn('tasks', 2)]).toEqual([7, 0]);
     again.tally(tally);
@@ -49,7 +49,7 @@ describe('findings', () => {
   });
 
   it('name a row once, and no more rows than they may', () => {
-    const findings = new Findings(2);
+    const findings = new AuditFindings(2);
     for (const offset of [3, 3, 4]) findings.name({ ...difference, offset });
     expect(findings.state).toMatchObject({ moreDifferences: false, differences: [{ offset: 3 }, { offset: 4 }] });
     findings.name({ ...difference, offset: 5 });

@@ -3,7 +3,7 @@ import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { Parting } from './audit-compare.ts';
 import type { Replayed } from './audit-replay.ts';
 import type { ColumnDifference } from './audit-rows.ts';
-import type { Window } from './audit-slices.ts';
+import type { OffsetWindow } from './audit-slices.ts';
 import { checksumOf, isEqual, Tallies, type Tally } from './audit-tally.ts';
 import { tableNames, type TableName } from './rows/tables.ts';
 
@@ -18,7 +18,7 @@ export interface AuditedTable {
   readonly equal: boolean;
 }
 
-export interface Difference {
+export interface AuditDifference {
   /** `missing` and `extra` rows differ in number, `changed` rows in value; `uncovered` = an unreadable record without a dead letter. */
   readonly kind: 'missing' | 'extra' | 'changed' | 'uncovered';
   readonly topic: string;
@@ -30,7 +30,7 @@ export interface Difference {
   readonly columns: readonly ColumnDifference[];
 }
 
-interface Reached {
+interface ReachedOffset {
   readonly topic: string;
   readonly partition: number;
   readonly offset: number;
@@ -41,19 +41,19 @@ export interface AuditState {
   readonly records: number;
   readonly deadLetters: number;
   /** The first offset of each partition that was not compared. */
-  readonly reached: readonly Reached[];
+  readonly reached: readonly ReachedOffset[];
   readonly tallies: readonly Tally[];
-  readonly differences: readonly Difference[];
+  readonly differences: readonly AuditDifference[];
   readonly moreDifferences: boolean;
 }
 
 const NOTHING: AuditState = { records: 0, deadLetters: 0, reached: [], tallies: [], differences: [], moreDifferences: false };
 
-export class Findings {
+export class AuditFindings {
   readonly #limit: number;
   readonly #tallies: Tallies;
-  readonly #reached = new Map<string, Reached>();
-  readonly #differences: Difference[];
+  readonly #reached = new Map<string, ReachedOffset>();
+  readonly #differences: AuditDifference[];
   #records: number;
   #deadLetters: number;
   #more: boolean;
@@ -89,7 +89,7 @@ export class Findings {
     return this.#reached.get(`${topic}/${partition}`)?.offset ?? 0;
   }
 
-  reach(topic: string, slice: readonly Window[]): void {
+  reach(topic: string, slice: readonly OffsetWindow[]): void {
     for (const { partition, end } of slice) this.#reached.set(`${topic}/${partition}`, { topic, partition, offset: end });
   }
 
@@ -116,7 +116,7 @@ export class Findings {
     }
   }
 
-  name(difference: Difference): void {
+  name(difference: AuditDifference): void {
     if (this.#differences.some((known) => isSamePlace(known, difference))) return;
     if (this.#differences.length < this.#limit) this.#differences.push(difference);
     else this.#more = true;
@@ -124,7 +124,7 @@ export class Findings {
 }
 
 /** A resumed audit checks some rows again. */
-const isSamePlace = (a: Difference, b: Difference): boolean =>
+const isSamePlace = (a: AuditDifference, b: AuditDifference): boolean =>
   a.offset === b.offset && a.partition === b.partition && a.table === b.table && a.topic === b.topic && a.kind === b.kind;
 
 const inOrder = (a: AuditedTable, b: AuditedTable): number =>
@@ -138,7 +138,7 @@ function auditedTable(tally: Tally): AuditedTable {
   };
 }
 
-export function kindOf({ logRows, tableRows }: Parting): Difference['kind'] {
+export function kindOf({ logRows, tableRows }: Parting): AuditDifference['kind'] {
   if (logRows === tableRows) return 'changed';
   return logRows > tableRows ? 'missing' : 'extra';
 }

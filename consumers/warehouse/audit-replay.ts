@@ -6,11 +6,11 @@ import { RowBatch } from './audit-batch.ts';
 import { digested, weightOf } from './audit-digest.ts';
 import { expectationFrom, type Covered } from './audit-log.ts';
 import type { Scratch } from './audit-scratch.ts';
-import { endsOf, firstsOf, type Window } from './audit-slices.ts';
+import { endsOf, firstsOf, type OffsetWindow } from './audit-slices.ts';
 import { placeOf } from './rows/cells.ts';
 import type { TableName } from './rows/tables.ts';
 
-export interface Reading {
+export interface AuditSources {
   readonly reader: LogReader;
   readonly events: EventReader;
   readonly store: Store;
@@ -19,7 +19,7 @@ export interface Reading {
 }
 
 /** What is known of a topic before its slices are compared. */
-export interface Topic {
+export interface AuditedTopic {
   readonly topic: EventTopic;
   readonly covered: Covered;
   readonly scratch: Scratch;
@@ -40,30 +40,30 @@ export interface Replayed {
 
 /** Adds the rows of a slice to the scratch tables. */
 export async function replaySlice(
-  reading: Reading,
-  topic: Topic,
-  work: { readonly slice: readonly Window[]; readonly onRecords: (records: number) => void },
+  reading: AuditSources,
+  topic: AuditedTopic,
+  work: { readonly slice: readonly OffsetWindow[]; readonly onRecords: (records: number) => void },
 ): Promise<Replayed> {
-  const replay = new Replay(reading, topic);
+  const replay = new SliceReplay(reading, topic);
   await replay.run(work.slice, work.onRecords);
   return replay;
 }
 
-class Replay implements Replayed {
+class SliceReplay implements Replayed {
   readonly uncovered: Uncovered[] = [];
   records = 0;
   deadLetters = 0;
-  readonly #reading: Reading;
-  readonly #topic: Topic;
+  readonly #reading: AuditSources;
+  readonly #topic: AuditedTopic;
   readonly #batch: RowBatch;
 
-  constructor(reading: Reading, topic: Topic) {
+  constructor(reading: AuditSources, topic: AuditedTopic) {
     this.#reading = reading;
     this.#topic = topic;
     this.#batch = new RowBatch(topic.scratch);
   }
 
-  async run(slice: readonly Window[], onRecords: (records: number) => void): Promise<void> {
+  async run(slice: readonly OffsetWindow[], onRecords: (records: number) => void): Promise<void> {
     const { reader, signal } = this.#reading;
     try {
       const range = { from: firstsOf(slice), to: endsOf(slice), onSkipped: () => undefined, ...(signal === undefined ? {} : { signal }) };
@@ -114,8 +114,8 @@ class Replay implements Replayed {
 
 /** The rows that the log gives for a table at a few offsets of one partition. */
 export async function rowsAt(
-  { reader, events, deadLetterBytes }: Reading,
-  { topic, covered }: Topic,
+  { reader, events, deadLetterBytes }: AuditSources,
+  { topic, covered }: AuditedTopic,
   wanted: { readonly table: TableName; readonly partition: number; readonly offsets: ReadonlySet<number> },
 ): Promise<readonly Row[]> {
   const { table, partition, offsets } = wanted;

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { offsetsOf, Pace, sampledSlices, slicesOf, type Window } from './audit-slices.ts';
+import { offsetsOf, Pace, sampledSlices, slicesOf, type OffsetWindow } from './audit-slices.ts';
 
 const windows = fc
   .array(fc.record({ first: fc.nat(10_000), length: fc.nat(5_000) }), { minLength: 1, maxLength: 8 })
-  .map((all) => all.map(({ first, length }, partition): Window => ({ partition, first, end: first + length })));
+  .map((all) => all.map(({ first, length }, partition): OffsetWindow => ({ partition, first, end: first + length })));
 
 /** The offsets of each partition in all slices, in order. */
-function covered(slices: Iterable<readonly Window[]>): ReadonlyMap<number, readonly [number, number][]> {
+function covered(slices: Iterable<readonly OffsetWindow[]>): ReadonlyMap<number, readonly [number, number][]> {
   const parts = new Map<number, [number, number][]>();
   for (const slice of slices) {
     for (const { partition, first, end } of slice) parts.set(partition, [...(parts.get(partition) ?? []), [first, end]]);

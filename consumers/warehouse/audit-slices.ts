@@ -3,33 +3,34 @@
 import { createRandom } from '../../streams/core/random.ts';
 
 /** Offsets of a partition that both sides must have: from `first` up to, but not including, `end`. */
-export interface Window {
+export interface OffsetWindow {
   readonly partition: number;
   readonly first: number;
   readonly end: number;
 }
 
 /** A random but reproducible part of the log to compare. */
-export interface Sample {
+export interface AuditSample {
   /** Greater than 0, at most 1. */
   readonly share: number;
   readonly seed: number;
 }
 
 /** Total number of offsets in all windows. */
-export const offsetsOf = (windows: readonly Window[]): number => windows.reduce((sum, { first, end }) => sum + Math.max(0, end - first), 0);
+export const offsetsOf = (windows: readonly OffsetWindow[]): number =>
+  windows.reduce((sum, { first, end }) => sum + Math.max(0, end - first), 0);
 
-export const endsOf = (windows: readonly Window[]): ReadonlyMap<number, number> =>
+export const endsOf = (windows: readonly OffsetWindow[]): ReadonlyMap<number, number> =>
   new Map(windows.map(({ partition, end }) => [partition, end]));
 
-export const firstsOf = (windows: readonly Window[]): ReadonlyMap<number, number> =>
+export const firstsOf = (windows: readonly OffsetWindow[]): ReadonlyMap<number, number> =>
   new Map(windows.map(({ partition, first }) => [partition, first]));
 
 /** The next `size` offsets or so, taken from every partition in proportion to what is left of it, and the rest. */
 export function cutSlice(
-  windows: readonly Window[],
+  windows: readonly OffsetWindow[],
   size: number,
-): { readonly slice: readonly Window[]; readonly rest: readonly Window[] } {
+): { readonly slice: readonly OffsetWindow[]; readonly rest: readonly OffsetWindow[] } {
   const share = Math.min(1, size / Math.max(1, offsetsOf(windows)));
   const slice = windows.map((window) => ({
     ...window,
@@ -39,11 +40,11 @@ export function cutSlice(
   return { slice: slice.filter(isOpen), rest: rest.filter(isOpen) };
 }
 
-export const isOpen = ({ first, end }: Window): boolean => first < end;
+export const isOpen = ({ first, end }: OffsetWindow): boolean => first < end;
 
 /** All slices of the windows; a slice may be requested again in smaller ones. */
-export function* slicesOf(windows: readonly Window[], sizeOf: () => number): Generator<readonly Window[]> {
-  let rest: readonly Window[] = windows.filter(isOpen);
+export function* slicesOf(windows: readonly OffsetWindow[], sizeOf: () => number): Generator<readonly OffsetWindow[]> {
+  let rest: readonly OffsetWindow[] = windows.filter(isOpen);
   while (rest.length > 0) {
     const cut = cutSlice(rest, sizeOf());
     yield cut.slice;
@@ -52,12 +53,15 @@ export function* slicesOf(windows: readonly Window[], sizeOf: () => number): Gen
 }
 
 const SLICES_OF_SAMPLE = 16;
+/** A slice costs some statements for each table, whatever its size: a small sample is taken from fewer places. */
+const WORTH_A_SLICE = 1_000;
 const [LEAST, MOST] = [20, 20_000];
 
 /** Slices of equal size, one drawn from every `1 / share` consecutive ones; at least one. */
-export function* sampledSlices(windows: readonly Window[], { share, seed }: Sample): Generator<readonly Window[]> {
+export function* sampledSlices(windows: readonly OffsetWindow[], { share, seed }: AuditSample): Generator<readonly OffsetWindow[]> {
   const total = offsetsOf(windows);
-  const size = Math.min(MOST, Math.max(LEAST, Math.ceil((total * share) / SLICES_OF_SAMPLE)));
+  const places = Math.min(SLICES_OF_SAMPLE, Math.max(1, Math.floor((total * share) / WORTH_A_SLICE)));
+  const size = Math.min(MOST, Math.max(LEAST, Math.ceil((total * share) / places)));
   const slices = [...slicesOf(windows, () => size)];
   const stratum = Math.max(1, Math.round(1 / share));
   const random = createRandom(seed);

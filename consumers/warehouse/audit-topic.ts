@@ -2,17 +2,17 @@
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import { isPlatformError } from '../../streams/core/errors.ts';
 import type { LogReader } from '../../streams/core/ports.ts';
-import { logSide, partings, rowsAbove, strays, tableSides, type Compared, type Side } from './audit-compare.ts';
-import { kindOf, type Findings } from './audit-findings.ts';
-import { replaySlice, rowsAt, type Reading, type Replayed, type Topic } from './audit-replay.ts';
+import { logSide, partings, rowsAbove, strays, tableSides, type ComparedTable, type AuditSide } from './audit-compare.ts';
+import { kindOf, type AuditFindings } from './audit-findings.ts';
+import { replaySlice, rowsAt, type AuditSources, type Replayed, type AuditedTopic } from './audit-replay.ts';
 import { changedColumns, type ColumnDifference } from './audit-rows.ts';
-import { endsOf, firstsOf, isOpen, offsetsOf, slicesOf, type Pace, type Window } from './audit-slices.ts';
+import { endsOf, firstsOf, isOpen, offsetsOf, slicesOf, type Pace, type OffsetWindow } from './audit-slices.ts';
 import { isEqual, NO_ROWS, type Tally } from './audit-tally.ts';
 import { tablesOf } from './rows/tables.ts';
 
 export interface TopicDeps {
-  readonly reading: Reading;
-  readonly findings: Findings;
+  readonly reading: AuditSources;
+  readonly findings: AuditFindings;
   readonly pace: Pace;
   /** Called with the number of records read for a slice. */
   readonly onRecords: (records: number) => void;
@@ -22,7 +22,7 @@ export interface TopicDeps {
 const SMALLEST_SLICE = 50;
 
 /** Compares a slice; in parts when it is too large for one query. */
-export async function auditSlice(deps: TopicDeps, work: Topic, slice: readonly Window[]): Promise<void> {
+export async function auditSlice(deps: TopicDeps, work: AuditedTopic, slice: readonly OffsetWindow[]): Promise<void> {
   deps.reading.signal?.throwIfAborted();
   const there = await stillThere(deps.reading.reader, work.topic, slice);
   if (there.length === 0) return;
@@ -41,7 +41,7 @@ export async function auditSlice(deps: TopicDeps, work: Topic, slice: readonly W
 }
 
 /** The slice without what retention has deleted. */
-async function stillThere(reader: LogReader, topic: EventTopic, slice: readonly Window[]): Promise<readonly Window[]> {
+async function stillThere(reader: LogReader, topic: EventTopic, slice: readonly OffsetWindow[]): Promise<readonly OffsetWindow[]> {
   const firsts = firstsOf(await reader.bounds(topic));
   return slice.map((window) => ({ ...window, first: Math.max(window.first, firsts.get(window.partition) ?? 0) })).filter(isOpen);
 }
@@ -53,7 +53,7 @@ const isTooMuch = (error: unknown): boolean =>
   isPlatformError(error) && (TOO_MUCH.has(Number(error.context['clickhouseCode'])) || error.message.includes('Timeout error'));
 
 /** False when the log lost part of the slice meanwhile: then there are no findings. */
-async function compareSlice(deps: TopicDeps, work: Topic, slice: readonly Window[]): Promise<boolean> {
+async function compareSlice(deps: TopicDeps, work: AuditedTopic, slice: readonly OffsetWindow[]): Promise<boolean> {
   const { reading, findings, onRecords } = deps;
   const { topic, scratch } = work;
   const { store, reader, signal } = reading;
@@ -66,7 +66,7 @@ async function compareSlice(deps: TopicDeps, work: Topic, slice: readonly Window
   } finally {
     await looked;
   }
-  const tables: { readonly compared: Compared; readonly tallies: readonly Tally[] }[] = [];
+  const tables: { readonly compared: ComparedTable; readonly tallies: readonly Tally[] }[] = [];
   for (const [table, stored] of await looking) {
     const compared = { store, topic, table, slice, hashes: scratch.hashes(table) };
     tables.push({ compared, tallies: talliesOf(compared, await logSide(compared), stored) });
@@ -82,9 +82,9 @@ async function compareSlice(deps: TopicDeps, work: Topic, slice: readonly Window
   return true;
 }
 
-function talliesOf({ table }: Pick<Compared, 'table'>, ofLog: readonly Side[], stored: readonly Side[]): readonly Tally[] {
+function talliesOf({ table }: Pick<ComparedTable, 'table'>, ofLog: readonly AuditSide[], stored: readonly AuditSide[]): readonly Tally[] {
   const places = new Map([...ofLog, ...stored].map(({ topic, partition }) => [`${topic}/${partition}`, { topic, partition }]));
-  const at = (sides: readonly Side[], place: Pick<Side, 'topic' | 'partition'>) => {
+  const at = (sides: readonly AuditSide[], place: Pick<AuditSide, 'topic' | 'partition'>) => {
     const side = sides.find(({ topic, partition }) => topic === place.topic && partition === place.partition);
     return side === undefined ? NO_ROWS : { rows: side.rows, xored: side.xored, summed: side.summed };
   };
@@ -93,8 +93,8 @@ function talliesOf({ table }: Pick<Compared, 'table'>, ofLog: readonly Side[], s
 
 async function nameDifferences(
   deps: TopicDeps,
-  work: Topic,
-  { compared, tallies }: { readonly compared: Compared; readonly tallies: readonly Tally[] },
+  work: AuditedTopic,
+  { compared, tallies }: { readonly compared: ComparedTable; readonly tallies: readonly Tally[] },
 ): Promise<void> {
   for (const tally of tallies) if (!isEqual(tally)) await nameIn(deps, work, { compared, side: tally });
 }
@@ -102,8 +102,8 @@ async function nameDifferences(
 /** Lists the differences of one partition. */
 async function nameIn(
   { reading, findings }: TopicDeps,
-  work: Topic,
-  { compared, side }: { readonly compared: Compared; readonly side: Pick<Side, 'topic' | 'partition'> },
+  work: AuditedTopic,
+  { compared, side }: { readonly compared: ComparedTable; readonly side: Pick<AuditSide, 'topic' | 'partition'> },
 ): Promise<void> {
   const { topic, partition } = side;
   const { table, store } = compared;
@@ -119,11 +119,11 @@ async function nameIn(
 }
 
 /** Rows outside every slice: in partitions that do not exist, and beyond the end of the log. */
-export async function lookAside(deps: TopicDeps, work: Topic, partitions: readonly number[]): Promise<void> {
+export async function lookAside(deps: TopicDeps, work: AuditedTopic, partitions: readonly number[]): Promise<void> {
   const { store } = deps.reading;
   const { topic } = work;
   for (const table of tablesOf(topic)) {
-    const compared: Compared = { store, topic, table, slice: [], hashes: undefined };
+    const compared: ComparedTable = { store, topic, table, slice: [], hashes: undefined };
     const tallies = talliesOf(compared, [], await strays(store, table, { topic, partitions }));
     for (const tally of tallies) deps.findings.stray(tally);
     await nameDifferences(deps, work, { compared, tallies });
@@ -132,7 +132,7 @@ export async function lookAside(deps: TopicDeps, work: Topic, partitions: readon
 }
 
 /** Reads the end again, because the log and the sink both advance. */
-async function lookAbove({ reading, findings }: TopicDeps, { topic, table, store }: Compared): Promise<void> {
+async function lookAbove({ reading, findings }: TopicDeps, { topic, table, store }: ComparedTable): Promise<void> {
   const suspects = await rowsAbove({ store, topic, table }, await endsIn(reading.reader, topic), findings.limit + 1);
   if (suspects.length === 0) return;
   const ends = await endsIn(reading.reader, topic);

@@ -6,11 +6,11 @@
 // audit passes out its state, from which another audit can continue.
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { Clock, EventReader, GroupOffsets, LogReader, Store } from '../../streams/core/ports.ts';
-import { Findings, type AuditedTable, type AuditState, type Difference } from './audit-findings.ts';
+import { AuditFindings, type AuditedTable, type AuditState, type AuditDifference } from './audit-findings.ts';
 import { coveredRecords, lagOf } from './audit-log.ts';
-import type { Reading, Topic } from './audit-replay.ts';
+import type { AuditSources, AuditedTopic } from './audit-replay.ts';
 import { createScratch, dropLeftOvers } from './audit-scratch.ts';
-import { endsOf, offsetsOf, Pace, sampledSlices, slicesOf, type Sample, type Window } from './audit-slices.ts';
+import { endsOf, offsetsOf, Pace, sampledSlices, slicesOf, type AuditSample, type OffsetWindow } from './audit-slices.ts';
 import { auditSlice, endsIn, lookAside } from './audit-topic.ts';
 import { DEAD_LETTER_BYTES } from './dead-letter.step.ts';
 import { warehouseTopics } from './rows/tables.ts';
@@ -49,7 +49,7 @@ export interface AuditOptions {
   readonly waitMs?: number;
   readonly deadLetterBytes?: number;
   /** Compares only some slices. */
-  readonly sample?: Sample;
+  readonly sample?: AuditSample;
   /** Continues this audit. Not available with a sample. */
   readonly resume?: AuditState;
   /** Records per slice; by default as many as take some seconds. */
@@ -61,9 +61,9 @@ export interface AuditResult {
   /** False when the audit ended before everything was compared. */
   readonly complete: boolean;
   /** The sample that was compared; null for a full audit. */
-  readonly sample: Sample | null;
+  readonly sample: AuditSample | null;
   readonly topics: readonly AuditedTable[];
-  readonly differences: readonly Difference[];
+  readonly differences: readonly AuditDifference[];
   /** More rows differ than are listed. */
   readonly moreDifferences: boolean;
   readonly records: number;
@@ -80,18 +80,18 @@ export async function audit(deps: AuditDeps): Promise<AuditResult> {
   return auditor.run();
 }
 
-interface Planned {
+interface TopicWindows {
   readonly topic: EventTopic;
-  readonly windows: readonly Window[];
+  readonly windows: readonly OffsetWindow[];
   /** The drawn slices of a sample. */
-  readonly drawn: readonly (readonly Window[])[] | undefined;
+  readonly drawn: readonly (readonly OffsetWindow[])[] | undefined;
 }
 
 class Auditor {
   readonly #deps: AuditDeps;
   readonly #options: AuditOptions;
-  readonly #reading: Reading;
-  readonly #findings: Findings;
+  readonly #reading: AuditSources;
+  readonly #findings: AuditFindings;
   readonly #pace: Pace;
   readonly #lag: { topic: EventTopic; partition: number; records: number }[] = [];
   #done = 0;
@@ -102,7 +102,7 @@ class Auditor {
     this.#deps = deps;
     this.#options = options;
     this.#reading = { reader, events, store, signal, deadLetterBytes: options.deadLetterBytes ?? DEAD_LETTER_BYTES };
-    this.#findings = new Findings(options.differences ?? 20, options.resume);
+    this.#findings = new AuditFindings(options.differences ?? 20, options.resume);
     this.#pace = new Pace(options.sliceRecords);
   }
 
@@ -110,7 +110,7 @@ class Auditor {
     await dropLeftOvers(this.#deps.store, this.#deps.clock.now());
     await this.#awaitSink();
     // All windows are fixed before anything is read: later commits are not part of this audit.
-    const plan: Planned[] = [];
+    const plan: TopicWindows[] = [];
     for (const topic of warehouseTopics) plan.push(await this.#plan(topic));
     this.#of = plan.reduce((sum, { windows, drawn }) => sum + offsetsOf(drawn?.flat() ?? windows), 0);
     const complete = await this.#untilStopped(async () => {
@@ -146,7 +146,7 @@ class Auditor {
   }
 
   /** While dead-letters lags, a dead letter that is not in its table may still arrive. */
-  #certain(): readonly Difference[] {
+  #certain(): readonly AuditDifference[] {
     const { differences } = this.#findings.state;
     const lettersLag = this.#lag.some(({ topic }) => topic === 'dead-letters');
     return lettersLag ? differences.filter(({ kind }) => kind !== 'uncovered') : differences;
@@ -163,14 +163,14 @@ class Auditor {
     }
   }
 
-  async #plan(topic: EventTopic): Promise<Planned> {
+  async #plan(topic: EventTopic): Promise<TopicWindows> {
     const windows = await this.#windows(topic);
     const { sample } = this.#options;
     return { topic, windows, drawn: sample === undefined ? undefined : [...sampledSlices(windows, sample)] };
   }
 
   /** Committed offsets that were not compared yet. */
-  async #windows(topic: EventTopic): Promise<readonly Window[]> {
+  async #windows(topic: EventTopic): Promise<readonly OffsetWindow[]> {
     const bounds = await this.#deps.reader.bounds(topic);
     const offsets = await this.#deps.offsets.fetch(this.#deps.group, topic);
     return bounds.map(({ partition, first }) => {
@@ -180,7 +180,7 @@ class Auditor {
     });
   }
 
-  async #lookBehind({ topic, windows }: Planned): Promise<void> {
+  async #lookBehind({ topic, windows }: TopicWindows): Promise<void> {
     const { reader } = this.#deps;
     const committed = endsOf(windows);
     const ends = await endsIn(reader, topic);
@@ -188,9 +188,9 @@ class Auditor {
     for (const [partition, records] of await lagOf(reader, topic, committed)) this.#lag.push({ topic, partition, records });
   }
 
-  async #auditTopic({ topic, windows, drawn }: Planned): Promise<void> {
+  async #auditTopic({ topic, windows, drawn }: TopicWindows): Promise<void> {
     const { store, clock } = this.#deps;
-    const work: Topic = { topic, covered: await coveredRecords(store, topic), scratch: createScratch(store, clock.now()) };
+    const work: AuditedTopic = { topic, covered: await coveredRecords(store, topic), scratch: createScratch(store, clock.now()) };
     try {
       for (const slice of drawn ?? slicesOf(windows, () => this.#pace.size)) await this.#auditSlice(work, slice);
       await lookAside(
@@ -203,7 +203,7 @@ class Auditor {
     }
   }
 
-  async #auditSlice(work: Topic, slice: readonly Window[]): Promise<void> {
+  async #auditSlice(work: AuditedTopic, slice: readonly OffsetWindow[]): Promise<void> {
     const { clock, onSlice } = this.#deps;
     const began = clock.monotonic();
     await auditSlice(this.#topicDeps(work.topic), work, slice);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EventTopic } from '../../schemas/generated/events.ts';
 import { announce, announced, bundled, tokenOf, type PartitionBounds, type PartitionRange } from './bundle.ts';
-import type { Entry } from './range.ts';
+import type { RangeEntry } from './range.ts';
 
 const offset = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 const boundsArbitrary: fc.Arbitrary<readonly PartitionBounds[]> = fc.uniqueArray(
@@ -71,9 +71,9 @@ describe('bundling', () => {
     maxLength: 50,
   });
 
-  const rangesOf = (wanted: readonly { readonly topic: EventTopic; readonly records: number }[]): readonly PartitionRange<Entry>[] =>
+  const rangesOf = (wanted: readonly { readonly topic: EventTopic; readonly records: number }[]): readonly PartitionRange<RangeEntry>[] =>
     wanted.map(({ topic, records }, partition) => {
-      const entries = Array.from({ length: records }, (_, at): Entry => ({ offset: 100 * partition + at, bytes: 10 }));
+      const entries = Array.from({ length: records }, (_, at): RangeEntry => ({ offset: 100 * partition + at, bytes: 10 }));
       const [min, max] = [entries[0]?.offset ?? 0, entries.at(-1)?.offset ?? 0];
       return { topic, partition, range: { min, max, from: min, next: max + 1, entries, bytes: records * 10 }, asks: false };
     });

@@ -7,14 +7,14 @@
 // - The token of an insert depends only on the bounds and the records.
 import { createHash } from 'node:crypto';
 import type { EventTopic } from '../../schemas/generated/events.ts';
-import type { Bounds, ClosedRange, Entry, Limits } from './range.ts';
+import type { OffsetBounds, ClosedRange, RangeEntry, Limits } from './range.ts';
 import type { TableName } from './rows/tables.ts';
 
-export interface PartitionBounds extends Bounds {
+export interface PartitionBounds extends OffsetBounds {
   readonly partition: number;
 }
 
-export interface Bundle<E extends Entry> {
+export interface Bundle<E extends RangeEntry> {
   readonly topic: EventTopic;
   readonly bounds: readonly PartitionBounds[];
   /** In the order of each partition. */
@@ -23,7 +23,7 @@ export interface Bundle<E extends Entry> {
   readonly asks: boolean;
 }
 
-export interface PartitionRange<E extends Entry> {
+export interface PartitionRange<E extends RangeEntry> {
   readonly topic: EventTopic;
   readonly partition: number;
   readonly range: ClosedRange<E>;
@@ -41,7 +41,7 @@ export interface Commit {
 }
 
 /** What one flush inserts and commits. */
-export interface Work<E extends Entry> {
+export interface FlushWork<E extends RangeEntry> {
   readonly bundles: readonly Bundle<E>[];
   readonly commits: readonly Commit[];
 }
@@ -96,11 +96,11 @@ export function tokenOf({ topic, bounds, entries }: Pick<Bundle<Stamped>, 'topic
   return `${topic}-${place}-${oldest}_${youngest}-${table}`;
 }
 
-interface Stamped extends Entry {
+interface Stamped extends RangeEntry {
   readonly record: { readonly timestampMs: number };
 }
 
-interface Group<E extends Entry> {
+interface TopicRanges<E extends RangeEntry> {
   readonly topic: EventTopic;
   readonly ranges: PartitionRange<E>[];
   records: number;
@@ -108,8 +108,11 @@ interface Group<E extends Entry> {
 }
 
 /** Bundles the ranges of each topic in order, as long as their sum stays below the limits of one range. */
-export function bundled<E extends Entry>(ranges: readonly PartitionRange<E>[], limits: Pick<Limits, 'records' | 'bytes'>): Work<E> {
-  const groups: Group<E>[] = [];
+export function bundled<E extends RangeEntry>(
+  ranges: readonly PartitionRange<E>[],
+  limits: Pick<Limits, 'records' | 'bytes'>,
+): FlushWork<E> {
+  const groups: TopicRanges<E>[] = [];
   for (const one of ranges) {
     const { entries, bytes } = one.range;
     if (entries.length === 0) continue;
@@ -137,7 +140,7 @@ export function bundled<E extends Entry>(ranges: readonly PartitionRange<E>[], l
   return { bundles, commits };
 }
 
-const fits = <E extends Entry>(group: Group<E>, range: ClosedRange<E>, limits: Pick<Limits, 'records' | 'bytes'>): boolean =>
+const fits = <E extends RangeEntry>(group: TopicRanges<E>, range: ClosedRange<E>, limits: Pick<Limits, 'records' | 'bytes'>): boolean =>
   group.ranges.length < PARTITIONS_OF_BUNDLE &&
   group.records + range.entries.length <= limits.records &&
   group.bytes + range.bytes <= limits.bytes;

@@ -29,9 +29,9 @@ afterAll(async () => {
   await server.stop();
 });
 
-type Told = { readonly type: EventType; readonly event: object };
+type SampleEvent = { readonly type: EventType; readonly event: object };
 
-async function put(told: readonly Told[]): Promise<void> {
+async function put(told: readonly SampleEvent[]): Promise<void> {
   const tables = new Map<string, Row[]>();
   for (const { type, event } of told) {
     offset += 1;

@@ -8,7 +8,7 @@ import { stepsOf, watchPoints } from '../../infra/testing/reached.ts';
 import { noMetrics } from '../../streams/core/telemetry.ts';
 import { bundled } from './bundle.ts';
 import { judgeRecord } from './dead-letter.step.ts';
-import { flush, type Taken } from './flush.ts';
+import { flush, type TakenRecord } from './flush.ts';
 import { createPartitionRanges } from './range.ts';
 import { clockOf } from '../../infra/testing/clock.ts';
 
@@ -20,8 +20,8 @@ async function workOf() {
   const reader = codecReader(log.codec);
   const entries = log
     .records('rollouts')
-    .map((record): Taken => ({ offset: record.offset, bytes: 1, record, outcome: judgeRecord(reader.read(record)) }));
-  const ranges = createPartitionRanges<Taken>(0, { records: 1_000, bytes: 1e9, waitMs: 0 });
+    .map((record): TakenRecord => ({ offset: record.offset, bytes: 1, record, outcome: judgeRecord(reader.read(record)) }));
+  const ranges = createPartitionRanges<TakenRecord>(0, { records: 1_000, bytes: 1e9, waitMs: 0 });
   ranges.offer({ entries, nextOffset: entries.length, endOffset: entries.length }, 0);
   return bundled([{ topic: 'rollouts', partition: 0, range: ranges.due(1)!, asks: false }], { records: 1_000, bytes: 1e9 });
 }

@@ -13,21 +13,21 @@ import type { Outcome } from '../../streams/core/outcome.ts';
 import { rowsOf } from '../../streams/core/columns.ts';
 import type { Clock, ColumnRows, EventWriter, GroupSession, LogRecord, OutgoingEvent, Row, Rows, Store } from '../../streams/core/ports.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
-import { tokenOf, type Bundle, type Work } from './bundle.ts';
+import { tokenOf, type Bundle, type FlushWork } from './bundle.ts';
 import { deadLetterEvent, unreadableRow, type Unstorable } from './dead-letter.step.ts';
 import { createFence, type Fence } from './fence.ts';
 import type { Holdings } from './holdings.ts';
 import { insertOnce, placeOfRow, type TableRows } from './insert-once.ts';
 import { patiently, type Patience } from './patience.ts';
-import type { Entry } from './range.ts';
+import type { RangeEntry } from './range.ts';
 import { isFaultOfRows, refusedRows } from './refused-rows.ts';
 import { originOf, placeOf } from './rows/cells.ts';
 import { project } from './rows/project.ts';
-import { turnRow } from './rows/rollouts.rows.ts';
 import type { TableName } from './rows/tables.ts';
 import { turnColumns, type PlainTurn } from './rows/turn-columns.ts';
+import { turnRow } from './rows/turn-rows.ts';
 
-export interface Taken extends Entry {
+export interface TakenRecord extends RangeEntry {
   readonly record: LogRecord;
   readonly outcome: Outcome<DecodedEvent>;
 }
@@ -48,12 +48,12 @@ export interface FlushDeps {
 }
 
 /** What one flush has of the assignment that it is done under. */
-export interface Turn {
+export interface FlushTerms {
   readonly session: GroupSession;
   readonly patience: Patience;
 }
 
-interface Flushing extends FlushDeps, Turn {
+interface Flushing extends FlushDeps, FlushTerms {
   readonly fence: Fence;
 }
 
@@ -62,9 +62,9 @@ const LETTERS_AT_ONCE = 500;
 const LETTER_BYTES_AT_ONCE = 1_000_000;
 
 /** Resolves with the number of rows inserted when all of it is in the tables and committed. */
-export async function flush({ bundles, commits }: Work<Taken>, turn: Turn, deps: FlushDeps): Promise<number> {
-  const fence = createFence(commits, { ...deps, ...turn });
-  const flushing: Flushing = { ...deps, ...turn, fence };
+export async function flush({ bundles, commits }: FlushWork<TakenRecord>, terms: FlushTerms, deps: FlushDeps): Promise<number> {
+  const fence = createFence(commits, { ...deps, ...terms });
+  const flushing: Flushing = { ...deps, ...terms, fence };
   const { reach } = deps;
   if (bundles.length > 0) await inStep(reach, 'sink.intent', () => fence.ask());
   const inserts: Insert[] = [];
@@ -73,12 +73,12 @@ export async function flush({ bundles, commits }: Work<Taken>, turn: Turn, deps:
   });
   const rows = await inStep(reach, 'sink.insert', () => insertAll(inserts, flushing));
   const positions = commits.map(({ topic, partition, next }) => ({ topic, partition, offset: next, metadata: '' }));
-  await inStep(reach, 'sink.commit', () => patiently(turn.patience, () => turn.session.commit(positions)));
+  await inStep(reach, 'sink.commit', () => patiently(terms.patience, () => terms.session.commit(positions)));
   return rows;
 }
 
 /** Its dead letters are out when the rows to be inserted are known. */
-async function prepare(bundle: Bundle<Taken>, flushing: Flushing): Promise<readonly Insert[]> {
+async function prepare(bundle: Bundle<TakenRecord>, flushing: Flushing): Promise<readonly Insert[]> {
   const { tables, unstorable } = projectEntries(bundle.entries, flushing.deadLetterBytes);
   await sendDeadLetters(unstorable, flushing);
   return [...tables].map(([table, rows]) => ({ table, rows, bundle, token: tokenOf(bundle, table) }));
@@ -118,7 +118,7 @@ interface Projected {
   readonly unstorable: readonly Unstorable[];
 }
 
-function projectEntries(entries: readonly Taken[], deadLetterBytes: number): Projected {
+function projectEntries(entries: readonly TakenRecord[], deadLetterBytes: number): Projected {
   const tables = new Map<TableName, Row[]>();
   const unstorable: Unstorable[] = [];
   const turns = plainTurns(entries);
@@ -141,7 +141,7 @@ function projectEntries(entries: readonly Taken[], deadLetterBytes: number): Pro
 }
 
 /** The turns of a bundle as columns, when there are any and all of them are plain. */
-function plainTurns(entries: readonly Taken[]): ColumnRows | undefined {
+function plainTurns(entries: readonly TakenRecord[]): ColumnRows | undefined {
   const turns: PlainTurn[] = [];
   for (const { record, outcome } of entries) {
     if (outcome.kind !== 'next' || outcome.value.type !== 'TurnRecorded') continue;
@@ -178,7 +178,7 @@ async function sendDeadLetters(unstorable: readonly Unstorable[], flushing: Flus
 }
 
 interface Insert extends TableRows {
-  readonly bundle: Bundle<Taken>;
+  readonly bundle: Bundle<TakenRecord>;
 }
 
 async function insertTable(work: Insert, flushing: Flushing): Promise<number> {

@@ -1,4 +1,4 @@
-// With the real engine: what the tables report, and that no insert outlives `settle`.
+// With the real engine: what the tables report, and that no insert outlives `endInserts`.
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectStore, type ClickHouseStore } from '../../infra/clickhouse/client.ts';
@@ -49,7 +49,7 @@ async function halfInsert(id: string, database: string): Promise<{ readonly goOn
   return { goOn: () => void sent.end(line(2)), answer };
 }
 
-describe('settling', () => {
+describe('ending inserts', () => {
   it('ends an insert of a sender that was frozen in its midst, and none of other partitions or tables', async () => {
     const database = 'test_settling';
     const store = await connect(database);
@@ -59,7 +59,7 @@ describe('settling', () => {
       await halfInsert(holdings.idOf('heartbeats', [1, 33]), database),
       await halfInsert(holdings.idOf('turns', [3]), database),
     ];
-    await holdings.settle(['heartbeats', 'tasks'], [3, 7]);
+    await holdings.endInserts(['heartbeats', 'tasks'], [3, 7]);
     expect(await holdings.held('heartbeats', 'rollouts', [{ partition: 3, min: 0, max: 9 }])).toEqual(new Map());
     for (const one of [frozen, ...others]) one.goOn();
     expect(await frozen.answer).not.toBe(200);
@@ -72,7 +72,7 @@ describe('settling', () => {
     const slow = store.query<{ n: number }>(
       'select count() as n from numbers(20) where sleepEachRow(0.05) = 0 settings max_block_size = 1',
     );
-    await createHoldings(store).settle(['heartbeats'], [0]);
+    await createHoldings(store).endInserts(['heartbeats'], [0]);
     expect(await slow).toEqual([{ n: 20 }]);
   });
 });

@@ -17,10 +17,10 @@ export interface Top {
 }
 
 export interface Holdings {
-  /** An id for an insert of rows of these partitions into a table; `settle` finds the insert by it. */
+  /** An id for an insert of rows of these partitions into a table; `endInserts` finds the insert by it. */
   idOf(table: TableName, partitions: readonly number[]): string;
   /** Ends running inserts into these tables for any of these partitions, regardless of the sender. */
-  settle(tables: readonly TableName[], partitions: readonly number[]): Promise<void>;
+  endInserts(tables: readonly TableName[], partitions: readonly number[]): Promise<void>;
   /** The last record of each partition in the tables of a topic, at `from` or above; missing where they hold none. */
   tops(topic: EventTopic, from: ReadonlyMap<number, number>): Promise<ReadonlyMap<number, Top>>;
   /** Timestamps of the records that have rows in the tables, by offset, ms; for one partition, at `from` or above. */
@@ -50,7 +50,7 @@ export function createHoldings(store: Store): Holdings {
 
   return {
     idOf: (table, partitions) => `${prefix}${table}.${partitions.join('-')}.${randomBytes(6).toString('hex')}`,
-    async settle(tables, partitions) {
+    async endInserts(tables, partitions) {
       await store.command(
         `kill query where startsWith(query_id, {prefix:String}) and has({tables:Array(String)}, splitByChar('.', query_id)[3])
          and hasAny(splitByChar('-', splitByChar('.', query_id)[4]), {partitions:Array(String)}) sync`,

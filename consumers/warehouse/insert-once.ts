@@ -14,14 +14,14 @@ import type { Bundle } from './bundle.ts';
 import type { Fence } from './fence.ts';
 import type { Holdings } from './holdings.ts';
 import { assertAlive, patiently, type Patience } from './patience.ts';
-import type { Entry } from './range.ts';
+import type { RangeEntry } from './range.ts';
 import { placeOf } from './rows/cells.ts';
 import type { TableName } from './rows/tables.ts';
 
 export interface TableRows {
   readonly table: TableName;
   readonly rows: Rows;
-  readonly bundle: Pick<Bundle<Entry>, 'topic' | 'bounds' | 'asks'>;
+  readonly bundle: Pick<Bundle<RangeEntry>, 'topic' | 'bounds' | 'asks'>;
   readonly token: string;
 }
 
@@ -53,7 +53,7 @@ export function insertOnce(work: TableRows, deps: InsertDeps): Promise<number> {
 async function insertMissing(work: TableRows, deps: InsertDeps): Promise<number> {
   const { table, bundle, token } = work;
   await deps.fence.ask();
-  await deps.holdings.settle([table], partitionsOf(bundle));
+  await deps.holdings.endInserts([table], partitionsOf(bundle));
   let inserted = 0;
   for (let tried = 0; tried < TRIES; tried += 1) {
     const rows = await missing(work, deps.holdings);

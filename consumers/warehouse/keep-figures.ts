@@ -16,13 +16,13 @@ const TURN_MS = 2_000;
 /** Pause between rounds, as a multiple of their duration: maintenance costs a bounded share of a thread, however large the tables are. */
 const [PACE, PACE_BEHIND] = [20, 1];
 
-interface Keeping extends KeeperDeps {
+interface KeeperOptions extends KeeperDeps {
   readonly logger: Logger;
   readonly signal: AbortSignal;
 }
 
 /** Runs until the signal aborts, which also ends a running query. If the store does not answer, it retries later: the figures can wait. */
-export async function keepFigures({ logger, signal, store, clock }: Keeping): Promise<void> {
+export async function keepFigures({ logger, signal, store, clock }: KeeperOptions): Promise<void> {
   const deps: KeeperDeps = {
     store: {
       query: (sql, options) => store.query(sql, { ...options, signal }),

@@ -26,14 +26,14 @@ async function empty(): Promise<void> {
   for (const table of [...repeatingTables, 'repeated_keys', 'repeat_marks']) await store.command(`truncate table ${table}`);
 }
 
-type Table = (typeof repeatingTables)[number];
+type RepeatingTable = (typeof repeatingTables)[number];
 
 const views = { turns: 'repeated_turns', trajectories: 'repeated_attempts', discarded_trajectories: 'repeated_discards' } as const;
 /** The columns that distinguish the events of an attempt. */
 const kinds = { turns: 'turn', trajectories: '', discarded_trajectories: 'sequence' } as const;
 
 /** All rows of an event except the first by partition and offset. */
-function repeatsOf(table: Table, rows: readonly Row[]): readonly string[] {
+function repeatsOf(table: RepeatingTable, rows: readonly Row[]): readonly string[] {
   const first = new Map<string, Row>();
   const keyOf = (row: Row): string => [row['run_id'], row['trajectory_id'], row['attempt'], row[kinds[table]] ?? ''].join('/');
   const ordered = [...rows].sort(
@@ -45,7 +45,7 @@ function repeatsOf(table: Table, rows: readonly Row[]): readonly string[] {
 
 const placeOf = (row: Row): string => `${String(row['_partition'])}:${String(row['_offset'])}`;
 
-async function viewOf(table: Table): Promise<readonly string[]> {
+async function viewOf(table: RepeatingTable): Promise<readonly string[]> {
   return (await store.query(`select _partition, _offset from ${views[table]} order by _partition, _offset`)).map(placeOf);
 }
 

@@ -3,7 +3,7 @@
 // all, their count no longer matches the mark, and the partition is checked again from its start.
 import type { Row } from '../../streams/core/ports.ts';
 import { inSlice, sliceParams } from './audit-compare.ts';
-import { cutSlice, offsetsOf, type Window } from './audit-slices.ts';
+import { cutSlice, offsetsOf, type OffsetWindow } from './audit-slices.ts';
 import { keeperSettings as settings, NOTHING_KEPT, type KeeperDeps, type Round } from './keep-step-figures.ts';
 import { tableTopics } from './rows/tables.ts';
 
@@ -21,13 +21,13 @@ export const repeatingTables = Object.keys(rowsOfOneKind) as readonly Repeating[
 /** Offsets per round: the engine holds their attempts in memory. */
 const MOST_OFFSETS = 500_000;
 
-interface Mark {
+interface RepeatMark {
   readonly partition: number;
   readonly offset: number;
   readonly rows: number;
 }
 
-interface Stored extends Window {
+interface Stored extends OffsetWindow {
   readonly rows: number;
 }
 
@@ -55,8 +55,8 @@ export class RepeatKeeper {
   }
 
   /** The offsets after the marks that still match. */
-  async #windows(): Promise<readonly Window[]> {
-    const marks = await this.#store.query<Mark>(
+  async #windows(): Promise<readonly OffsetWindow[]> {
+    const marks = await this.#store.query<RepeatMark>(
       'select partition, offset, rows from repeat_marks final where table_name = {table:String} order by partition',
       { params: { table: this.#table }, settings },
     );
@@ -71,7 +71,7 @@ export class RepeatKeeper {
   }
 
   /** The table's row counts before the given end of each partition: none for a partition without an end. */
-  async #countTo(ends: readonly Pick<Window, 'partition' | 'end'>[]): Promise<readonly Stored[]> {
+  async #countTo(ends: readonly Pick<OffsetWindow, 'partition' | 'end'>[]): Promise<readonly Stored[]> {
     return this.#store.query<Stored>(
       `select _partition as partition, min(_offset) as first, max(_offset) + 1 as end,
          countIf(_offset < transform(_partition, {partitions:Array(Int32)}, {ends:Array(Int64)}, toInt64(0))) as rows
@@ -80,7 +80,7 @@ export class RepeatKeeper {
     );
   }
 
-  async #add(slice: readonly Window[], rows: ReadonlyMap<number, number>): Promise<void> {
+  async #add(slice: readonly OffsetWindow[], rows: ReadonlyMap<number, number>): Promise<void> {
     const table = this.#table;
     const keys = await this.#store.query(
       `select run_id, trajectory_id, attempt from ${table}

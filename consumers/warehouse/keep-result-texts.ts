@@ -3,14 +3,14 @@
 // their mark; repeats after a crash are deduplicated by the table.
 import type { Row } from '../../streams/core/ports.ts';
 import { inSlice, sliceParams } from './audit-compare.ts';
-import { cutSlice, offsetsOf, type Window } from './audit-slices.ts';
+import { cutSlice, offsetsOf, type OffsetWindow } from './audit-slices.ts';
 import { keeperSettings as settings, NOTHING_KEPT, type KeeperDeps, type Round } from './keep-step-figures.ts';
 
 const TOPIC = 'rollouts';
 const MOST_CHARS = 8_000_000;
 const [FIRST_SIZE, SMALLEST, LARGEST] = [1_000, 20, 20_000];
 
-interface Mark {
+interface TextMark {
   readonly partition: number;
   readonly offset: number;
 }
@@ -43,11 +43,11 @@ export class ResultTextKeeper {
   }
 
   /** The offsets between the marks and the ends of the previous round. */
-  async #windows(): Promise<readonly Window[]> {
-    const marks = await this.#store.query<Mark>('select partition, max(offset) as offset from result_text_marks group by partition', {
+  async #windows(): Promise<readonly OffsetWindow[]> {
+    const marks = await this.#store.query<TextMark>('select partition, max(offset) as offset from result_text_marks group by partition', {
       settings,
     });
-    const found = await this.#store.query<Window>(
+    const found = await this.#store.query<OffsetWindow>(
       'select _partition as partition, min(_offset) as first, max(_offset) + 1 as end from turns where _topic = {topic:String} group by partition',
       { params: { topic: TOPIC }, settings },
     );
@@ -63,7 +63,7 @@ export class ResultTextKeeper {
       .filter(({ first, end }) => first < end);
   }
 
-  async #charsOf(slice: readonly Window[]): Promise<number> {
+  async #charsOf(slice: readonly OffsetWindow[]): Promise<number> {
     const [found] = await this.#store.query<{ chars: number }>(
       `select sum(toInt64(tool_result_chars)) as chars from turns where ${inSlice} and ${UNSEEN}`,
       { params: sliceParams(TOPIC, slice), settings },
@@ -71,7 +71,7 @@ export class ResultTextKeeper {
     return found?.chars ?? 0;
   }
 
-  async #add(slice: readonly Window[]): Promise<void> {
+  async #add(slice: readonly OffsetWindow[]): Promise<void> {
     const texts = await this.#store.query(
       `select tool_result_sha256 as sha256, tool_result as text from turns where ${inSlice} and ${UNSEEN} limit 1 by sha256`,
       { params: sliceParams(TOPIC, slice), settings },

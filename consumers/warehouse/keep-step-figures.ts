@@ -11,7 +11,7 @@ const CANDIDATES = 2_000;
 /** How long to wait before checking a step again whose trajectories or turns were incomplete. */
 const RETRY_MS = [10_000, 60_000, 600_000] as const;
 
-interface Candidate {
+interface PendingStep {
   readonly run_id: string;
   readonly step: number;
 }
@@ -31,17 +31,21 @@ export interface Round {
 
 export const NOTHING_KEPT: Round = { kept: 0, isBehind: false };
 
-interface Waiting {
+interface StepRetry {
   readonly tries: number;
   readonly untilMs: number;
 }
 
 export const keeperSettings = { max_execution_time: 60, max_threads: 1, priority: 10, output_format_json_quote_denormals: 1 } as const;
 
+const BEGINNING: PendingStep = { run_id: '', step: -1 };
+
 export class StepFigureKeeper {
   readonly #deps: KeeperDeps;
   /** Incomplete steps, by run and step. */
-  readonly #waiting = new Map<string, Waiting>();
+  readonly #waiting = new Map<string, StepRetry>();
+  /** The search for open steps goes on behind this one, so that any number of incomplete steps cannot hide the others. */
+  #after = BEGINNING;
 
   constructor(deps: KeeperDeps) {
     this.#deps = deps;
@@ -49,27 +53,34 @@ export class StepFigureKeeper {
 
   /** Adds the figures of some steps. */
   async round(): Promise<Round> {
-    const due = await this.#candidates();
+    const open = await this.#open();
+    const now = this.#deps.clock.monotonic();
+    const due = open.filter(({ run_id, step }) => (this.#waiting.get(keyOf(run_id, step))?.untilMs ?? 0) <= now);
     const [first] = due;
-    if (first === undefined) return NOTHING_KEPT;
+    if (first === undefined) return this.#lookFurther(open);
     const steps = due.filter(({ run_id, step }) => run_id === first.run_id && step < first.step + STEPS_AT_ONCE).map(({ step }) => step);
     await this.#keep(first.run_id, steps);
     return { kept: steps.length, isBehind: steps.length < due.length };
   }
 
-  async #candidates(): Promise<readonly Candidate[]> {
-    const now = this.#deps.clock.monotonic();
-    const found = await this.#deps.store.query<Candidate>(
+  async #open(): Promise<readonly PendingStep[]> {
+    const { run_id: run, step } = this.#after;
+    return this.#deps.store.query<PendingStep>(
       `select distinct run_id, step from steps where (run_id, step) not in (select run_id, step from step_figures)
-       order by run_id, step limit {most:UInt32}`,
-      { params: { most: CANDIDATES }, settings: keeperSettings },
+       and (run_id, step) > ({run:String}, {step:Int32}) order by run_id, step limit {most:UInt32}`,
+      { params: { run, step, most: CANDIDATES }, settings: keeperSettings },
     );
-    const due = found.filter((one) => (this.#waiting.get(keyOf(one.run_id, one.step))?.untilMs ?? 0) <= now);
-    if (found.length < CANDIDATES) this.#forget(found);
-    return due;
   }
 
-  #forget(open: readonly Candidate[]): void {
+  /** None of the open steps is due: the next round looks behind them, or starts over behind the last. */
+  #lookFurther(open: readonly PendingStep[]): Round {
+    const isLast = open.length < CANDIDATES;
+    if (isLast && this.#after === BEGINNING) this.#forget(open);
+    this.#after = isLast ? BEGINNING : (open.at(-1) ?? BEGINNING);
+    return { kept: 0, isBehind: !isLast };
+  }
+
+  #forget(open: readonly PendingStep[]): void {
     const keys = new Set(open.map(({ run_id, step }) => keyOf(run_id, step)));
     for (const key of this.#waiting.keys()) if (!keys.has(key)) this.#waiting.delete(key);
   }
@@ -82,6 +93,7 @@ export class StepFigureKeeper {
     const rows = whole.map((row): Row => ({ run_id: run, step: row['step'] ?? 0, ...pick(row) }));
     if (rows.length > 0) await store.insert('step_figures', rows, tokenOf(run, rows));
     const kept = new Set(whole.map((row) => Number(row['step'])));
+    for (const step of kept) this.#waiting.delete(keyOf(run, step));
     for (const step of steps) if (!kept.has(step)) this.#wait(keyOf(run, step), clock.monotonic());
   }
 

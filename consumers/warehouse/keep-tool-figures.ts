@@ -10,7 +10,7 @@ const TURNS_OF_LARGE_RUN = 200_000;
 const OPEN_BLOCKS = 2;
 const TURNS_AT_ONCE = 100_000;
 
-interface Block {
+interface RunBlock {
   readonly run_id: string;
   readonly block: number;
   readonly turns: number;
@@ -28,7 +28,7 @@ export class ToolFigureKeeper {
   /** Adds the figures of some blocks of one run. */
   async round(): Promise<Round> {
     const { store } = this.#deps;
-    const open = await store.query<Block>(
+    const open = await store.query<RunBlock>(
       `select run_id, block, turns from (${allToolBlocksSql}) where block <= newest - ${OPEN_BLOCKS}
          and (run_id, block, turns) not in (select run_id, block, turns from tool_figures)
        order by run_id, block limit 64`,
@@ -53,7 +53,7 @@ export class ToolFigureKeeper {
 }
 
 /** The first blocks, up to the number of turns that one statement may read. */
-function few(blocks: readonly Block[]): readonly Block[] {
+function few(blocks: readonly RunBlock[]): readonly RunBlock[] {
   let turns = 0;
   return blocks.filter(({ turns: own }, at) => {
     turns += own;
@@ -66,7 +66,7 @@ function rowOf(run: string, turns: number, { since: _since, ...row }: Row): Row 
 }
 
 /** Marks a block without calls as processed. */
-const emptyRow = (run: string, { block, turns }: Pick<Block, 'block' | 'turns'>): Row => ({
+const emptyRow = (run: string, { block, turns }: Pick<RunBlock, 'block' | 'turns'>): Row => ({
   ...{
     run_id: run,
     block,

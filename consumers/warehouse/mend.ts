@@ -39,7 +39,7 @@ interface Mend {
   readonly skipped: number;
 }
 
-type Known = Pick<SurveyedPartition, 'topic' | 'partition' | 'committed' | 'first' | 'end'> & {
+type KnownPartition = Pick<SurveyedPartition, 'topic' | 'partition' | 'committed' | 'first' | 'end'> & {
   readonly plan: StartPlan;
   readonly top: Top | undefined;
 };
@@ -58,7 +58,7 @@ export async function mend(partitions: readonly SurveyedPartition[], { group, of
   for (const { topic, partition, first, mend: work } of partitions) {
     if (work === undefined) continue;
     if (work.removeFrom >= 0) {
-      await holdings.settle(tablesOf(topic), [partition]);
+      await holdings.endInserts(tablesOf(topic), [partition]);
       const bounds = [{ partition, min: work.removeFrom, max: LAST_OFFSET }];
       for (const table of tablesOf(topic)) await holdings.erase(table, topic, bounds);
     }
@@ -67,7 +67,7 @@ export async function mend(partitions: readonly SurveyedPartition[], { group, of
   }
 }
 
-async function knownOf(topic: EventTopic, { group, offsets, log, holdings }: MendDeps): Promise<readonly Known[]> {
+async function knownOf(topic: EventTopic, { group, offsets, log, holdings }: MendDeps): Promise<readonly KnownPartition[]> {
   const committed = new Map((await offsets.fetch(group, topic)).map((one) => [one.partition, one]));
   const all = await log.bounds(topic);
   const tops = await holdings.tops(topic, new Map(all.map(({ partition }) => [partition, -1])));
@@ -80,7 +80,7 @@ async function knownOf(topic: EventTopic, { group, offsets, log, holdings }: Men
   });
 }
 
-async function surveyed(known: Known, deps: MendDeps): Promise<SurveyedPartition> {
+async function surveyed(known: KnownPartition, deps: MendDeps): Promise<SurveyedPartition> {
   const { topic, partition, committed, first, end, plan, top } = known;
   const about = { topic, partition, committed, first, end, held: top?.offset ?? -1 };
   if (plan.kind === 'head-cut') {
@@ -91,7 +91,7 @@ async function surveyed(known: Known, deps: MendDeps): Promise<SurveyedPartition
   return { ...about, state: 'tail-replaced', mend: await tailMend(known, deps) };
 }
 
-async function tailMend(known: Known, deps: MendDeps): Promise<Mend> {
+async function tailMend(known: KnownPartition, deps: MendDeps): Promise<Mend> {
   const { committed, first, top } = known;
   const removeFrom = await partingOf(known, deps);
   // Nothing above what the tables hold is stored, whatever was committed.
@@ -103,7 +103,7 @@ const isSame = (record: LogRecord | undefined, timestampMs: number): boolean =>
   record !== undefined && Math.trunc(record.timestampMs) === timestampMs;
 
 /** The log has the last record that the tables hold. */
-async function isAsStored(known: Known, log: LogReader): Promise<boolean> {
+async function isAsStored(known: KnownPartition, log: LogReader): Promise<boolean> {
   const { first, top } = known;
   if (top === undefined || top.offset < first) return true;
   const found = await recordsBetween(known, { from: top.offset, to: top.offset + 1 }, log);
@@ -111,7 +111,7 @@ async function isAsStored(known: Known, log: LogReader): Promise<boolean> {
 }
 
 /** The lowest offset at which the log lost a record that the tables hold, or has a different one; the log's end if there is none. */
-async function partingOf(known: Known, { holdings, log }: MendDeps): Promise<number> {
+async function partingOf(known: KnownPartition, { holdings, log }: MendDeps): Promise<number> {
   const { topic, partition, first, end, top } = known;
   const to = Math.min(end, (top?.offset ?? -1) + 1);
   const from = Math.max(first, to - RANGE_OFFSETS);
@@ -125,7 +125,7 @@ async function partingOf(known: Known, { holdings, log }: MendDeps): Promise<num
 }
 
 async function recordsBetween(
-  { topic, partition }: Known,
+  { topic, partition }: KnownPartition,
   { from, to }: { readonly from: number; readonly to: number },
   log: LogReader,
 ): Promise<ReadonlyMap<number, LogRecord>> {

@@ -1,125 +1,8 @@
 // The log no longer has the sink's position: nothing of such a partition is stored, the sink reports it, and `mend` makes the tables match
 // the log again. Uses plain tables, which remember no tokens.
-import fc from 'fast-check';
-import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createCodec } from '../../schemas/codec.ts';
-import { noMetrics, type RoleStatus } from '../../streams/core/telemetry.ts';
-import { codecReader } from '../../infra/testing/codec-reader.ts';
-import { randomEvents, seeded } from '../../infra/testing/events.ts';
-import { actualRows, expectedRows } from '../../infra/testing/exactly-once.ts';
-import { silentLogger } from '../../infra/testing/logger.ts';
-import { MemoryLog } from '../../infra/testing/memory-log.ts';
-import { MemoryStore } from '../../infra/testing/memory-store.ts';
-import { mend, survey, type SurveyedPartition } from './mend.ts';
+import { describe, expect, it } from 'vitest';
 import { planStart } from './start-plan.ts';
-import { warehouseTopics } from './rows/tables.ts';
-import { createWarehouse, lateTypes, type Warehouse } from './warehouse.ts';
-import { systemClock } from '../../infra/lifecycle/clock.ts';
-
-const GROUP = 'memory.warehouse';
-const running: Warehouse[] = [];
-
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((warehouse) => warehouse.stop()));
-});
-
-const eventually = (check: () => Promise<void> | void): Promise<void> => vi.waitFor(check, { timeout: 10_000, interval: 2 });
-
-class World {
-  #nowMs = 1_790_000_000_000;
-  /** Consecutive records have different times. */
-  readonly log = new MemoryLog({ batchRecords: 7, partitions: { rollouts: 3, tasks: 2 }, clock: { now: () => (this.#nowMs += 1) } });
-  readonly store = new MemoryStore();
-  readonly statuses: RoleStatus[] = [];
-  readonly counted: [string, number][] = [];
-
-  constructor() {
-    this.store.remembersTokens = false;
-  }
-
-  async append(count: number, seed: number): Promise<void> {
-    await this.log.writer().append(randomEvents(count, seeded(seed)));
-  }
-
-  async begin(batchRecords = 10): Promise<Warehouse> {
-    const warehouse = createWarehouse({
-      group: this.log.group(),
-      offsets: this.log.offsets,
-      log: this.log.reader(),
-      deadLetters: this.log.writer(),
-      reader: codecReader(createCodec({ late: lateTypes })),
-      store: this.store,
-      holdings: this.store.holdings(),
-      clock: systemClock,
-      logger: silentLogger,
-      metrics: { ...noMetrics, count: (name, _labels, by = 1) => this.counted.push([name, by]) },
-      report: (status) => this.statuses.push(status),
-      options: { group: GROUP, producer: 'warehouse/test', batchRecords, maxWaitMs: 2, retryMs: { min: 1, max: 2 } },
-    });
-    running.push(warehouse);
-    await warehouse.start();
-    return warehouse;
-  }
-
-  async stop(): Promise<void> {
-    await Promise.all(running.splice(0).map((warehouse) => warehouse.stop()));
-  }
-
-  async committed(partition: number): Promise<number> {
-    return (await this.log.offsets.fetch(GROUP, 'rollouts')).find((one) => one.partition === partition)!.offset;
-  }
-
-  end = async (partition: number): Promise<number> => (await this.log.reader().bounds('rollouts'))[partition]!.end;
-
-  /** Waits until everything storable of the partitions is committed. */
-  async drained(partitions = [0, 1, 2]): Promise<void> {
-    await eventually(async () => {
-      for (const partition of partitions) expect(Math.max(await this.committed(partition), 0)).toBe(await this.end(partition));
-      for (const topic of warehouseTopics.filter((one) => one !== 'rollouts')) {
-        const bounds = await this.log.reader().bounds(topic);
-        for (const { partition, offset } of await this.log.offsets.fetch(GROUP, topic))
-          expect(Math.max(offset, 0)).toBe(bounds[partition]!.end);
-      }
-    });
-  }
-
-  async stored(count: number, seed: number): Promise<void> {
-    await this.append(count, seed);
-    await this.begin();
-    await this.drained();
-  }
-
-  #mending = () => ({
-    group: GROUP,
-    holdings: this.store.holdings(),
-    log: this.log.reader(),
-    offsets: {
-      ...this.log.offsets,
-      set: async (group: string, positions: Parameters<MemoryLog['setOffsets']>[1]) => {
-        this.log.setOffsets(group, positions);
-      },
-    },
-  });
-
-  async wrong(): Promise<readonly SurveyedPartition[]> {
-    return (await survey(this.#mending())).filter((one) => one.mend !== undefined);
-  }
-
-  async mend(): Promise<void> {
-    await mend(await survey(this.#mending()), this.#mending());
-  }
-
-  async expectRed(text: RegExp): Promise<void> {
-    await eventually(() => {
-      expect(this.statuses.at(-1)).toMatchObject({ state: 'waiting', detail: expect.stringMatching(text) as string });
-    });
-  }
-
-  expectExactlyOnce(): void {
-    const records = warehouseTopics.flatMap((topic) => this.log.records(topic));
-    expect(actualRows(this.store.tables)).toEqual(expectedRows(records, codecReader(this.log.codec)));
-  }
-}
+import { OutOfRangeWorld } from './out-of-range.testing.ts';
 
 describe('a start', () => {
   const known = { committed: 50, intended: -1, first: 10, end: 90, top: -1 };
@@ -152,7 +35,7 @@ describe('a start', () => {
 
 describe('a cut tail', () => {
   it('is said and stops its partition alone, and is mended by what the log has', async () => {
-    const world = new World();
+    const world = new OutOfRangeWorld();
     await world.stored(300, 1);
     await world.stop();
     const end = await world.end(1);
@@ -173,14 +56,14 @@ describe('a cut tail', () => {
   });
 
   it('is seen while the sink runs', async () => {
-    const world = new World();
+    const world = new OutOfRangeWorld();
     await world.stored(300, 3);
     world.log.cutTail('rollouts', 2, (await world.end(2)) - 5);
     await world.expectRed(/rollouts\/2: the log ends at/);
   });
 
   it('is seen, and mended where both part, when its offsets were used again before anybody looked', async () => {
-    const world = new World();
+    const world = new OutOfRangeWorld();
     await world.stored(300, 4);
     await world.stop();
     const end = await world.end(0);
@@ -199,7 +82,7 @@ describe('a cut tail', () => {
 
 describe('a head that was deleted before it was stored', () => {
   it('is said, and skipped only on request, which is counted', async () => {
-    const world = new World();
+    const world = new OutOfRangeWorld();
     await world.stored(200, 5);
     await world.stop();
     await world.append(200, 6);
@@ -221,40 +104,4 @@ describe('a head that was deleted before it was stored', () => {
     expect(offsets.filter((offset) => offset >= from && offset < from + 4)).toEqual([]);
     expect(offsets.length).toBe((await world.end(0)) - 4);
   });
-});
-
-describe('any order of lost offsets, cut tails and broken inserts', () => {
-  it('leaves every record of the log in the tables once', async () => {
-    const step = fc.record({
-      events: fc.integer({ min: 1, max: 40 }),
-      cut: fc.nat({ max: 12 }),
-      refill: fc.nat({ max: 30 }),
-      forget: fc.boolean(),
-      tear: fc.boolean(),
-      drain: fc.boolean(),
-    });
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
-        const world = new World();
-        for (const [seed, { events, cut, refill, forget, tear, drain }] of steps.entries()) {
-          let torn = !tear;
-          world.store.tears = () => !torn && (torn = true);
-          await world.append(events, seed);
-          await world.begin(3 + seed);
-          if (drain) await world.drained();
-          await world.stop();
-          const end = await world.end(1);
-          world.log.cutTail('rollouts', 1, Math.max(0, end - cut));
-          if (refill > 0) await world.append(refill, seed + 100);
-          if (forget) world.log.forgetOffsets(GROUP);
-          await world.mend();
-        }
-        await world.begin();
-        await world.drained();
-        world.expectExactlyOnce();
-        await world.stop();
-      }),
-      { numRuns: 12 },
-    );
-  }, 120_000);
 });

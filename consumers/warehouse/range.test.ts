@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createPartitionRanges, type Entry, type Limits } from './range.ts';
+import { createPartitionRanges, type RangeEntry, type Limits } from './range.ts';
 
 const wide: Limits = { records: 1_000, bytes: 1_000_000, waitMs: 100 };
-const entries = (...offsets: readonly number[]): Entry[] => offsets.map((offset) => ({ offset, bytes: 10 }));
+const entries = (...offsets: readonly number[]): RangeEntry[] => offsets.map((offset) => ({ offset, bytes: 10 }));
 
-const ranges = (start = 0, limits: Limits = wide) => createPartitionRanges<Entry>(start, limits);
+const ranges = (start = 0, limits: Limits = wide) => createPartitionRanges<RangeEntry>(start, limits);
 
 describe('a range', () => {
-  it('is due when it is old enough, and stays the same until it is settled', () => {
+  it('is due when it is old enough, and stays the same until it is stored', () => {
     const partition = ranges();
     partition.offer({ entries: entries(0, 1), nextOffset: 2, endOffset: 9 }, 1_000);
     expect(partition.due(1_099)).toBeUndefined();
@@ -18,7 +18,7 @@ describe('a range', () => {
     expect(partition.due(1_100)).toMatchObject({ from: 0, min: 0, max: 1, next: 2, bytes: 20 });
     partition.offer({ entries: entries(2), nextOffset: 3, endOffset: 9 }, 1_100);
     expect(partition.due(1_300)).toMatchObject({ min: 0, max: 1, next: 2 });
-    partition.settle();
+    partition.removeStored();
     expect(partition.due(1_300)).toMatchObject({ from: 2, min: 2, max: 2, next: 3 });
     expect(partition.position()).toEqual({ next: 3, end: 9 });
   });
@@ -29,7 +29,7 @@ describe('a range', () => {
     expect(byRecords.due(0)).toMatchObject({ min: 0, max: 1 });
     expect(byRecords.dueAt()).toBe(0);
     expect(byRecords.ripe(1_000)).toBe(false);
-    byRecords.settle();
+    byRecords.removeStored();
     expect(byRecords.due(0)).toBeUndefined();
     const byBytes = ranges(0, { ...wide, bytes: 15 });
     byBytes.offer({ entries: entries(0, 1, 2), nextOffset: 3, endOffset: 3 }, 0);
@@ -48,7 +48,7 @@ describe('a range', () => {
     partition.offer({ entries: [], nextOffset: 5, endOffset: 5 }, 0);
     expect(partition.due(0, true)).toMatchObject({ from: 3, next: 5, entries: [] });
     partition.offer({ entries: entries(5), nextOffset: 6, endOffset: 7 }, 0);
-    partition.settle();
+    partition.removeStored();
     partition.offer({ entries: [], nextOffset: 7, endOffset: 7 }, 0);
     expect(partition.due(0, true)).toMatchObject({ from: 5, min: 5, max: 5, next: 7 });
   });
@@ -96,7 +96,7 @@ it('holds every record once, in the order of the log, without a gap between what
           expect(range.entries.length).toBeLessThanOrEqual(limits.records);
           found.push(...range.entries.map((entry) => entry.offset));
           committed = range.next;
-          partition.settle();
+          partition.removeStored();
         }
       };
       for (const [at, size] of batches.entries()) {

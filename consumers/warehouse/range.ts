@@ -5,7 +5,7 @@
 // - A range is announced only when it is closed, and a closed range never changes.
 
 /** First and last offset of the records of a range, both inclusive. */
-export interface Bounds {
+export interface OffsetBounds {
   readonly min: number;
   readonly max: number;
 }
@@ -17,12 +17,12 @@ export interface Limits {
   readonly waitMs: number;
 }
 
-export interface Entry {
+export interface RangeEntry {
   readonly offset: number;
   readonly bytes: number;
 }
 
-export interface ClosedRange<E extends Entry> extends Bounds {
+export interface ClosedRange<E extends RangeEntry> extends OffsetBounds {
   /** Committed while the range is announced: where to start again after a crash. */
   readonly from: number;
   /** Committed when all rows are stored. */
@@ -31,24 +31,24 @@ export interface ClosedRange<E extends Entry> extends Bounds {
   readonly bytes: number;
 }
 
-export interface PartitionRanges<E extends Entry> {
+export interface PartitionRanges<E extends RangeEntry> {
   /** Takes the records of one batch, and the offset after it (including transaction markers). */
   offer(batch: { readonly entries: readonly E[]; readonly nextOffset: number; readonly endOffset: number }, nowMs: number): void;
-  /** The oldest range, when it is full or old enough (or `force`). It stays the oldest until `settle`. */
+  /** The oldest range, when it is full or old enough (or `force`). It stays the oldest until `removeStored`. */
   due(nowMs: number, force?: boolean): ClosedRange<E> | undefined;
   /** When the oldest range becomes due; undefined when there is none. */
   dueAt(): number | undefined;
   /** True when the oldest range is due by its age alone. */
   ripe(nowMs: number): boolean;
   /** Removes the oldest range after it is stored and its offset committed. */
-  settle(): void;
-  /** Bytes and records that are not settled. */
+  removeStored(): void;
+  /** Bytes and records that are not stored. */
   pending(): { readonly bytes: number; readonly records: number };
   /** The offset after the last offered one, and the end of the partition as reported with it. */
   position(): { readonly next: number; readonly end: number };
 }
 
-interface Segment<E extends Entry> {
+interface PartitionSegment<E extends RangeEntry> {
   readonly from: number;
   next: number;
   readonly entries: E[];
@@ -59,13 +59,13 @@ interface Segment<E extends Entry> {
 }
 
 /** `start` is the first offset that is not in the tables; -1 when the group has committed none. */
-export function createPartitionRanges<E extends Entry>(start: number, limits: Limits): PartitionRanges<E> {
+export function createPartitionRanges<E extends RangeEntry>(start: number, limits: Limits): PartitionRanges<E> {
   return new Ranges<E>(start, limits);
 }
 
-class Ranges<E extends Entry> implements PartitionRanges<E> {
+class Ranges<E extends RangeEntry> implements PartitionRanges<E> {
   readonly #limits: Limits;
-  readonly #segments: Segment<E>[] = [];
+  readonly #segments: PartitionSegment<E>[] = [];
   /** Where to start again after a crash when nothing was ever committed: the first offset that arrives decides. */
   #from: number | undefined;
   #expected: number;
@@ -103,7 +103,7 @@ class Ranges<E extends Entry> implements PartitionRanges<E> {
     return first !== undefined && !first.closed && nowMs - first.sinceMs >= this.#limits.waitMs;
   }
 
-  settle(): void {
+  removeStored(): void {
     this.#segments.shift();
   }
 
@@ -128,27 +128,27 @@ class Ranges<E extends Entry> implements PartitionRanges<E> {
     this.#advance(this.#open(nextOffset, nowMs), nextOffset);
   }
 
-  #open(offset: number, nowMs: number): Segment<E> {
+  #open(offset: number, nowMs: number): PartitionSegment<E> {
     const last = this.#segments.at(-1);
     if (last !== undefined && !last.closed) return last;
     const from = this.#from ?? offset;
-    const segment: Segment<E> = { from, next: from, entries: [], bytes: 0, sinceMs: nowMs, closed: false };
+    const segment: PartitionSegment<E> = { from, next: from, entries: [], bytes: 0, sinceMs: nowMs, closed: false };
     this.#segments.push(segment);
     return segment;
   }
 
-  #advance(segment: Segment<E>, next: number): void {
+  #advance(segment: PartitionSegment<E>, next: number): void {
     segment.next = next;
     this.#expected = next;
     this.#from = next;
   }
 
-  #isFull(segment: Segment<E>): boolean {
+  #isFull(segment: PartitionSegment<E>): boolean {
     return segment.entries.length >= this.#limits.records || segment.bytes >= this.#limits.bytes;
   }
 }
 
-function sizeOf(segments: readonly Segment<Entry>[]): { bytes: number; records: number } {
+function sizeOf(segments: readonly PartitionSegment<RangeEntry>[]): { bytes: number; records: number } {
   let bytes = 0;
   let records = 0;
   for (const segment of segments) {
@@ -158,6 +158,6 @@ function sizeOf(segments: readonly Segment<Entry>[]): { bytes: number; records: 
   return { bytes, records };
 }
 
-function closedOf<E extends Entry>({ from, next, entries, bytes }: Segment<E>): ClosedRange<E> {
+function closedOf<E extends RangeEntry>({ from, next, entries, bytes }: PartitionSegment<E>): ClosedRange<E> {
   return { min: entries[0]?.offset ?? from, max: entries.at(-1)?.offset ?? from, from, next, entries, bytes };
 }

@@ -1,11 +1,11 @@
 // Completes what a departed member announced: reads it back from the log and inserts what the tables do not hold. If the partitions of a
 // bundle now belong to several members, each repeats the part of its own partitions.
 import type { EventTopic } from '../../schemas/generated/events.ts';
-import type { GroupOffsets, LogReader, LogRecord } from '../../streams/core/ports.ts';
+import type { LogReader, LogRecord, CommittedOffsets } from '../../streams/core/ports.ts';
 import { batchesOf } from '../../streams/core/read-log.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
-import { announce, announced, type Commit, type PartitionBounds, type Work } from './bundle.ts';
-import type { Taken } from './flush.ts';
+import { announce, announced, type Commit, type PartitionBounds, type FlushWork } from './bundle.ts';
+import type { TakenRecord } from './flush.ts';
 
 export interface Repeat {
   readonly topic: EventTopic;
@@ -14,10 +14,8 @@ export interface Repeat {
   readonly commits: readonly Commit[];
 }
 
-export type Committed = Awaited<ReturnType<GroupOffsets['fetch']>>;
-
 /** The bundles that the commits of a member's partitions of a topic announce. */
-export function repeatsIn(topic: EventTopic, committed: Committed): readonly Repeat[] {
+export function repeatsIn(topic: EventTopic, committed: CommittedOffsets): readonly Repeat[] {
   const repeats = new Map<string, { bounds: PartitionBounds[]; commits: Commit[] }>();
   for (const { partition, offset, metadata } of committed) {
     const bounds = announced(metadata, partition);
@@ -54,15 +52,15 @@ export function partOf({ topic, bounds, commits }: Repeat, has: (partition: numb
 /** Records that retention deleted from the beginning of the log are left out. If the log ends too early, this is an outage. */
 export async function readBack(
   { topic, bounds, commits }: Repeat,
-  deps: { readonly log: LogReader; readonly take: (record: LogRecord) => Promise<Taken>; readonly signal: AbortSignal },
-): Promise<Work<Taken>> {
+  deps: { readonly log: LogReader; readonly take: (record: LogRecord) => Promise<TakenRecord>; readonly signal: AbortSignal },
+): Promise<FlushWork<TakenRecord>> {
   const ends = new Map((await deps.log.bounds(topic)).map(({ partition, end }) => [partition, end]));
   for (const { partition, max } of bounds) {
     const end = ends.get(partition) ?? 0;
     if (end <= max)
       throw new PlatformError('KAFKA_UNAVAILABLE', `reading back ${topic}/${partition}: it ends at ${end}, before ${max + 1}`);
   }
-  const entries: Taken[] = [];
+  const entries: TakenRecord[] = [];
   const range = {
     from: new Map(bounds.map(({ partition, min }) => [partition, min])),
     to: new Map(bounds.map(({ partition, max }) => [partition, max + 1])),

@@ -6,7 +6,7 @@
 /** Maximum offsets of one range: four times the largest configurable number of records, to allow for markers and aborted records. */
 export const RANGE_OFFSETS = 800_000;
 
-export interface Known {
+export interface StartFacts {
   /** Committed offset of the group; -1 = none. */
   readonly committed: number;
   /** Last offset of the range that was announced with it; -1 = none. */
@@ -28,7 +28,7 @@ export type StartPlan =
   /** The log and the tables have different records at `at`: the tail of the log was cut, and its offsets were reused. */
   | { readonly kind: 'tail-replaced'; readonly at: number };
 
-export function planStart({ committed, intended, first, end, top }: Known): StartPlan {
+export function planStart({ committed, intended, first, end, top }: StartFacts): StartPlan {
   const beyond = Math.max(committed, intended + 1, top + 1);
   if (beyond > end) return { kind: 'tail-cut', from: end, to: beyond };
   const stored = committed < 0 ? top + 1 : Math.max(committed, 0);

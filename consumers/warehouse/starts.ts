@@ -1,11 +1,10 @@
 // What a member reads when partitions are assigned to it: the group's commits, the content of the tables, and the log's bounds, in this
 // order: what was read from the log before cannot be beyond its end afterward.
 import type { EventTopic } from '../../schemas/generated/events.ts';
-import type { GroupOffsets, LogReader } from '../../streams/core/ports.ts';
+import type { GroupOffsets, LogReader, CommittedOffsets } from '../../streams/core/ports.ts';
 import type { PartitionStart, TopicStart } from './assignment.ts';
 import { announced } from './bundle.ts';
 import type { Holdings, Top } from './holdings.ts';
-import type { Committed } from './repeats.ts';
 import { tablesOf } from './rows/tables.ts';
 import { planStart } from './start-plan.ts';
 
@@ -33,7 +32,7 @@ export async function findStart({ topic, partitions }: Assigned, deps: StartsDep
   const { group, offsets, log, holdings } = deps;
   const committed = (await offsets.fetch(group, topic)).filter(({ partition }) => partitions.includes(partition));
   const byPartition = new Map(committed.map((one) => [one.partition, one]));
-  await holdings.settle(tablesOf(topic), partitions);
+  await holdings.endInserts(tablesOf(topic), partitions);
   const tops = await holdings.tops(topic, fromOf(partitions, byPartition));
   for (let look = 1; ; look += 1) {
     const bounds = new Map((await log.bounds(topic)).map((one) => [one.partition, one]));
@@ -50,15 +49,15 @@ export async function findStart({ topic, partitions }: Assigned, deps: StartsDep
 const fromOf = (partitions: readonly number[], committed: ReadonlyMap<number, { readonly offset: number }>): ReadonlyMap<number, number> =>
   new Map(partitions.map((partition) => [partition, Math.max((committed.get(partition)?.offset ?? -1) - LOOK_BACK, -1)]));
 
-interface Found {
+interface PartitionFacts {
   readonly partition: number;
   readonly first: number;
   readonly end: number;
   readonly top: Top | undefined;
-  readonly committed: Committed[number] | undefined;
+  readonly committed: CommittedOffsets[number] | undefined;
 }
 
-function startOf({ partition, first, end, top, committed }: Found): PartitionStart {
+function startOf({ partition, first, end, top, committed }: PartitionFacts): PartitionStart {
   const { offset, metadata } = committed ?? { offset: -1, metadata: '' };
   const plan = planStart({ committed: offset, intended: intendedIn(metadata, partition), first, end, top: top?.offset ?? -1 });
   return { plan, end, ...(top !== undefined && top.offset >= first ? { check: top } : {}) };

@@ -18,7 +18,8 @@ import { audit, type AuditResult } from './audit.ts';
 import { createHoldings } from './holdings.ts';
 import { mend, survey } from './mend.ts';
 import { tableNames, tableTopics, warehouseTopics } from './rows/tables.ts';
-import { createWarehouse, lateTypes, type Warehouse } from './warehouse.ts';
+import { createWarehouse, lateTypes } from './warehouse.ts';
+import type { Warehouse } from './deps.ts';
 import { systemClock } from '../../infra/lifecycle/clock.ts';
 
 const codec = createCodec();
@@ -34,7 +35,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-class World {
+class KafkaWarehouse {
   readonly namespace = randomNamespace();
   readonly group = `${this.namespace}.warehouse`;
   readonly database = this.namespace.replaceAll('-', '_');
@@ -116,8 +117,8 @@ class World {
   }
 }
 
-async function inWorld(play: (world: World) => Promise<void>): Promise<void> {
-  const world = new World();
+async function inWorld(play: (world: KafkaWarehouse) => Promise<void>): Promise<void> {
+  const world = new KafkaWarehouse();
   try {
     await play(await world.open());
   } finally {

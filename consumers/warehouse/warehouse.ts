@@ -11,102 +11,33 @@
 //   fetched; the group's heartbeats continue.
 import { isPlatformError, messageOf, PlatformError } from '../../streams/core/errors.ts';
 import type { EventTopic, EventType } from '../../schemas/generated/events.ts';
-import { reachNothing, type ReachPoint } from '../../streams/core/crash-points.ts';
-import type {
-  Clock,
-  EventRead,
-  EventReader,
-  EventWriter,
-  GroupConsumer,
-  GroupOffsets,
-  GroupSession,
-  LogBatch,
-  LogReader,
-  LogRecord,
-  Logger,
-  Position,
-  Store,
-} from '../../streams/core/ports.ts';
-import type { Metrics, ReportStatus } from '../../streams/core/telemetry.ts';
+import { reachNothing } from '../../streams/core/crash-points.ts';
+import type { EventRead, GroupSession, LogBatch, LogRecord, Position, CommittedOffsets } from '../../streams/core/ports.ts';
 import { createWake, deferred, type Wake } from '../../streams/core/waiting.ts';
 import { Assignment, type Parked } from './assignment.ts';
-import { bundled, type Work } from './bundle.ts';
-import { DEAD_LETTER_BYTES, judgeRecord } from './dead-letter.step.ts';
-import { flush, type FlushDeps, type Taken, type Turn } from './flush.ts';
+import { bundled, type FlushWork } from './bundle.ts';
+import { DEAD_LETTER_BYTES } from './dead-letter.step.ts';
+import { flush, type FlushDeps, type TakenRecord, type FlushTerms } from './flush.ts';
 import { patiently, type Patience } from './patience.ts';
 import type { Limits } from './range.ts';
 import { createHoldings, type Holdings } from './holdings.ts';
 import { skippedIn, troubleOf } from './out-of-range.ts';
-import { readBack, type Committed, type Repeat } from './repeats.ts';
+import { readBack, type Repeat } from './repeats.ts';
 import { createSinkStatus, type SinkStatus } from './sink-status.ts';
 import { findStart } from './starts.ts';
 import { warehouseTopics } from './rows/tables.ts';
+import type { Warehouse, WarehouseDeps } from './deps.ts';
+import { takenOf } from './taken.ts';
 
 /** Types that a reader for the sink should decode lazily: they are most of the log, and the sink copies their bytes. */
 export const lateTypes: readonly EventType[] = ['TurnRecorded'];
 
-export interface WarehouseOptions {
-  /** Consumer group, including its namespace. */
-  readonly group: string;
-  /** Role and id, as recorded in dead letters. */
-  readonly producer: string;
-  /** Maximum records of one range. */
-  readonly batchRecords: number;
-  /** Approximate maximum bytes of one range. */
-  readonly batchBytes?: number;
-  /** How long a range gathers records; ranges of tasks wait `TASKS_WAIT` times as long. */
-  readonly maxWaitMs: number;
-  /** Bytes buffered over all partitions before fetching pauses. */
-  readonly maxBufferedBytes?: number;
-  /** Maximum bytes of an original value that a dead letter keeps. */
-  readonly deadLetterBytes?: number;
-  /** Pauses between retries during an outage. */
-  readonly retryMs?: { readonly min: number; readonly max: number };
-}
-
-export interface WarehouseDeps {
-  readonly group: GroupConsumer;
-  readonly offsets: GroupOffsets;
-  /** Reads back what was announced before a crash. */
-  readonly log: LogReader;
-  readonly deadLetters: EventWriter;
-  readonly reader: EventReader;
-  readonly store: Store;
-  /** Those of the store by default. */
-  readonly holdings?: Holdings;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  readonly report: ReportStatus;
-  readonly options: WarehouseOptions;
-  /** Named crash points; by default none. */
-  readonly reach?: ReachPoint;
-}
-
-export interface Warehouse {
-  /** Resolves once it is a member of the group. */
-  start(signal?: AbortSignal): Promise<void>;
-  /** Inserts what is buffered, if the store is available, and leaves the group. */
-  stop(): Promise<void>;
-  /** Rejects with the error that ended it; resolves when it was stopped. */
-  readonly finished: Promise<void>;
-}
-
 /** A member whose last commit is older than this asks the group again before it inserts. */
 const FENCE_MS = 5_000;
+
 const REPORT_MS = 1_000;
+
 const BOUNDS_AGAIN_MS = 1_000;
-
-/** Size of key and value; for a lazily decoded record, of its retained part, because the others would be built only for this. */
-const bytesOf = (read: EventRead): number =>
-  read.ok && read.value.plain !== undefined
-    ? read.value.plain.value.length
-    : (read.record.value?.length ?? 0) + (read.record.key?.length ?? 0);
-
-const takenOf = (read: EventRead): Taken => {
-  const { record } = read;
-  return { offset: record.offset, bytes: bytesOf(read), record, outcome: judgeRecord(read) };
-};
 
 class Sink implements Warehouse {
   readonly finished: Promise<void>;
@@ -231,7 +162,7 @@ class Sink implements Warehouse {
     this.#report();
   }
 
-  #noteSkipped(topic: EventTopic, committed: Committed): void {
+  #noteSkipped(topic: EventTopic, committed: CommittedOffsets): void {
     for (const { partition, metadata } of committed) {
       const skipped = skippedIn(metadata);
       if (skipped === undefined) continue;
@@ -245,7 +176,7 @@ class Sink implements Warehouse {
 
   async #take(batch: LogBatch, session: GroupSession): Promise<void> {
     const assignment = this.#assignment;
-    const entries: Taken[] = [];
+    const entries: TakenRecord[] = [];
     for (const record of batch.records) {
       const read = this.#read(record, session);
       entries.push(takenOf(read instanceof Promise ? await read : read));
@@ -299,31 +230,34 @@ class Sink implements Warehouse {
     if (session === undefined) return false;
     const repeat = assignment.repeat();
     if (repeat !== undefined) {
-      const settle = (): void => {
-        assignment.settleRepeat(repeat);
+      const onStored = (): void => {
+        assignment.removeRepeat(repeat);
       };
-      await this.#store(session, { work: (turn) => this.#readBack(repeat, turn), settle });
+      await this.#store(session, { work: (terms) => this.#readBack(repeat, terms), onStored });
       return true;
     }
     const due = assignment.due(this.#deps.clock.monotonic(), force);
     if (due.length === 0) return false;
-    const settle = (): void => {
-      assignment.settle(due);
+    const onStored = (): void => {
+      assignment.removeStored(due);
     };
-    await this.#store(session, { work: () => bundled(due, this.#limits), settle });
+    await this.#store(session, { work: () => bundled(due, this.#limits), onStored });
     return true;
   }
 
   async #store(
     session: GroupSession,
-    { work, settle }: { readonly work: (turn: Turn) => Promise<Work<Taken>> | Work<Taken>; readonly settle: () => void },
+    {
+      work,
+      onStored,
+    }: { readonly work: (terms: FlushTerms) => Promise<FlushWork<TakenRecord>> | FlushWork<TakenRecord>; readonly onStored: () => void },
   ): Promise<void> {
     const assignment = this.#assignment;
-    const turn = { session, patience: this.#patience() };
+    const terms = { session, patience: this.#patience() };
     try {
-      const rows = await flush(await work(turn), turn, this.#flushDeps);
+      const rows = await flush(await work(terms), terms, this.#flushDeps);
       if (assignment.isOver()) return;
-      settle();
+      onStored();
       this.#status.stored(rows);
       if (assignment.buffered().bytes < this.#maxBufferedBytes / 2) this.#resume();
       this.#report();
@@ -334,8 +268,8 @@ class Sink implements Warehouse {
     }
   }
 
-  #readBack(repeat: Repeat, { session, patience }: Turn): Promise<Work<Taken>> {
-    const take = async (record: LogRecord): Promise<Taken> => takenOf(await this.#read(record, session));
+  #readBack(repeat: Repeat, { session, patience }: FlushTerms): Promise<FlushWork<TakenRecord>> {
+    const take = async (record: LogRecord): Promise<TakenRecord> => takenOf(await this.#read(record, session));
     const signal = this.#assignment.reading;
     return patiently(patience, () => readBack(repeat, { log: this.#deps.log, take, signal }));
   }

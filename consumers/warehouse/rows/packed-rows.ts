@@ -10,14 +10,14 @@ const PAGE_BYTES = 120 * 1024;
 const FIRST_ROOM = 64;
 
 /** The cells of one column, all of the same kind. */
-interface Cells {
+interface PackedColumn {
   fits(cell: Cell): boolean;
   push(cell: Cell): void;
   column(): Column;
   at(index: number): Cell;
 }
 
-class Numbers implements Cells {
+class Numbers implements PackedColumn {
   #values = new Float64Array(FIRST_ROOM);
   #length = 0;
 
@@ -44,7 +44,7 @@ class Numbers implements Cells {
   }
 }
 
-class Flags implements Cells {
+class Flags implements PackedColumn {
   readonly #values: boolean[] = [];
 
   fits(cell: Cell): boolean {
@@ -65,7 +65,7 @@ class Flags implements Cells {
 }
 
 /** A shared buffer for the texts of all columns, one after the other. */
-class Page {
+class TextPage {
   bytes = Buffer.allocUnsafe(PAGE_BYTES);
   end = 0;
 
@@ -82,13 +82,13 @@ class Page {
   }
 }
 
-class Texts implements Cells {
-  readonly #page: Page;
+class PackedTexts implements PackedColumn {
+  readonly #page: TextPage;
   readonly #sources: Buffer[] = [];
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
 
-  constructor(page: Page) {
+  constructor(page: TextPage) {
     this.#page = page;
   }
 
@@ -112,14 +112,14 @@ class Texts implements Cells {
 }
 
 /** Lists of single values. */
-class Lists implements Cells {
-  readonly #page: Page;
+class Lists implements PackedColumn {
+  readonly #page: TextPage;
   readonly #ends: number[] = [];
   #end = 0;
   /** Created by the first item. */
-  #items: Cells | undefined;
+  #items: PackedColumn | undefined;
 
-  constructor(page: Page) {
+  constructor(page: TextPage) {
     this.#page = page;
   }
 
@@ -155,19 +155,19 @@ class Lists implements Cells {
 }
 
 /** Undefined for a cell that is not a single value. */
-function singlesFor(cell: Cell, page: Page): Cells | undefined {
+function singlesFor(cell: Cell, page: TextPage): PackedColumn | undefined {
   if (typeof cell === 'number') return new Numbers();
-  if (typeof cell === 'string') return new Texts(page);
+  if (typeof cell === 'string') return new PackedTexts(page);
   return typeof cell === 'boolean' ? new Flags() : undefined;
 }
 
-const cellsFor = (cell: Cell, page: Page): Cells | undefined => (Array.isArray(cell) ? new Lists(page) : singlesFor(cell, page));
+const cellsFor = (cell: Cell, page: TextPage): PackedColumn | undefined => (Array.isArray(cell) ? new Lists(page) : singlesFor(cell, page));
 
 /** The first row determines the columns and their kinds. */
 export class PackedRows implements ColumnRows {
-  readonly #page = new Page();
+  readonly #page = new TextPage();
   #names: readonly string[] = [];
-  #cells: readonly Cells[] = [];
+  #cells: readonly PackedColumn[] = [];
   #length = 0;
 
   get length(): number {
@@ -179,18 +179,18 @@ export class PackedRows implements ColumnRows {
     if (this.#length === 0 && !this.#begin(row)) return false;
     const values = Object.values(row);
     if (!this.#fits(row, values)) return false;
-    for (let at = 0; at < values.length; at += 1) (this.#cells[at] as Cells).push(values[at] as Cell);
+    for (let at = 0; at < values.length; at += 1) (this.#cells[at] as PackedColumn).push(values[at] as Cell);
     this.#length += 1;
     return true;
   }
 
   columns(): ReadonlyMap<string, Column> {
-    return new Map(this.#names.map((name, at) => [name, (this.#cells[at] as Cells).column()]));
+    return new Map(this.#names.map((name, at) => [name, (this.#cells[at] as PackedColumn).column()]));
   }
 
   rows(): readonly Row[] {
     return Array.from({ length: this.#length }, (_, index) =>
-      Object.fromEntries(this.#names.map((name, at) => [name, (this.#cells[at] as Cells).at(index)])),
+      Object.fromEntries(this.#names.map((name, at) => [name, (this.#cells[at] as PackedColumn).at(index)])),
     );
   }
 
@@ -206,7 +206,7 @@ export class PackedRows implements ColumnRows {
     if (values.length !== this.#names.length) return false;
     let at = 0;
     for (const name in row) {
-      if (name !== this.#names[at] || !(this.#cells[at] as Cells).fits(values[at] as Cell)) return false;
+      if (name !== this.#names[at] || !(this.#cells[at] as PackedColumn).fits(values[at] as Cell)) return false;
       at += 1;
     }
     return true;

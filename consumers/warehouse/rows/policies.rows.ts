@@ -5,8 +5,8 @@ import type { Origin } from './cells.ts';
 import { row, type ProjectionsOf } from './projection.ts';
 
 function policyRow(event: PolicyPublished, origin: Origin): Row {
-  const { weights, optimizer, ...rest } = event;
-  return { ...rest, weights_bytes: weights.length, optimizer_bytes: optimizer.length, ...origin };
+  const { weights, optimizer, manifest, ...rest } = event;
+  return { ...rest, manifest: JSON.stringify(manifest), weights_bytes: weights.length, optimizer_bytes: optimizer.length, ...origin };
 }
 
 export const policyProjections = { PolicyPublished: row('policies', policyRow) } satisfies ProjectionsOf<'policies'>;

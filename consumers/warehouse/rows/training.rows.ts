@@ -1,12 +1,16 @@
-// training -> run_events, admissions, steps, step_trajectories, batches, collected_trajectories, discarded_trajectories, expired_attempts
+// training -> run_events, admissions, steps, step_trajectories, batches, collected_trajectories, discarded_trajectories, expired_attempts,
+// trainer_claims, leases, lease_releases
 import type {
   BatchCollected,
+  BatchLeased,
+  BatchReleased,
   GroupsAdmitted,
   RunContinued,
   RunFinished,
   RunStarted,
   StepCompleted,
   TrainedTrajectory,
+  TrainerClaimed,
   TrajectoryDiscarded,
   TrajectoryExpired,
 } from '../../../schemas/generated/events.ts';
@@ -15,7 +19,7 @@ import { metricsOf } from '../../../streams/ledger/step-metrics.ts';
 import { float, type Origin } from './cells.ts';
 import { both, row, rows, type ProjectionsOf } from './projection.ts';
 
-interface LedgerEntry {
+interface LedgerFields {
   readonly event_id: string;
   readonly run_id: string;
   readonly occurred_at: number;
@@ -24,7 +28,7 @@ interface LedgerEntry {
   readonly previous_sha256: string;
 }
 
-const entry = (event: LedgerEntry, origin: Origin): Row => ({
+const entry = (event: LedgerFields, origin: Origin): Row => ({
   run_id: event.run_id,
   sequence: event.sequence,
   previous_sha256: event.previous_sha256,
@@ -147,6 +151,12 @@ const stepRow = (event: StepCompleted, origin: Origin): Row => ({
   weights_sha256: event.weights_sha256,
   optimizer_sha256: event.optimizer_sha256,
   resume: JSON.stringify(event.resume),
+  batch_id: event.batch_id,
+  trained_rows: event.trained_rows,
+  skipped: JSON.stringify(event.skipped),
+  lineage: event.lineage,
+  report: event.report,
+  report_sha256: event.report_sha256,
 });
 
 /** Every metric of a step has the name of its column. */
@@ -225,6 +235,39 @@ const expiredRow = (event: TrajectoryExpired, origin: Origin): Row => ({
   next_attempt: event.next_attempt,
 });
 
+const claimRow = (event: TrainerClaimed, origin: Origin): Row => ({
+  ...entry(event, origin),
+  trainer_id: event.trainer_id,
+  epoch: event.epoch,
+  framework: event.framework,
+  lineage: event.lineage,
+  prepared: event.prepared,
+});
+
+const leaseRow = (event: BatchLeased, origin: Origin): Row => ({
+  ...entry(event, origin),
+  batch_id: event.batch_id,
+  step: event.step,
+  epoch: event.epoch,
+  version_before: event.version_before,
+  group_ids: event.group_ids,
+  trajectory_ids: event.trajectories.map(({ trajectory_id: id }) => id),
+  attempts: event.trajectories.map(({ attempt }) => attempt),
+  leased_rows: event.rows,
+  tokens: event.tokens,
+  bytes: event.bytes,
+  batch_sha256: event.batch_sha256,
+  deadline: event.deadline,
+});
+
+const releaseRow = (event: BatchReleased, origin: Origin): Row => ({
+  ...entry(event, origin),
+  batch_id: event.batch_id,
+  step: event.step,
+  epoch: event.epoch,
+  reason: event.reason,
+});
+
 export const trainingProjections = {
   RunStarted: row('run_events', runStartedRow),
   RunContinued: row('run_events', runContinuedRow),
@@ -234,4 +277,7 @@ export const trainingProjections = {
   BatchCollected: both(row('batches', batchRow), rows('collected_trajectories', collectedRows)),
   TrajectoryDiscarded: row('discarded_trajectories', discardedRow),
   TrajectoryExpired: row('expired_attempts', expiredRow),
+  TrainerClaimed: row('trainer_claims', claimRow),
+  BatchLeased: row('leases', leaseRow),
+  BatchReleased: row('lease_releases', releaseRow),
 } satisfies ProjectionsOf<'training'>;

@@ -1,17 +1,22 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createCodec } from '../../../schemas/codec.ts';
-import type { TurnRecorded } from '../../../schemas/generated/events.ts';
+import { encoderOf } from '../../../schemas/encode-as.ts';
+import { publishedSchemas, type TurnRecorded } from '../../../schemas/generated/events.ts';
 import type { Cell, Column, LogRecord } from '../../../streams/core/ports.ts';
 import { randomEvent, seeded } from '../../../infra/testing/events.ts';
+import { rowByHand } from '../../../infra/testing/turn-by-hand.ts';
+import { emptyTurn } from '../../../schemas/rollouts/turn.ts';
 import { originOf } from './cells.ts';
-import { turnRow } from './rollouts.rows.ts';
 import { turnColumns, type PlainTurn } from './turn-columns.ts';
+import { turnRow } from './turn-rows.ts';
 
 const codec = createCodec({ late: ['TurnRecorded'] });
+const versions = publishedSchemas.filter(({ name }) => name === 'TurnRecorded').map(encoderOf);
 
-function plainTurn(event: TurnRecorded, offset: number): PlainTurn {
-  const value = codec.encode('TurnRecorded', event);
+/** A turn as one of the versions wrote it, less what that version does not have. */
+function plainTurn(event: TurnRecorded, { offset, version = versions.length - 1 }: { offset: number; version?: number }): PlainTurn {
+  const value = versions[version]?.(event) ?? Buffer.alloc(0);
   const record: LogRecord = {
     topic: 'rollouts',
     partition: 2,
@@ -46,6 +51,13 @@ const odd = fc.record(
     logprobs: fc.array(fc.float(), { maxLength: 5 }),
     items: fc.array(fc.record({ url: fc.string(), title: fc.string({ unit: 'binary' }) }), { maxLength: 3 }),
     turn: fc.constantFrom(0, -1, 2 ** 31 - 1, -(2 ** 31)),
+    ...{
+      branch_parent: fc.constantFrom(-1, 0, 3),
+      request_id: fc.constantFrom('', 'cmpl-1'),
+      sampling: fc.constantFrom('', '{"top_p":1}'),
+    },
+    ...{ prompt_ids: fc.constantFrom([], [1, 2, 300]), images: fc.constantFrom([]), more_calls: fc.constantFrom([]) },
+    ...{ generation_timing: fc.constantFrom(null), tool_timing: fc.constantFrom(null) },
     started_at: fc.constantFrom(0, 1_767_225_600_123_456, Number.MAX_SAFE_INTEGER >> 1, -5),
     truncated: fc.boolean(),
     decision: fc.option(
@@ -62,16 +74,52 @@ const odd = fc.record(
   { requiredKeys: [] },
 );
 
+/** What the table has in columns that are left out (`warehouse.int.test.ts`). */
+const emptyRow = turnRow(emptyTurn, { _topic: '', _partition: 0, _offset: 0, _timestamp: 0 });
+
+/** Turns of random versions, one after the other. */
+const mixed = fc.array(fc.tuple(odd, fc.nat(versions.length - 1)), { minLength: 1, maxLength: 6 });
+
 describe('columns of turns', () => {
-  it('hold what the rows of their events hold, cell by cell', () => {
+  it('hold what the rows of their events hold, cell by cell, whichever versions wrote them', () => {
     fc.assert(
-      fc.property(fc.array(odd, { minLength: 1, maxLength: 6 }), fc.nat(), (changes, seed) => {
+      fc.property(mixed, fc.nat(), (changes, seed) => {
         const random = seeded(seed);
-        const turns = changes.map((change, at) => plainTurn({ ...randomEvent('TurnRecorded', random), ...change }, at));
+        const turns = changes.map(([change, version], offset) =>
+          plainTurn({ ...randomEvent('TurnRecorded', random), ...change }, { offset, version }),
+        );
         const rows = turns.map(({ record, decoded }) => turnRow(decoded.event, originOf(record)));
         const columns = turnColumns(turns);
-        expect([...columns.keys()].sort()).toEqual(Object.keys(rows[0] ?? {}).sort());
-        for (const [name, column] of columns) expect(cellsOf(column), name).toEqual(rows.map((row) => row[name]));
+        expect(Object.keys(rows[0] ?? {})).toEqual(expect.arrayContaining([...columns.keys()]));
+        for (const name of Object.keys(rows[0] ?? {})) {
+          const column = columns.get(name);
+          const cells = column === undefined ? rows.map(() => emptyRow[name]) : cellsOf(column);
+          expect(cells, name).toEqual(rows.map((row) => row[name]));
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('leave out the columns of sparse fields when no turn has set them, whichever versions wrote the turns', () => {
+    const turns = [0, 1, 2].map((version) => plainTurn({ ...emptyTurn, text: 'x' }, { offset: version, version }));
+    const names = [...turnColumns(turns).keys()];
+    expect(names).toEqual(expect.arrayContaining(['text', 'tool_ms', 'decision_chosen']));
+    for (const sparse of ['prompt_ids', 'branch_parent', 'model', 'image_uris', 'more_tools', 'token_ids', 'tool_server_ms'])
+      expect(names).not.toContain(sparse);
+    const set = plainTurn({ ...emptyTurn, branch_parent: 0 }, { offset: 3 });
+    expect(turnColumns([...turns, set]).get('branch_parent')).toEqual(Float64Array.of(-1, -1, -1, 0));
+  });
+
+  it('hold the columns of the first versions as they were when each was written by hand', () => {
+    fc.assert(
+      fc.property(mixed, fc.nat(), (changes, seed) => {
+        const random = seeded(seed);
+        for (const [change, version] of changes) {
+          const { record, decoded } = plainTurn({ ...randomEvent('TurnRecorded', random), ...change }, { offset: 1, version });
+          const byHand = rowByHand(decoded.event, originOf(record));
+          expect(turnRow(decoded.event, originOf(record))).toMatchObject(byHand);
+        }
       }),
       { numRuns: 300 },
     );

@@ -1,12 +1,14 @@
 // The columns of `turns` out of the bytes of turns, texts left where they lie: what `turnRow` makes of their events, cell
-// by cell, at a fraction of its price. Most of what a sink stores is turns.
-import { Cursor } from '../../../schemas/cursor.ts';
-import { FRAME_BYTES } from '../../../schemas/framing.ts';
+// by cell, at a fraction of its price. Most of what a sink stores is turns. Columns follow the table of a turn's fields, and how their
+// values lie follows the schema.
+import type { Cursor } from '../../../schemas/cursor.ts';
 import type { DecodedEvent, PlainBytes } from '../../../schemas/codec.ts';
-import type { EventByType, PolicySpan } from '../../../schemas/generated/events.ts';
-import type { Column, ListColumn, LogRecord, TextColumn } from '../../../streams/core/ports.ts';
+import { turnFields } from '../../../schemas/rollouts/turn-fields.ts';
+import { encodedDefaults } from '../../../schemas/defaults.ts';
+import { latestSchema } from '../../../schemas/subjects.ts';
+import type { Column, LogRecord } from '../../../streams/core/ports.ts';
 import { originOf } from './cells.ts';
-import { versionsOf } from './rollouts.rows.ts';
+import { FoundTexts, TurnCursors } from './turn-cursors.ts';
 
 export interface PlainTurn {
   readonly record: LogRecord;
@@ -14,228 +16,180 @@ export interface PlainTurn {
   readonly plain: PlainBytes;
 }
 
-const NOTHING = Buffer.alloc(0);
+type NamedColumns = Readonly<Record<string, Column>>;
+type MakeColumns = (turns: TurnCursors) => NamedColumns;
+type CursorRead = (cursor: Cursor) => number;
 
-type Field = keyof EventByType['TurnRecorded'];
-
-/** Where the fields of all turns lie. */
-class Turns {
-  readonly values: readonly Buffer[];
-  readonly #starts: Uint32Array;
-  readonly #fields: readonly string[];
-
-  constructor(turns: readonly PlainTurn[]) {
-    this.values = turns.map(({ plain }) => plain.value);
-    this.#fields = turns[0]?.plain.layout.fields ?? [];
-    this.#starts = new Uint32Array(turns.length * this.#fields.length);
-    const starts = new Uint32Array(this.#fields.length);
-    turns.forEach(({ plain }, row) => {
-      plain.layout.locate(plain.value, FRAME_BYTES, starts);
-      this.#starts.set(starts, row * starts.length);
-    });
-  }
-
-  /** Calls with a cursor, always the same, at the field of each turn, one after the other. */
-  each(field: Field, take: (cursor: Cursor, row: number) => void): void {
-    const cursor = new Cursor(NOTHING);
-    const width = this.#fields.length;
-    let place = this.#fields.indexOf(field);
-    for (let row = 0; row < this.values.length; row += 1) {
-      cursor.bytes = this.values[row] as Buffer;
-      cursor.at = this.#starts[place] as number;
-      take(cursor, row);
-      place += width;
-    }
-  }
-
-  text(field: Field): TextColumn {
-    const { values } = this;
-    const starts = new Uint32Array(values.length);
-    const ends = new Uint32Array(values.length);
-    this.each(field, (cursor, row) => {
-      const length = cursor.number();
-      starts[row] = cursor.at;
-      ends[row] = cursor.at + length;
-    });
-    return { kind: 'texts', sources: values, starts, ends };
-  }
-
-  whole(field: Field): Float64Array {
-    const column = new Float64Array(this.values.length);
-    this.each(field, (cursor, row) => {
-      column[row] = cursor.number();
-    });
-    return column;
-  }
-
-  double(field: Field): Float64Array {
-    const column = new Float64Array(this.values.length);
-    this.each(field, ({ bytes, at }, row) => {
-      column[row] = bytes.readDoubleLE(at);
-    });
-    return column;
-  }
-
-  flag(field: Field): readonly boolean[] {
-    const column: boolean[] = [];
-    this.each(field, ({ bytes, at }) => {
-      column.push(bytes[at] === 1);
-    });
-    return column;
-  }
-
-  /** Calls for each item of the lists. Answers where the list of each turn ends. */
-  items(field: Field, take: (cursor: Cursor) => void): readonly number[] {
-    const ends: number[] = [];
-    let end = 0;
-    this.each(field, (cursor) => {
-      end += eachItem(cursor, take);
-      ends.push(end);
-    });
-    return ends;
-  }
-
-  numbers(field: Field, read: (cursor: Cursor) => number): ListColumn {
-    const items: number[] = [];
-    const ends = this.items(field, (cursor) => items.push(read(cursor)));
-    return { kind: 'lists', ends, items };
-  }
+type AvroType = string | readonly AvroType[] | AvroComplex;
+interface AvroComplex {
+  readonly type: AvroType;
+  readonly items?: AvroType;
+  readonly fields?: readonly TurnSchemaField[];
+}
+interface TurnSchemaField {
+  readonly name: string;
+  readonly type: AvroType;
 }
 
-/** Answers how many there were. */
-function eachItem(cursor: Cursor, take: (cursor: Cursor) => void): number {
-  let items = 0;
-  for (let count = cursor.number(); count > 0; count = cursor.number()) {
-    for (let left = count; left > 0; left -= 1) take(cursor);
-    items += count;
-  }
-  return items;
+const readWhole: CursorRead = (cursor) => cursor.number();
+const numberReads: ReadonlyMap<AvroType, CursorRead> = new Map<AvroType, CursorRead>([
+  ['int', readWhole],
+  ['long', readWhole],
+  ['float', (cursor) => cursor.float()],
+  ['double', (cursor) => cursor.double()],
+]);
+
+function readOf(type: AvroType): CursorRead {
+  const read = numberReads.get(type);
+  if (read === undefined) throw new RangeError(`no column is made of numbers of the type ${JSON.stringify(type)}`);
+  return read;
 }
 
-/** Texts that are found one after the other. */
-class Texts {
-  readonly kind = 'texts';
-  readonly sources: Buffer[] = [];
-  readonly starts: number[] = [];
-  readonly ends: number[] = [];
+const complex = (type: AvroType | undefined): AvroComplex => (typeof type === 'object' && 'type' in type ? type : { type: type ?? 'null' });
+/** Without its logical type. */
+const bare = (type: AvroType): AvroType => (complex(type).items === undefined ? complex(type).type : type);
 
-  take(cursor: Cursor): void {
-    const length = cursor.number();
-    this.sources.push(cursor.bytes);
-    this.starts.push(cursor.at);
-    cursor.at += length;
-    this.ends.push(cursor.at);
-  }
+function single(field: string, type: AvroType): (turns: TurnCursors) => Column {
+  const { items } = complex(type);
+  if (items === 'string') return (turns) => turns.textLists(field);
+  if (items !== undefined) return (turns) => turns.numberLists(field, readOf(items));
+  if (type === 'string') return (turns) => turns.text(field);
+  if (type === 'boolean') return (turns) => turns.flags(field);
+  const read = readOf(type);
+  return (turns) => turns.numbers(field, read);
 }
 
-type Columns = Readonly<Record<string, Column>>;
-
-const zeros = (rows: number): Float64Array => new Float64Array(rows);
-
-function spanColumns(turns: Turns): Columns {
-  const rows = turns.values.length;
-  const [oldest, newest, unknown] = [zeros(rows), zeros(rows), zeros(rows)];
-  const versions: number[] = [];
-  const tokens: number[] = [];
-  const ends: number[] = [];
-  turns.each('policy_spans', (cursor, row) => {
-    const spans: PolicySpan[] = [];
-    eachItem(cursor, () => spans.push({ version: cursor.number(), tokens: cursor.number() }));
-    for (const span of spans) {
-      versions.push(span.version);
-      tokens.push(span.tokens);
-    }
-    ends.push(versions.length);
-    const found = versionsOf(spans);
-    oldest[row] = found.min;
-    newest[row] = found.max;
-    unknown[row] = found.unknownTokens;
-  });
-  return {
-    policy_version_min: oldest,
-    policy_version_max: newest,
-    policy_span_versions: { kind: 'lists', ends, items: versions },
-    policy_span_tokens: { kind: 'lists', ends, items: tokens },
-    unknown_tokens: unknown,
-  };
+interface Nested {
+  readonly name: string;
+  readonly type: AvroType;
+  /** Undefined for one that stays in the log. */
+  readonly column: string | undefined;
+  readonly missing: number;
 }
 
-function itemColumns(turns: Turns): Columns {
-  const [urls, titles] = [new Texts(), new Texts()];
-  const ends = turns.items('items', (cursor) => {
-    urls.take(cursor);
-    titles.take(cursor);
-  });
-  return { tool_item_urls: { kind: 'lists', ends, items: urls }, tool_item_titles: { kind: 'lists', ends, items: titles } };
-}
+type NestedSpecs = Readonly<Record<string, { readonly column?: string; readonly missing?: number | '' }>>;
 
-function decisionColumns(turns: Turns): Columns {
-  const rows = turns.values.length;
-  const [candidates, width, chosen] = [zeros(rows), zeros(rows), zeros(rows).fill(-1)];
-  const [logprob, entropy] = [zeros(rows), zeros(rows)];
-  turns.each('decision', (cursor, row) => {
-    if (cursor.number() === 0) return;
+/** In the order of their bytes. */
+const nestedOf = (record: AvroType | undefined, specs: NestedSpecs): readonly Nested[] =>
+  (complex(record).fields ?? []).map(({ name, type }) => ({
+    ...{ name, type: bare(type), column: specs[name]?.column },
+    missing: Number(specs[name]?.missing ?? 0),
+  }));
+
+/** Passes over a value. */
+function skipOf(type: AvroType): (cursor: Cursor) => void {
+  if (type !== 'string' && type !== 'bytes') return type === 'boolean' ? (cursor) => (cursor.at += 1) : readOf(type);
+  return (cursor) => {
     cursor.skip();
-    candidates[row] = cursor.number();
-    width[row] = cursor.number();
-    chosen[row] = cursor.number();
-    logprob[row] = cursor.float();
-    entropy[row] = cursor.float();
-  });
-  return {
-    decision_candidates: candidates,
-    decision_width: width,
-    decision_chosen: chosen,
-    decision_logprob: logprob,
-    decision_entropy: entropy,
   };
 }
 
-/** The cells of one timing that is there. */
-type Timings = readonly (readonly [string, Float64Array, (cursor: Cursor) => number])[];
+type ListReads = Readonly<Record<string, { readonly of: (items: never) => number }>>;
+type Listed = readonly { readonly name: string; readonly column: string | undefined; readonly values: number[] | FoundTexts }[];
 
-const readWhole = (cursor: Cursor): number => cursor.number();
-const readFloat = (cursor: Cursor): number => cursor.float();
-
-/** `more` reads what follows them in the record. */
-function timingColumns(turns: Turns, field: 'generation_timing' | 'tool_timing', more: readonly (readonly [string, number])[]): Timings {
-  const rows = turns.values.length;
-  const prefix = field === 'tool_timing' ? 'tool' : 'generation';
-  const columns: Timings = [
-    [`${prefix}_queue_ms`, zeros(rows), readFloat],
-    [`${prefix}_retries`, zeros(rows), readWhole],
-    [`${prefix}_retry_ms`, zeros(rows), readFloat],
-    ...[[`${prefix}_server_ms`, -1] as const, ...more].map(([name, missing]) => [name, zeros(rows).fill(missing), readFloat] as const),
-  ];
-  return columns;
+/** A list for each field of the records, and figures of each list of records. */
+function eachColumns(field: string, nested: readonly Nested[], over: ListReads): MakeColumns {
+  return (turns) => {
+    const listed: Listed = nested.map(({ name, type, column }) => ({ name, column, values: type === 'string' ? new FoundTexts() : [] }));
+    const takes = nested.map(({ type, column }, at) => {
+      const values = listed[at]?.values;
+      if (column === undefined || values === undefined) return skipOf(type);
+      if (values instanceof FoundTexts)
+        return (cursor: Cursor) => {
+          values.take(cursor);
+        };
+      const read = readOf(type);
+      return (cursor: Cursor) => values.push(read(cursor));
+    });
+    const ends = turns.items(field, (cursor) => {
+      for (const take of takes) take(cursor);
+    });
+    const columns: Record<string, Column> = {};
+    for (const [column, { of }] of Object.entries(over)) columns[column] = figuresOf(listed, ends, of);
+    for (const { column, values } of listed) if (column !== undefined) columns[column] = { kind: 'lists', ends, items: values };
+    return columns;
+  };
 }
 
-function generationColumns(turns: Turns): Columns {
-  const columns = timingColumns(turns, 'generation_timing', [['first_token_ms', -1]]);
-  const rows = turns.values.length;
-  const [starts, ends] = [new Uint32Array(rows), new Uint32Array(rows)];
-  turns.each('generation_timing', (cursor, row) => {
-    if (cursor.number() === 0) return;
-    for (const [, cells, read] of columns) cells[row] = read(cursor);
-    const length = cursor.number();
-    starts[row] = cursor.at;
-    ends[row] = cursor.at + length;
+function figuresOf(listed: Listed, ends: readonly number[], of: (items: never) => number): Float64Array {
+  return Float64Array.from(ends, (end, row) => {
+    const items: Record<string, unknown>[] = [];
+    for (let at = ends[row - 1] ?? 0; at < end; at += 1) {
+      const item: Record<string, unknown> = {};
+      for (const { name, values } of listed) if (!(values instanceof FoundTexts)) item[name] = values[at];
+      items.push(item);
+    }
+    return of(items as never);
   });
-  return { ...named(columns), stop_text: { kind: 'texts', sources: turns.values, starts, ends } };
 }
 
-function toolColumns(turns: Turns): Columns {
-  const columns = timingColumns(turns, 'tool_timing', []);
-  turns.each('tool_timing', (cursor, row) => {
-    if (cursor.number() === 0) return;
-    for (const [, cells, read] of columns) cells[row] = read(cursor);
-  });
-  return named(columns);
+/** A column for each field of a record that may be missing. */
+function insideColumns(field: string, nested: readonly Nested[]): MakeColumns {
+  return (turns) => {
+    const rows = turns.values.length;
+    const columns: Record<string, Column> = {};
+    const takes = nested.map(({ type, column, missing }): ((cursor: Cursor, row: number) => void) => {
+      if (column === undefined) return skipOf(type);
+      if (type === 'string') {
+        const [starts, ends] = [new Uint32Array(rows), new Uint32Array(rows)];
+        // a default is null, so a text is never in the defaults
+        columns[column] = { kind: 'texts', sources: turns.values, starts, ends };
+        return (cursor, row) => {
+          const length = cursor.number();
+          starts[row] = cursor.at;
+          cursor.at += length;
+          ends[row] = cursor.at;
+        };
+      }
+      const [cells, read] = [new Float64Array(rows).fill(missing), readOf(type)];
+      columns[column] = cells;
+      return (cursor, row) => {
+        cells[row] = read(cursor);
+      };
+    });
+    turns.each(field, (cursor, row) => {
+      if (cursor.number() === 0) return;
+      for (const take of takes) take(cursor, row);
+    });
+    return columns;
+  };
 }
 
-const named = (timings: Timings): Columns => Object.fromEntries(timings.map(([name, cells]) => [name, cells]));
+/** What the table says of a field, as far as columns need it. */
+interface ColumnSpec {
+  readonly about?: string;
+  readonly column?: string;
+  readonly sparse?: true;
+  readonly each?: NestedSpecs;
+  readonly inside?: NestedSpecs;
+  readonly over?: ListReads;
+}
 
-function originColumns(turns: readonly PlainTurn[]): Columns {
+const isUnion = (type: AvroType): type is readonly AvroType[] => Array.isArray(type);
+
+function columnsOf({ name, type }: TurnSchemaField, spec: ColumnSpec): MakeColumns {
+  if (spec.each !== undefined) return eachColumns(name, nestedOf(complex(type).items, spec.each), spec.over ?? {});
+  if (spec.inside !== undefined) return insideColumns(name, nestedOf(isUnion(type) ? type[1] : type, spec.inside));
+  if (spec.about === undefined) return () => ({});
+  const [column, make] = [spec.column ?? name, single(name, bare(type))];
+  return (turns) => ({ [column]: make(turns) });
+}
+
+const newest = latestSchema('TurnRecorded').schema;
+const defaults = encodedDefaults(newest);
+
+function makerOf(field: TurnSchemaField): MakeColumns {
+  const spec = (turnFields as Readonly<Record<string, ColumnSpec>>)[field.name] ?? {};
+  const make = columnsOf(field, spec);
+  const unset = spec.sparse === true ? defaults.get(field.name) : undefined;
+  if (unset === undefined) return make;
+  return (turns) => (turns.allHave(field.name, unset) ? {} : make(turns));
+}
+
+const { fields } = JSON.parse(newest) as { readonly fields: readonly TurnSchemaField[] };
+const makers = fields.map(makerOf);
+
+function originColumns(turns: readonly PlainTurn[]): NamedColumns {
   const origins = turns.map(({ record }) => originOf(record));
   return {
     _topic: origins.map(({ _topic }) => _topic),
@@ -245,48 +199,9 @@ function originColumns(turns: readonly PlainTurn[]): Columns {
   };
 }
 
-/** Cells of the columns of `turns`, in the order of the turns. */
+/** Cells of the columns of `turns`, in the order of the turns, less the columns of sparse fields that none of them has set. */
 export function turnColumns(plain: readonly PlainTurn[]): ReadonlyMap<string, Column> {
-  const turns = new Turns(plain);
-  const columns: Columns = {
-    run_id: turns.text('run_id'),
-    group_id: turns.text('group_id'),
-    trajectory_id: turns.text('trajectory_id'),
-    attempt: turns.whole('attempt'),
-    turn: turns.whole('turn'),
-    sequence: turns.whole('sequence'),
-    purpose: turns.text('purpose'),
-    worker_id: turns.text('worker_id'),
-    question_id: turns.text('question_id'),
-    ...spanColumns(turns),
-    prompt_tokens: turns.whole('prompt_tokens'),
-    completion_tokens: turns.whole('completion_tokens'),
-    generation_ms: turns.double('generation_ms'),
-    finish_reason: turns.text('finish_reason'),
-    text: turns.text('text'),
-    token_ids: turns.numbers('token_ids', (cursor) => cursor.number()),
-    logprobs: turns.numbers('logprobs', (cursor) => cursor.float()),
-    tool: turns.text('tool'),
-    call_id: turns.text('call_id'),
-    tool_status: turns.text('status'),
-    tool_error_type: turns.text('error_type'),
-    tool_started_at: turns.whole('started_at'),
-    tool_ms: turns.double('latency_ms'),
-    tool_arguments: turns.text('arguments'),
-    tool_result: turns.text('result'),
-    tool_result_chars: turns.whole('result_chars'),
-    tool_result_sha256: turns.text('result_sha256'),
-    ...itemColumns(turns),
-    truncated: turns.flag('truncated'),
-    cache_hit: turns.flag('cache_hit'),
-    reward: turns.double('reward'),
-    ...decisionColumns(turns),
-    ...generationColumns(turns),
-    ...toolColumns(turns),
-    event_id: turns.text('event_id'),
-    occurred_at: turns.whole('occurred_at'),
-    producer: turns.text('producer'),
-    ...originColumns(plain),
-  };
+  const turns = new TurnCursors(plain.map((turn) => turn.plain));
+  const columns: NamedColumns = Object.assign({}, ...makers.map((make) => make(turns)), originColumns(plain)) as NamedColumns;
   return new Map(Object.entries(columns));
 }

@@ -1,0 +1,136 @@
+// The routes of external trainers. The coordinator of a run serves them itself; the API passes them on to it.
+import { Readable } from 'node:stream';
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { Type } from 'typebox';
+import { PlatformError } from '../../../streams/core/errors.ts';
+import type { Coordinator, LeaseAnswer, ReleaseAnswer } from '../../../streams/leases/coordinator.ts';
+import { parseBatchId } from '../../../streams/leases/lease-book.ts';
+import {
+  batchParams,
+  claimAnswer,
+  claimBody,
+  commitAnswer,
+  commitBody,
+  extendAnswer,
+  extendBody,
+  leaseAnswer,
+  leaseBody,
+  releaseAnswer,
+  releaseBody,
+} from './leases.schemas.ts';
+
+export interface LeaseRoutesOptions {
+  /** Throws COORDINATOR_UNAVAILABLE or NOT_FOUND. `headers` are those of the request. */
+  readonly coordinatorOf: (run: string, headers: CallHeaders) => Promise<Coordinator>;
+}
+
+type CallHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+const config = { scope: 'train' } as const;
+const runParams = Type.Object({ run: Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,62}$', description: 'Slug of the run.' }) });
+const tags = ['training'];
+
+function runOfBatch(batch: string): string {
+  const parsed = parseBatchId(batch);
+  if (parsed === undefined) throw new PlatformError('NOT_FOUND', `reading batch ${batch}: its id is not <run>/step/<n>.<try>`);
+  return parsed.runId;
+}
+
+/** An id of a batch has slashes, which are percent-encoded. */
+const BATCH = '/v1/batches/:batch([^:]+)';
+
+export const leaseRoutes: FastifyPluginAsyncTypebox<LeaseRoutesOptions> = async (app, { coordinatorOf }) => {
+  app.post(
+    '/v1/runs/:run/trainer',
+    {
+      config,
+      schema: {
+        ...{ tags, operationId: 'claimRun', summary: 'Become the trainer of a run; ends the claim before' },
+        params: runParams,
+        body: claimBody,
+        response: { 200: claimAnswer },
+      },
+    },
+    async ({ params, body, headers }) => (await coordinatorOf(params.run, headers)).claim(params.run, body),
+  );
+
+  app.post(
+    '/v1/runs/:run/batches::lease',
+    {
+      config,
+      schema: {
+        ...{ tags, operationId: 'leaseBatch', summary: 'Lease the next batch; 204 when there is none yet' },
+        params: runParams,
+        body: leaseBody,
+        response: { 200: Type.Unsafe<LeaseAnswer>(leaseAnswer), 204: Type.Null({ description: 'Nothing to train on yet.' }) },
+      },
+    },
+    async ({ params, body, headers }, reply) => {
+      const gone = new AbortController();
+      reply.raw.once('close', () => {
+        gone.abort();
+      });
+      const lease = await (await coordinatorOf(params.run, headers)).lease(params.run, body, gone.signal);
+      return lease ?? reply.code(204).header('retry-after', '1').send(null);
+    },
+  );
+  await app.register(batchRoutes, { coordinatorOf });
+};
+
+const batchRoutes: FastifyPluginAsyncTypebox<LeaseRoutesOptions> = async (app, { coordinatorOf }) => {
+  const coordinator = (batch: string, headers: CallHeaders): Promise<Coordinator> => coordinatorOf(runOfBatch(batch), headers);
+
+  app.get(
+    '/v1/batches/:batch/rows',
+    {
+      config,
+      schema: {
+        ...{ tags, operationId: 'readBatchRows', summary: 'The rows of a batch: the same bytes at every read' },
+        params: batchParams,
+        response: { 200: Type.Unsafe<Readable>(Type.String({ description: 'NDJSON: a row a line.' })) },
+        produces: ['application/x-ndjson'],
+      },
+    },
+    async ({ params, headers }, reply) => {
+      const rows = await (await coordinator(params.batch, headers)).rows(params.batch);
+      reply.header('etag', `"${rows.sha256}"`).header('cache-control', 'private, immutable').type(rows.contentType);
+      return reply.send(Readable.from(rows.body, { objectMode: false }));
+    },
+  );
+
+  app.post(
+    `${BATCH}::extend`,
+    {
+      config,
+      schema: {
+        ...{ tags, operationId: 'extendLease', summary: 'Give a lease its whole time again' },
+        ...{ params: batchParams, body: extendBody, response: { 200: extendAnswer } },
+      },
+    },
+    async ({ params, body, headers }) => (await coordinator(params.batch, headers)).extend(params.batch, body),
+  );
+
+  app.post(
+    `${BATCH}::commit`,
+    {
+      config,
+      schema: {
+        ...{ tags, operationId: 'commitBatch', summary: 'Commit what was trained on a batch, once' },
+        ...{ params: batchParams, body: commitBody, response: { 200: commitAnswer } },
+      },
+    },
+    async ({ params, body, headers }) => (await coordinator(params.batch, headers)).commit(params.batch, body),
+  );
+
+  app.post(
+    `${BATCH}::release`,
+    {
+      config,
+      schema: {
+        ...{ tags, operationId: 'releaseBatch', summary: 'Give a batch back' },
+        ...{ params: batchParams, body: releaseBody, response: { 200: Type.Unsafe<ReleaseAnswer>(releaseAnswer) } },
+      },
+    },
+    async ({ params, body, headers }) => (await coordinator(params.batch, headers)).release(params.batch, body),
+  );
+};

@@ -1,0 +1,120 @@
+// Rows as NDJSON: one object a line, in the order of the fields of a row. Lists of numbers are written as digits into one buffer, without a string
+// for each. A float has the nine digits that tell it from every other float32; what is not finite is null.
+import type { TokenRow } from '../../../streams/rows/row.ts';
+
+/** Bytes that a whole number takes at most, with its comma. */
+const WHOLE_BYTES = 12;
+/** Of a float: sign, point, nine digits and five zeros, or what String writes of a very small or large one. */
+const FLOAT_BYTES = 26;
+
+/** The line of a row. */
+export function ndjsonOf(row: TokenRow): Buffer {
+  const { token_ids, mask, logprobs, turns, turn_starts, ...rest } = row;
+  const { row: number, trajectory_id, attempt, group_id, branch, version_spans, ...last } = rest;
+  const head = JSON.stringify({ row: number, trajectory_id, attempt, group_id, branch });
+  const tail = JSON.stringify({ version_spans, turns: [...turns], turn_starts: [...turn_starts], ...last });
+  const room = head.length * 3 + tail.length * 3 + 64 + token_ids.length * (WHOLE_BYTES + 2) + logprobs.length * FLOAT_BYTES;
+  const line = new DigitWriter(Buffer.allocUnsafe(room));
+  line.text(`${head.slice(0, -1)},"token_ids":[`);
+  line.wholes(token_ids);
+  line.text('],"mask":[');
+  line.wholes(mask);
+  line.text('],"logprobs":[');
+  line.floats(logprobs);
+  line.text(`],${tail.slice(1)}\n`);
+  return line.written();
+}
+
+const [ZERO, COMMA, MINUS, POINT] = [0x30, 0x2c, 0x2d, 0x2e];
+const DIGITS = 9;
+const POWERS = Float64Array.from({ length: 20 }, (_, at) => 10 ** at);
+
+class DigitWriter {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  written(): Buffer {
+    return this.#bytes.subarray(0, this.#at);
+  }
+
+  text(text: string): void {
+    this.#at += this.#bytes.write(text, this.#at);
+  }
+
+  wholes(values: Int32Array | Uint8Array): void {
+    for (let at = 0; at < values.length; at += 1) {
+      if (at > 0) this.#bytes[this.#at++] = COMMA;
+      this.#whole(values[at] as number);
+    }
+  }
+
+  floats(values: Float32Array): void {
+    for (let at = 0; at < values.length; at += 1) {
+      if (at > 0) this.#bytes[this.#at++] = COMMA;
+      this.#float(values[at] as number);
+    }
+  }
+
+  #whole(value: number): void {
+    const bytes = this.#bytes;
+    let left = value;
+    if (left < 0) {
+      bytes[this.#at++] = MINUS;
+      left = -left;
+    }
+    let digits = 1;
+    while (left >= (POWERS[digits] as number)) digits += 1;
+    this.#digits(left, digits);
+  }
+
+  /** The last `count` digits of a whole number below 2^53, from `#at` on. */
+  #digits(value: number, count: number): void {
+    const bytes = this.#bytes;
+    const start = this.#at;
+    let at = start + count - 1;
+    let left = value;
+    for (; left > 0x7fffffff; at -= 1) {
+      const rest = Math.floor(left / 10);
+      bytes[at] = ZERO + left - rest * 10;
+      left = rest;
+    }
+    for (let small = left | 0; at >= start; at -= 1) {
+      const rest = (small / 10) | 0;
+      bytes[at] = ZERO + small - rest * 10;
+      small = rest;
+    }
+    this.#at = start + count;
+  }
+
+  #float(value: number): void {
+    const bytes = this.#bytes;
+    const size = Math.abs(value);
+    if (size === 0) bytes[this.#at++] = ZERO;
+    else if (!(size >= 1e-5 && size < 1e8)) this.text(Number.isFinite(value) ? String(value) : 'null');
+    else {
+      if (value < 0) bytes[this.#at++] = MINUS;
+      this.#decimal(size);
+    }
+  }
+
+  /** Nine digits from the first that is not 0, without the zeros that end them. */
+  #decimal(size: number): void {
+    const bytes = this.#bytes;
+    let wholeDigits = 1;
+    while (size >= (POWERS[wholeDigits] as number)) wholeDigits += 1;
+    let places = size < 1 ? DIGITS : DIGITS - wholeDigits;
+    for (let bound = 0.1; size < bound; bound /= 10) places += 1;
+    const scaled = Math.round(size * (POWERS[places] as number));
+    const whole = Math.floor(scaled / (POWERS[places] as number));
+    this.#whole(whole);
+    const rest = scaled - whole * (POWERS[places] as number);
+    if (rest === 0) return;
+    bytes[this.#at++] = POINT;
+    this.#digits(rest, places);
+    while (bytes[this.#at - 1] === ZERO) this.#at -= 1;
+  }
+}
