@@ -7,7 +7,7 @@ import type { Architecture, Checkpoint } from '../../streams/core/learning.ts';
 import type { EventReader, LogReader } from '../../streams/core/ports.ts';
 import { runEvents } from '../../streams/core/read-log.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
-import type { TrainedBatch } from './commit-parts.ts';
+import type { UnpublishedPolicy } from './commit-parts.ts';
 
 /** Where weights live that do not fit into a record. */
 export interface WeightsStore {
@@ -25,7 +25,7 @@ export const sha256Of = (bytes: Buffer): string => createHash('sha256').update(b
 export async function policyFields(
   made: { readonly version: number; readonly checkpoint: Checkpoint; readonly architecture: Architecture; readonly backend: string },
   store: WeightsStore,
-): Promise<TrainedBatch['policy']> {
+): Promise<UnpublishedPolicy> {
   const { version, checkpoint, architecture, backend } = made;
   const [sha256, optimizerSha256] = [sha256Of(checkpoint.weights), sha256Of(checkpoint.optimizer)];
   const inline = checkpoint.weights.length + checkpoint.optimizer.length <= INLINE_BYTES;
@@ -42,6 +42,7 @@ export async function policyFields(
     optimizer_sha256: optimizerSha256,
     architecture: JSON.stringify(architecture),
     backend,
+    ...{ bytes: checkpoint.weights.length, manifest: [], loadable: true },
   };
 }
 
@@ -77,13 +78,22 @@ export async function checkpointOf(event: PolicyPublished | undefined, state: Na
   return { weights: Buffer.from(weights), optimizer: Buffer.from(optimizer) };
 }
 
-async function findPolicy(deps: CheckpointDeps, state: NamedVersion, start: number): Promise<PolicyPublished | undefined> {
+/** What was published of a version last. */
+export async function findPolicy(
+  deps: Omit<CheckpointDeps, 'weights'>,
+  state: Pick<NamedVersion, 'runId' | 'version'>,
+  start: number,
+): Promise<PolicyPublished | undefined> {
   const bounds = await deps.log.bounds('policies');
   const tail = new Map(bounds.map(({ partition, first, end }) => [partition, Math.max(first, start, end - TAIL_RECORDS)]));
   return (await scan(deps, state, tail)) ?? (await scan(deps, state, new Map([[0, start]])));
 }
 
-async function scan(deps: CheckpointDeps, state: NamedVersion, from: ReadonlyMap<number, number>): Promise<PolicyPublished | undefined> {
+async function scan(
+  deps: Omit<CheckpointDeps, 'weights'>,
+  state: Pick<NamedVersion, 'runId' | 'version'>,
+  from: ReadonlyMap<number, number>,
+): Promise<PolicyPublished | undefined> {
   let found: PolicyPublished | undefined;
   for await (const read of runEvents({ ...deps, runId: state.runId }, 'policies', { from })) {
     if (read.ok && read.value.type === 'PolicyPublished' && read.value.event.version === state.version) found = read.value.event;

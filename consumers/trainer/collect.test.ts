@@ -28,19 +28,19 @@ const settings: RunSettings = {
 };
 const never = new AbortController().signal;
 
-interface Answer {
+interface ScriptedAnswer {
   readonly version?: number;
   readonly reward?: number;
   readonly status?: string;
 }
-type Worker = (request: TrajectoryRequested, asked: number) => Answer;
+type ScriptedWorker = (request: TrajectoryRequested, asked: number) => ScriptedAnswer;
 
 const closing: Following[] = [];
 afterEach(async () => {
   for (const following of closing.splice(0)) await following.close();
 });
 
-async function newRig(worker: Worker) {
+async function newRig(worker: ScriptedWorker) {
   const log = new MemoryLog({ partitions: { tasks: 2, rollouts: 2 } });
   const events = codecReader(log.codec);
   const statuses: RoleStatus[] = [];
@@ -107,7 +107,11 @@ async function newRig(worker: Worker) {
   return { log, deps, statuses, warned, asked, of, entries, verified };
 }
 
-async function answer(log: MemoryLog, request: TrajectoryRequested, { version = -1, reward, status = 'answered' }: Answer): Promise<void> {
+async function answer(
+  log: MemoryLog,
+  request: TrajectoryRequested,
+  { version = -1, reward, status = 'answered' }: ScriptedAnswer,
+): Promise<void> {
   const { trajectory_id: trajectory, attempt, group_id: key, sample } = request;
   const place = (sequence: number) => ({ trajectory, attempt, sequence });
   const without = { decision: null };

@@ -3,11 +3,11 @@ import type { ReachPoint } from '../../streams/core/crash-points.ts';
 import type { RunStart, TransactionalWriter } from '../../streams/core/ports.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
 import type { AccountedTrajectory } from '../../streams/batch/batch.ts';
-import type { Checkpoint, UpdateMetrics } from '../../streams/core/learning.ts';
+import type { UpdateMetrics } from '../../streams/core/learning.ts';
 import type { Group } from '../../streams/group/group.ts';
 import type { TokenAges } from '../../streams/staleness/staleness.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
-import type { PolicyPublished } from '../../schemas/generated/events.ts';
+import type { PolicyPublished, StepCompleted } from '../../schemas/generated/events.ts';
 import type { Author } from './ledger-writer.ts';
 import type { TrainingQuestions } from './questions.ts';
 import type { RunSettings } from './settings.ts';
@@ -46,8 +46,17 @@ export interface PreparedBatch {
 
 export interface TrainedBatch {
   readonly batch: PreparedBatch;
-  readonly update: Checkpoint & { readonly metrics: UpdateMetrics; readonly trainMs: number };
+  readonly update: { readonly metrics: UpdateMetrics; readonly trainMs: number };
   readonly weightsSha256: string;
   readonly optimizerSha256: string;
-  readonly policy: Omit<PolicyPublished, 'event_id' | 'run_id' | 'occurred_at' | 'producer'>;
+  /** Undefined when the weights are published later. */
+  readonly policy: UnpublishedPolicy | undefined;
+  /** What an external trainer says of it. */
+  readonly told: ToldOfStep;
 }
+
+export type UnpublishedPolicy = Omit<PolicyPublished, 'event_id' | 'run_id' | 'occurred_at' | 'producer'>;
+export type ToldOfStep = Pick<StepCompleted, 'batch_id' | 'trained_rows' | 'skipped' | 'lineage' | 'report' | 'report_sha256'>;
+
+/** Of a step of the built-in learner. */
+export const TOLD_NOTHING: ToldOfStep = { batch_id: '', trained_rows: 0, skipped: [], lineage: '', report: '', report_sha256: '' };

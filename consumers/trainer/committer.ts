@@ -2,29 +2,35 @@
 // commit fails nobody knows whether it happened: the error ends this trainer, and the next one reads the log.
 import { inStep, reachNothing } from '../../streams/core/crash-points.ts';
 import type { Appended, OutgoingEvent, Position } from '../../streams/core/ports.ts';
+import type { LedgerType } from '../../streams/ledger/chain.ts';
 import { foldLedger, foldTask } from '../../streams/run/fold.ts';
-import { forgetSettled, resumeOf } from '../../streams/run/resume.ts';
-import type { Mark } from '../../streams/run/run-state.ts';
+import { forgetClosed, resumeOf } from '../../streams/run/resume.ts';
+import type { RecordMark } from '../../streams/run/run-state.ts';
 import type { Resume } from '../../schemas/generated/events.ts';
-import type { CommitDeps, PreparedBatch, TrainedBatch } from './commit-parts.ts';
+import type { CommitDeps, PreparedBatch, TrainedBatch, UnpublishedPolicy } from './commit-parts.ts';
 import { textOfMark } from './cut-log.ts';
 import { addBatch, addPlan, addStep } from './ledger-entries.ts';
 import { createLedgerWriter, type Author, type LedgerWriter, type Unchained } from './ledger-writer.ts';
 import { claimAt } from './ownership.ts';
-import type { Plan } from './plan.ts';
+import type { TrainingPlan } from './plan.ts';
 
 export interface Committer {
   /** Without a policy when the trainer does not make it. */
-  begin(started: Unchained<'RunStarted'>, policy: TrainedBatch['policy'] | undefined): Promise<void>;
+  begin(started: Unchained<'RunStarted'>, policy: UnpublishedPolicy | undefined): Promise<void>;
   /** Carries out a plan without a step. */
-  carryOut(plan: Plan): Promise<void>;
+  carryOut(plan: TrainingPlan): Promise<void>;
   /** Answers how long its transaction took, ms. */
-  step(trained: TrainedBatch, plan: Plan): Promise<number>;
+  step(trained: TrainedBatch, plan: TrainingPlan): Promise<number>;
   /** Keeps a batch of a policy that the trainer does not make, and carries the plan out that it is of. */
-  collect(batch: PreparedBatch, plan: Plan): Promise<number>;
-  /** The run is over, or is trained further after it was. */
-  mark<T extends 'RunFinished' | 'RunContinued'>(type: T, fields: Unchained<T>): Promise<void>;
+  collect(batch: PreparedBatch, plan: TrainingPlan): Promise<number>;
+  /** Entries that come alone: the run is over, or goes on after it was; a batch is leased. */
+  append(entries: readonly PlainEntry[]): Promise<void>;
 }
+
+/** An entry without its place in the chain. */
+export type PlainEntry = {
+  readonly [T in LedgerType]: { readonly type: T; readonly fields: Unchained<T> };
+}['RunFinished' | 'RunContinued' | 'TrainerClaimed' | 'BatchLeased' | 'BatchReleased'];
 
 export function createCommitter(deps: CommitDeps): Committer {
   const { author, state, metrics } = deps;
@@ -41,7 +47,7 @@ export function createCommitter(deps: CommitDeps): Committer {
     await inStep(deps.reach ?? reachNothing, 'trainer.fold-back', async () => {
       foldBack(ledger, others, appended);
     });
-    if (resume !== undefined) forgetSettled(state, resume);
+    if (resume !== undefined) forgetClosed(state, resume);
     return tookMs;
   }
 
@@ -59,7 +65,7 @@ export function createCommitter(deps: CommitDeps): Committer {
     async begin(started, policy) {
       const ledger = createLedgerWriter(author, state.chain);
       ledger.add('RunStarted', started);
-      await commit(ledger, policy === undefined ? [] : [publishedBy(author, policy)], started.resume);
+      await commit(ledger, publishedBy(author, policy), started.resume);
     },
     async carryOut(plan) {
       const ledger = createLedgerWriter(author, state.chain);
@@ -70,7 +76,7 @@ export function createCommitter(deps: CommitDeps): Committer {
       const resume = resumeOf(state, idsOf(trained.batch));
       addStep(deps, ledger, { trained, resume });
       const requests = addPlan(deps, ledger, plan);
-      const tookMs = await commit(ledger, [publishedBy(author, trained.policy), ...requests], resume);
+      const tookMs = await commit(ledger, [...publishedBy(author, trained.policy), ...requests], resume);
       metrics.count('trainer_steps_total', {});
       return tookMs;
     },
@@ -83,9 +89,9 @@ export function createCommitter(deps: CommitDeps): Committer {
       metrics.count('trainer_batches_total', {});
       return tookMs;
     },
-    async mark(type, fields) {
+    async append(entries) {
       const ledger = createLedgerWriter(author, state.chain);
-      ledger.add(type, fields);
+      for (const { type, fields } of entries) ledger.add(type, fields);
       await commit(ledger, []);
     },
   };
@@ -93,17 +99,12 @@ export function createCommitter(deps: CommitDeps): Committer {
 
 const idsOf = ({ groups }: PreparedBatch): ReadonlySet<string> => new Set(groups.map(({ id }) => id));
 
-const publishedBy = (author: Author, policy: TrainedBatch['policy']): OutgoingEvent => ({
-  type: 'PolicyPublished',
-  key: author.runId,
-  event: {
-    event_id: `${author.runId}/policy/${policy.version}`,
-    run_id: author.runId,
-    occurred_at: author.now(),
-    producer: author.producer,
-    ...policy,
-  },
-});
+function publishedBy(author: Author, policy: UnpublishedPolicy | undefined): readonly OutgoingEvent[] {
+  if (policy === undefined) return [];
+  const { runId, producer } = author;
+  const common = { event_id: `${runId}/policy/${policy.version}`, run_id: runId, occurred_at: author.now(), producer };
+  return [{ type: 'PolicyPublished', key: runId, event: { ...common, ...policy } }];
+}
 
 function positionsOf(
   resume: Resume,
@@ -122,4 +123,5 @@ function positionsOf(
 }
 
 /** What the next start recognizes the log by, if it was cut meanwhile. */
-const metadataOf = (mark: Mark | undefined): { readonly metadata?: string } => (mark === undefined ? {} : { metadata: textOfMark(mark) });
+const metadataOf = (mark: RecordMark | undefined): { readonly metadata?: string } =>
+  mark === undefined ? {} : { metadata: textOfMark(mark) };

@@ -7,18 +7,18 @@
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { GroupOffsets, LogReader } from '../../streams/core/ports.ts';
 import { batchesOf } from '../../streams/core/read-log.ts';
-import type { Mark } from '../../streams/run/run-state.ts';
+import type { RecordMark } from '../../streams/run/run-state.ts';
 
 type CutTopic = 'rollouts' | 'tasks';
-type Bounds = Awaited<ReturnType<LogReader['bounds']>>;
+type LogBounds = Awaited<ReturnType<LogReader['bounds']>>;
 
 export interface MarkedPartition {
   readonly partition: number;
-  readonly mark: Mark;
+  readonly mark: RecordMark;
 }
 
 /** Whether `rollouts` still holds the record of the mark, as far as retention allows an answer. */
-export async function isStillThere(log: LogReader, { partition, mark }: MarkedPartition, bounds?: Bounds): Promise<boolean> {
+export async function isStillThere(log: LogReader, { partition, mark }: MarkedPartition, bounds?: LogBounds): Promise<boolean> {
   const { offset, leaderEpoch } = mark;
   const own = (bounds ?? (await log.bounds('rollouts'))).find((one) => one.partition === partition);
   if (own === undefined || own.end <= offset) return false;
@@ -35,7 +35,7 @@ export const cutError = (topic: CutTopic, partition: number, position: number): 
 
 export interface CutWatch {
   /** The bounds of a topic, as the log reports them. */
-  bounds(topic: CutTopic): Promise<Bounds>;
+  bounds(topic: CutTopic): Promise<LogBounds>;
 }
 
 /**
@@ -64,11 +64,11 @@ export function watchForCuts(
 const MARK = /^mark (\d+) (\d+)$/;
 
 /** A mark as the metadata of a committed offset. */
-export const textOfMark = ({ offset, leaderEpoch }: Mark): string => `mark ${offset} ${leaderEpoch}`;
+export const textOfMark = ({ offset, leaderEpoch }: RecordMark): string => `mark ${offset} ${leaderEpoch}`;
 
 /** The marks that the newest step of a trainer's group committed, by partition; earlier versions committed none. */
-export async function committedMarks(offsets: GroupOffsets, group: string): Promise<ReadonlyMap<number, Mark>> {
-  const marks = new Map<number, Mark>();
+export async function committedMarks(offsets: GroupOffsets, group: string): Promise<ReadonlyMap<number, RecordMark>> {
+  const marks = new Map<number, RecordMark>();
   for (const { partition, metadata } of await offsets.fetch(group, 'rollouts')) {
     const [, offset, leaderEpoch] = MARK.exec(metadata) ?? [];
     if (offset !== undefined) marks.set(partition, { offset: Number(offset), leaderEpoch: Number(leaderEpoch) });

@@ -37,7 +37,7 @@ const settings: RunSettings = {
 const update = { loss: 0, approx_kl: 0, behave_kl: 0, clip_fraction: 0, capped_fraction: 0, ess: 1, entropy: 1, grad_norm: 1 };
 
 /** The events that are written when a task is taken; if empty, its worker stays silent. */
-type Script = (request: TrajectoryRequested) => readonly OutgoingEvent[];
+type WorkerScript = (request: TrajectoryRequested) => readonly OutgoingEvent[];
 
 interface Play {
   readonly discards: readonly EventByType['TrajectoryDiscarded'][];
@@ -66,7 +66,7 @@ async function entriesOf(
   return entries;
 }
 
-async function answerTasks(log: MemoryLog, script: Script): Promise<void> {
+async function answerTasks(log: MemoryLog, script: WorkerScript): Promise<void> {
   const events = codecReader(log.codec);
   const following = await log.reader().follow({
     topics: ['tasks'],
@@ -87,7 +87,11 @@ async function answerTasks(log: MemoryLog, script: Script): Promise<void> {
 }
 
 /** Runs a trainer against the script until `over` holds for what it has written. */
-async function play(script: Script, own: Partial<RunSettings>, over: (play: Pick<Play, 'discards' | 'trained'>) => boolean): Promise<Play> {
+async function play(
+  script: WorkerScript,
+  own: Partial<RunSettings>,
+  over: (play: Pick<Play, 'discards' | 'trained'>) => boolean,
+): Promise<Play> {
   const log = new MemoryLog({ partitions: { tasks: 1, rollouts: 2 } });
   const metrics = createMetrics('trainer');
   await answerTasks(log, script);
@@ -154,7 +158,7 @@ async function play(script: Script, own: Partial<RunSettings>, over: (play: Pick
   return { ...(await soFar()), figures, metrics: await metrics.text() };
 }
 
-interface Attempt {
+interface DiscardedAttempt {
   readonly group_id: string;
   readonly trajectory_id: string;
   readonly attempt: number;
@@ -162,7 +166,7 @@ interface Attempt {
 
 /** The records of an attempt with one turn by `version`: start, turn and end. */
 function recordsOf(
-  { group_id: key, trajectory_id: trajectory, attempt }: Attempt,
+  { group_id: key, trajectory_id: trajectory, attempt }: DiscardedAttempt,
   reward: number,
   version: number,
 ): readonly OutgoingEvent[] {
@@ -194,7 +198,7 @@ function expectAccount(discard: EventByType['TrajectoryDiscarded'] | undefined, 
 
 it('tells uniform, incomplete, expired, superseded and invalid from each other, each with its account', async () => {
   const again: TrajectoryRequested[] = [];
-  const byGroup: readonly Script[] = [
+  const byGroup: readonly WorkerScript[] = [
     // all rewards are equal
     (request) => recordsOf(request, 0.5, 0),
     // one of three finishes, another one starts
@@ -213,12 +217,12 @@ it('tells uniform, incomplete, expired, superseded and invalid from each other, 
       return request.sample === 0 ? wholeOf(request).filter((_, i) => i !== 1) : wholeOf(request).map(withOtherTokens);
     },
   ];
-  const script: Script = (request) => (byGroup[request.group_index] ?? wholeOf)(request);
+  const script: WorkerScript = (request) => (byGroup[request.group_index] ?? wholeOf)(request);
   const closed = ['g000000.0', 'g000001.0', 'g000002.0', 'g000003.0'];
   // steps continue while the silent ones are waited for
   const played = await play(script, { maxStaleness: 1_000_000 }, ({ discards, trained }) => {
-    const settled = [...discards.map(({ trajectory_id: id }) => id.slice(6)), ...[...trained].map((id) => id.split('/')[0])];
-    return closed.every((id) => settled.includes(id));
+    const decided = [...discards.map(({ trajectory_id: id }) => id.slice(6)), ...[...trained].map((id) => id.split('/')[0])];
+    return closed.every((id) => decided.includes(id));
   });
   const { discards, trained, metrics } = played;
   expect(
@@ -268,7 +272,7 @@ it('discards what is too stale, with how stale it was', async () => {
 
 it('says one staleness in the ledger, the metrics and the terminal', async () => {
   // the turns have different versions and token counts, so the mean over tokens differs
-  const script: Script = (request) => {
+  const script: WorkerScript = (request) => {
     const { group_id: key, trajectory_id: trajectory, attempt, sample, admitted_version: admitted } = request;
     const place = (sequence: number) => ({ trajectory, attempt, sequence });
     const tokens = 10 * (1 + sample);

@@ -10,7 +10,7 @@ import { forgetBehind } from '../../streams/run/resume.ts';
 import { newRunState, type RunState } from '../../streams/run/run-state.ts';
 import { unpackSnapshot, type SnapshotStore } from './snapshot.ts';
 
-export interface LedgerSource {
+export interface LedgerSearchOptions {
   readonly runId: string;
   readonly log: LogReader;
   readonly events: EventReader;
@@ -38,7 +38,7 @@ export interface FoldedLedger {
  * Reads the ledger from the start that Kafka or the index reports, which is valid only if the first entry of the run is there; otherwise
  * from the beginning of the topic. Undefined for a new run. `ends` are the ends of the log before this call.
  */
-export async function findLedger(source: LedgerSource, ends: RunStart): Promise<FoldedLedger | undefined> {
+export async function findLedger(source: LedgerSearchOptions, ends: RunStart): Promise<FoldedLedger | undefined> {
   const known = source.starts === undefined ? 'elsewhere' : await readKnown(source, source.starts, ends);
   const found = known === 'elsewhere' ? await readFrom(source, { training: 0, policies: 0 }) : known;
   if (found === 'none') return undefined;
@@ -49,9 +49,13 @@ export async function findLedger(source: LedgerSource, ends: RunStart): Promise<
   );
 }
 
-type Found = FoldedLedger | 'none' | 'elsewhere';
+type LedgerLookup = FoldedLedger | 'none' | 'elsewhere';
 
-async function readKnown(source: LedgerSource, { committed, index }: NonNullable<LedgerSource['starts']>, ends: RunStart): Promise<Found> {
+async function readKnown(
+  source: LedgerSearchOptions,
+  { committed, index }: NonNullable<LedgerSearchOptions['starts']>,
+  ends: RunStart,
+): Promise<LedgerLookup> {
   const own = await committed();
   const found = own === undefined ? 'none' : await readFrom(source, own);
   if (typeof found !== 'string') return found;
@@ -63,7 +67,7 @@ async function readKnown(source: LedgerSource, { committed, index }: NonNullable
 }
 
 /** 'none' when the run has no entry from there on, 'elsewhere' when its first entry is earlier. */
-async function readFrom(source: LedgerSource, start: RunStart): Promise<Found> {
+async function readFrom(source: LedgerSearchOptions, start: RunStart): Promise<LedgerLookup> {
   const snapshot = await source.snapshots?.read();
   const fold = new LedgerFold(source.runId, snapshot === undefined ? undefined : unpackSnapshot(snapshot, source.runId));
   for await (const { entry, body, offset } of entriesOf(source, new Map([[0, start.training]]))) {

@@ -2,29 +2,29 @@
 // going on with.
 import { endingText, type Ended, type EndReason } from '../../streams/run/ending.ts';
 import { judgeWaste, type Waste } from '../../streams/run/waste.ts';
-import type { TrainerEnd } from './deps.ts';
-import type { Life } from './life.ts';
+import { collects, type TrainerEnd, type TrainerLife } from './deps.ts';
 import { noteEnd } from './run-end.ts';
 
-export interface End {
+export interface RunEnd {
   readonly reason: EndReason;
   readonly waste?: Waste;
 }
 
 /** Undefined while the run goes on. */
-export function endOf({ state, used, learner }: Life): End | undefined {
+export function endOf(life: TrainerLife): RunEnd | undefined {
+  const { state, used } = life;
   const isDone = (made: number): boolean => used.steps > 0 && made >= used.steps;
-  if (learner === undefined && isDone(state.counters.batches)) return { reason: 'collected' };
-  if (learner !== undefined && isDone(state.version)) return { reason: 'steps_reached' };
+  if (collects(life) && isDone(state.counters.batches)) return { reason: 'collected' };
+  if (!collects(life) && isDone(state.version)) return { reason: 'steps_reached' };
   const verdict = judgeWaste(state, used);
   return verdict.kind === 'hopeless' ? { reason: verdict.reason, waste: verdict.waste } : undefined;
 }
 
 /** The last entry, and the words for whoever looks at the run. */
-export async function finishRun(life: Life, end: End): Promise<TrainerEnd> {
+export async function finishRun(life: TrainerLife, end: RunEnd): Promise<TrainerEnd> {
   const { counters, version } = life.state;
   const { admittedTrajectories: admitted, trainedTrajectories: trained, collectedTrajectories: collected } = counters;
-  const isTrained = life.learner !== undefined;
+  const isTrained = !collects(life);
   const totals = {
     ...{ admitted, trained, collected },
     discarded: counters.closedTrajectories - trained - collected,
@@ -34,7 +34,7 @@ export async function finishRun(life: Life, end: End): Promise<TrainerEnd> {
   const ended: Ended = { ...end, ...totals, isTrained, steps, batches: counters.batches, version };
   const detail = endingText(ended);
   const fields = { steps, version, reason: end.reason, ...totals, batches: counters.batches, detail };
-  await life.feed.exclusively(() => life.committer.mark('RunFinished', fields));
+  await life.feed.exclusively(() => life.committer.append([{ type: 'RunFinished', fields }]));
   const isGood = end.reason === 'steps_reached' || end.reason === 'collected';
   life.logger[isGood ? 'info' : 'warn']({ run: life.runId, reason: end.reason, ...totals }, detail);
   const figures = { step: steps, ...(isTrained ? {} : { batches: counters.batches }), ...(isGood ? {} : { ended_early: 1 }) };

@@ -6,7 +6,7 @@ import type { CommitDeps, PreparedBatch, TrainedBatch } from './commit-parts.ts'
 import { discardFields, groupIdFor, groupRequests, mean, nextRequest, stepMetrics, trainedFields } from './entries.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 import { FINAL, type Expiry } from './liveness.ts';
-import type { Plan } from './plan.ts';
+import type { TrainingPlan } from './plan.ts';
 
 export function addStep(deps: CommitDeps, ledger: LedgerWriter, step: { readonly trained: TrainedBatch; readonly resume: Resume }): void {
   const { batch, update, weightsSha256, optimizerSha256 } = step.trained;
@@ -25,6 +25,7 @@ export function addStep(deps: CommitDeps, ledger: LedgerWriter, step: { readonly
     weights_sha256: weightsSha256,
     optimizer_sha256: optimizerSha256,
     resume: step.resume,
+    ...step.trained.told,
   });
   addRest(deps, ledger, { batch, version });
 }
@@ -82,7 +83,7 @@ function addDiscards(
 const NONE: ReadonlySet<string> = new Set();
 
 /** Adds discards, expiries and admissions to the ledger; answers the requests that go with them. */
-export function addPlan(deps: CommitDeps, ledger: LedgerWriter, plan: Plan): readonly OutgoingEvent[] {
+export function addPlan(deps: CommitDeps, ledger: LedgerWriter, plan: TrainingPlan): readonly OutgoingEvent[] {
   const at = { version: plan.terms.version, nowMs: deps.nowMs() };
   for (const { group, reason } of plan.selection.discards) {
     addDiscards(deps, ledger, { discards: discardsOf(group, { trained: NONE, reason }), at });
@@ -109,7 +110,7 @@ function addExpiry(deps: CommitDeps, ledger: LedgerWriter, { trajectory, attempt
   return next < 0 ? [] : [nextRequest(trajectory.request, { now: deps.author.now(), producer: deps.author.producer })];
 }
 
-function addAdmissions(deps: CommitDeps, ledger: LedgerWriter, { admit, terms }: Plan): readonly TrajectoryRequested[] {
+function addAdmissions(deps: CommitDeps, ledger: LedgerWriter, { admit, terms }: TrainingPlan): readonly TrajectoryRequested[] {
   if (admit <= 0) return [];
   const { author, settings, questions, state } = deps;
   const context = { runId: author.runId, producer: author.producer, settings, questions, version: terms.version, now: author.now() };

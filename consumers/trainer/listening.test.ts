@@ -14,7 +14,7 @@ const BACKOFF_MS = 5_000;
 const TURN_MS = 200;
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-interface Step {
+interface ListeningStep {
   /**
    * pause: only the trainer stops. outage: Kafka is unavailable, nobody writes or reads. lag: the trainer cannot fold, and records
    * accumulate. suspend: every process stops, as on a machine that sleeps.
@@ -24,7 +24,7 @@ interface Step {
 }
 
 /** One worker with one attempt, one partition, and a trainer that checks it, in simulated time. */
-class World {
+class ListeningWorld {
   readonly state = newRunState('run-a');
   readonly #log: number[] = [];
   #nowMs = 1;
@@ -64,7 +64,7 @@ class World {
     return undefined;
   }
 
-  async take({ kind, ms }: Step): Promise<boolean> {
+  async take({ kind, ms }: ListeningStep): Promise<boolean> {
     if (kind === 'pass') return (await this.run(ms)) !== undefined;
     if (kind === 'suspend') {
       this.#nowMs += ms;
@@ -101,7 +101,7 @@ class World {
 
   #fold(): void {
     const from = this.state.rolloutPositions.get(0) ?? 0;
-    if (from < this.#log.length) this.#liveness.heard('w-0', this.#listening.now());
+    if (from < this.#log.length) this.#liveness.heard('w-0', { nowMs: this.#listening.now(), timestampMs: 0 });
     raise(this.state.rolloutPositions, { partition: 0, offset: this.#log.length - 1 });
     this.#listening.folded();
   }
@@ -113,7 +113,7 @@ class World {
 
 const steps = fc.array(
   fc.record({
-    kind: fc.constantFrom<Step['kind']>('pass', 'pause', 'outage', 'lag', 'suspend'),
+    kind: fc.constantFrom<ListeningStep['kind']>('pass', 'pause', 'outage', 'lag', 'suspend'),
     ms: fc.oneof(fc.integer({ min: 200, max: 8_000 }), fc.integer({ min: 8_000, max: 100_000 }), fc.constant(3_600_000)),
   }),
   { maxLength: 12 },
@@ -123,7 +123,7 @@ describe('a trainer that listens', () => {
   it('never gives up an attempt whose worker lives, and gives up that of a dead one within a bound', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (taken) => {
-        const world = new World();
+        const world = new ListeningWorld();
         for (const step of taken) if (step.ms < 3_600_000 || step.kind !== 'lag') expect(await world.take(step), step.kind).toBe(false);
         expect(await world.run(2 * SILENCE_MS)).toBeUndefined();
         world.kill();
@@ -137,7 +137,7 @@ describe('a trainer that listens', () => {
 
   it('takes twenty seconds of an outage, a pause or a machine asleep for no silence, also when the worker dies in it', async () => {
     for (const kind of ['pause', 'outage', 'suspend'] as const) {
-      const world = new World();
+      const world = new ListeningWorld();
       await world.run(10_000);
       world.kill();
       expect(await world.take({ kind, ms: 27_000 }), kind).toBe(false);

@@ -48,7 +48,7 @@ export const gapMs = (silenceMs: number): number => Math.max(SHORTEST_GAP_MS, si
 /** Maximum age of a judgment, ms: workers that were silent then may have spoken since. */
 const oldestMs = (silenceMs: number): number => Math.max(SHORTEST_AGE_MS, silenceMs / 10);
 
-interface Asked {
+interface BoundsRequest {
   readonly atMs: number;
   readonly ends: Awaited<ReturnType<CutWatch['bounds']>>;
 }
@@ -58,7 +58,7 @@ export function createListening({ watch, positions, monotonic, silenceMs, onInte
   let answeredMs = monotonic();
   let askedMs = -Infinity;
   let isAsking = false;
-  let waitingFor: Asked | undefined;
+  let waitingFor: BoundsRequest | undefined;
   let heardUpTo = -Infinity;
 
   const now = (): number => monotonic() - lostMs;

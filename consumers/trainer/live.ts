@@ -1,18 +1,18 @@
 // The loop of a trainer that is up: what is due, one commit at a time.
-import type { Plan } from './plan.ts';
-import { planNow } from './plan.ts';
+import type { TrainingPlan } from './plan.ts';
+import { madeBy, planFor } from './plan-for.ts';
 import { prepareBatch, trainingBatch } from './batches.ts';
 import { policyFields, sha256Of } from './checkpoints.ts';
-import type { PreparedBatch, TrainedBatch } from './commit-parts.ts';
+import { TOLD_NOTHING, type PreparedBatch, type TrainedBatch } from './commit-parts.ts';
 import { placeWorkers } from './task-start.ts';
-import type { TrainerEnd } from './deps.ts';
-import { batchStaleness, namedStaleness } from '../../streams/staleness/batch-staleness.ts';
+import { collects, type TrainerEnd, isExternal, type TrainerLife, type Loop, type BatchInTraining } from './deps.ts';
+import { serveTrainer } from './external/serve.ts';
 import type { Learner } from '../../streams/core/learning.ts';
 import { messageOf } from '../../streams/core/errors.ts';
 import type { GroupOffsets } from '../../streams/core/ports.ts';
-import { endOf, finishRun, type End } from './finish.ts';
-import type { Life, Loop, Training } from './life.ts';
+import { endOf, finishRun, type RunEnd } from './finish.ts';
 import { packSnapshot, type SnapshotStore } from './snapshot.ts';
+import { progressOf, reportBatch } from './report-batch.ts';
 import { tellWaste } from './tell-waste.ts';
 
 const TICK_MS = 200;
@@ -23,13 +23,24 @@ const PLAN_INTERVAL_MS = 40;
 const SNAPSHOT_RECORDS = 500_000;
 
 /** Runs until the steps are done or `signal` aborts. */
-export async function live(life: Life, signal: AbortSignal): Promise<TrainerEnd> {
-  const { state, wake } = life;
+export async function live(life: TrainerLife, signal: AbortSignal): Promise<TrainerEnd> {
+  const { wake } = life;
   const loop: Loop = {
     ...{ training: undefined, waitedSinceMs: life.clock.monotonic(), lastPlanMs: -Infinity, lookedUpTo: -Infinity },
     ...{ lookDue: false, placed: undefined },
+    leaseTimes: new Map(),
     ...{ snapshotAt: 0, isKeeping: false, toldWaste: false, warning: '', ending: false },
   };
+  life.external?.desk.open(wake.now);
+  try {
+    return await loopUntil(life, loop, signal);
+  } finally {
+    life.external?.desk.close();
+  }
+}
+
+async function loopUntil(life: TrainerLife, loop: Loop, signal: AbortSignal): Promise<TrainerEnd> {
+  const { state, wake } = life;
   while (!signal.aborted) {
     if (life.feed.caughtUp) await turn(life, loop);
     const end = loop.training === undefined ? endOf(life) : undefined;
@@ -43,7 +54,7 @@ export async function live(life: Life, signal: AbortSignal): Promise<TrainerEnd>
 }
 
 /** No commit is under way here. A snapshot is a cache: when it cannot be kept the run goes on, and a restart takes longer. */
-function keepSnapshot(life: Life, snapshots: SnapshotStore, loop: Loop): void {
+function keepSnapshot(life: TrainerLife, snapshots: SnapshotStore, loop: Loop): void {
   if (!life.feed.caughtUp || loop.isKeeping || life.feed.folded - loop.snapshotAt < SNAPSHOT_RECORDS) return;
   loop.snapshotAt = life.feed.folded;
   loop.isKeeping = true;
@@ -57,13 +68,14 @@ function keepSnapshot(life: Life, snapshots: SnapshotStore, loop: Loop): void {
     });
 }
 
-async function turn(life: Life, loop: Loop): Promise<void> {
+async function turn(life: TrainerLife, loop: Loop): Promise<void> {
   const { state, learner } = life;
   const trained = loop.training?.result;
   if (trained !== undefined) await commitStep(life, loop, trained);
+  if (isExternal(life)) await serveTrainer(life, loop);
   await lookAtClaims(life, loop);
   const plan = planFor(life, loop, state.version);
-  if (loop.training === undefined && isFull(life, plan)) {
+  if (!isExternal(life) && loop.training === undefined && isFull(life, plan)) {
     if (learner === undefined) return collect(life, loop);
     beginTraining(life, loop, { plan, learner });
   }
@@ -71,14 +83,11 @@ async function turn(life: Life, loop: Loop): Promise<void> {
   else if (life.clock.monotonic() - loop.lastPlanMs >= PLAN_INTERVAL_MS) await carryOut(life, loop);
 }
 
-/** Steps that were made, or batches that were collected. */
-const madeBy = ({ state, learner }: Life): number => (learner === undefined ? state.counters.batches : state.version);
-
-const isFull = (life: Life, { selection }: Plan): boolean =>
+const isFull = (life: TrainerLife, { selection }: TrainingPlan): boolean =>
   (life.used.steps === 0 || madeBy(life) < life.used.steps) && selection.batch.length >= life.used.batchGroups;
 
 /** Keeps the groups that are ready, as a batch, for whoever trains on them. */
-async function collect(life: Life, loop: Loop): Promise<void> {
+async function collect(life: TrainerLife, loop: Loop): Promise<void> {
   const times = { nowMs: life.clock.monotonic(), waitedSinceMs: loop.waitedSinceMs };
   await life.feed.exclusively(async () => {
     const plan = planFor(life, loop, life.state.version);
@@ -92,13 +101,13 @@ async function collect(life: Life, loop: Loop): Promise<void> {
 }
 
 /** What is ready is kept, when nobody makes steps of it. */
-async function finish(life: Life, loop: Loop, end: End): Promise<TrainerEnd> {
+async function finish(life: TrainerLife, loop: Loop, end: RunEnd): Promise<TrainerEnd> {
   loop.ending = true;
-  if (life.learner === undefined && end.reason !== 'collected') await collect(life, loop);
+  if (collects(life) && end.reason !== 'collected') await collect(life, loop);
   return finishRun(life, end);
 }
 
-async function commitStep(life: Life, loop: Loop, trained: TrainedBatch): Promise<void> {
+async function commitStep(life: TrainerLife, loop: Loop, trained: TrainedBatch): Promise<void> {
   life.reach?.('trainer.step.trained');
   const commitMs = await life.feed.exclusively(() => life.committer.step(trained, planFor(life, loop, life.state.version + 1)));
   loop.training = undefined;
@@ -108,7 +117,7 @@ async function commitStep(life: Life, loop: Loop, trained: TrainedBatch): Promis
 }
 
 /** Plans again once nothing is folded any more: the plan that is carried out is one of the state that it changes. */
-async function carryOut(life: Life, loop: Loop): Promise<void> {
+async function carryOut(life: TrainerLife, loop: Loop): Promise<void> {
   loop.lastPlanMs = life.clock.monotonic();
   await life.feed.exclusively(async () => {
     const plan = planFor(life, loop, life.state.version);
@@ -117,20 +126,7 @@ async function carryOut(life: Life, loop: Loop): Promise<void> {
   loop.lookDue = false;
 }
 
-function planFor(life: Life, loop: Loop, version: number): Plan {
-  const { state, used } = life;
-  const after = madeBy(life) + (loop.training === undefined ? 0 : 1);
-  return planNow(state, {
-    settings: used,
-    training: loop.training?.batch.groups ?? [],
-    expiries: loop.lookDue && life.listening.mayJudge() ? life.liveness.expired(state, loop.lookedUpTo) : [],
-    version,
-    admitting: !loop.ending && (used.steps === 0 || after < used.steps),
-    collecting: life.learner === undefined,
-  });
-}
-
-async function lookAtClaims(life: Life, loop: Loop): Promise<void> {
+async function lookAtClaims(life: TrainerLife, loop: Loop): Promise<void> {
   life.listening.look();
   const isNew = life.listening.heardUpTo > loop.lookedUpTo;
   if (isNew) loop.lookDue = true;
@@ -143,14 +139,14 @@ async function lookAtClaims(life: Life, loop: Loop): Promise<void> {
 }
 
 /** Tasks before these offsets were claimed, or deleted before anybody claimed them. */
-async function passed({ watch }: Life, committed: Awaited<ReturnType<GroupOffsets['fetch']>>): Promise<ReadonlyMap<number, number>> {
+async function passed({ watch }: TrainerLife, committed: Awaited<ReturnType<GroupOffsets['fetch']>>): Promise<ReadonlyMap<number, number>> {
   const firsts = new Map((await watch.bounds('tasks')).map(({ partition, first }) => [partition, first]));
   return new Map(committed.map(({ partition, offset }) => [partition, Math.max(offset, firsts.get(partition) ?? 0)]));
 }
 
-function beginTraining(life: Life, loop: Loop, { plan, learner }: { readonly plan: Plan; readonly learner: Learner }): void {
+function beginTraining(life: TrainerLife, loop: Loop, { plan, learner }: { readonly plan: TrainingPlan; readonly learner: Learner }): void {
   const times = { nowMs: life.clock.monotonic(), waitedSinceMs: loop.waitedSinceMs };
-  const training: Training = { batch: prepareBatch(plan.selection.batch, life.state.version, times), result: undefined };
+  const training: BatchInTraining = { batch: prepareBatch(plan.selection.batch, life.state.version, times), result: undefined };
   loop.training = training;
   train(life, training.batch, learner)
     .then((result) => {
@@ -160,46 +156,18 @@ function beginTraining(life: Life, loop: Loop, { plan, learner }: { readonly pla
     .catch(life.wake.fail);
 }
 
-async function train(life: Life, batch: PreparedBatch, learner: Learner): Promise<TrainedBatch> {
+async function train(life: TrainerLife, batch: PreparedBatch, learner: Learner): Promise<TrainedBatch> {
   const version = life.state.version + 1;
   const update = await learner.train(trainingBatch(batch, version));
   life.metrics.observe('trainer_update_seconds', {}, update.trainMs / 1000);
   const made = { version, checkpoint: update, architecture: life.architecture, backend: learner.backend };
   const policy = await policyFields(made, life.weights);
-  return { batch, update, weightsSha256: policy.sha256, optimizerSha256: sha256Of(update.optimizer), policy };
+  const { metrics, trainMs } = update;
+  const hashes = { weightsSha256: policy.sha256, optimizerSha256: sha256Of(update.optimizer) };
+  return { batch, update: { metrics, trainMs }, ...hashes, policy, told: TOLD_NOTHING };
 }
 
-function reportBatch(
-  life: Life,
-  { trajectories, ages, waitMs }: PreparedBatch,
-  took: { readonly trainMs: number; readonly commitMs: number },
-): void {
-  const staleness = namedStaleness(batchStaleness(trajectories, ages));
-  const mean = trajectories.reduce((sum, { reward }) => sum + reward, 0) / Math.max(1, trajectories.length);
-  life.metrics.set('trainer_reward_mean', {}, mean);
-  for (const [statistic, value] of Object.entries(staleness)) life.metrics.set('trainer_staleness', { statistic }, value);
-  life.report({
-    state: 'live',
-    detail: life.notice,
-    figures: {
-      ...progressOf(life),
-      reward_mean: mean,
-      staleness_mean: staleness.mean,
-      staleness_max: staleness.max,
-      staleness_in_flight_mean: staleness.in_flight_mean,
-      staleness_in_queue_mean: staleness.in_queue_mean,
-      train_ms: took.trainMs,
-      wait_ms: waitMs,
-      commit_ms: took.commitMs,
-    },
-  });
-}
-
-/** `batches` is only there in a run that makes no steps. */
-const progressOf = ({ state, used, learner }: Life) =>
-  learner === undefined ? { step: 0, steps: used.steps, batches: state.counters.batches } : { step: state.version, steps: used.steps };
-
-function reportState(life: Life, loop: Loop): void {
+function reportState(life: TrainerLife, loop: Loop): void {
   const { state, feed } = life;
   life.metrics.set('trainer_open_groups', { state: 'running' }, state.groups.size - state.decided.size);
   life.metrics.set('trainer_open_groups', { state: 'ready' }, state.decided.size);

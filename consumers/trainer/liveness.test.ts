@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { finished, requested, started } from '../../infra/testing/rollout-events.ts';
 import { foldRollout, foldTask } from '../../streams/run/fold.ts';
 import { newRunState, type RunState } from '../../streams/run/run-state.ts';
+import { incarnationId } from '../../streams/trajectory/worker-id.ts';
 import { createLiveness, FINAL, type Liveness } from './liveness.ts';
 
 const SILENCE_MS = 1_000;
@@ -15,6 +16,11 @@ function claimed(): { readonly state: RunState; readonly liveness: Liveness } {
   liveness.claimed(new Map([[0, 6]]));
   return { state, liveness };
 }
+
+/** The worker's clock is far from the trainer's. */
+const CLOCK_MS = 1_000_000;
+const sign = (nowMs: number) => ({ nowMs, timestampMs: CLOCK_MS + nowMs });
+const worker = (name: string, startedMs: number): string => incarnationId({ place: name, number: CLOCK_MS + startedMs });
 
 const told = (liveness: Liveness, state: RunState, nowMs: number) => liveness.expired(state, nowMs).map(({ reason }) => reason);
 
@@ -35,7 +41,7 @@ describe('a claim that was lost', () => {
     liveness.claimed(new Map([[0, 6]]));
     expect(told(liveness, state, SILENCE_MS + 2)).toEqual([]);
     foldRollout(state, { type: 'TrajectoryStarted', event: started({ trajectory: 'g.0' }) }, place);
-    liveness.heard('w-0', 2 * SILENCE_MS);
+    liveness.heard('w-0', sign(2 * SILENCE_MS));
     expect(told(liveness, state, 2 * SILENCE_MS + 5)).toEqual([]);
   });
 
@@ -47,6 +53,44 @@ describe('a claim that was lost', () => {
     liveness.claimed(new Map([[0, 7]]));
     expect(told(liveness, state, SILENCE_MS + 2)).toEqual([]);
     expect(told(liveness, state, 2 * SILENCE_MS + 3)).toEqual(['lost_claim']);
+  });
+});
+
+describe('an attempt whose worker was replaced', () => {
+  function running(workerId: string): { readonly state: RunState; readonly liveness: Liveness } {
+    const { state } = claimed();
+    foldRollout(state, { type: 'TrajectoryStarted', event: { ...started({ trajectory: 'g.0' }), worker_id: workerId } }, place);
+    const liveness = createLiveness({ silenceMs: 20_000 });
+    liveness.live(0);
+    return { state, liveness };
+  }
+
+  it('is given up soon after the newer one in its place was heard', () => {
+    const { state, liveness } = running(worker('worker-1', 0));
+    liveness.heard(worker('worker-1', 90), sign(100));
+    expect(told(liveness, state, 1_100)).toEqual([]);
+    expect(told(liveness, state, 1_101)).toEqual(['silent']);
+  });
+
+  it('goes on while the older one is heard', () => {
+    const { state, liveness } = running(worker('worker-1', 0));
+    liveness.heard(worker('worker-1', 90), sign(100));
+    liveness.heard(worker('worker-1', 0), sign(200));
+    expect(told(liveness, state, 5_000)).toEqual([]);
+    expect(told(liveness, state, 20_201)).toEqual(['silent']);
+  });
+
+  it.each([worker('worker-2', 90), 'worker-1', worker('worker-1', -1)])('goes on while only %s is heard', (other) => {
+    const { state, liveness } = running(worker('worker-1', 0));
+    liveness.heard(other, sign(100));
+    expect(told(liveness, state, 19_000)).toEqual([]);
+  });
+
+  it('has its time again when the trainer could not hear meanwhile', () => {
+    const { state, liveness } = running(worker('worker-1', 0));
+    liveness.heard(worker('worker-1', 90), sign(100));
+    liveness.live(3_000);
+    expect(told(liveness, state, 5_000)).toEqual([]);
   });
 });
 

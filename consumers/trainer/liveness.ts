@@ -4,6 +4,7 @@
 import type { RunState } from '../../streams/run/run-state.ts';
 import { isRequestLost, type Trajectory } from '../../streams/group/group.ts';
 import { REFUSED, statusOf, type Attempt } from '../../streams/trajectory/attempt.ts';
+import { createHeardWorkers, type HeardWorkers } from './heard-workers.ts';
 
 export type ExpiryReason = 'silent' | 'wall_clock' | 'lost_claim' | 'lost_request' | 'question_gone' | 'unusable' | 'refused';
 
@@ -18,7 +19,7 @@ export interface Expiry {
 
 export interface Liveness {
   /** A sign of life from a worker. */
-  heard(workerId: string, nowMs: number): void;
+  readonly heard: HeardWorkers['heard'];
   /** Listening starts, initially or after an interruption: deadlines count from here. */
   live(nowMs: number): void;
   /** Committed offsets of the workers' group on `tasks`, by partition. */
@@ -30,14 +31,14 @@ export interface Liveness {
 }
 
 /** Since when attempts have been seen as claimed but not started, and as running. */
-interface Seen {
+interface SeenAttempts {
   readonly claimed: Map<string, number>;
   readonly running: Map<string, number>;
 }
 
-interface Look {
+interface LivenessCheck {
   readonly nowMs: number;
-  readonly seen: Seen;
+  readonly seen: SeenAttempts;
 }
 
 const keyOf = ({ id, request }: Trajectory): string => `${id}/${request.attempt}`;
@@ -54,15 +55,15 @@ function* undecidedOf(state: RunState): Generator<Trajectory> {
 
 export function createLiveness(options: { readonly silenceMs: number }): Liveness {
   const { silenceMs } = options;
-  const lastHeard = new Map<string, number>();
+  const workers = createHeardWorkers();
   // covers only the last check: attempts that started, ended or were requested again are no longer in it
-  let since: Seen = { claimed: new Map(), running: new Map() };
+  let since: SeenAttempts = { claimed: new Map(), running: new Map() };
   let claims: ReadonlyMap<number, number> = new Map();
   let liveSince: number | undefined;
   let waiting = false;
 
   /** Gives the same answer when called twice with the same time: a plan may be computed again before it is carried out. */
-  function ofUnstarted(trajectory: Trajectory, nowMs: number, seen: Seen): ExpiryReason | undefined {
+  function ofUnstarted(trajectory: Trajectory, nowMs: number, seen: SeenAttempts): ExpiryReason | undefined {
     if (isRequestLost(trajectory)) return trajectory.request.question === '' ? 'question_gone' : 'lost_request';
     waiting = true;
     const taken = (claims.get(trajectory.requestPartition) ?? 0) > trajectory.requestOffset;
@@ -73,16 +74,16 @@ export function createLiveness(options: { readonly silenceMs: number }): Livenes
     return nowMs - claimedMs <= silenceMs ? undefined : 'lost_claim';
   }
 
-  function ofRunning(trajectory: Trajectory, attempt: Attempt, { nowMs, seen }: Look): ExpiryReason | undefined {
+  function ofRunning(trajectory: Trajectory, attempt: Attempt, { nowMs, seen }: LivenessCheck): ExpiryReason | undefined {
     const key = keyOf(trajectory);
     const runningMs = since.running.get(key) ?? nowMs;
     seen.running.set(key, runningMs);
-    const heard = Math.max(lastHeard.get(attempt.workerId) ?? -Infinity, liveSince ?? nowMs);
-    if (nowMs - heard > silenceMs) return 'silent';
+    const heard = Math.max(workers.lastHeard(attempt.workerId), liveSince ?? nowMs);
+    if (nowMs - heard > silenceMs || workers.isReplaced(attempt.workerId, nowMs)) return 'silent';
     return nowMs - runningMs > trajectory.request.max_wall_ms + silenceMs ? 'wall_clock' : undefined;
   }
 
-  function reasonFor(trajectory: Trajectory, { nowMs, seen }: Look): ExpiryReason | undefined {
+  function reasonFor(trajectory: Trajectory, { nowMs, seen }: LivenessCheck): ExpiryReason | undefined {
     const attempt = trajectory.attempts.get(trajectory.request.attempt);
     if (attempt !== undefined && statusOf(attempt) === 'unusable') return attempt.ending?.status === REFUSED ? REFUSED : 'unusable';
     if (attempt === undefined || attempt.workerId === '') return ofUnstarted(trajectory, nowMs, seen);
@@ -90,13 +91,11 @@ export function createLiveness(options: { readonly silenceMs: number }): Livenes
   }
 
   return {
-    heard(workerId, nowMs) {
-      lastHeard.set(workerId, nowMs);
-    },
+    heard: workers.heard,
     live(nowMs) {
       liveSince = nowMs;
       // the previous period ends later than it seemed to, so every worker heard in it counts as heard by now
-      lastHeard.clear();
+      workers.clear();
       since = { claimed: new Map(), running: new Map([...since.running].map(([key, atMs]) => [key, Math.min(atMs, nowMs)])) };
     },
     claimed(offsets) {
@@ -109,7 +108,7 @@ export function createLiveness(options: { readonly silenceMs: number }): Livenes
       waiting = false;
       if (liveSince === undefined || nowMs < liveSince) return [];
       const expiries: Expiry[] = [];
-      const seen: Seen = { claimed: new Map(), running: new Map() };
+      const seen: SeenAttempts = { claimed: new Map(), running: new Map() };
       for (const trajectory of undecidedOf(state)) {
         const reason = reasonFor(trajectory, { nowMs, seen });
         if (reason !== undefined) expiries.push({ trajectory, attempt: trajectory.request.attempt, reason });

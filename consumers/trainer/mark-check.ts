@@ -1,7 +1,7 @@
 // Checks while reading on whether the folded part of `rollouts` is still what the log holds. After a start, the mark of each partition must
 // appear unchanged; later, a mark is looked up when the leader of its partition has changed.
 import type { LogBatch, LogReader } from '../../streams/core/ports.ts';
-import type { Mark, RunState } from '../../streams/run/run-state.ts';
+import type { RecordMark, RunState } from '../../streams/run/run-state.ts';
 import { cutError, isStillThere } from './cut-log.ts';
 
 export interface MarkCheck {
@@ -14,7 +14,7 @@ export interface MarkCheck {
 export function createMarkCheck(log: LogReader, { rolloutMarks }: Pick<RunState, 'rolloutMarks'>): MarkCheck {
   const expected = new Map(rolloutMarks);
 
-  async function lookUp(partition: number, mark: Mark): Promise<void> {
+  async function lookUp(partition: number, mark: RecordMark): Promise<void> {
     if (!(await isStillThere(log, { partition, mark }))) throw cutError('rollouts', partition, mark.offset + 1);
   }
 
@@ -40,5 +40,5 @@ export function createMarkCheck(log: LogReader, { rolloutMarks }: Pick<RunState,
   };
 }
 
-const isSame = (record: LogBatch['records'][number], { offset, leaderEpoch }: Mark): boolean =>
+const isSame = (record: LogBatch['records'][number], { offset, leaderEpoch }: RecordMark): boolean =>
   record.offset === offset && record.leaderEpoch === leaderEpoch;

@@ -89,17 +89,17 @@ class Race {
   }
 }
 
-interface Move {
+interface OwnershipMove {
   readonly kind: 'start' | 'step' | 'cut';
   readonly who: number;
 }
 
-const moves: fc.Arbitrary<readonly Move[]> = fc.array(
+const moves: fc.Arbitrary<readonly OwnershipMove[]> = fc.array(
   fc.record({ kind: fc.constantFrom('start', 'cut', 'step', 'step', 'step', 'step', 'step', 'step'), who: fc.nat({ max: 4 }) }),
   { minLength: 10, maxLength: 120 },
 );
 
-async function play(race: Race, { kind, who }: Move): Promise<void> {
+async function play(race: Race, { kind, who }: OwnershipMove): Promise<void> {
   if (kind === 'start' && race.trainers.length < 5) race.start();
   else if (kind === 'cut') race.trainers[who % race.trainers.length]?.cut();
   else await race.step(who);

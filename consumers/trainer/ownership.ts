@@ -11,18 +11,18 @@ import { isPlatformError, PlatformError } from '../../streams/core/errors.ts';
 import type { GroupOffsets, Position, TransactionalWriter } from '../../streams/core/ports.ts';
 
 /** A trainer process, across all its starts within the process. */
-export interface Owner {
+export interface TrainerOwner {
   /** Unique among all trainers, past and present. */
   readonly id: string;
   /** The claim that it takes over from: the one in the log at its first check. */
   replaces: string | undefined;
 }
 
-export const newOwner = (id: string): Owner => ({ id, replaces: undefined });
+export const newOwner = (id: string): TrainerOwner => ({ id, replaces: undefined });
 
 export interface OwnershipDeps {
   readonly runId: string;
-  readonly owner: Owner;
+  readonly owner: TrainerOwner;
   readonly openWriter: () => Promise<TransactionalWriter>;
   readonly offsets: GroupOffsets;
   readonly groups: { readonly trainer: string };

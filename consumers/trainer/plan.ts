@@ -1,14 +1,14 @@
 // What to do now, decided from the folded state and a clock reading; carried out by committing events.
 import { capacityOf, type AdmissionTerms } from '../../streams/admission/admission.ts';
-import { isOutdated, select, type BatchRules, type Selection } from '../../streams/batch/batch.ts';
+import { isOutdated, select, type BatchRules, type BatchSelection } from '../../streams/batch/batch.ts';
 import { finishedOf, type Group } from '../../streams/group/group.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
 import { spansOf } from '../../streams/trajectory/attempt.ts';
 import type { Expiry } from './liveness.ts';
 import type { RunSettings } from './settings.ts';
 
-export interface Plan {
-  readonly selection: Selection;
+export interface TrainingPlan {
+  readonly selection: BatchSelection;
   readonly terms: AdmissionTerms;
   /** Groups to admit. */
   readonly admit: number;
@@ -50,7 +50,15 @@ const rulesOf = (settings: RunSettings, version: number): BatchRules => ({
   stalePolicy: settings.stalePolicy,
 });
 
-export function planNow(state: RunState, inputs: PlanInputs): Plan {
+/** The batch that a step from `version` would train on; undefined while there is no whole one. */
+export function nextBatch(state: RunState, inputs: Pick<PlanInputs, 'settings' | 'training' | 'version'>): readonly Group[] | undefined {
+  const { settings, training, version } = inputs;
+  const decided = [...state.decided].flatMap((id) => state.groups.get(id) ?? []);
+  const { batch } = select(decided, rulesOf(settings, version), new Set(training.map(({ id }) => id)));
+  return batch.length < settings.batchGroups ? undefined : batch;
+}
+
+export function planNow(state: RunState, inputs: PlanInputs): TrainingPlan {
   const { settings, training, expiries, collecting = false } = inputs;
   const busy = new Set(training.map((group) => group.id));
   const decided = [...state.decided].flatMap((id) => state.groups.get(id) ?? []);
@@ -61,9 +69,9 @@ export function planNow(state: RunState, inputs: PlanInputs): Plan {
   const outdated = oversamples
     ? [...state.groups.values()].filter((group) => !state.decided.has(group.id) && isOutdated(group, rules))
     : [];
-  const settled = select(decided, rules, busy);
+  const selected = select(decided, rules, busy);
   const left = outdated.map((group) => ({ group, reason: 'stale' as const }));
-  const selection = { ...settled, discards: [...settled.discards, ...left] };
+  const selection = { ...selected, discards: [...selected.discards, ...left] };
   const { trainedGroups, collectedGroups } = state.counters;
   const terms: AdmissionTerms = {
     maxConcurrent: settings.maxConcurrent,

@@ -4,14 +4,14 @@ import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { LogReader, RunStart, SkippedRange } from '../../streams/core/ports.ts';
 import { foldTask, raise } from '../../streams/run/fold.ts';
-import { newRunState, type Mark, type RunState } from '../../streams/run/run-state.ts';
+import { newRunState, type RecordMark, type RunState } from '../../streams/run/run-state.ts';
 import { isStillThere } from './cut-log.ts';
 import { batchesOf, ofRun } from '../../streams/core/read-log.ts';
-import { findLedger, type FoldedLedger, type LedgerSource } from './find-ledger.ts';
+import { findLedger, type FoldedLedger, type LedgerSearchOptions } from './find-ledger.ts';
 
-export interface RecoverySource extends LedgerSource {
+export interface RecoverySource extends LedgerSearchOptions {
   /** The marks that the newest step committed, by partition. */
-  readonly marks?: () => Promise<ReadonlyMap<number, Mark>>;
+  readonly marks?: () => Promise<ReadonlyMap<number, RecordMark>>;
   /** The log was cut, so marks are looked up. Otherwise the feed checks them as it reads on, at no cost. */
   readonly afterCut?: boolean;
 }
@@ -69,13 +69,13 @@ const endsOf = (bounds: Awaited<ReturnType<LogReader['bounds']>>): readonly numb
   return ends;
 };
 
-interface Begun {
+interface RecoveredRun {
   readonly state: RunState;
   readonly cut: readonly CutPartition[];
 }
 
 /** A partition that was cut since is read from its first record, because the position of the cut is unknown. */
-async function atResumePoint(source: RecoverySource, { state, resume }: FoldedLedger): Promise<Begun> {
+async function atResumePoint(source: RecoverySource, { state, resume }: FoldedLedger): Promise<RecoveredRun> {
   for (const { partition, offset } of resume.tasks) state.taskPositions.set(partition, offset);
   for (const { partition, offset } of resume.rollouts) state.rolloutPositions.set(partition, offset);
   for (const [partition, mark] of (await source.marks?.()) ?? []) state.rolloutMarks.set(partition, mark);
@@ -107,7 +107,7 @@ async function cutOf(
 }
 
 /** The state of the snapshot, if it matches this log and saves work. */
-async function keptState(source: RecoverySource, { kept, resume }: FoldedLedger): Promise<Begun | undefined> {
+async function keptState(source: RecoverySource, { kept, resume }: FoldedLedger): Promise<RecoveredRun | undefined> {
   if (kept === undefined) return undefined;
   const saved = [...kept.rolloutPositions.values()].reduce((sum, offset) => sum + offset, 0);
   if (saved < resume.rollouts.reduce((sum, { offset }) => sum + offset, 0)) return undefined;
@@ -126,7 +126,7 @@ async function skippedOf(
 }
 
 /** Reads from the state's positions on. */
-async function readTasks({ log, events, runId }: LedgerSource, state: RunState): Promise<void> {
+async function readTasks({ log, events, runId }: LedgerSearchOptions, state: RunState): Promise<void> {
   const isOwn = ofRun(runId);
   for await (const { partition, records, nextOffset } of batchesOf(log, 'tasks', { from: new Map(state.taskPositions) })) {
     for (const record of records.filter(isOwn)) {
@@ -139,6 +139,6 @@ async function readTasks({ log, events, runId }: LedgerSource, state: RunState):
   }
 }
 
-/** A group that is neither open nor remembered as settled was settled long ago: after a cut its tasks are read again. */
-const isKnown = ({ admitted, settled }: RunState, { group_id: id, purpose }: TrajectoryRequested): boolean =>
-  purpose !== 'train' || admitted.has(id) || settled.has(id);
+/** A group that is neither open nor remembered as closed was closed long ago: after a cut its tasks are read again. */
+const isKnown = ({ admitted, closed }: RunState, { group_id: id, purpose }: TrajectoryRequested): boolean =>
+  purpose !== 'train' || admitted.has(id) || closed.has(id);

@@ -23,6 +23,7 @@ import { newRunState, type RunState } from '../../streams/run/run-state.ts';
 import { newAttempt, statusOf, spansOf } from '../../streams/trajectory/attempt.ts';
 import { prepareBatch } from './batches.ts';
 import { sha256Of } from './checkpoints.ts';
+import { TOLD_NOTHING } from './commit-parts.ts';
 import { createCommitter, type Committer } from './committer.ts';
 import { committedMarks } from './cut-log.ts';
 import { createLiveness, type Expiry } from './liveness.ts';
@@ -54,7 +55,7 @@ const settings: RunSettings = {
 const question = { question_id: 'q-0', question: 'Which?', answers: ['a'], aug_answers: [] };
 const update = { loss: 0, approx_kl: 0, behave_kl: 0, clip_fraction: 0, capped_fraction: 0, ess: 1, entropy: 1, grad_norm: 1 };
 
-interface World {
+interface RecoveryWorld {
   readonly log: MemoryLog;
   readonly events: EventReader;
   readonly state: RunState;
@@ -76,6 +77,7 @@ const policyOf = (version: number) => {
     uri: '',
     optimizer: Buffer.alloc(0),
     optimizer_sha256: sha256Of(Buffer.alloc(0)),
+    ...{ bytes: 0, manifest: [], loadable: true },
     architecture: '{}',
     backend: 'cpu',
   };
@@ -103,7 +105,7 @@ async function committerOf(log: MemoryLog, state: RunState): Promise<Committer> 
 }
 
 /** The state of a trainer that was started anew, and has read all that there is. */
-async function restart(world: Pick<World, 'log' | 'events'>, snapshot?: Buffer): Promise<{ state: RunState; skipped: number }> {
+async function restart(world: Pick<RecoveryWorld, 'log' | 'events'>, snapshot?: Buffer): Promise<{ state: RunState; skipped: number }> {
   const snapshots = snapshot === undefined ? {} : { snapshots: { read: async () => snapshot } };
   const marks = () => committedMarks(world.log.offsets, 'trainer');
   const { state, skipped } = await recoverRun({
@@ -127,7 +129,7 @@ async function deleteSome(log: MemoryLog, topic: 'tasks' | 'rollouts', random: (
 }
 
 /** Takes some of the newest rollouts of every partition away, as a power loss does, and writes others in their places. */
-async function cutSome(world: World, random: () => number): Promise<void> {
+async function cutSome(world: RecoveryWorld, random: () => number): Promise<void> {
   for (const { partition, end } of await world.log.reader().bounds('rollouts')) {
     const start = world.state.started?.resume.rollouts.find((one) => one.partition === partition)?.offset ?? 0;
     if (random() < 0.3) world.log.elect('rollouts', partition);
@@ -136,7 +138,7 @@ async function cutSome(world: World, random: () => number): Promise<void> {
   for (let left = Math.floor(random() * 20); left > 0; left -= 1) await (random() < 0.7 ? emitRecord : emitAttempt)(world, random);
 }
 
-async function newWorld(): Promise<World> {
+async function newWorld(): Promise<RecoveryWorld> {
   const log = new MemoryLog({ partitions: { tasks: 2, rollouts: 2 } });
   // another run shares the topics, so that positions do not begin at 0
   await log.writer().append([{ type: 'WorkerHeartbeat', key: 'other', event: { ...heartbeatOfOther } }]);
@@ -162,7 +164,7 @@ const heartbeatOfOther = {
   running: [],
 };
 
-async function foldRollouts(world: Pick<World, 'log' | 'events'>, state: RunState): Promise<void> {
+async function foldRollouts(world: Pick<RecoveryWorld, 'log' | 'events'>, state: RunState): Promise<void> {
   await world.log.reader().readToEnd('rollouts', {
     from: state.rolloutPositions,
     onBatch: async (batch) => {
@@ -183,7 +185,7 @@ function planOf(state: RunState, given: Partial<PlanInputs> = {}) {
   return planNow(state, { settings, training: [], expiries: [], version: state.version, admitting: true, ...given });
 }
 
-async function emitRecord(world: World, random: () => number): Promise<void> {
+async function emitRecord(world: RecoveryWorld, random: () => number): Promise<void> {
   const id = pickTrajectory(world, random);
   if (id === undefined) return;
   const trajectory = world.state.groups.get(groupIdOf(id))?.trajectories.get(id);
@@ -196,7 +198,7 @@ async function emitRecord(world: World, random: () => number): Promise<void> {
 }
 
 /** An attempt from its beginning to its end, in one go: a late answer, now and then with a hole or a wrong count. */
-async function emitAttempt(world: World, random: () => number): Promise<void> {
+async function emitAttempt(world: RecoveryWorld, random: () => number): Promise<void> {
   const id = pickTrajectory(world, random);
   if (id === undefined) return;
   const asked = world.state.groups.get(groupIdOf(id))?.trajectories.get(id)?.request.attempt ?? 0;
@@ -221,7 +223,7 @@ async function emitAttempt(world: World, random: () => number): Promise<void> {
 }
 
 /** Mostly one of an open group, now and then one of a group that is closed. */
-function pickTrajectory(world: World, random: () => number): string | undefined {
+function pickTrajectory(world: RecoveryWorld, random: () => number): string | undefined {
   const open = everyTrajectory(world.state).map(({ trajectory }) => trajectory.id);
   const from = random() < 0.1 && world.closedIds.length > 0 ? world.closedIds : open;
   return from[Math.floor(random() * from.length)];
@@ -241,7 +243,7 @@ function recordAt(place: { trajectory: string; attempt: number; sequence: number
   return { type: 'TurnRecorded', key, event: turn(place, version) };
 }
 
-async function expire(world: World, random: () => number): Promise<void> {
+async function expire(world: RecoveryWorld, random: () => number): Promise<void> {
   const open = everyTrajectory(world.state).filter(({ trajectory }) => trajectory.winner === undefined && !trajectory.exhausted);
   const picked = open[Math.floor(random() * open.length)];
   if (picked === undefined) return;
@@ -249,7 +251,7 @@ async function expire(world: World, random: () => number): Promise<void> {
   await carryOut(world, [expiry]);
 }
 
-async function carryOut(world: World, expiries: readonly Expiry[]): Promise<void> {
+async function carryOut(world: RecoveryWorld, expiries: readonly Expiry[]): Promise<void> {
   const before = openGroups(world.state);
   const plan = planOf(world.state, { expiries });
   if (!plan.any) return;
@@ -267,7 +269,7 @@ function openGroups(state: RunState): ReadonlyMap<string, readonly string[]> {
   return new Map([...state.groups.values()].map((group) => [group.id, [...group.trajectories.values()].flatMap(ended)]));
 }
 
-function noteClosed(world: World, before: ReadonlyMap<string, readonly string[]>): void {
+function noteClosed(world: RecoveryWorld, before: ReadonlyMap<string, readonly string[]>): void {
   for (const [id, ended] of before) {
     if (world.state.groups.has(id)) continue;
     world.closedIds.push(`${id}.0`, `${id}.1`);
@@ -276,7 +278,7 @@ function noteClosed(world: World, before: ReadonlyMap<string, readonly string[]>
 }
 
 /** Every outcome in the ledger, by attempt: `trained` or the reason of the discard. */
-async function outcomesOf(world: World): Promise<readonly (readonly [attempt: string, outcome: string])[]> {
+async function outcomesOf(world: RecoveryWorld): Promise<readonly (readonly [attempt: string, outcome: string])[]> {
   const outcomes: (readonly [string, string])[] = [];
   await world.log.reader().readToEnd('training', {
     onBatch: async (batch) => {
@@ -293,7 +295,7 @@ async function outcomesOf(world: World): Promise<readonly (readonly [attempt: st
   return outcomes;
 }
 
-async function step(world: World): Promise<void> {
+async function step(world: RecoveryWorld): Promise<void> {
   const { state } = world;
   const { batch } = planOf(state).selection;
   if (batch.length < settings.batchGroups) return;
@@ -305,7 +307,8 @@ async function step(world: World): Promise<void> {
   await world.committer.step(
     {
       batch: prepared,
-      update: { weights: policy.weights, optimizer: policy.optimizer, metrics: update, trainMs: 1 },
+      update: { metrics: update, trainMs: 1 },
+      told: TOLD_NOTHING,
       weightsSha256: policy.sha256,
       optimizerSha256: policy.optimizer_sha256,
       policy,
@@ -334,7 +337,7 @@ function summary(state: RunState) {
   return { version: state.version, weights: state.weightsSha256, chain: state.chain, counters: { ...state.counters }, groups };
 }
 
-async function foldFromZero(world: World): Promise<RunState> {
+async function foldFromZero(world: RecoveryWorld): Promise<RunState> {
   const state = newRunState(runId);
   const each = async (topic: 'training' | 'tasks', fold: (value: never, at: { body: Buffer; partition: number; offset: number }) => void) =>
     world.log.reader().readToEnd(topic, {
@@ -355,7 +358,7 @@ async function foldFromZero(world: World): Promise<RunState> {
   return state;
 }
 
-async function ledgerOf(world: World): Promise<LedgerReport> {
+async function ledgerOf(world: RecoveryWorld): Promise<LedgerReport> {
   const verifier = createLedgerVerifier();
   await world.log.reader().readToEnd('training', {
     onBatch: async (batch) => {
@@ -375,7 +378,7 @@ async function ledgerOf(world: World): Promise<LedgerReport> {
 const openTrajectories = (state: RunState): number => [...state.groups.values()].reduce((sum, { size }) => sum + size, 0);
 
 /** Gives up what nobody answers any more, until every group has an outcome. */
-async function giveUp(world: World): Promise<readonly string[]> {
+async function giveUp(world: RecoveryWorld): Promise<readonly string[]> {
   const reasons: string[] = [];
   for (let round = 0; round <= settings.maxAttempts; round += 1) {
     const liveness = createLiveness({ silenceMs: 0 });
@@ -390,7 +393,11 @@ async function giveUp(world: World): Promise<readonly string[]> {
   return reasons;
 }
 
-async function live(seed: number, moves: number, each: (move: number, world: World) => void = () => undefined): Promise<World> {
+async function live(
+  seed: number,
+  moves: number,
+  each: (move: number, world: RecoveryWorld) => void = () => undefined,
+): Promise<RecoveryWorld> {
   const random = seeded(seed);
   const world = await newWorld();
   await carryOut(world, []);
@@ -407,7 +414,7 @@ async function live(seed: number, moves: number, each: (move: number, world: Wor
 }
 
 /** Lives on after the snapshot; `keep` is called once, at a random moment. */
-async function liveWithSnapshot(seed: number, moves: number): Promise<{ readonly world: World; readonly snapshot: Buffer }> {
+async function liveWithSnapshot(seed: number, moves: number): Promise<{ readonly world: RecoveryWorld; readonly snapshot: Buffer }> {
   const random = seeded(seed + 1);
   const at = Math.floor(random() * (moves + 1));
   let snapshot: Buffer = Buffer.alloc(0);
@@ -468,7 +475,7 @@ describe('the state of a run', () => {
         await deleteSome(first.log, 'rollouts', random);
         const { state, skipped } = await restart(first);
         expect([...state.groups.keys()].sort(), 'no group is forgotten').toEqual([...first.state.groups.keys()].sort());
-        const world: World = { ...first, state, committer: await committerOf(first.log, state) };
+        const world: RecoveryWorld = { ...first, state, committer: await committerOf(first.log, state) };
         const reasons = await giveUp(world);
         lost += reasons.filter((reason) => reason === 'lost_request').length;
         expect(reasons.includes('lost_request') ? skipped : 1, 'what is missing is told').toBeGreaterThan(0);
@@ -533,10 +540,11 @@ describe('the state of a run', () => {
     foldRequest(group, { trajectory_id: 't' } as TrajectoryRequested, { partition: 0, offset: 0 });
     const [trajectory] = group.trajectories.values();
     const names = (value: object = {}): string => Object.keys(value).sort().join(' ');
-    expect([state, state.chain, group, trajectory, newAttempt(0)].map(names), 'raise FORMAT in snapshot.ts').toEqual([
-      'admitted chain closedLast counters decided exhausted finished groups idleSteps lateRecords ledgerPosition optimizerSha256 plannedSteps recent rolloutMarks rolloutPositions runId settled started taskPositions version weightsSha256',
+    expect([state, state.chain, state.leases, group, trajectory, newAttempt(0)].map(names), 'raise FORMAT in snapshot.ts').toEqual([
+      'admitted chain closed closedLast counters decided exhausted finished groups idleSteps lateRecords leases ledgerPosition optimizerSha256 plannedSteps recent rolloutMarks rolloutPositions runId started taskPositions version weightsSha256',
       'previousSha256 sequence',
-      'firstOffsets id lastFirst lastPartition order questionId settled size tasks trajectories',
+      'commits epoch out trainerId tries',
+      'firstOffsets id lastFirst lastPartition order questionId resolved size tasks trajectories',
       'attempts exhausted id latest request requestOffset requestPartition sample winner',
       'ahead contiguous decisions ending number ordered spans spansEnd tokens workerId',
     ]);

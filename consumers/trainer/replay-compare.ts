@@ -6,7 +6,7 @@ import { saidLike } from '../../streams/ledger/step-metrics.ts';
 import type { PreparedBatch } from './commit-parts.ts';
 import { stepMetrics, trainedFields } from './entries.ts';
 
-export interface Difference {
+export interface ReplayDifference {
   /** A field of StepCompleted, or another mismatch. */
   readonly field: string;
   /** Trajectory id; empty for a field of the step. */
@@ -15,13 +15,13 @@ export interface Difference {
   readonly rebuilt: string;
 }
 
-export interface Comparison {
+export interface ReplayComparison {
   /** Number of compared values. */
   readonly compared: number;
-  readonly differences: readonly Difference[];
+  readonly differences: readonly ReplayDifference[];
 }
 
-type Values = Readonly<Record<string, unknown>>;
+type FieldValues = Readonly<Record<string, unknown>>;
 
 const CLOCK: ReadonlySet<string> = new Set(['queue_ms']);
 const UPDATE = ['loss', 'approx_kl', 'behave_kl', 'clip_fraction', 'capped_fraction', 'ess', 'entropy', 'grad_norm'] as const;
@@ -34,7 +34,7 @@ export const updateOf = (metrics: StepMetrics): UpdateMetrics =>
 const same = (a: unknown, b: unknown): boolean => a === b || Object.is(a, b);
 
 /** Compares recorded values with the rebuilt ones of the same names. */
-export function compareValues(recorded: Values, rebuilt: Values, trajectory = ''): Comparison {
+export function compareValues(recorded: FieldValues, rebuilt: FieldValues, trajectory = ''): ReplayComparison {
   const names = Object.keys(rebuilt).filter((name) => !CLOCK.has(name));
   const differing = names.filter((name) => !same(recorded[name], rebuilt[name]));
   return {
@@ -48,13 +48,13 @@ export function compareValues(recorded: Values, rebuilt: Values, trajectory = ''
   };
 }
 
-export const together = (parts: readonly Comparison[]): Comparison => ({
+export const together = (parts: readonly ReplayComparison[]): ReplayComparison => ({
   compared: parts.reduce((sum, { compared }) => sum + compared, 0),
   differences: parts.flatMap(({ differences }) => differences),
 });
 
 /** Compares a rebuilt batch with its step. `why` explains missing trajectories. */
-export function compareBatch(event: StepCompleted, batch: PreparedBatch, why = ''): Comparison {
+export function compareBatch(event: StepCompleted, batch: PreparedBatch, why = ''): ReplayComparison {
   const rebuilt = new Map(batch.trajectories.map((one) => [one.trajectoryId, one]));
   const sum = (of: (one: PreparedBatch['trajectories'][number]) => number): number =>
     batch.trajectories.reduce((total, one) => total + of(one), 0);
@@ -63,7 +63,8 @@ export function compareBatch(event: StepCompleted, batch: PreparedBatch, why = '
     tokens: sum(({ attempt }) => attempt.tokens),
     unknown_tokens: sum(({ staleness }) => staleness.unknownTokens),
     order: batch.trajectories.map(({ trajectoryId }) => trajectoryId).join(' '),
-    batch_sha256: batch.sha256,
+    // that of a leased batch is of its rows, which are not made here
+    ...(event.batch_id === '' ? { batch_sha256: batch.sha256 } : {}),
   };
   const metrics = stepMetrics(batch.trajectories, batch.ages, updateOf(event.metrics));
   const recorded = { ...event, order: event.trajectories.map(({ trajectory_id: id }) => id).join(' ') };
@@ -78,7 +79,7 @@ export function compareBatch(event: StepCompleted, batch: PreparedBatch, why = '
   ]);
 }
 
-const absent = (trajectory: string, why: string): Comparison => ({
+const absent = (trajectory: string, why: string): ReplayComparison => ({
   compared: 1,
   differences: [{ field: 'trajectory', trajectory, recorded: 'trained on', rebuilt: `the log has no finished attempt of it${why}` }],
 });

@@ -9,7 +9,7 @@ import { trainingBatch } from './batches.ts';
 import { checkpointOf, sha256Of, type WeightsStore } from './checkpoints.ts';
 import type { PreparedBatch } from './commit-parts.ts';
 import { recordedLearner } from './learner-record.ts';
-import { compareValues, together, updateOf, type Comparison } from './replay-compare.ts';
+import { compareValues, together, updateOf, type ReplayComparison } from './replay-compare.ts';
 import type { LedgerStep, Survey } from './replay-ledger.ts';
 
 export type OpenLearner = (wanted: {
@@ -18,7 +18,7 @@ export type OpenLearner = (wanted: {
   readonly step: number;
 }) => Promise<Learner>;
 
-export interface Retrained extends Comparison {
+export interface Retrained extends ReplayComparison {
   /** The backend of the repeated update, and of the original one. */
   readonly backend: string;
   readonly recordedBackend: string;

@@ -8,7 +8,7 @@ import { PlatformError } from '../../streams/core/errors.ts';
 import { batchStaleness, type BatchStaleness } from '../../streams/staleness/batch-staleness.ts';
 import { prepareBatch } from './batches.ts';
 import type { WeightsStore } from './checkpoints.ts';
-import { compareBatch, type Difference } from './replay-compare.ts';
+import { compareBatch, type ReplayDifference } from './replay-compare.ts';
 import { readSteps, surveyLedger, type LedgerStep, type StepMark, type Survey } from './replay-ledger.ts';
 import { forgottenBy, groupsOfStep, rebuildGroups, type Rebuilt, type RebuildSource } from './replay-rebuild.ts';
 import { createRetrainer, type OpenLearner, type Retrained, type Retrainer } from './replay-train.ts';
@@ -40,7 +40,7 @@ export interface StepReplay {
   readonly from: 'resume' | 'start';
   /** Number of compared values. */
   readonly compared: number;
-  readonly differences: readonly Difference[];
+  readonly differences: readonly ReplayDifference[];
   /** Undefined when the update was not repeated. */
   readonly update: Omit<Retrained, 'compared' | 'differences'> | undefined;
 }
@@ -92,14 +92,14 @@ function windowsOf(marks: readonly StepMark[]): readonly (readonly [StepMark, ..
   return windows;
 }
 
-interface Window {
+interface ReplayWindow {
   readonly survey: Survey;
   readonly window: readonly [StepMark, ...StepMark[]];
   readonly retrainer: Retrainer | undefined;
   readonly fromStart: boolean;
 }
 
-async function* replayWindow(deps: ReplayDeps, { survey, window, retrainer, fromStart }: Window): AsyncGenerator<StepReplay> {
+async function* replayWindow(deps: ReplayDeps, { survey, window, retrainer, fromStart }: ReplayWindow): AsyncGenerator<StepReplay> {
   const [first, last] = [window[0], window.at(-1) ?? window[0]];
   const steps = await readSteps(deps, first, last);
   const before = survey.steps[first.step - 2]?.resume ?? survey.started.resume;
@@ -108,7 +108,7 @@ async function* replayWindow(deps: ReplayDeps, { survey, window, retrainer, from
   for (const step of steps) yield await replayStep(step, found, retrainer);
 }
 
-interface Found {
+interface RebuiltStep {
   readonly rebuilt: Rebuilt;
   readonly from: 'resume' | 'start';
   /** Missing after the resume point but present in the log. */
@@ -119,7 +119,7 @@ interface Found {
 
 const NONE: ReadonlySet<string> = new Set();
 
-async function rebuild(deps: ReplayDeps, steps: readonly LedgerStep[], resume: Resume | undefined): Promise<Found> {
+async function rebuild(deps: ReplayDeps, steps: readonly LedgerStep[], resume: Resume | undefined): Promise<RebuiltStep> {
   const events = steps.map(({ event }) => event);
   const near = await rebuildGroups(deps, events, resume);
   if (resume === undefined || near.missing.size === 0) {
@@ -143,7 +143,11 @@ async function whyMissing({ log }: ReplayDeps, { missing }: Rebuilt): Promise<st
   return cut.length === 0 ? '' : `; retention has deleted records: ${cut.join(', ')}`;
 }
 
-async function replayStep(step: LedgerStep, { rebuilt, from, before, why }: Found, retrainer: Retrainer | undefined): Promise<StepReplay> {
+async function replayStep(
+  step: LedgerStep,
+  { rebuilt, from, before, why }: RebuiltStep,
+  retrainer: Retrainer | undefined,
+): Promise<StepReplay> {
   const { event } = step;
   const groups = groupsOfStep(event, rebuilt.groups);
   const batch = prepareBatch(groups, event.version_before, { nowMs: 0, waitedSinceMs: 0 });
@@ -169,14 +173,14 @@ async function replayStep(step: LedgerStep, { rebuilt, from, before, why }: Foun
   };
 }
 
-const unsettled = (step: LedgerStep, { groups }: Rebuilt): readonly Difference[] =>
+const unsettled = (step: LedgerStep, { groups }: Rebuilt): readonly ReplayDifference[] =>
   forgottenBy(step, groups).map((trajectory) => ({
     ...{ field: 'trajectory', trajectory },
     recorded: 'neither trained on nor discarded',
     rebuilt: 'asked for with its group',
   }));
 
-const unreached = ({ event }: LedgerStep, before: ReadonlySet<string>): readonly Difference[] =>
+const unreached = ({ event }: LedgerStep, before: ReadonlySet<string>): readonly ReplayDifference[] =>
   event.trajectories
     .filter(({ trajectory_id: id }) => before.has(id))
     .map(({ trajectory_id: trajectory }) => ({

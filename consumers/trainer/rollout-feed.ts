@@ -1,4 +1,4 @@
-// Follows `rollouts` and folds every record of the run. Skips records of other runs by header and records of settled groups by key. Folding
+// Follows `rollouts` and folds every record of the run. Skips records of other runs by header and records of closed groups by key. Folding
 // waits while a commit is in progress, so that a worker's response to a request is never folded before the request itself.
 import type { EventReader, EventRead, Following, LogBatch, LogReader, LogRecord, Position } from '../../streams/core/ports.ts';
 import { ofRun } from '../../streams/core/read-log.ts';
@@ -24,7 +24,7 @@ export interface RolloutFeed {
 }
 
 /** What the feed reports about workers. */
-interface Signs {
+interface LifeSigns {
   /** A worker's sign of life was folded, with its timestamp. */
   heard(workerId: string, timestampMs: number): void;
   /** The state has caught up with the log for the first time. */
@@ -36,7 +36,7 @@ export interface FeedDeps {
   readonly log: LogReader;
   /** May read through rolloutView: no other field is used. */
   readonly rollouts: EventReader;
-  readonly signs: Signs;
+  readonly signs: LifeSigns;
   readonly metrics: Metrics;
   /** Something was folded. */
   readonly onFolded: () => void;

@@ -1,11 +1,12 @@
 // The end of a run, and training it further. A run that has made its planned steps ends with RunFinished. One that is asked for
 // more steps than that goes on behind it, with RunContinued, as any other run does that was stopped.
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
+import { EXTERNAL } from '../../streams/run/fold.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
 import type { Committer } from './committer.ts';
 import type { TrainerDeps } from './deps.ts';
 
-type Noting = Pick<TrainerDeps, 'runId' | 'settings' | 'ends' | 'logger'>;
+type RunEndDeps = Pick<TrainerDeps, 'runId' | 'settings' | 'ends' | 'logger'>;
 
 /** What to say to whoever asks for a run that is over. */
 export const runFinished = (run: string, steps: number): PlatformError =>
@@ -15,7 +16,7 @@ export const runFinished = (run: string, steps: number): PlatformError =>
   );
 
 /** Throws RUN_FINISHED when the run is over, unless more steps are asked for than it has made. */
-export async function assertOpen(deps: Noting, { finished }: RunState): Promise<void> {
+export async function assertOpen(deps: RunEndDeps, { finished }: RunState): Promise<void> {
   if (finished === undefined) return;
   const made = Math.max(finished.steps, finished.batches);
   if (deps.settings.steps > made) return;
@@ -23,15 +24,22 @@ export async function assertOpen(deps: Noting, { finished }: RunState): Promise<
   throw runFinished(deps.runId, made);
 }
 
+/** Throws RUN_CONFLICT when somebody else's trainer is to go on with a run of the built-in one, or the other way round. */
+export function assertSameTrainer({ runId, external }: Pick<TrainerDeps, 'runId' | 'external'>, { started }: RunState): void {
+  if (started === undefined || (started.backend === EXTERNAL) === (external !== undefined)) return;
+  const trainer = external === undefined ? EXTERNAL : 'built-in';
+  throw new PlatformError('RUN_CONFLICT', `resuming run ${runId}: it was started with TURNSTREAM_TRAINER=${trainer}`);
+}
+
 /** Writes down that the run goes on. A crash at any point leaves no note of an end that is none. */
-export async function continueRun({ ends, settings, logger }: Noting, { version }: RunState, committer: Committer): Promise<void> {
+export async function continueRun({ ends, settings, logger }: RunEndDeps, { version }: RunState, committer: Committer): Promise<void> {
   await ends?.remove();
-  await committer.mark('RunContinued', { steps: settings.steps, version });
+  await committer.append([{ type: 'RunContinued', fields: { steps: settings.steps, version } }]);
   logger.info({ version, steps: settings.steps }, 'the run had finished; it goes on');
 }
 
 /** A note that cannot be written only costs the next start some time. */
-export async function noteEnd({ ends, logger }: Pick<Noting, 'ends' | 'logger'>, steps: number): Promise<void> {
+export async function noteEnd({ ends, logger }: Pick<RunEndDeps, 'ends' | 'logger'>, steps: number): Promise<void> {
   await ends?.write(steps).catch((error: unknown) => {
     logger.warn({ error: messageOf(error) }, 'the end of the run could not be noted; the next start of it reads the ledger to see that');
   });

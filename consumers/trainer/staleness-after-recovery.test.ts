@@ -17,8 +17,9 @@ import { resumeOf } from '../../streams/run/resume.ts';
 import type { RolloutEvent } from '../../streams/run/rollout-view.ts';
 import { newRunState, type RunState } from '../../streams/run/run-state.ts';
 import { prepareBatch } from './batches.ts';
+import { TOLD_NOTHING } from './commit-parts.ts';
 import { createCommitter, type Committer } from './committer.ts';
-import { planNow, type Plan } from './plan.ts';
+import { planNow, type TrainingPlan } from './plan.ts';
 import { recoverRun } from './recover.ts';
 import type { RunSettings } from './settings.ts';
 
@@ -34,11 +35,11 @@ const update = { loss: 0, approx_kl: 0, behave_kl: 0, clip_fraction: 0, capped_f
 const bytes = { weights: Buffer.alloc(0), optimizer: Buffer.alloc(0) };
 const policyOf = (version: number) => ({
   ...{ version, parent: version - 1, sha256: `sha ${version}`, format: 'mlp-f32-v1', uri: '', architecture: '{}', backend: 'cpu' },
-  ...{ ...bytes, optimizer_sha256: '' },
+  ...{ ...bytes, optimizer_sha256: '', bytes: 0, manifest: [], loadable: true },
 });
 
 /** How a process counts what it has accepted, from the plan of the folded state. */
-type Accounting = (plan: Plan) => number;
+type Accounting = (plan: TrainingPlan) => number;
 const folded = (): Accounting => (plan) => plan.admit;
 
 /** As in the issue: what was accepted before this process began is not counted. */
@@ -51,13 +52,13 @@ function restartedAtZero(): Accounting {
 }
 
 /** A process of the trainer: its state and what it decides with. */
-interface Life {
+interface SimulatedTrainer {
   readonly state: RunState;
   readonly committer: Committer;
   readonly accounting: Accounting;
 }
 
-class World {
+class StalenessWorld {
   readonly log = new MemoryLog({ partitions: { tasks: 1, rollouts: 1 } });
   readonly #events = codecReader(this.log.codec);
   /** Worst staleness of each step. */
@@ -65,7 +66,7 @@ class World {
   /** Groups admitted beyond what the bound allows at that version. */
   excess = 0;
 
-  async begin(accounting: Accounting): Promise<Life> {
+  async begin(accounting: Accounting): Promise<SimulatedTrainer> {
     const life = await this.#lifeOf(newRunState(runId), accounting);
     const learner = { algorithm: 'grpo', backend: 'cpu', learner: '{}', seed: 1, steps: 0, dataset: 'factbook', weights_sha256: 'sha 0' };
     const limits = {
@@ -81,14 +82,14 @@ class World {
   }
 
   /** All that a new process knows is what it reads. */
-  async recover(accounting: Accounting): Promise<Life> {
+  async recover(accounting: Accounting): Promise<SimulatedTrainer> {
     const life = await this.#lifeOf((await recoverRun({ runId, log: this.log.reader(), events: this.#events })).state, accounting);
     await this.#foldRollouts(life.state);
     return life;
   }
 
   /** Admits, lets everything that runs finish at once, and trains one batch. */
-  async round({ state, committer, accounting }: Life): Promise<void> {
+  async round({ state, committer, accounting }: SimulatedTrainer): Promise<void> {
     const plan = planNow(state, { settings, training: [], expiries: [], version: state.version, admitting: true });
     const admit = accounting(plan);
     const { running, accepted } = plan.terms;
@@ -99,7 +100,7 @@ class World {
     await this.#step(state, committer);
   }
 
-  async #lifeOf(state: RunState, accounting: Accounting): Promise<Life> {
+  async #lifeOf(state: RunState, accounting: Accounting): Promise<SimulatedTrainer> {
     const author = { runId, producer: 'trainer', codec: this.log.codec, now: () => 1_000 };
     const questions = {
       count: 1,
@@ -148,7 +149,8 @@ class World {
     const policy = policyOf(state.version + 1);
     this.worst.push(Math.max(...batch.trajectories.map(({ staleness }) => staleness.worst)));
     const plan = planNow(state, { settings, training: selection.batch, expiries: [], version: state.version + 1, admitting: false });
-    const trained = { batch, update: { ...bytes, metrics: update, trainMs: 1 }, weightsSha256: policy.sha256, optimizerSha256: '', policy };
+    const hashes = { weightsSha256: policy.sha256, optimizerSha256: '' };
+    const trained = { batch, update: { metrics: update, trainMs: 1 }, ...hashes, policy, told: TOLD_NOTHING };
     await committer.step(trained, plan);
   }
 }
@@ -164,8 +166,8 @@ function attemptOf(trajectory: string, sample: number, version: number): readonl
 }
 
 /** Plays the scenario with a restart after each of these steps. */
-async function play(restarts: ReadonlySet<number>, accountingOf: () => Accounting): Promise<World> {
-  const world = new World();
+async function play(restarts: ReadonlySet<number>, accountingOf: () => Accounting): Promise<StalenessWorld> {
+  const world = new StalenessWorld();
   let life = await world.begin(folded());
   for (let step = 1; step <= STEPS; step += 1) {
     await world.round(life);

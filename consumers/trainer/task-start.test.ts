@@ -11,9 +11,9 @@ import { placeWorkers } from './task-start.ts';
 const GROUP = 'memory.workers.run-a';
 const here = (offset: number) => ({ partition: 0, offset });
 
-/** What happened to a claimed task: its worker started it, or was lost first; the task was given up; or its group is settled. */
-type Claimed = 'started' | 'lost' | 'given-up' | 'settled' | 'other-purpose';
-const claims: fc.Arbitrary<Claimed> = fc.constantFrom('started', 'lost', 'given-up', 'settled', 'other-purpose');
+/** What happened to a claimed task: its worker started it, or was lost first; the task was given up; or its group is closed. */
+type Claimed = 'started' | 'lost' | 'given-up' | 'closed' | 'other-purpose';
+const claims: fc.Arbitrary<Claimed> = fc.constantFrom('started', 'lost', 'given-up', 'closed', 'other-purpose');
 
 async function worldOf(claimed: readonly Claimed[], unclaimed: number) {
   const log = new MemoryLog({ partitions: { tasks: 1, rollouts: 1 } });
@@ -35,7 +35,7 @@ async function worldOf(claimed: readonly Claimed[], unclaimed: number) {
         here(index),
       );
     }
-    if (fate === 'settled') state.groups.delete(`g${index}`);
+    if (fate === 'closed') state.groups.delete(`g${index}`);
   }
   for (const [index, fate] of claimed.entries()) if (fate === 'given-up') open.push(await ask(`g${index}.0`, 1, 'train'));
   for (let index = 0; index < unclaimed; index += 1) open.push(await ask(`u${index}.0`, 0, 'train'));
@@ -49,7 +49,7 @@ const place = async ({ log, state }: Awaited<ReturnType<typeof worldOf>>, placed
 };
 
 describe('the start of a group of workers', () => {
-  it('is behind everything that was begun or is settled, and before everything that nobody has claimed', async () => {
+  it('is behind everything that was begun or is closed, and before everything that nobody has claimed', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(claims, { maxLength: 12 }), fc.nat(6), async (claimed, unclaimed) => {
         const world = await worldOf(claimed, unclaimed);

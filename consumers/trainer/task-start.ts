@@ -4,11 +4,11 @@
 // from doing this again.
 //
 // Tasks of a partition are claimed in order, so the unclaimed ones are the last: the start is after the last task that must have been
-// claimed, because its group is settled, its attempt was started or given up, or its purpose is another one. Claims that were lost at the
+// claimed, because its group is closed, its attempt was started or given up, or its purpose is another one. Claims that were lost at the
 // very end are thereby repeated, once; lost claims before it come back as the next attempts, as always; evaluations repeat their requests
 // by themselves.
 import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
-import type { EventReader, GroupOffsets, LogReader, LogRecord, Position, TransactionalWriter } from '../../streams/core/ports.ts';
+import type { EventReader, LogReader, LogRecord, Position, TransactionalWriter, CommittedOffsets } from '../../streams/core/ports.ts';
 import { runEvents } from '../../streams/core/read-log.ts';
 import { resumeOf } from '../../streams/run/resume.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
@@ -21,13 +21,11 @@ export interface TaskStartDeps {
   readonly groups: { readonly workers: string };
 }
 
-type Committed = Awaited<ReturnType<GroupOffsets['fetch']>>;
-
 /**
  * Commits a start for the partitions without one that are not in `placed`, and adds them to it: a commit may become visible with a delay,
  * and a second commit could undo claims that a worker made in between.
  */
-export async function placeWorkers(deps: TaskStartDeps, committed: Committed, placed: Set<number>): Promise<void> {
+export async function placeWorkers(deps: TaskStartDeps, committed: CommittedOffsets, placed: Set<number>): Promise<void> {
   const missing = committed.filter(({ partition, offset }) => offset < 0 && !placed.has(partition)).map(({ partition }) => partition);
   if (missing.length === 0) return;
   const positions = await unclaimedFrom(deps, new Set(missing));

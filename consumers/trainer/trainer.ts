@@ -1,4 +1,4 @@
-// The trainer of one run: fold, settle, batch, train, commit (design: "The trainer").
+// The trainer of one run: fold, decide, batch, train, commit (design: "The trainer").
 //
 // Guarantees. One transaction a step makes the step, its discards, the new policy, new requests and the input offsets
 // visible together. All state is a fold of the log: a trainer that is killed at any point is replaced by one that
@@ -7,23 +7,22 @@
 import { randomUUID } from 'node:crypto';
 import type { Learner } from '../../streams/core/learning.ts';
 import type { RunStart, TransactionalWriter } from '../../streams/core/ports.ts';
-import { NO_LEARNER } from '../../streams/run/fold.ts';
+import { EXTERNAL, NO_LEARNER } from '../../streams/run/fold.ts';
 import { resumeOf } from '../../streams/run/resume.ts';
 import { createWake, type Wake } from '../../streams/core/waiting.ts';
 import { policyFields, restoreCheckpoint } from './checkpoints.ts';
 import { createCommitter, type Committer } from './committer.ts';
 import { committedMarks, watchForCuts } from './cut-log.ts';
-import type { TrainerDeps, TrainerEnd } from './deps.ts';
+import type { TrainerDeps, TrainerEnd, TrainerLife } from './deps.ts';
 import { learnerRecord, parameterDifferences, recordedLearner } from './learner-record.ts';
 import { createListening } from './listening.ts';
 import { createLiveness } from './liveness.ts';
 import { live } from './live.ts';
-import type { Life } from './life.ts';
-import { explainFence, newOwner, openOwned, type Owner } from './ownership.ts';
+import { explainFence, newOwner, openOwned, type TrainerOwner } from './ownership.ts';
 import { recoverRun, type Recovered } from './recover.ts';
 import { restoreRequests } from './restore-requests.ts';
 import { createRolloutFeed, type RolloutFeed } from './rollout-feed.ts';
-import { assertOpen, continueRun } from './run-end.ts';
+import { assertOpen, assertSameTrainer, continueRun } from './run-end.ts';
 import { assertWorkerSettings, differences, settingsOf, settingsRecord } from './settings.ts';
 import { createWorkerClocks } from './worker-clocks.ts';
 
@@ -54,7 +53,11 @@ export async function runTrainer(deps: TrainerOptions, signal: AbortSignal): Pro
   }
 }
 
-async function bringUp(options: TrainerOptions & { readonly owner: Owner }, writer: TransactionalWriter, wake: Wake): Promise<Life> {
+async function bringUp(
+  options: TrainerOptions & { readonly owner: TrainerOwner },
+  writer: TransactionalWriter,
+  wake: Wake,
+): Promise<TrainerLife> {
   const recovered = await recoverRun({
     ...options,
     ...startsOf(options),
@@ -63,6 +66,7 @@ async function bringUp(options: TrainerOptions & { readonly owner: Owner }, writ
   const { state } = recovered;
   const deps = { ...options, learner: await options.learner };
   await assertOpen(deps, state);
+  assertSameTrainer(deps, state);
   if (state.started !== undefined) assertWorkerSettings(deps.workerSettings, state.started);
   const used = state.started === undefined ? deps.settings : settingsOf(deps.settings, state.started, state.plannedSteps);
   const recorded = state.started === undefined ? undefined : recordedLearner(state.started).parameters;
@@ -91,7 +95,7 @@ async function bringUp(options: TrainerOptions & { readonly owner: Owner }, writ
   });
   const signs = {
     heard(workerId: string, timestampMs: number): void {
-      liveness.heard(workerId, listening.now());
+      liveness.heard(workerId, { nowMs: listening.now(), timestampMs });
       clocks.note(workerId, timestampMs, deps.clock.monotonic());
     },
     live(): void {
@@ -104,7 +108,8 @@ async function bringUp(options: TrainerOptions & { readonly owner: Owner }, writ
   };
   const feed = createRolloutFeed({ ...deps, state, signs, onFolded, onError: wake.fail });
   await feed.start();
-  return { ...deps, state, used, notice, committer, writer, feed, liveness, listening, watch, wake };
+  const policiesFrom = recovered.start.policies;
+  return { ...deps, state, used, notice, committer, writer, feed, liveness, listening, watch, wake, policiesFrom };
 }
 
 const startsOf = ({ index, offsets, groups }: TrainerOptions) =>
@@ -134,7 +139,12 @@ function tellMissing({ logger, metrics }: TrainerDeps, { skipped, cut }: Recover
 }
 
 /** The first version of the policy, and what the ledger says of the learner; a run that is collected has neither. */
-async function firstVersion({ settings, learner, architecture, weights }: TrainerDeps) {
+async function firstVersion({ settings, learner, architecture, weights, external }: TrainerDeps) {
+  if (external !== undefined) {
+    const checkpoint = await external.initial?.(settings.seed);
+    const made = checkpoint && { version: 0, checkpoint, architecture, backend: EXTERNAL };
+    return { backend: EXTERNAL, learner: '{}', policy: made && (await policyFields(made, weights)) };
+  }
   if (learner === undefined) return { backend: NO_LEARNER, learner: '{}', policy: undefined };
   const checkpoint = await learner.initial(settings.seed);
   await learner.restore(checkpoint);

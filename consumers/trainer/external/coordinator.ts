@@ -1,0 +1,51 @@
+// The port of an external trainer, served by the loop of its run. Rows are made from the log beside the loop.
+import { PlatformError } from '../../../streams/core/errors.ts';
+import type { Coordinator } from '../../../streams/leases/coordinator.ts';
+import type { BatchRows } from '../../../streams/leases/batch-rows.ts';
+import type { BatchLeased } from '../../../schemas/generated/events.ts';
+import { claimJob } from './claim.ts';
+import { commitJob } from './commit.ts';
+import type { Desk } from '../deps.ts';
+import { extendJob, leaseJob, releaseJob } from './lease.ts';
+
+export interface CoordinatorDeps {
+  readonly runId: string;
+  readonly desk: Desk;
+  readonly rows: BatchRows;
+  /** The ledger entry of a batch that is not out any more. */
+  readonly findLease: (batchId: string) => Promise<BatchLeased | undefined>;
+}
+
+const NOBODY = new AbortController().signal;
+
+export function createCoordinator({ runId, desk, rows, findLease }: CoordinatorDeps): Coordinator {
+  const assertRun = (run: string): void => {
+    if (run !== runId) throw new PlatformError('NOT_FOUND', `asking the coordinator of run ${run}: it is that of run ${runId}`);
+  };
+  const leaseOf = async (batchId: string): Promise<BatchLeased> => {
+    const out = await desk.ask(async ({ state }) => ({
+      kind: 'answer',
+      value: state.leases.out.find(({ batch_id: id }) => id === batchId),
+    }));
+    const found = out ?? (await findLease(batchId));
+    if (found === undefined) throw new PlatformError('NOT_FOUND', `reading the rows of batch ${batchId}: there is no such batch`);
+    return found;
+  };
+  return {
+    async claim(run, request) {
+      assertRun(run);
+      return desk.ask(claimJob(request));
+    },
+    async lease(run, request, signal = NOBODY) {
+      assertRun(run);
+      return desk.ask(leaseJob(request), { waitMs: request.wait_ms ?? 0, otherwise: undefined, signal });
+    },
+    async rows(batchId) {
+      const lease = await leaseOf(batchId);
+      return { sha256: lease.batch_sha256, contentType: 'application/x-ndjson', body: rows.ndjson(lease) };
+    },
+    extend: (batchId, { epoch }) => desk.ask(extendJob({ batchId, epoch })),
+    commit: (batchId, request) => desk.ask(commitJob(batchId, request)),
+    release: (batchId, { epoch }) => desk.ask(releaseJob({ batchId, epoch })),
+  };
+}

@@ -1,0 +1,60 @@
+// Where calls of an external trainer wait for the loop of the coordinator, which serves them between two commits, one after the other. So a
+// call sees a state that nobody changes, and its entries are in the ledger before it is answered.
+import { PlatformError } from '../../../streams/core/errors.ts';
+import { deferred, type Deferred } from '../../../streams/core/waiting.ts';
+import type { Desk, ExternalLife, Job, Loop, Patience } from '../deps.ts';
+
+interface Waiting {
+  /** True when it was answered. */
+  tryNow(life: ExternalLife, loop: Loop): Promise<boolean>;
+  refuse(error: unknown): void;
+}
+
+const away = (): PlatformError =>
+  new PlatformError('COORDINATOR_UNAVAILABLE', 'asking the coordinator of the run: it is starting, or waits for Kafka; try again');
+
+export function createDesk(): Desk {
+  const waiting = new Set<Waiting>();
+  let wake: (() => void) | undefined;
+  return {
+    ask<T>(job: Job<T>, patience?: Patience<T>) {
+      if (wake === undefined) return Promise.reject(away());
+      const reply = deferred<T>();
+      waiting.add(callOf(job, reply, patience));
+      wake();
+      return reply.promise;
+    },
+    open(onCall) {
+      wake = onCall;
+    },
+    async serve(life, loop) {
+      for (const call of [...waiting]) if (await call.tryNow(life, loop)) waiting.delete(call);
+    },
+    close() {
+      wake = undefined;
+      for (const call of waiting) call.refuse(away());
+      waiting.clear();
+    },
+  };
+}
+
+function callOf<T>(job: Job<T>, reply: Deferred<T>, patience: Patience<T> | undefined): Waiting {
+  let sinceMs: number | undefined;
+  return {
+    refuse: reply.reject,
+    async tryNow(life, loop) {
+      if (patience?.signal.aborted === true) return true;
+      const outcome = await job(life, loop).catch((error: unknown) => {
+        reply.reject(error);
+        throw error;
+      });
+      sinceMs ??= life.clock.monotonic();
+      if (outcome.kind === 'answer') reply.resolve(outcome.value);
+      else if (outcome.kind === 'refused') reply.reject(outcome.error);
+      else if (patience === undefined) reply.reject(away());
+      else if (life.clock.monotonic() - sinceMs < patience.waitMs) return false;
+      else reply.resolve(patience.otherwise);
+      return true;
+    },
+  };
+}

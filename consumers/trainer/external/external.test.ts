@@ -1,0 +1,243 @@
+// An external trainer over the in-memory log: the real loop, the real ledger, a trainer that is a few lines of the test.
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '../../../infra/lifecycle/clock.ts';
+import { closeWorkers, newRig, scriptedWorker, settings, verified, type Rig } from '../../../infra/testing/trainer-rig.ts';
+import type { ClaimAnswer, CommitRequest, Coordinator, LeaseAnswer } from '../../../streams/leases/coordinator.ts';
+import { findLease } from '../../../streams/leases/find-lease.ts';
+import type { TrainerDeps, TrainerEnd, ExternalDeps } from '../deps.ts';
+import { newOwner } from '../ownership.ts';
+import { runTrainer } from '../trainer.ts';
+import { createCoordinator } from './coordinator.ts';
+import { createDesk } from './desk.ts';
+import { createLogRows } from './log-rows.ts';
+
+const stops: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+  await closeWorkers();
+});
+
+interface Served {
+  readonly coordinator: Coordinator;
+  readonly ended: Promise<TrainerEnd>;
+  readonly stop: () => Promise<unknown>;
+}
+
+let opened = 0;
+
+/** A coordinator of the run; it takes over from the one before. */
+function serve(rig: Rig, limits: Partial<ExternalDeps> = {}, overrides: Partial<TrainerDeps> = {}): Served {
+  const desk = createDesk();
+  const source = { log: rig.log.reader(), events: rig.events, runId: 'run-a' };
+  const rows = createLogRows(source);
+  const external = { desk, rows, leaseMs: 60_000, prefetch: 1, ...limits };
+  const stopping = new AbortController();
+  const owner = newOwner(`coordinator-${(opened += 1)}`);
+  const ended = runTrainer(rig.deps({ learner: undefined, external, owner, ...overrides }), stopping.signal);
+  ended.catch(() => undefined);
+  const stop = (): Promise<unknown> => {
+    stopping.abort();
+    return ended.catch(() => undefined);
+  };
+  stops.push(stop);
+  return { coordinator: createCoordinator({ runId: 'run-a', desk, rows, findLease: (id) => findLease(source, id) }), ended, stop };
+}
+
+const claim = (coordinator: Coordinator, rest: object = {}): Promise<ClaimAnswer> =>
+  vi.waitFor(() => coordinator.claim('run-a', { trainer_id: 't', ...rest }), { timeout: 10_000, interval: 20 });
+
+async function lease(coordinator: Coordinator, { epoch, lineage }: ClaimAnswer, rest: object = {}): Promise<LeaseAnswer> {
+  const leased = await coordinator.lease('run-a', { epoch, lineage, wait_ms: 8_000, ...rest }, new AbortController().signal);
+  if (leased === undefined) throw new Error('there is nothing to lease');
+  return leased;
+}
+
+const commitOf = ({ epoch }: ClaimAnswer, { batch_sha256, step }: LeaseAnswer): CommitRequest => ({
+  ...{ epoch, batch_sha256, metrics: { loss: step, mine: 0.5 }, train_ms: 3 },
+  policy: { uri: `file:///w/${step}`, sha256: String(step).padStart(64, '0'), format: 'hf-safetensors' },
+});
+
+async function linesOf(coordinator: Coordinator, batch: string): Promise<readonly Record<string, unknown>[]> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of (await coordinator.rows(batch)).body) chunks.push(chunk);
+  const text = Buffer.concat(chunks).toString();
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+/** Trains steps one after the other, and answers the lineage of the last. */
+async function train(coordinator: Coordinator, claimed: ClaimAnswer, steps: number): Promise<ClaimAnswer> {
+  let at = claimed;
+  for (let made = 0; made < steps; made += 1) {
+    const leased = await lease(coordinator, at);
+    const { lineage, version } = await coordinator.commit(leased.batch_id, commitOf(at, leased));
+    at = { ...at, lineage, version };
+  }
+  return at;
+}
+
+describe('an external trainer', () => {
+  it('claims the run, leases batches, reads their rows and commits its steps', async () => {
+    const rig = newRig();
+    await scriptedWorker(rig);
+    const { coordinator, ended } = serve(rig);
+    const claimed = await claim(coordinator, { framework: 'test' });
+    expect(claimed).toEqual({ epoch: 1, version: 0, lineage: expect.stringMatching(/^[0-9a-f]{64}$/) as string, lease_ms: 60_000 });
+    const leased = await lease(coordinator, claimed);
+    expect(leased).toMatchObject({ batch_id: 'run-a/step/1.0', step: 1, version_before: 0, rows: 8, data: { shards: 1 } });
+    const rows = await linesOf(coordinator, leased.batch_id);
+    expect(rows.map(({ row }) => row)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(rows[0]).toMatchObject({ attempt: 0, branch: 0, reward: 0, trainable: false });
+    const first = await coordinator.commit(leased.batch_id, commitOf(claimed, leased));
+    expect(first).toMatchObject({ step: 1, version: 1, replayed: false });
+    await train(coordinator, { ...claimed, lineage: first.lineage }, 4);
+    expect(await ended).toEqual({ kind: 'finished', version: 5 });
+    const report = await verifiedAsTold(rig);
+    expect(report).toMatchObject({ ok: true, steps: 5, trained: 40, problems: [] });
+    const policies = (await rig.all('policies')).map(({ event }) => event);
+    expect(policies.at(-1)).toMatchObject({ version: 5, parent: 4, uri: 'file:///w/5', backend: 'external', format: 'hf-safetensors' });
+    const steps = (await rig.all('training')).flatMap((read) => (read.type === 'StepCompleted' ? [read.event] : []));
+    expect(steps[0]).toMatchObject({
+      batch_id: 'run-a/step/1.0',
+      trained_rows: 8,
+      report: '{"loss":1,"mine":0.5}',
+      lineage: claimed.lineage,
+    });
+    expect(steps[0]?.metrics.loss).toBe(1);
+    expect(steps[1]?.lineage).toBe(first.lineage);
+  });
+
+  it('gets the first answer when it repeats a commit, and a refusal for another one', async () => {
+    const rig = newRig();
+    await scriptedWorker(rig);
+    const { coordinator } = serve(rig);
+    const claimed = await claim(coordinator);
+    const leased = await lease(coordinator, claimed);
+    const body = commitOf(claimed, leased);
+    const mismatch = coordinator.commit(leased.batch_id, { ...body, batch_sha256: '0'.repeat(64) });
+    await expect(mismatch).rejects.toMatchObject({ code: 'BATCH_MISMATCH' });
+    const first = await coordinator.commit(leased.batch_id, body);
+    expect(await coordinator.commit(leased.batch_id, { ...body })).toEqual({ ...first, replayed: true });
+    await expect(coordinator.commit(leased.batch_id, { ...body, train_ms: 4 })).rejects.toMatchObject({ code: 'BATCH_COMMITTED' });
+    expect((await verifiedAsTold(rig)).steps).toBe(1);
+  });
+
+  it('serves the same rows after a restart with the batch out, and accepts the commit', async () => {
+    const rig = newRig();
+    await scriptedWorker(rig);
+    const before = serve(rig);
+    const claimed = await claim(before.coordinator);
+    const leased = await lease(before.coordinator, claimed);
+    const rows = await linesOf(before.coordinator, leased.batch_id);
+    await before.stop();
+    await expect(before.coordinator.extend(leased.batch_id, { epoch: 1 })).rejects.toMatchObject({ code: 'COORDINATOR_UNAVAILABLE' });
+
+    const { coordinator } = serve(rig);
+    await vi.waitFor(() => coordinator.extend(leased.batch_id, { epoch: 1 }), { timeout: 10_000, interval: 20 });
+    expect(await linesOf(coordinator, leased.batch_id)).toEqual(rows);
+    expect(await lease(coordinator, claimed, { held: [] })).toMatchObject({ batch_id: leased.batch_id, batch_sha256: leased.batch_sha256 });
+    expect(await coordinator.commit(leased.batch_id, commitOf(claimed, leased))).toMatchObject({ version: 1, replayed: false });
+    expect(await linesOf(coordinator, leased.batch_id), 'readable after its commit').toEqual(rows);
+    expect(await verifiedAsTold(rig)).toMatchObject({ ok: true, problems: [] });
+  });
+
+  it('is fenced by a second claim, and its batch is leased again', async () => {
+    const rig = newRig();
+    await scriptedWorker(rig);
+    const { coordinator } = serve(rig);
+    const old = await claim(coordinator);
+    const lost = await lease(coordinator, old);
+    const successor = await claim(coordinator, { lineage: old.lineage });
+    expect(successor).toMatchObject({ epoch: 2, version: 0 });
+    for (const call of [
+      () => coordinator.commit(lost.batch_id, commitOf(old, lost)),
+      () => coordinator.extend(lost.batch_id, old),
+      () => coordinator.release(lost.batch_id, old),
+      () => lease(coordinator, old),
+    ]) {
+      await expect(call()).rejects.toMatchObject({ code: 'FENCED' });
+    }
+    await expect(coordinator.commit(lost.batch_id, commitOf(successor, lost))).rejects.toMatchObject({ code: 'BATCH_RELEASED' });
+    const again = await lease(coordinator, successor);
+    expect(again).toMatchObject({ batch_id: 'run-a/step/1.1', batch_sha256: lost.batch_sha256 });
+    await coordinator.commit(again.batch_id, commitOf(successor, again));
+    expect(await verifiedAsTold(rig)).toMatchObject({ ok: true, steps: 1, problems: [] });
+  });
+
+  it('loses a batch to time unless it extends the lease, and those behind it', async () => {
+    const rig = newRig();
+    await scriptedWorker(rig);
+    const { coordinator } = serve(rig, { leaseMs: 400 });
+    const claimed = await claim(coordinator);
+    const [first, second] = [await lease(coordinator, claimed), await lease(coordinator, claimed)];
+    expect(second).toMatchObject({ step: 2, version_before: 1 });
+    await expect(coordinator.commit(second.batch_id, commitOf(claimed, second))).rejects.toMatchObject({ code: 'BATCH_OUT_OF_ORDER' });
+    const nothing = await coordinator.lease('run-a', { epoch: 1, lineage: claimed.lineage }, new AbortController().signal);
+    expect(nothing, 'as many as allowed are out').toBeUndefined();
+    const until = systemClock.monotonic() + 800;
+    while (systemClock.monotonic() < until) {
+      await coordinator.extend(first.batch_id, claimed);
+      await coordinator.extend(second.batch_id, claimed);
+    }
+    await vi.waitFor(() => expect(coordinator.extend(first.batch_id, claimed)).rejects.toMatchObject({ code: 'BATCH_RELEASED' }), {
+      timeout: 10_000,
+      interval: 600,
+    });
+    await expect(coordinator.extend(second.batch_id, claimed)).rejects.toMatchObject({ code: 'BATCH_RELEASED' });
+    const again = await lease(coordinator, claimed);
+    expect(again).toMatchObject({ batch_id: 'run-a/step/1.1', batch_sha256: first.batch_sha256 });
+    expect(await verifiedAsTold(rig)).toMatchObject({ ok: true, problems: [] });
+  });
+
+  it('brings a step that it had made before it died, unless the batch was released meanwhile', async () => {
+    const rig = newRig();
+    await scriptedWorker(rig);
+    const { coordinator } = serve(rig);
+    const dead = await claim(coordinator);
+    const leased = await lease(coordinator, dead);
+    const body = commitOf(dead, leased);
+    const prepared = { batch_id: leased.batch_id, weights_sha256: body.policy?.sha256 ?? '' };
+    const successor = await claim(coordinator, { lineage: dead.lineage, prepared });
+    const first = await coordinator.commit(leased.batch_id, { ...body, epoch: successor.epoch });
+    expect(first).toMatchObject({ version: 1, replayed: false });
+    // the answer was lost, and it died again
+    const third = await claim(coordinator, { lineage: dead.lineage, prepared });
+    expect(third).toMatchObject({ epoch: 3, version: 1, lineage: first.lineage });
+    expect(await coordinator.commit(leased.batch_id, { ...body, epoch: 3 })).toEqual({ ...first, replayed: true });
+
+    const next = await lease(coordinator, third);
+    await coordinator.release(next.batch_id, third);
+    const late = coordinator.claim('run-a', {
+      trainer_id: 't',
+      lineage: first.lineage,
+      prepared: { ...prepared, batch_id: next.batch_id },
+    });
+    const restore = { version: 1, uri: 'file:///w/1', sha256: body.policy?.sha256 };
+    await expect(late).rejects.toMatchObject({ code: 'LINEAGE_MISMATCH', context: { restore } });
+    const behind = coordinator.claim('run-a', { trainer_id: 't', lineage: dead.lineage });
+    await expect(behind).rejects.toMatchObject({ code: 'LINEAGE_MISMATCH', context: { restore } });
+    const stranger = coordinator.claim('run-a', { trainer_id: 't', lineage: 'f'.repeat(64) });
+    await expect(stranger).rejects.toMatchObject({ code: 'LINEAGE_UNKNOWN' });
+    expect(await claim(coordinator), 'without a checkpoint').toMatchObject({ epoch: 4, version: 1, restore });
+    expect(await verifiedAsTold(rig)).toMatchObject({ ok: true, problems: [] });
+  });
+
+  it('does not go on with a run of the built-in learner, nor the other way round', async () => {
+    const rig = newRig();
+    await scriptedWorker(rig);
+    const one = { ...settings, steps: 1 };
+    await runTrainer(rig.deps({ settings: one }), new AbortController().signal);
+    await expect(serve(rig, {}, { settings: { ...settings, steps: 2 } }).ended).rejects.toMatchObject({ code: 'RUN_CONFLICT' });
+    const other = newRig();
+    await scriptedWorker(other);
+    const { coordinator, stop } = serve(other);
+    await claim(coordinator);
+    await stop();
+    await expect(runTrainer(other.deps(), new AbortController().signal)).rejects.toMatchObject({ code: 'RUN_CONFLICT' });
+  });
+});
+
+/** Weights are elsewhere: the verifier takes the word of the trainer for their hash. */
+const verifiedAsTold = (rig: Rig): ReturnType<typeof verified> => verified(rig, ({ sha256 }) => sha256);

@@ -1,0 +1,46 @@
+// When each worker was last heard, and which were replaced: a supervisor starts the next worker in a place only after the one before has
+// ended.
+import { incarnationOf } from '../../streams/trajectory/worker-id.ts';
+
+/** A record of a worker: when it was folded, in listening time, and the clock of the worker when it wrote it, ms since the epoch. */
+interface WorkerSign {
+  readonly nowMs: number;
+  readonly timestampMs: number;
+}
+
+export interface HeardWorkers {
+  readonly heard: (workerId: string, sign: WorkerSign) => void;
+  /** -Infinity for a worker that was not heard. */
+  lastHeard(workerId: string): number;
+  /** True when a newer worker has the place of this one, which has written nothing since that one began. */
+  isReplaced(workerId: string, nowMs: number): boolean;
+  clear(): void;
+}
+
+/** How long the newer worker must have been heard, ms: the last records of the older one may be read later. */
+const SETTLE_MS = 1_000;
+
+export function createHeardWorkers(): HeardWorkers {
+  const last = new Map<string, WorkerSign>();
+  const newest = new Map<string, { readonly number: number; readonly sinceMs: number }>();
+  return {
+    heard(workerId, sign) {
+      last.set(workerId, sign);
+      const own = incarnationOf(workerId);
+      if (own === undefined || own.number <= (newest.get(own.place)?.number ?? -1)) return;
+      newest.set(own.place, { number: own.number, sinceMs: sign.nowMs });
+    },
+    lastHeard: (workerId) => last.get(workerId)?.nowMs ?? -Infinity,
+    isReplaced(workerId, nowMs) {
+      const own = incarnationOf(workerId);
+      const newer = own === undefined ? undefined : newest.get(own.place);
+      if (own === undefined || newer === undefined || newer.number <= own.number) return false;
+      const wroteMs = last.get(workerId)?.timestampMs ?? -Infinity;
+      return nowMs - newer.sinceMs > SETTLE_MS && wroteMs <= newer.number;
+    },
+    clear() {
+      last.clear();
+      newest.clear();
+    },
+  };
+}

@@ -1,0 +1,28 @@
+// The plan of a trainer that is up.
+import type { Group } from '../../streams/group/group.ts';
+import { collects, type Loop, type TrainerLife } from './deps.ts';
+import { outGroups } from './external/leases.ts';
+import { planNow, type TrainingPlan } from './plan.ts';
+
+/** Steps that were made, or batches that were collected. */
+export const madeBy = (life: TrainerLife): number => (collects(life) ? life.state.counters.batches : life.state.version);
+
+/** Groups that somebody trains on. */
+const inTraining = ({ state, external }: TrainerLife, loop: Loop): readonly Group[] =>
+  external === undefined ? (loop.training?.batch.groups ?? []) : outGroups(state);
+
+const stepsInTraining = ({ state, external }: TrainerLife, loop: Loop): number =>
+  external === undefined ? Number(loop.training !== undefined) : state.leases.out.length;
+
+export function planFor(life: TrainerLife, loop: Loop, version: number): TrainingPlan {
+  const { state, used } = life;
+  const after = madeBy(life) + stepsInTraining(life, loop);
+  return planNow(state, {
+    settings: used,
+    training: inTraining(life, loop),
+    expiries: loop.lookDue && life.listening.mayJudge() ? life.liveness.expired(state, loop.lookedUpTo) : [],
+    version,
+    admitting: !loop.ending && (used.steps === 0 || after < used.steps),
+    collecting: collects(life),
+  });
+}
