@@ -3,8 +3,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { EventReader, Logger, LogReader, SchemaRegistry, Store } from '../../streams/core/ports.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
+import { leaseRoutes, type LeaseRoutesOptions } from '../common/leases/leases.route.ts';
 import { liveRoutes } from './live/live.route.ts';
-import { deadLetterRoutes, evaluationRoutes, questionRoutes, resultRoutes } from './questions/questions.route.ts';
+import { comparisonRoutes, deadLetterRoutes, evaluationRoutes, questionRoutes, resultRoutes } from './questions/questions.route.ts';
 import { historyRoutes } from './questions/history.route.ts';
 import { registryRoutes } from './registry.route.ts';
 import { costReportRoutes, rolloutReportRoutes } from './reports/reports.route.ts';
@@ -12,9 +13,12 @@ import { searchRoutes, skeletonRoutes } from './rollouts/skeleton.route.ts';
 import { groupRoutes, rolloutRoutes, toolCallRoutes, turnRoutes } from './rollouts/rollouts.route.ts';
 import { curveRoutes } from './runs/curves.route.ts';
 import { heldoutRoutes } from './runs/heldout.route.ts';
+import { histogramRoutes } from './runs/histogram.route.ts';
 import { ledgerRoutes } from './runs/ledger.route.ts';
 import { accountRoutes, discardRoutes, runRoutes, stepRoutes } from './runs/runs.route.ts';
 import { selectionBiasRoutes } from './runs/selection-bias.route.ts';
+import type { CountBehind } from './watch/findings.reader.ts';
+import { mergedFlowRoutes } from './watch/flow-merged.route.ts';
 import { flowRoutes, watchRoutes } from './watch/watch.route.ts';
 import type { SqlLimits } from './sql/limits.ts';
 import { sqlRoutes } from './sql/sql.route.ts';
@@ -28,6 +32,9 @@ export interface ApiDeps {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly sql: SqlLimits;
+  readonly countBehind: CountBehind;
+  /** Finds the coordinator of a run for its external trainer. */
+  readonly coordinatorOf: LeaseRoutesOptions['coordinatorOf'];
   readonly live?: { readonly heartbeatMs?: number; readonly maxClients?: number; readonly maxBufferedBytes?: number };
 }
 
@@ -57,6 +64,7 @@ const storeRoutes = [
   selectionBiasRoutes,
   curveRoutes,
   heldoutRoutes,
+  histogramRoutes,
   rolloutReportRoutes,
   costReportRoutes,
   rolloutRoutes,
@@ -67,18 +75,20 @@ const storeRoutes = [
   questionRoutes,
   evaluationRoutes,
   resultRoutes,
+  comparisonRoutes,
   deadLetterRoutes,
   historyRoutes,
   ledgerRoutes,
   searchRoutes,
   flowRoutes,
-  watchRoutes,
+  mergedFlowRoutes,
 ];
 
 /** Registers every route of the API on `app`. Call it before the server listens. */
 export async function createApi(app: FastifyInstance, deps: ApiDeps): Promise<void> {
   const { store, log, events, registry, logger, metrics } = deps;
   for (const routes of storeRoutes) await app.register(routes, { store });
+  await app.register(watchRoutes, { store, countBehind: deps.countBehind });
   await app.register(sqlRoutes, { store, limits: deps.sql });
   await app.register(liveRoutes, {
     store,
@@ -90,5 +100,6 @@ export async function createApi(app: FastifyInstance, deps: ApiDeps): Promise<vo
     maxClients: deps.live?.maxClients ?? 200,
     maxBufferedBytes: deps.live?.maxBufferedBytes ?? 4_000_000,
   });
+  await app.register(leaseRoutes, { coordinatorOf: deps.coordinatorOf });
   if (registry !== undefined) await app.register(registryRoutes, { prefix: '/registry', registry });
 }

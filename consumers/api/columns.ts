@@ -3,7 +3,7 @@
 import { Type, type TSchema, type TUnsafe } from 'typebox';
 
 type ColumnKind = 'text' | 'whole' | 'number' | 'flag' | 'time' | 'texts' | 'wholes' | 'numbers' | 'flags';
-export type Columns = Readonly<Record<string, ColumnKind>>;
+export type ColumnKinds = Readonly<Record<string, ColumnKind>>;
 
 interface ValueByKind {
   readonly text: string;
@@ -20,10 +20,10 @@ interface ValueByKind {
   readonly flags: readonly boolean[];
 }
 
-export type RowOf<C extends Columns> = { readonly [K in keyof C]: ValueByKind[C[K]] };
+export type RowOf<C extends ColumnKinds> = { readonly [K in keyof C]: ValueByKind[C[K]] };
 
 /** `a, b, c` */
-export const selectList = (columns: Columns): string => Object.keys(columns).join(', ');
+export const selectList = (columns: ColumnKinds): string => Object.keys(columns).join(', ');
 
 const number = Type.Union([Type.Number(), Type.Null()]);
 
@@ -44,21 +44,21 @@ export const HEAVY = 'Only when fields names it.';
 
 type Properties = Record<string, TSchema>;
 
-const propertiesOf = (columns: Columns): Properties =>
+const propertiesOf = (columns: ColumnKinds): Properties =>
   Object.fromEntries(Object.entries(columns).map(([name, kind]) => [name, schemas[kind]()]));
 
 /** A schema that the document lists by this name, so that generated code has a type of that name. */
 export const named = (title: string, properties: Properties): TSchema => Type.Object(properties, { title });
 
 /** Schema of a row with all its columns, and those that a list of such rows adds. Columns are added over time, never renamed. */
-export const schemaOf = (name: string, columns: Columns, heavy: Columns = {}): TSchema =>
+export const schemaOf = (name: string, columns: ColumnKinds, heavy: ColumnKinds = {}): TSchema =>
   named(name, { ...propertiesOf(columns), ...optional(propertiesOf(heavy), { description: HEAVY }) });
 
 const optional = (properties: Properties, more: object = {}): Properties =>
   Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, Type.Optional({ ...schema, ...more })]));
 
 /** Schema of a row of a list that takes `fields`: the whole row, or the part of it that `fields` names. */
-export function rowSchemaOf(name: string, columns: Columns, heavy: Columns = {}): TSchema {
+export function rowSchemaOf(name: string, columns: ColumnKinds, heavy: ColumnKinds = {}): TSchema {
   const light = propertiesOf(columns);
   const others = optional(propertiesOf(heavy), { description: HEAVY });
   const part = named(`${name}Part`, { ...optional(light), ...others });

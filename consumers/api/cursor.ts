@@ -14,13 +14,13 @@ export const cursorTag = (list: unknown): string => createHash('sha256').update(
 
 export const encodeCursor = (tag: string, key: CursorKey): string => Buffer.from(JSON.stringify([tag, ...key])).toString('base64url');
 
-export interface Cursor {
+export interface PageCursor {
   readonly tag: string;
   readonly key: CursorKey;
 }
 
 /** Throws CURSOR_MISMATCH when the cursor is not from a list with such a key. */
-export function decodeCursor(cursor: string, kinds: readonly KeyKind[]): Cursor {
+export function decodeCursor(cursor: string, kinds: readonly KeyKind[]): PageCursor {
   const parsed = parse(cursor);
   if (!Array.isArray(parsed)) throw foreignCursor();
   const [tag, ...key] = parsed as unknown[];

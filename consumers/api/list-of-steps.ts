@@ -1,9 +1,9 @@
 // Lists with one row per step, computed from the outcomes of that step. The steps of a page are found first, then only their outcomes are
 // read, so a page costs the same wherever it is in a run of any length.
 import type { Store } from '../../streams/core/ports.ts';
-import type { Columns, RowOf } from './columns.ts';
+import type { ColumnKinds, RowOf } from './columns.ts';
 import { columnsToRead } from './fields.ts';
-import { paramsOf, readPage, readRows, type Clause, type Page, type PageRequest } from './list.ts';
+import { paramsOf, readPage, readRows, type SqlCondition, type ListPage, type PageRequest } from './list.ts';
 
 /** Steps that have an outcome: run, step, and the columns that a condition may name. */
 export const stepsSql = `(
@@ -13,11 +13,11 @@ export const stepsSql = `(
 )`;
 
 export interface StepsRequest extends PageRequest {
-  readonly where: readonly Clause[];
+  readonly where: readonly SqlCondition[];
 }
 
 /** The steps of a page, in order; `steps` is a table or subquery that contains them. */
-export async function readStepsOfPage(store: Store, steps: string, request: StepsRequest): Promise<Page<{ readonly step: number }>> {
+export async function readStepsOfPage(store: Store, steps: string, request: StepsRequest): Promise<ListPage<{ readonly step: number }>> {
   const { limit, cursor, where } = request;
   return readPage(
     store,
@@ -31,7 +31,7 @@ export async function readStepsOfPage(store: Store, steps: string, request: Step
   );
 }
 
-interface OfSteps<C extends Columns> {
+interface OfSteps<C extends ColumnKinds> {
   /**
    * A view, or a subquery that may use the parameters of the conditions and the first and last step of the page: `page_first`, `page_last`.
    */
@@ -41,11 +41,11 @@ interface OfSteps<C extends Columns> {
 }
 
 /** One page of a list with one row for each of `steps`. */
-export async function readPageOfSteps<C extends Columns>(
+export async function readPageOfSteps<C extends ColumnKinds>(
   store: Store,
   { from, steps, columns }: OfSteps<C>,
   request: StepsRequest,
-): Promise<Page<RowOf<C>>> {
+): Promise<ListPage<RowOf<C>>> {
   const { items, next_cursor } = await readStepsOfPage(store, steps, request);
   const [first, last] = [items[0], items.at(-1)];
   if (first === undefined || last === undefined) return { items: [], next_cursor };

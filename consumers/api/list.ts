@@ -5,19 +5,19 @@
 // then.
 import { Type, type TObject, type TProperties } from 'typebox';
 import type { Store } from '../../streams/core/ports.ts';
-import { answers, pageSchema, rowSchemaOf, type Columns, type RowOf } from './columns.ts';
-import { cursorTag, decodeCursor, encodeCursor, foreignCursor, type Cursor, type CursorKey, type KeyKind } from './cursor.ts';
+import { answers, pageSchema, rowSchemaOf, type ColumnKinds, type RowOf } from './columns.ts';
+import { cursorTag, decodeCursor, encodeCursor, foreignCursor, type PageCursor, type CursorKey, type KeyKind } from './cursor.ts';
 import { columnsToRead } from './fields.ts';
 
 /** A condition with its own bound parameters. */
-export interface Clause {
+export interface SqlCondition {
   readonly sql: string;
   readonly params: Readonly<Record<string, unknown>>;
 }
 
 type ListKey = Readonly<Record<string, KeyKind>>;
 
-export interface ListSpec<C extends Columns> {
+export interface ListSpec<C extends ColumnKinds> {
   /** A table, a view or a subquery. */
   readonly from: string;
   readonly columns: C;
@@ -25,7 +25,7 @@ export interface ListSpec<C extends Columns> {
   readonly key: ListKey;
   readonly direction: 'asc' | 'desc';
   /** Columns that are read only when the request names them. */
-  readonly heavy?: Columns;
+  readonly heavy?: ColumnKinds;
   /**
    * Columns that identify a row in the table's own order, for a table with another sort order than the list: keys are read and sorted
    * first, then the other columns of only those rows. The first condition must name the run.
@@ -41,7 +41,7 @@ export interface PageRequest {
 }
 
 /** Rows lack the columns that `fields` omits. */
-export interface Page<Row> {
+export interface ListPage<Row> {
   readonly items: readonly Row[];
   readonly next_cursor: string | null;
 }
@@ -58,7 +58,7 @@ export const pageQuery = {
   ),
 };
 
-const fieldsQuery = (columns: Columns, heavy: Columns) => {
+const fieldsQuery = (columns: ColumnKinds, heavy: ColumnKinds) => {
   const more = Object.keys(heavy).join(', ');
   const description = `Columns to answer with; all when left out.${more === '' ? '' : ` Only when named: ${more}.`}`;
   const names = [...Object.keys(columns), ...Object.keys(heavy)];
@@ -66,7 +66,7 @@ const fieldsQuery = (columns: Columns, heavy: Columns) => {
 };
 
 /** The query parameters and response schema of a list route; generated code calls its rows `name`. */
-export const listOf = (name: string, columns: Columns, heavy: Columns = {}) => ({
+export const listOf = (name: string, columns: ColumnKinds, heavy: ColumnKinds = {}) => ({
   query: { ...pageQuery, fields: fieldsQuery(columns, heavy) },
   response: answers(pageSchema(name, rowSchemaOf(name, columns, heavy))),
 });
@@ -100,15 +100,15 @@ export async function readRows<T extends object>(
 }
 
 /** One page of a list. */
-export async function readPage<C extends Columns>(
+export async function readPage<C extends ColumnKinds>(
   store: Store,
   spec: ListSpec<C>,
   request: PageRequest & {
-    readonly where: readonly Clause[];
+    readonly where: readonly SqlCondition[];
     /** Identifies the list when its conditions differ from page to page. */
     readonly identity?: unknown;
   },
-): Promise<Page<RowOf<C>>> {
+): Promise<ListPage<RowOf<C>>> {
   const fields = columnsToRead(request.fields, spec.columns, spec.heavy);
   const tag = cursorTag([spec.from, spec.key, spec.direction, request.identity ?? request.where]);
   const after = request.cursor === undefined ? undefined : afterCursor(spec, request.cursor, tag);
@@ -125,21 +125,21 @@ export async function readPage<C extends Columns>(
 }
 
 /** The bound parameters of all clauses. */
-export const paramsOf = (clauses: readonly Clause[]): Readonly<Record<string, unknown>> =>
+export const paramsOf = (clauses: readonly SqlCondition[]): Readonly<Record<string, unknown>> =>
   Object.assign({}, ...clauses.map(({ params }) => params)) as Record<string, unknown>;
 
 /** Extra rows to read, to make up for repeats. */
 const SPARE_ROWS = 4;
 
-interface Asked {
+interface PageStatement {
   readonly sql: string;
-  readonly clauses: readonly Clause[];
+  readonly clauses: readonly SqlCondition[];
   readonly key: readonly string[];
   readonly most: number;
 }
 
 /** Up to `most` rows, each key once. */
-async function readOnce<T extends object>(store: Store, { sql, clauses, key, most }: Asked): Promise<readonly T[]> {
+async function readOnce<T extends object>(store: Store, { sql, clauses, key, most }: PageStatement): Promise<readonly T[]> {
   const params = paramsOf(clauses);
   for (let asked = most + SPARE_ROWS; ; asked *= 2) {
     const rows = await readRows<T>(store, sql, { ...params, page_rows: asked });
@@ -150,7 +150,7 @@ async function readOnce<T extends object>(store: Store, { sql, clauses, key, mos
 
 const valueOf = (row: object | undefined, name: string): unknown => (row as Readonly<Record<string, unknown>> | undefined)?.[name];
 
-function statementOf(spec: ListSpec<Columns>, read: readonly string[], clauses: readonly Clause[]): string {
+function statementOf(spec: ListSpec<ColumnKinds>, read: readonly string[], clauses: readonly SqlCondition[]): string {
   const names = Object.keys(spec.key);
   const page = (columns: readonly string[], where: readonly string[]): string =>
     [
@@ -178,9 +178,9 @@ const keyOf = (row: Readonly<Record<string, unknown>>, names: readonly string[])
 /** The sort key of the last returned row; throws CURSOR_MISMATCH for a cursor of a list with another key. */
 export const keyAt = (key: ListKey, cursor: string): CursorKey => cursorAt(key, cursor).key;
 
-const cursorAt = (key: ListKey, cursor: string): Cursor => decodeCursor(cursor, Object.values(key));
+const cursorAt = (key: ListKey, cursor: string): PageCursor => decodeCursor(cursor, Object.values(key));
 
-function afterCursor(spec: ListSpec<Columns>, cursor: string, ownTag: string): Clause {
+function afterCursor(spec: ListSpec<ColumnKinds>, cursor: string, ownTag: string): SqlCondition {
   const entries = Object.entries(spec.key);
   const { tag, key } = cursorAt(spec.key, cursor);
   if (tag !== ownTag) throw foreignCursor();
@@ -196,7 +196,7 @@ function afterCursor(spec: ListSpec<Columns>, cursor: string, ownTag: string): C
 }
 
 /** `column = value`, if a value is given. */
-export function equals(column: string, type: string, value: string | number | boolean | undefined): readonly Clause[] {
+export function equals(column: string, type: string, value: string | number | boolean | undefined): readonly SqlCondition[] {
   return compare(column, { sign: '=', type }, value);
 }
 
@@ -205,7 +205,7 @@ export function compare(
   column: string,
   how: { readonly sign: '=' | '>=' | '<='; readonly type: string },
   value: string | number | boolean | undefined,
-): readonly Clause[] {
+): readonly SqlCondition[] {
   if (value === undefined) return [];
   const suffix = { '=': 'is', '>=': 'least', '<=': 'most' }[how.sign];
   const name = `${column}_${suffix}`;
@@ -213,7 +213,7 @@ export function compare(
 }
 
 /** The text contains the value, ignoring case. */
-export function contains(column: string, value: string | undefined): readonly Clause[] {
+export function contains(column: string, value: string | undefined): readonly SqlCondition[] {
   if (value === undefined) return [];
   const name = `${column}_holds`;
   return [{ sql: `positionCaseInsensitiveUTF8(${column}, {${name}:String}) > 0`, params: { [name]: value } }];

@@ -4,7 +4,7 @@ import type { HttpServer } from '../../infra/http/server.ts';
 import { testApi } from '../../infra/testing/api.ts';
 import { createFakeStore } from '../../infra/testing/fake-store.ts';
 
-interface Parameter {
+interface QueryParameter {
   readonly name: string;
   readonly in: string;
   readonly required: boolean;
@@ -14,7 +14,7 @@ interface Parameter {
 interface Route {
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly path: string;
-  readonly parameters: readonly Parameter[];
+  readonly parameters: readonly QueryParameter[];
 }
 
 const store = createFakeStore();
@@ -24,7 +24,7 @@ let routes: readonly Route[];
 beforeAll(async () => {
   server = await testApi({ store });
   const { paths } = (await server.app.inject('/openapi.json')).json<{
-    paths: Record<string, Record<string, { parameters?: Parameter[] }>>;
+    paths: Record<string, Record<string, { parameters?: QueryParameter[] }>>;
   }>();
   routes = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, { parameters = [] }]) => ({ method: method.toUpperCase() as Route['method'], path, parameters })),
@@ -44,6 +44,10 @@ function addressOf({ path, parameters }: Route, query: string): string {
 /** A body that each route would take. */
 function bodyOf(path: string): object {
   if (path === '/v1/sql') return { query: 'select 1' };
+  if (path.endsWith('/trainer')) return { trainer_id: 't' };
+  if (path.endsWith(':lease')) return { epoch: 1, lineage: '' };
+  if (path.endsWith(':commit')) return { epoch: 1, batch_sha256: 'a'.repeat(64), policy: null, metrics: {} };
+  if (path.startsWith('/v1/batches/')) return { epoch: 1 };
   if (path === '/v1/session') return { key: 'a-key-0123456789' };
   return path.startsWith('/registry/config') ? { compatibility: 'FULL_TRANSITIVE' } : { schema: '"string"' };
 }

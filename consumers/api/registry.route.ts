@@ -20,7 +20,7 @@ type App = Parameters<FastifyPluginAsyncTypebox>[0];
 type Registered = RegisteredSchema & { readonly schemaType: 'AVRO' };
 
 /** Lookups that Confluent's API needs beyond the port; each throws Confluent's own error. */
-interface Lookup {
+interface RegistryLookup {
   textOf(id: number): Promise<string>;
   usesOf(id: number): Promise<readonly RegisteredSchema[]>;
   versionsOf(subject: string): Promise<readonly RegisteredSchema[]>;
@@ -57,7 +57,7 @@ export const registryRoutes: FastifyPluginAsyncTypebox<{ readonly registry: Sche
   addConfigRoutes(app);
 };
 
-function addSchemaRoutes(app: App, lookup: Lookup): void {
+function addSchemaRoutes(app: App, lookup: RegistryLookup): void {
   app.get(
     '/schemas/types',
     { schema: { tags, operationId: 'listSchemaTypes', summary: 'Schema types', ...registryAnswers.texts, querystring: registryQuery } },
@@ -93,7 +93,7 @@ function addSchemaRoutes(app: App, lookup: Lookup): void {
   );
 }
 
-function addUseRoutes(app: App, lookup: Lookup): void {
+function addUseRoutes(app: App, lookup: RegistryLookup): void {
   app.get(
     '/schemas/ids/:id/subjects',
     {
@@ -124,7 +124,7 @@ function addUseRoutes(app: App, lookup: Lookup): void {
   );
 }
 
-function addVersionRoutes(app: App, registry: SchemaRegistry, lookup: Lookup): void {
+function addVersionRoutes(app: App, registry: SchemaRegistry, lookup: RegistryLookup): void {
   app.get(
     '/subjects',
     { schema: { tags, operationId: 'listSubjects', summary: 'Subjects', ...registryAnswers.texts, querystring: registryQuery } },
@@ -177,7 +177,7 @@ function addVersionRoutes(app: App, registry: SchemaRegistry, lookup: Lookup): v
   );
 }
 
-function addWriteRoutes(app: App, registry: SchemaRegistry, lookup: Lookup): void {
+function addWriteRoutes(app: App, registry: SchemaRegistry, lookup: RegistryLookup): void {
   app.post(
     '/subjects/:subject',
     {
@@ -283,8 +283,8 @@ function addConfigRoutes(app: App): void {
   );
 }
 
-function lookupIn(registry: SchemaRegistry): Lookup {
-  const lookup: Lookup = {
+function lookupIn(registry: SchemaRegistry): RegistryLookup {
+  const lookup: RegistryLookup = {
     async textOf(id) {
       const schema = await registry.byId(id);
       if (schema === undefined) throw noSchema(String(id));

@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { Store } from '../../streams/core/ports.ts';
-import { readRows, type Page } from './list.ts';
+import { readRows, type ListPage } from './list.ts';
 import { purposes } from './values.ts';
 
 /** A route plugin that takes the store as an option and decorates nothing. */
@@ -40,7 +40,7 @@ export const notFound = (what: string, id: string | number): PlatformError =>
   new PlatformError('NOT_FOUND', `reading ${what} ${id}: there is none of that name`);
 
 /** An empty first page of an unknown run is NOT_FOUND; of a known run it is an empty page. */
-export async function pageOfRun<Row>(store: Store, run: string, page: Promise<Page<Row>>): Promise<Page<Row>> {
+export async function pageOfRun<Row>(store: Store, run: string, page: Promise<ListPage<Row>>): Promise<ListPage<Row>> {
   const read = await page;
   if (read.items.length === 0) await assertRun(store, run);
   return read;

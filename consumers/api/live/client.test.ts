@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createLiveClient, type LiveFilter } from './client.ts';
 import type { LiveBatch } from './follower.ts';
 import { liveTopics } from './follower.ts';
-import { parsePositions, Positions } from './positions.ts';
+import { parsePositions, LivePositions } from './positions.ts';
 
 /** A wire that records what is written; after `takes` frames it accepts no more until `drain`. */
 function wire(takes = Infinity) {
@@ -220,7 +220,7 @@ describe('positions', () => {
     });
     fc.assert(
       fc.property(fc.uniqueArray(position, { minLength: 1, selector: ({ topic, partition }) => `${topic}/${partition}` }), (positions) => {
-        expect(parsePositions(new Positions(positions).toId(), liveTopics)).toEqual(positions);
+        expect(parsePositions(new LivePositions(positions).toId(), liveTopics)).toEqual(positions);
       }),
     );
   });

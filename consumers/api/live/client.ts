@@ -6,9 +6,9 @@
 import type { EventType } from '../../../schemas/generated/events.ts';
 import type { Position } from '../../../streams/core/ports.ts';
 import type { LiveBatch } from './follower.ts';
-import { frame, type LiveEvent } from './message.ts';
-import { Outbox, type Wire } from './outbox.ts';
-import { Positions } from './positions.ts';
+import { frame, type EncodedEvent } from './message.ts';
+import { LiveOutbox, type Wire } from './outbox.ts';
+import { LivePositions } from './positions.ts';
 
 export interface LiveFilter {
   readonly run?: string | undefined;
@@ -37,7 +37,7 @@ export interface LiveClient {
   readonly open: () => boolean;
 }
 
-export interface ClientOptions {
+export interface LiveClientOptions {
   readonly wire: Wire;
   readonly filter: LiveFilter;
   readonly maxBufferedBytes: number;
@@ -50,25 +50,25 @@ const PATIENCE_MS = 30_000;
 const FRAME_CHARS = 40;
 const TOO_SLOW = 'the client reads slower than events come; connect again with Last-Event-ID';
 
-export const createLiveClient = (options: ClientOptions): LiveClient => new BoundedClient(options);
+export const createLiveClient = (options: LiveClientOptions): LiveClient => new BoundedClient(options);
 
 class BoundedClient implements LiveClient {
   readonly #wire: Wire;
   readonly #patienceMs: number;
-  readonly #outbox: Outbox;
+  readonly #outbox: LiveOutbox;
   #idChars = 0;
   readonly #filter: LiveFilter;
   readonly #maxBytes: number;
-  #positions = new Positions();
+  #positions = new LivePositions();
   #held: LiveBatch[] | undefined = [];
   #heldBytes = 0;
   #open = true;
   /** Positions have moved since they were last sent. */
   #moved = false;
 
-  constructor({ wire, filter, maxBufferedBytes, patienceMs = PATIENCE_MS }: ClientOptions) {
+  constructor({ wire, filter, maxBufferedBytes, patienceMs = PATIENCE_MS }: LiveClientOptions) {
     this.#wire = wire;
-    this.#outbox = new Outbox(wire, '');
+    this.#outbox = new LiveOutbox(wire, '');
     this.#patienceMs = patienceMs;
     this.#filter = filter;
     this.#maxBytes = maxBufferedBytes;
@@ -78,7 +78,7 @@ class BoundedClient implements LiveClient {
   readonly where = (): readonly Position[] => this.#positions.all();
 
   startAt(from: readonly Position[]): void {
-    this.#positions = new Positions(from);
+    this.#positions = new LivePositions(from);
     this.#send('connected', JSON.stringify({ resume: this.#positions.toId() }));
   }
 
@@ -161,7 +161,7 @@ class BoundedClient implements LiveClient {
   }
 
   /** Moves past the event; true when the client receives it. */
-  #take(event: LiveEvent): boolean {
+  #take(event: EncodedEvent): boolean {
     const { topic, partition, offset } = event.record;
     const next = this.#positions.next(topic, partition);
     if (next !== undefined && offset < next) return false;

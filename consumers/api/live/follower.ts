@@ -4,8 +4,8 @@
 // nothing.
 import { publishedSchemas, type EventTopic } from '../../../schemas/generated/events.ts';
 import type { EventReader, Following, Logger, LogBatch, LogReader } from '../../../streams/core/ports.ts';
-import { liveEventOf, type LiveEvent } from './message.ts';
-import { Positions } from './positions.ts';
+import { liveEventOf, type EncodedEvent } from './message.ts';
+import { LivePositions } from './positions.ts';
 
 export const liveTopics: readonly EventTopic[] = [...new Set(publishedSchemas.map(({ topic }) => topic))];
 
@@ -15,7 +15,7 @@ export interface LiveBatch {
   readonly partition: number;
   readonly firstOffset: number;
   readonly nextOffset: number;
-  readonly events: readonly LiveEvent[];
+  readonly events: readonly EncodedEvent[];
 }
 
 export interface Listener {
@@ -24,13 +24,13 @@ export interface Listener {
 
 export interface Follower {
   /** Resolves with the positions from which every later batch will be delivered. */
-  join(listener: Listener): Promise<Positions>;
+  join(listener: Listener): Promise<LivePositions>;
   leave(listener: Listener): Promise<void>;
   close(): Promise<void>;
 }
 
-interface Session {
-  readonly positions: Positions;
+interface FollowerSession {
+  readonly positions: LivePositions;
   readonly following: Following;
 }
 
@@ -42,7 +42,7 @@ export interface FollowerDeps {
 
 /** Decodes a batch and drops undecodable records. */
 export async function decodeBatch(events: EventReader, batch: LogBatch): Promise<LiveBatch> {
-  const decoded: LiveEvent[] = [];
+  const decoded: EncodedEvent[] = [];
   for (const record of batch.records) {
     const read = await events.read(record);
     if (read.ok) decoded.push(liveEventOf(record, read.value));
@@ -53,13 +53,13 @@ export async function decodeBatch(events: EventReader, batch: LogBatch): Promise
 
 export function createFollower(deps: FollowerDeps): Follower {
   const listeners = new Set<Listener>();
-  let session: Promise<Session> | undefined;
+  let session: Promise<FollowerSession> | undefined;
 
-  async function open(): Promise<Session> {
+  async function open(): Promise<FollowerSession> {
     const bounds = await Promise.all(
       liveTopics.map(async (topic) => (await deps.log.bounds(topic)).map(({ partition, end }) => ({ topic, partition, offset: end }))),
     );
-    const positions = new Positions(bounds.flat());
+    const positions = new LivePositions(bounds.flat());
     const following = await deps.log.follow({
       topics: liveTopics,
       from: positions.all(),

@@ -12,7 +12,7 @@ import { queryOf } from '../list.ts';
 import { assertRun, runParams } from '../route-kit.ts';
 import { createLiveClient, type LiveClient, type LiveFilter } from './client.ts';
 import { createFollower, decodeBatch, liveTopics, type Follower, type Listener } from './follower.ts';
-import { parsePositions, positionsPattern, type Positions } from './positions.ts';
+import { parsePositions, positionsPattern, type LivePositions } from './positions.ts';
 import { EVENT_STREAM, startStream, wireOf } from './wire.ts';
 
 export interface LiveDeps {
@@ -166,7 +166,7 @@ async function readMissed(deps: LiveDeps, client: LiveClient, topic: EventTopic)
 }
 
 /** The position that the client sent, if any; otherwise the end. */
-function startOf(live: Positions, resume: readonly Position[] | undefined): readonly Position[] {
+function startOf(live: LivePositions, resume: readonly Position[] | undefined): readonly Position[] {
   const start = live.copy();
   for (const position of resume ?? []) {
     const end = live.next(position.topic, position.partition);

@@ -3,7 +3,7 @@ import type { DecodedEvent } from '../../../schemas/codec.ts';
 import type { LogRecord } from '../../../streams/core/ports.ts';
 
 /** One event, encoded once for all clients that want it. */
-export interface LiveEvent {
+export interface EncodedEvent {
   readonly record: Pick<LogRecord, 'topic' | 'partition' | 'offset'>;
   readonly type: EventType;
   readonly runId: string;
@@ -15,7 +15,7 @@ const MAX_TEXT = 2_000;
 const MAX_ITEMS = 64;
 
 /** The event as JSON without its heavy parts: bytes become their length; long texts and arrays are truncated. */
-export function liveEventOf(record: LogRecord, value: DecodedEvent): LiveEvent {
+export function liveEventOf(record: LogRecord, value: DecodedEvent): EncodedEvent {
   const { topic, partition, offset, timestampMs } = record;
   const data = JSON.stringify(
     { topic, partition, offset, timestamp_ms: timestampMs, type: value.type, event: value.event },

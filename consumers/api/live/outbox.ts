@@ -18,7 +18,7 @@ export interface Frame {
   readonly id: string;
 }
 
-export class Outbox {
+export class LiveOutbox {
   readonly #wire: Wire;
   #waiting: Frame[] = [];
   #next = 0;

@@ -4,7 +4,7 @@ import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Position } from '../../../streams/core/ports.ts';
 
 /** Next offsets by topic and partition; updated as batches pass. */
-export class Positions {
+export class LivePositions {
   readonly #next = new Map<string, Position>();
 
   constructor(positions: readonly Position[] = []) {
@@ -24,8 +24,8 @@ export class Positions {
     return [...this.#next.values()];
   }
 
-  copy(): Positions {
-    return new Positions(this.all());
+  copy(): LivePositions {
+    return new LivePositions(this.all());
   }
 
   /** The id of an event after which the stream can resume from here. */

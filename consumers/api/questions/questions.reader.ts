@@ -1,6 +1,6 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import { selectList, type RowOf } from '../columns.ts';
-import { contains, equals, readPage, readRows, type Page, type PageRequest } from '../list.ts';
+import { contains, equals, readPage, readRows, type ListPage, type PageRequest } from '../list.ts';
 import {
   deadLetterColumns,
   evaluationColumns,
@@ -21,7 +21,7 @@ export interface QuestionFilter {
   readonly reason?: string | undefined;
 }
 
-export async function listQuestions(store: Store, request: PageRequest & QuestionFilter): Promise<Page<RowOf<typeof questionColumns>>> {
+export async function listQuestions(store: Store, request: PageRequest & QuestionFilter): Promise<ListPage<RowOf<typeof questionColumns>>> {
   const where = [
     ...equals('dataset', 'String', request.dataset),
     ...equals('split', 'String', request.split),
@@ -36,7 +36,7 @@ export async function listQuestions(store: Store, request: PageRequest & Questio
   return readPage(store, { from: 'questions', columns: questionColumns, key, direction: 'asc' }, { ...request, where });
 }
 
-type Evaluation = RowOf<typeof evaluationColumns>;
+type EvaluationRow = RowOf<typeof evaluationColumns>;
 
 /** An incomplete evaluation has no scores and no end time yet. */
 const unfinished = ['avg_f1', 'avg_em', 'avg_cem', 'pass_f1', 'pass_em', 'reward_mean', 'turns_mean', 'tool_calls_mean', 'completed_at'];
@@ -50,7 +50,7 @@ const fromEvaluations = `(
 export async function listEvaluations(
   store: Store,
   request: PageRequest & { readonly run?: string | undefined; readonly dataset?: string | undefined; readonly split?: string | undefined },
-): Promise<Page<Evaluation>> {
+): Promise<ListPage<EvaluationRow>> {
   const where = [
     ...equals('run_id', 'String', request.run),
     ...equals('dataset', 'String', request.dataset),
@@ -60,8 +60,8 @@ export async function listEvaluations(
   return readPage(store, { from: fromEvaluations, columns: evaluationColumns, key, direction: 'desc' }, { ...request, where });
 }
 
-export async function findEvaluation(store: Store, evaluation: string): Promise<Evaluation | undefined> {
-  const rows = await readRows<Evaluation>(
+export async function findEvaluation(store: Store, evaluation: string): Promise<EvaluationRow | undefined> {
+  const rows = await readRows<EvaluationRow>(
     store,
     `select ${selectList(evaluationColumns)} from ${fromEvaluations} where evaluation_id = {evaluation:String} limit 1`,
     { evaluation },
@@ -69,7 +69,7 @@ export async function findEvaluation(store: Store, evaluation: string): Promise<
   return rows[0];
 }
 
-export async function listScores(store: Store, evaluation: string, request: PageRequest): Promise<Page<RowOf<typeof scoreColumns>>> {
+export async function listScores(store: Store, evaluation: string, request: PageRequest): Promise<ListPage<RowOf<typeof scoreColumns>>> {
   const key = { question_id: 'String', sample: 'Int32', attempt: 'Int32' } as const;
   return readPage(
     store,
@@ -78,20 +78,20 @@ export async function listScores(store: Store, evaluation: string, request: Page
   );
 }
 
-type Level = RowOf<typeof levelColumns>;
+type LevelRow = RowOf<typeof levelColumns>;
 
 export interface EvaluationFigures {
   /** Over all answers so far, with the level `all`; null when there is none. */
-  readonly overall: Level | null;
+  readonly overall: LevelRow | null;
   /** In order; empty if the benchmark has no levels. */
-  readonly levels: readonly Level[];
+  readonly levels: readonly LevelRow[];
 }
 
 /** Works for incomplete evaluations too. */
 export async function readFigures(store: Store, evaluation: string): Promise<EvaluationFigures> {
   const figures = Object.keys(levelColumns).filter((name) => name !== 'level');
   const where = 'where evaluation_id = {evaluation:String}';
-  const rows = await readRows<Level & { readonly part: number }>(
+  const rows = await readRows<LevelRow & { readonly part: number }>(
     store,
     `select part, ${selectList(levelColumns)} from (
        select 0 as part, 'all' as level, ${figures.join(', ')} from evaluation_results ${where}
@@ -113,7 +113,7 @@ export async function listDeadLetters(
     readonly reason?: string | undefined;
     readonly run?: string | undefined;
   },
-): Promise<Page<RowOf<typeof deadLetterColumns>>> {
+): Promise<ListPage<RowOf<typeof deadLetterColumns>>> {
   const where = [
     ...equals('original_topic', 'String', request.topic),
     ...equals('reason', 'String', request.reason),

@@ -12,6 +12,7 @@ import {
   questionColumns,
   scoreColumns,
 } from './questions.columns.ts';
+import { readComparison } from './comparison.reader.ts';
 import { findEvaluation, listDeadLetters, listEvaluations, listQuestions, listScores, readFigures } from './questions.reader.ts';
 
 const topic = Type.Optional(Type.Enum([...liveTopics]));
@@ -126,6 +127,44 @@ export const resultRoutes: StoreRoutes = async (app, { store }) => {
         throw notFound('evaluation', params.evaluation);
       }
       return figures;
+    },
+  );
+};
+
+const ids = Type.Array(Type.String());
+const comparedFigure = named('ComparedFigure', {
+  name: Type.String(),
+  ...Object.fromEntries(['a', 'b', 'difference', 'low', 'high', 'greater'].map((name) => [name, Type.Number()])),
+});
+
+const comparisonText = [
+  '`a` is the evaluation of the path, `b` the one of `with`. Questions of both are paired by their words and gold answers and resampled',
+  '(a seeded paired bootstrap); `low` and `high` bound the difference b - a at `confidence`, `greater` is the share of draws in which b is',
+  'greater. The command `evaluate compare` draws more often.',
+].join(' ');
+
+/** Two evaluations beside each other. */
+export const comparisonRoutes: StoreRoutes = async (app, { store }) => {
+  app.get(
+    '/v1/evaluations/:evaluation/compare',
+    {
+      schema: {
+        ...{ tags: ['evaluations'], operationId: 'compareEvaluations', summary: 'The difference of two evaluations, paired by question' },
+        ...{ description: comparisonText, params: Type.Object({ evaluation: idText }), querystring: queryOf({ with: idText }) },
+        response: answers(
+          named('EvaluationComparison', {
+            ...{ a: Type.String(), b: Type.String(), paired_by: Type.String(), questions: Type.Integer() },
+            ...{ only_a: Type.Integer(), only_b: Type.Integer(), left_out_a: ids, left_out_b: ids },
+            ...{ draws: Type.Integer(), confidence: Type.Number(), figures: Type.Array(comparedFigure) },
+          }),
+        ),
+      },
+    },
+    async ({ params: { evaluation: a }, query: { with: b } }) => {
+      for (const id of [a, b]) if ((await findEvaluation(store, id)) === undefined) throw notFound('evaluation', id);
+      const { pairedBy, questions, onlyA, onlyB, leftOutA, leftOutB, draws, confidence, figures } = await readComparison(store, a, b);
+      const leftOut = { only_a: onlyA, only_b: onlyB, left_out_a: leftOutA, left_out_b: leftOutB };
+      return { a, b, paired_by: pairedBy, questions, ...leftOut, draws, confidence, figures };
     },
   );
 };

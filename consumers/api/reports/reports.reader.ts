@@ -1,6 +1,6 @@
 import type { Store } from '../../../streams/core/ports.ts';
-import { selectList, type Columns, type RowOf } from '../columns.ts';
-import { compare, equals, readPage, readRows, type Page, type PageRequest } from '../list.ts';
+import { selectList, type ColumnKinds, type RowOf } from '../columns.ts';
+import { compare, equals, readPage, readRows, type ListPage, type PageRequest } from '../list.ts';
 import type { Purpose } from '../values.ts';
 import {
   compareColumns,
@@ -16,7 +16,7 @@ import { compareSql, costSql, lengthsSql, runQuestionsSql, toolChangesSql, wallC
 type Params = Readonly<Record<string, string | number>>;
 
 /** The rows of a statement, typed by its columns. */
-async function report<C extends Columns>(
+async function report<C extends ColumnKinds>(
   store: Store,
   { sql, columns }: { readonly sql: string; readonly columns: C },
   params: Params,
@@ -72,7 +72,7 @@ export async function listRunQuestions(
     readonly min_tries?: number | undefined;
     readonly min_flips?: number | undefined;
   },
-): Promise<Page<RowOf<typeof runQuestionColumns>>> {
+): Promise<ListPage<RowOf<typeof runQuestionColumns>>> {
   const where = [
     { sql: '1', params: partOf(part) },
     ...equals('outcome', 'String', request.outcome),
@@ -84,7 +84,7 @@ export async function listRunQuestions(
 }
 
 /** Cost of a point of reward, by version, from the first on. */
-export async function listCosts(store: Store, part: RunPart, request: PageRequest): Promise<Page<RowOf<typeof costColumns>>> {
+export async function listCosts(store: Store, part: RunPart, request: PageRequest): Promise<ListPage<RowOf<typeof costColumns>>> {
   const spec = { from: `(${costSql})`, columns: costColumns, key: { version: 'Int32' }, direction: 'asc' } as const;
   return readPage(store, spec, { ...request, where: [{ sql: '1', params: partOf(part) }] });
 }

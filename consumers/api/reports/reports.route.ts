@@ -1,6 +1,6 @@
 // Reports that answer more complex questions about a run. The statements are in reports.sql.ts and in the guide.
 import { Type } from 'typebox';
-import { answers, named, schemaOf, type Columns } from '../columns.ts';
+import { answers, named, schemaOf, type ColumnKinds } from '../columns.ts';
 import { listOf, queryOf } from '../list.ts';
 import { allButEvaluations, allPurposes, assertRun, pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
 import { compareColumns, costColumns, lengthColumns, runQuestionColumns, wallClockColumns, workerColumns } from './reports.columns.ts';
@@ -10,7 +10,7 @@ const tags = ['reports'];
 const MOST_STEPS = 2_147_483_647;
 const step = (fallback: number) => Type.Integer({ minimum: 0, maximum: MOST_STEPS, default: fallback });
 const least = Type.Optional(Type.Integer({ minimum: 0, maximum: MOST_STEPS }));
-const items = (name: string, columns: Columns) => answers(named(`${name}List`, { items: Type.Array(schemaOf(name, columns)) }));
+const items = (name: string, columns: ColumnKinds) => answers(named(`${name}List`, { items: Type.Array(schemaOf(name, columns)) }));
 const questions = listOf('RunQuestion', runQuestionColumns);
 const costs = listOf('Cost', costColumns);
 

@@ -141,7 +141,7 @@ export const workersSql = `SELECT
   longest_silence_s,
   last_heartbeat_at
 FROM (
-  SELECT worker_id, uniqExact(trajectory_id, attempt) AS started
+  SELECT worker_id, uniqExact(cityHash64(trajectory_id, attempt)) AS started
   FROM (
     SELECT worker_id, trajectory_id, attempt FROM trajectory_starts WHERE run_id = {run:String} AND ({purpose:String} = '' OR purpose = {purpose:String})
     UNION ALL
@@ -155,9 +155,6 @@ LEFT JOIN (
     countIf(status IN ('answered', 'max_turns', 'max_tokens')) AS finished,
     countIf(status IN ('failed', 'refused', 'timeout')) AS failed,
     countIf(status = 'cancelled') AS cancelled,
-    countIf((trajectory_id, attempt) IN (
-      SELECT trajectory_id, attempt FROM expired_attempts WHERE run_id = {run:String} AND reason NOT IN ('unusable', 'refused')
-    )) AS late,
     avgOrNullIf(reward, status IN ('answered', 'max_turns', 'max_tokens', 'timeout')) AS reward_mean,
     sum(tool_errors) / nullIf(sum(tool_calls), 0) AS tool_failure_rate,
     sum(dateDiff('millisecond', started_at, finished_at)) / nullIf(sum(turns), 0) AS ms_per_turn
@@ -180,6 +177,16 @@ LEFT JOIN (
     )
   GROUP BY worker_id
 ) AS losses USING (worker_id)
+LEFT JOIN (
+  SELECT worker_id, count() AS late
+  FROM trajectories
+  WHERE run_id = {run:String} AND ({purpose:String} = '' OR purpose = {purpose:String})
+    AND (trajectory_id, attempt) IN (
+      SELECT trajectory_id, attempt FROM expired_attempts WHERE run_id = {run:String} AND reason NOT IN ('unusable', 'refused')
+    )
+    AND (_partition, _offset) NOT IN (SELECT _partition, _offset FROM repeated_attempts WHERE run_id = {run:String})
+  GROUP BY worker_id
+) AS lates USING (worker_id)
 LEFT JOIN (
   SELECT
     worker_id,

@@ -6,7 +6,7 @@ import { runOf } from './turns.reader.ts';
 /** Texts of a turn in the order that they are read in. */
 const fields = ['text', 'tool_arguments', 'tool_result', 'tool_error_type'] as const;
 
-interface Match {
+interface TurnMatch {
   readonly turn: number;
   readonly field: string;
   /** Of the first match in the field, in characters from 0. */
@@ -15,11 +15,11 @@ interface Match {
   readonly head: string;
 }
 
-export interface Found {
+export interface TurnMatches {
   readonly run_id: string;
   readonly trajectory_id: string;
   readonly attempt: number;
-  readonly items: readonly Match[];
+  readonly items: readonly TurnMatch[];
   /** Turns that hold the text; `items` has at most `limit`. */
   readonly turns: number;
   readonly is_whole: boolean;
@@ -32,7 +32,7 @@ export async function findInTrajectory(
   store: Store,
   trajectory: string,
   asked: { readonly run?: string | undefined; readonly attempt?: number | undefined; readonly q: string; readonly limit: number },
-): Promise<Found> {
+): Promise<TurnMatches> {
   const run = asked.run ?? (await runOf(store, trajectory));
   const attempt = asked.attempt ?? 0;
   const at = fields.map((field) => `positionCaseInsensitiveUTF8(${field}, {q:String})`);

@@ -2,7 +2,7 @@
 // trajectory. So a page is read from the first steps that it may cover, and from more steps only while it is not full.
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
-import { compare, equals, keyAt, readPage, readRows, type Clause, type Page, type PageRequest } from '../list.ts';
+import { compare, equals, keyAt, readPage, readRows, type SqlCondition, type ListPage, type PageRequest } from '../list.ts';
 import { lineageColumns } from './rollouts.columns.ts';
 
 interface LineageFilter {
@@ -11,10 +11,10 @@ interface LineageFilter {
   readonly tool?: string | undefined;
 }
 
-type LineagePage = Page<RowOf<typeof lineageColumns>>;
+type LineagePage = ListPage<RowOf<typeof lineageColumns>>;
 
 /** Both bounds are inclusive. */
-interface Steps {
+interface StepRange {
   readonly first: number;
   readonly last: number;
 }
@@ -37,9 +37,9 @@ export async function listLineage(store: Store, run: string, request: PageReques
 }
 
 /** The steps of a run from where the previous page ended; 0 to 0 when there are none. */
-async function stepsToShow(store: Store, run: string, { cursor }: PageRequest): Promise<Steps> {
+async function stepsToShow(store: Store, run: string, { cursor }: PageRequest): Promise<StepRange> {
   const from = cursor === undefined ? 0 : Number(keyAt(key, cursor)[0]);
-  const rows = await readRows<Steps>(
+  const rows = await readRows<StepRange>(
     store,
     'select min(step) as first, max(step) as last from step_trajectories where run_id = {run:String} and step >= {from:Int32}',
     { run, from },
@@ -47,7 +47,7 @@ async function stepsToShow(store: Store, run: string, { cursor }: PageRequest): 
   return rows[0] ?? { first: 0, last: 0 };
 }
 
-function pageOf(store: Store, run: string, request: PageRequest & LineageFilter & { readonly steps?: Steps }): Promise<LineagePage> {
+function pageOf(store: Store, run: string, request: PageRequest & LineageFilter & { readonly steps?: StepRange }): Promise<LineagePage> {
   const where = [
     ...equals('run_id', 'String', run),
     ...within(request.steps),
@@ -60,7 +60,7 @@ function pageOf(store: Store, run: string, request: PageRequest & LineageFilter 
 }
 
 /** Repeats the condition for the turns' side, so that only those turns are read. */
-function within(steps: Steps | undefined): readonly Clause[] {
+function within(steps: StepRange | undefined): readonly SqlCondition[] {
   if (steps === undefined) return [];
   const bounds = [
     ...compare('step', { sign: '>=', type: 'Int32' }, steps.first),

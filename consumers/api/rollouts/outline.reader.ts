@@ -1,32 +1,35 @@
 // The skeleton of an attempt: every turn of it in one answer, a column a figure, without texts. A list of 30,000 turns, its
 // minimap and its waterfall are drawn from it; texts are asked for by the turn.
+import { outlineColumns } from '../../../schemas/rollouts/turn.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
 import { runOf } from './turns.reader.ts';
 
-/** Names of values that repeat: a column has their places in the list. */
-const listed = { tools: 'tool', statuses: 'tool_status', error_types: 'tool_error_type', workers: 'worker_id' } as const;
-
 const ms = (column: string): string => `toUnixTimestamp64Milli(${column})`;
 
-/** Column of the answer → SQL over the turns. */
-const figures = {
-  turn: 'turn',
+/** SQL over the turns, for figures of several columns. */
+const computed = {
   at_ms: `if(generation_ms > 0 and year(tool_started_at) > 1970, ${ms('tool_started_at')} - round(generation_ms), ${ms('occurred_at')} - round(generation_ms))`,
-  generation_ms: 'round(generation_ms, 1)',
   tool_at_ms: `if(year(tool_started_at) > 1970, ${ms('tool_started_at')}, ${ms('occurred_at')})`,
-  tool_ms: 'round(tool_ms, 1)',
-  prompt_tokens: 'prompt_tokens',
-  completion_tokens: 'completion_tokens',
-  version_min: 'policy_version_min',
-  version_max: 'policy_version_max',
-  result_chars: 'tool_result_chars',
-  reward: 'reward',
-} as const;
+};
 
-export const outlineColumns = [...Object.keys(figures), 'tool', 'status', 'error_type', 'worker'] as const;
+/** Figure of the answer → SQL over the turns. */
+const figures: Readonly<Record<string, string>> = {
+  ...computed,
+  ...Object.fromEntries(
+    outlineColumns.flatMap((one) => {
+      if ('list' in one) return [];
+      return [[one.as, one.digits === undefined ? one.column : `round(${one.column}, ${one.digits})`]];
+    }),
+  ),
+};
+/** Values that repeat: each is in its list once, and a column has the places in that list. */
+const listed = outlineColumns.flatMap((one) => ('list' in one ? [one] : []));
 
-export interface Outline {
+/** Names of the columns of the answer. */
+export const outlineNames: readonly string[] = [...Object.keys(figures), ...listed.map(({ as }) => as)];
+
+export interface TrajectoryOutline {
   readonly run_id: string;
   readonly trajectory_id: string;
   readonly attempt: number;
@@ -48,16 +51,16 @@ export async function readOutline(
   store: Store,
   trajectory: string,
   asked: { readonly run?: string | undefined; readonly attempt?: number | undefined },
-): Promise<Outline | undefined> {
+): Promise<TrajectoryOutline | undefined> {
   const run = asked.run ?? (await runOf(store, trajectory));
   const where = 'run_id = {run:String} and trajectory_id = {trajectory:String} and attempt = {attempt:Int32}';
   const columns = [
     ...Object.entries(figures).map(([name, sql]) => `${sql} as c_${name}`),
-    ...Object.values(listed).map((column) => `toString(${column}) as c_${column}`),
+    ...listed.map(({ column }) => `toString(${column}) as c_${column}`),
   ];
   const gathered = [
     ...Object.keys(figures).map((name) => `groupArray(c_${name}) as ${name}`),
-    ...Object.entries(listed).flatMap(([list, column]) => [
+    ...listed.flatMap(({ list, column }) => [
       `groupUniqArray(c_${column}) as ${list}`,
       `arrayMap(one -> indexOf(${list}, one) - 1, groupArray(c_${column})) as ${column}`,
     ]),
@@ -76,9 +79,9 @@ export async function readOutline(
   return {
     ...{ run_id: run, trajectory_id: trajectory, attempt, turns, is_whole: turns < MOST_TURNS },
     ...{ tools: of('tools'), statuses: of('statuses'), error_types: of('error_types'), workers: of('workers') },
-    columns: {
-      ...Object.fromEntries(Object.keys(figures).map((name) => [name, of(name)])),
-      ...{ tool: of('tool'), status: of('tool_status'), error_type: of('tool_error_type'), worker: of('worker_id') },
-    },
+    columns: Object.fromEntries([
+      ...Object.keys(figures).map((name) => [name, of(name)] as const),
+      ...listed.map(({ as, column }) => [as, of(column)] as const),
+    ]),
   };
 }

@@ -31,19 +31,19 @@ const turnAt = (turn: number) => {
   );
 };
 
-interface Call {
+interface SearchedCall {
   readonly trajectory_id: string;
   readonly turn: number;
   readonly result: string;
 }
 
-async function search(text: string): Promise<readonly Call[]> {
-  const calls: Call[] = [];
+async function search(text: string): Promise<readonly SearchedCall[]> {
+  const calls: SearchedCall[] = [];
   for (let cursor = ''; ;) {
     const path = `/v1/runs/${RUN}/tool-calls?limit=37&fields=trajectory_id&fields=turn&fields=result&result=${encodeURIComponent(text)}${cursor}`;
     const answer = await server.app.inject(path);
     expect(answer.statusCode, answer.body).toBe(200);
-    const page = answer.json<{ items: Call[]; next_cursor: string | null }>();
+    const page = answer.json<{ items: SearchedCall[]; next_cursor: string | null }>();
     calls.push(...page.items);
     if (page.next_cursor === null) return calls;
     cursor = `&cursor=${page.next_cursor}`;
@@ -52,7 +52,7 @@ async function search(text: string): Promise<readonly Call[]> {
 
 const texts = ['danube', 'flows through vienna', ' Danube ', 'unique 14', '7', 'zürich', 'nowhere', 'e'];
 const expected = (text: string): number =>
-  Array.from({ length: TURNS }, (_, turn) => turnAt(turn).event as unknown as Call).filter(({ result }) =>
+  Array.from({ length: TURNS }, (_, turn) => turnAt(turn).event as unknown as SearchedCall).filter(({ result }) =>
     result.toLowerCase().includes(text.toLowerCase()),
   ).length;
 

@@ -1,12 +1,12 @@
 // Finds the tool calls whose result contains a text. Distinct results are also stored in `result_texts`, where they are searched; a turn
 // refers to its result by hash, so that no list reads results. Turns that the warehouse has not indexed yet are searched directly.
 import type { Store } from '../../../streams/core/ports.ts';
-import { readRows, type Clause } from '../list.ts';
+import { readRows, type SqlCondition } from '../list.ts';
 
 const holds = (column: string): string => `positionCaseInsensitiveUTF8(${column}, {result_holds:String}) > 0`;
 
 /** A condition on the tool calls of a run, bound as `run_id_is`: the result contains the text, ignoring case. */
-export async function resultHolds(store: Store, text: string): Promise<Clause> {
+export async function resultHolds(store: Store, text: string): Promise<SqlCondition> {
   const marks = await readRows<{ partition: number; offset: number }>(
     store,
     'select partition, max(offset) as offset from result_text_marks group by partition',

@@ -1,4 +1,5 @@
 // Columns of the workers' side. Heavy texts are in no list: they are asked for by name.
+import { turnFieldKinds, turnRowKinds } from '../../../schemas/rollouts/turn.ts';
 
 /** The order of the log. */
 export const orderColumns = { _timestamp: 'time', _offset: 'whole' } as const;
@@ -45,61 +46,11 @@ export const trajectoryColumns = {
   _timestamp: 'time',
 } as const;
 
-export const turnColumns = {
-  run_id: 'text',
-  group_id: 'text',
-  trajectory_id: 'text',
-  attempt: 'whole',
-  turn: 'whole',
-  purpose: 'text',
-  worker_id: 'text',
-  policy_version_min: 'whole',
-  policy_version_max: 'whole',
-  policy_span_versions: 'wholes',
-  policy_span_tokens: 'wholes',
-  prompt_tokens: 'whole',
-  completion_tokens: 'whole',
-  unknown_tokens: 'whole',
-  generation_ms: 'number',
-  generation_queue_ms: 'number',
-  generation_retries: 'whole',
-  generation_retry_ms: 'number',
-  generation_server_ms: 'number',
-  first_token_ms: 'number',
-  stop_text: 'text',
-  finish_reason: 'text',
-  text_head: 'text',
-  tool: 'text',
-  call_id: 'text',
-  tool_status: 'text',
-  tool_error_type: 'text',
-  tool_started_at: 'time',
-  tool_ms: 'number',
-  tool_queue_ms: 'number',
-  tool_retries: 'whole',
-  tool_retry_ms: 'number',
-  tool_server_ms: 'number',
-  tool_arguments: 'text',
-  tool_result_head: 'text',
-  tool_result_chars: 'whole',
-  tool_item_urls: 'texts',
-  tool_item_titles: 'texts',
-  truncated: 'flag',
-  cache_hit: 'flag',
-  reward: 'number',
-  decision_candidates: 'whole',
-  decision_chosen: 'whole',
-  decision_logprob: 'number',
-  decision_entropy: 'number',
-  occurred_at: 'time',
-  _topic: 'text',
-  _partition: 'whole',
-  _offset: 'whole',
-  _timestamp: 'time',
-} as const;
+/** A turn, as the table of its fields says, and where it lies in the log. */
+export const turnColumns = { ...turnRowKinds, _topic: 'text', _partition: 'whole', _offset: 'whole', _timestamp: 'time' } as const;
 
 /** What `fields=` may add to a turn. */
-export const heavyTurnColumns = { text: 'text', tool_result: 'text', token_ids: 'wholes', logprobs: 'numbers' } as const;
+export const heavyTurnColumns = turnFieldKinds;
 
 /** A tool call of any trajectory. */
 export const toolCallColumns = {

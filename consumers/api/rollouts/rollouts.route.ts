@@ -16,6 +16,7 @@ import {
   trajectoryColumns,
   turnColumns,
 } from './rollouts.columns.ts';
+import { readNeighbors } from './neighbors.reader.ts';
 import { listTrajectories } from './trajectories.reader.ts';
 import { readGroup, readTrajectory } from './trajectory.reader.ts';
 import { listToolCalls, listTurns } from './turns.reader.ts';
@@ -35,8 +36,7 @@ const status = Type.Optional(Type.Enum([...trajectoryStatuses]));
 const toolStatus = Type.Optional(Type.Enum([...toolStatuses]));
 const purpose = Type.Optional(Type.Enum([...purposes]));
 
-const trajectoryQuery = queryOf({
-  ...trajectories.query,
+const trajectoryFilter = {
   order,
   status,
   purpose,
@@ -59,7 +59,10 @@ const trajectoryQuery = queryOf({
   tool_status: toolStatus,
   error_type: slug,
   question: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'Part of the text of the question.' })),
-});
+};
+const trajectoryQuery = queryOf({ ...trajectories.query, ...trajectoryFilter });
+
+const neighbor = Type.Union([named('TrajectoryNeighbor', { trajectory_id: Type.String(), attempt: Type.Integer() }), Type.Null()]);
 
 const groupSchema = named('Group', {
   group_id: Type.String(),
@@ -112,6 +115,30 @@ export const rolloutRoutes: StoreRoutes = async (app, { store }) => {
       },
     },
     async ({ params, query }) => pageOfRun(store, params.run, listTrajectories(store, params.run, query)),
+  );
+
+  app.get(
+    '/v1/runs/:run/trajectories/:trajectory/neighbors',
+    {
+      schema: {
+        tags,
+        operationId: 'getTrajectoryNeighbors',
+        summary: 'The trajectories before and after one in the list with these filters, however long it is',
+        description:
+          'Both are null when the attempt has not finished. The attempt itself need not fit the filters; `of_attempt` is 0 when left out.',
+        params: Type.Object({ run: runParams.properties.run, trajectory: idText }),
+        querystring: queryOf({ ...trajectoryFilter, of_attempt: Type.Integer({ minimum: 0, maximum: 2_147_483_647, default: 0 }) }),
+        response: answers(named('TrajectoryNeighbors', { previous: neighbor, next: neighbor })),
+      },
+    },
+    async ({ params, query: { of_attempt: attempt, ...filter } }) => {
+      const neighbors = await readNeighbors(store, params.run, { ...filter, at: { trajectory_id: params.trajectory, attempt } });
+      const isAlone = neighbors.previous === null && neighbors.next === null;
+      if (isAlone && (await readTrajectory(store, params.trajectory, params.run)) === undefined) {
+        throw notFound('trajectory', params.trajectory);
+      }
+      return neighbors;
+    },
   );
 
   app.get(

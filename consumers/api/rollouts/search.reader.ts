@@ -2,7 +2,7 @@
 // the first matches come without reading the rest of the run; arguments and results are searched by the list of tool calls.
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
-import { contains, equals, readPage, type ListSpec, type Page, type PageRequest } from '../list.ts';
+import { contains, equals, readPage, type ListSpec, type ListPage, type PageRequest } from '../list.ts';
 
 export const foundTextColumns = {
   trajectory_id: 'text',
@@ -31,7 +31,7 @@ export async function searchTexts(
   store: Store,
   run: string,
   request: Pick<PageRequest, 'limit' | 'cursor'> & { readonly q: string },
-): Promise<Page<FoundText>> {
+): Promise<ListPage<FoundText>> {
   const where = [...equals('run_id', 'String', run), ...contains('text', request.q)];
   const page = await readPage(store, spec, { limit: request.limit, cursor: request.cursor, where });
   return { ...page, items: page.items.map((row) => withHead(row, request.q)) };

@@ -5,7 +5,7 @@ import { pageQuery, queryOf } from '../list.ts';
 import { idText, notFound, pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
 import { findInTrajectory } from './find.reader.ts';
 import { foundTextColumns, searchTexts } from './search.reader.ts';
-import { outlineColumns, readOutline } from './outline.reader.ts';
+import { outlineNames, readOutline } from './outline.reader.ts';
 import { readTrajectory } from './trajectory.reader.ts';
 
 const params = Type.Object({ trajectory: idText });
@@ -29,7 +29,7 @@ const outline = named('Outline', {
   statuses: texts,
   error_types: texts,
   workers: texts,
-  columns: Type.Object(Object.fromEntries(outlineColumns.map((name) => [name, column]))),
+  columns: Type.Object(Object.fromEntries(outlineNames.map((name) => [name, column]))),
 });
 
 const outlineText = [
@@ -61,7 +61,7 @@ export const skeletonRoutes: StoreRoutes = async (app, { store }) => {
       const known = await readTrajectory(store, trajectory, query.run);
       if (known === undefined) throw notFound('trajectory', trajectory);
       const none = { turns: 0, is_whole: true, tools: [], statuses: [], error_types: [], workers: [] };
-      const columns = Object.fromEntries(outlineColumns.map((name) => [name, []]));
+      const columns = Object.fromEntries(outlineNames.map((name) => [name, []]));
       return { run_id: known.run_id, trajectory_id: trajectory, attempt: query.attempt ?? 0, ...none, columns };
     },
   );

@@ -1,13 +1,13 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
-import { compare, contains, equals, paramsOf, readPage, type Clause, type Page, type PageRequest } from '../list.ts';
-import { fateColumns, readFates, type Fate } from './fates.reader.ts';
+import { compare, contains, equals, paramsOf, readPage, type SqlCondition, type ListPage, type PageRequest } from '../list.ts';
+import { fateColumns, readFates, type AttemptFate } from './fates.reader.ts';
 import { trajectoryColumns } from './rollouts.columns.ts';
 
-type Trajectory = RowOf<typeof trajectoryColumns>;
+type TrajectoryRow = RowOf<typeof trajectoryColumns>;
 
 /** What a list of trajectories can be narrowed to; everything given must hold. */
-interface TrajectoryFilter {
+export interface TrajectoryFilter {
   readonly status?: string | undefined;
   readonly purpose?: string | undefined;
   readonly group?: string | undefined;
@@ -37,10 +37,19 @@ interface TrajectoryFilter {
   readonly question?: string | undefined;
 }
 
-type Request = PageRequest & TrajectoryFilter & { readonly order: 'asc' | 'desc' };
+type TrajectoriesRequest = PageRequest &
+  TrajectoryFilter & {
+    readonly order: 'asc' | 'desc';
+    /** Only what comes after this attempt in the order. */
+    readonly beside?: { readonly trajectory_id: string; readonly attempt: number };
+  };
 
 /** Newest (by the time they finished) first, or oldest first; with their fate when `fields` names it. */
-export async function listTrajectories(store: Store, run: string, request: Request): Promise<Page<Trajectory & Partial<Fate>>> {
+export async function listTrajectories(
+  store: Store,
+  run: string,
+  request: TrajectoriesRequest,
+): Promise<ListPage<TrajectoryRow & Partial<AttemptFate>>> {
   const named = request.fields?.filter((name) => !Object.hasOwn(fateColumns, name));
   if (named === undefined || named.length === request.fields?.length) return listAttempts(store, run, request);
   const page = await listAttempts(store, run, {
@@ -51,16 +60,39 @@ export async function listTrajectories(store: Store, run: string, request: Reque
   return { ...page, items: page.items.map((row) => ({ ...row, ...fateOf(row) })) };
 }
 
-async function listAttempts(store: Store, run: string, request: Request): Promise<Page<Trajectory>> {
+async function listAttempts(store: Store, run: string, request: TrajectoriesRequest): Promise<ListPage<TrajectoryRow>> {
   const key = { finished_at: 'time', trajectory_id: 'String', attempt: 'Int32' } as const;
   return readPage(
     store,
     { from: 'trajectories', columns: trajectoryColumns, key, direction: request.order, keysFirst: ['trajectory_id', 'attempt'] },
-    { ...request, where: [...equals('run_id', 'String', run), ...ownClauses(request), ...stepClauses(request), ...toolClauses(request)] },
+    {
+      ...request,
+      where: [
+        ...equals('run_id', 'String', run),
+        ...ownClauses(request),
+        ...stepClauses(request),
+        ...toolClauses(request),
+        ...besideClause(request),
+      ],
+    },
   );
 }
 
-function ownClauses(filter: TrajectoryFilter): readonly Clause[] {
+/** An attempt that has not finished has no place: then nothing comes after it. */
+function besideClause({ beside, order }: TrajectoriesRequest): readonly SqlCondition[] {
+  if (beside === undefined) return [];
+  const key = 'finished_at, trajectory_id, attempt';
+  const own = `(select (${key}) from trajectories where run_id = {run_id_is:String} and trajectory_id = {beside:String}
+    and attempt = {beside_attempt:Int32} limit 1)`;
+  return [
+    {
+      sql: `(${key}) ${order === 'asc' ? '>' : '<'} ${own}`,
+      params: { beside: beside.trajectory_id, beside_attempt: beside.attempt },
+    },
+  ];
+}
+
+function ownClauses(filter: TrajectoryFilter): readonly SqlCondition[] {
   return [
     ...equals('status', 'String', filter.status),
     ...equals('purpose', 'String', filter.purpose),
@@ -80,7 +112,7 @@ function ownClauses(filter: TrajectoryFilter): readonly Clause[] {
   ];
 }
 
-function stepClauses(filter: TrajectoryFilter): readonly Clause[] {
+function stepClauses(filter: TrajectoryFilter): readonly SqlCondition[] {
   const steps = [
     ...equals('step', 'Int32', filter.step),
     ...compare('step', { sign: '>=', type: 'Int32' }, filter.min_step),
@@ -90,7 +122,7 @@ function stepClauses(filter: TrajectoryFilter): readonly Clause[] {
 }
 
 /** Attempts of which the other table has such a row. */
-function attemptsIn(table: string, clauses: readonly Clause[]): Clause {
+function attemptsIn(table: string, clauses: readonly SqlCondition[]): SqlCondition {
   const conditions = clauses.map(({ sql }) => sql).join(' and ');
   return {
     sql: `(trajectory_id, attempt) in (select trajectory_id, attempt from ${table} where run_id = {run_id_is:String} and ${conditions})`,
@@ -98,7 +130,7 @@ function attemptsIn(table: string, clauses: readonly Clause[]): Clause {
   };
 }
 
-function toolClauses(filter: TrajectoryFilter): readonly Clause[] {
+function toolClauses(filter: TrajectoryFilter): readonly SqlCondition[] {
   const calls = [
     ...equals('tool', 'String', filter.tool),
     ...equals('tool_status', 'String', filter.tool_status),

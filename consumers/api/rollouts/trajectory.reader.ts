@@ -1,17 +1,17 @@
 // One trajectory with all of its attempts and its outcome in training.
 import type { Store } from '../../../streams/core/ports.ts';
-import { selectList, type Columns, type RowOf } from '../columns.ts';
+import { selectList, type ColumnKinds, type RowOf } from '../columns.ts';
 import { readRows } from '../list.ts';
 import { discardColumns, orderColumns, taskColumns, trainingColumns, trajectoryColumns } from './rollouts.columns.ts';
 
-type Task = RowOf<typeof taskColumns>;
-type Finished = RowOf<typeof trajectoryColumns>;
-type Started = RowOf<(typeof said)['trajectory_starts']>;
-type Expired = RowOf<(typeof said)['expired_attempts']>;
+type TaskRow = RowOf<typeof taskColumns>;
+type FinishedRow = RowOf<typeof trajectoryColumns>;
+type StartRow = RowOf<(typeof said)['trajectory_starts']>;
+type ExpiredRow = RowOf<(typeof said)['expired_attempts']>;
 type InLog = RowOf<typeof orderColumns>;
 
 /** One attempt: requested, claimed, given up or finished. */
-interface Attempt {
+interface AttemptReport {
   readonly attempt: number;
   /** requested, running, expired, or its final status. */
   readonly status: string;
@@ -21,7 +21,7 @@ interface Attempt {
   /** Why the trainer gave it up; empty if it did not. */
   readonly expired_reason: string;
   /** Null until it finishes. */
-  readonly result: Finished | null;
+  readonly result: FinishedRow | null;
 }
 
 export interface TrajectoryReport {
@@ -31,7 +31,7 @@ export interface TrajectoryReport {
   readonly purpose: string;
   readonly question_id: string;
   readonly question: string;
-  readonly attempts: readonly Attempt[];
+  readonly attempts: readonly AttemptReport[];
   /** Steps that trained on it; at most one. */
   readonly training: readonly RowOf<typeof trainingColumns>[];
   readonly discarded: readonly RowOf<typeof discardColumns>[];
@@ -41,17 +41,17 @@ export interface TrajectoryReport {
 const MOST_ROWS = 1000;
 
 /** Selects the rows of a trajectory, of one run if it is named. */
-interface Named {
+interface TrajectoryKey {
   readonly trajectory: string;
   readonly run: string | undefined;
 }
 
 /** Without an `or`, so that the primary index is searched by bisection, not scanned. */
-const ofTrajectory = ({ run }: Named): string =>
+const ofTrajectory = ({ run }: TrajectoryKey): string =>
   `${run === undefined ? '' : 'run_id = {run:String} and '}trajectory_id = {trajectory:String}`;
 
 /** Unordered: for a few rows, sorting costs the store more than finding them. */
-async function readOf<T extends object>(store: Store, named: Named, statement: (where: string) => string): Promise<readonly T[]> {
+async function readOf<T extends object>(store: Store, named: TrajectoryKey, statement: (where: string) => string): Promise<readonly T[]> {
   const params = named.run === undefined ? { trajectory: named.trajectory } : { ...named };
   const rows = await readRows<T>(store, statement(ofTrajectory(named)), params);
   if (rows.length < MOST_ROWS) return rows;
@@ -117,11 +117,11 @@ function firstOfEach<R extends { readonly run_id: string; readonly attempt: numb
 
 /** Undefined when no table has the id. Without a run, the earliest run is used. */
 export async function readTrajectory(store: Store, trajectory: string, run?: string): Promise<TrajectoryReport | undefined> {
-  const named: Named = { trajectory, run };
+  const named: TrajectoryKey = { trajectory, run };
   const ask = (...tables: readonly SaidIn[]) => readOf<SaidRow>(store, named, (where) => saidFrom(tables, where));
   const [rows, finishes] = await Promise.all([
     ask('tasks', 'step_trajectories', 'discarded_trajectories'),
-    readOf<Finished>(
+    readOf<FinishedRow>(
       store,
       named,
       (where) => `select ${selectList(trajectoryColumns)} from trajectories where ${where} limit ${MOST_ROWS}`,
@@ -157,11 +157,11 @@ export async function readTrajectory(store: Store, trajectory: string, run?: str
 
 /** Joins what four kinds of events say about each attempt; any of them may be missing. */
 export function attemptsOf(rows: {
-  readonly tasks: readonly Pick<Task, 'attempt' | 'occurred_at'>[];
-  readonly started: readonly Pick<Started, 'attempt' | 'worker_id' | 'occurred_at'>[];
-  readonly finished: readonly Finished[];
-  readonly expired: readonly Pick<Expired, 'attempt' | 'reason'>[];
-}): readonly Attempt[] {
+  readonly tasks: readonly Pick<TaskRow, 'attempt' | 'occurred_at'>[];
+  readonly started: readonly Pick<StartRow, 'attempt' | 'worker_id' | 'occurred_at'>[];
+  readonly finished: readonly FinishedRow[];
+  readonly expired: readonly Pick<ExpiredRow, 'attempt' | 'reason'>[];
+}): readonly AttemptReport[] {
   const all = [...rows.tasks, ...rows.started, ...rows.finished, ...rows.expired].map(({ attempt }) => attempt);
   const numbers = [...new Set(all)].sort((a, b) => a - b);
   return numbers.map((attempt) => {
@@ -185,9 +185,9 @@ function unfinishedStatus(expired: boolean, started: boolean): string {
 }
 
 function claimOf(
-  result: Finished | undefined,
-  start: Pick<Started, 'worker_id' | 'occurred_at'> | undefined,
-): Pick<Attempt, 'started_at' | 'worker_id'> {
+  result: FinishedRow | undefined,
+  start: Pick<StartRow, 'worker_id' | 'occurred_at'> | undefined,
+): Pick<AttemptReport, 'started_at' | 'worker_id'> {
   if (result !== undefined) return { started_at: result.started_at, worker_id: result.worker_id };
   if (start !== undefined) return { started_at: start.occurred_at, worker_id: start.worker_id };
   return { started_at: null, worker_id: '' };
@@ -205,13 +205,13 @@ export interface GroupReport {
   readonly reward_min: number | null;
   readonly reward_max: number | null;
   /** Every finished attempt. */
-  readonly trajectories: readonly Finished[];
+  readonly trajectories: readonly FinishedRow[];
   /** Every requested attempt. */
-  readonly requested: readonly Task[];
+  readonly requested: readonly TaskRow[];
 }
 
 export async function readGroup(store: Store, group: string, run?: string): Promise<GroupReport | undefined> {
-  const rowsOf = <C extends Columns>(table: string, columns: C): Promise<readonly RowOf<C>[]> =>
+  const rowsOf = <C extends ColumnKinds>(table: string, columns: C): Promise<readonly RowOf<C>[]> =>
     readRows<RowOf<C>>(
       store,
       `select ${selectList(columns)} from ${table}

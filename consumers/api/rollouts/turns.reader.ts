@@ -2,7 +2,7 @@
 // in the middle of a trajectory reads the rows around it and nothing before.
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
-import { compare, contains, equals, keyAt, readPage, readRows, type ListSpec, type Page, type PageRequest } from '../list.ts';
+import { compare, contains, equals, keyAt, readPage, readRows, type ListSpec, type ListPage, type PageRequest } from '../list.ts';
 import { resultHolds } from './result-search.ts';
 import { heavyToolCallColumns, heavyTurnColumns, toolCallColumns, turnColumns } from './rollouts.columns.ts';
 
@@ -23,7 +23,7 @@ export async function listTurns(
   store: Store,
   trajectory: string,
   request: PageRequest & TurnFilter,
-): Promise<Page<RowOf<typeof turnColumns>>> {
+): Promise<ListPage<RowOf<typeof turnColumns>>> {
   const where = [
     ...equals('run_id', 'String', request.run ?? runOfCursor(request.cursor) ?? (await runOf(store, trajectory))),
     ...equals('trajectory_id', 'String', trajectory),
@@ -102,7 +102,7 @@ export async function listToolCalls(
   store: Store,
   run: string,
   request: PageRequest & ToolCallFilter,
-): Promise<Page<RowOf<typeof toolCallColumns>>> {
+): Promise<ListPage<RowOf<typeof toolCallColumns>>> {
   const where = [
     ...equals('run_id', 'String', run),
     ...equals('trajectory_id', 'String', request.trajectory),

@@ -3,7 +3,7 @@
 import { STEPS_OF_RANGE } from '../../common/step-figures.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
-import { isFigure, isLoss, makeOthers, readLosses, seriesNames, type Point, type Range } from './curves.reader.ts';
+import { isFigure, isLoss, makeOthers, readLosses, seriesNames, type StepPoint, type CurveRange } from './curves.reader.ts';
 
 interface BucketsQuery {
   readonly from_step?: number | undefined;
@@ -12,7 +12,7 @@ interface BucketsQuery {
   readonly points: number;
 }
 
-type Values = readonly unknown[];
+type SeriesValues = readonly unknown[];
 
 export interface BucketCurves {
   readonly run_id: string;
@@ -22,12 +22,12 @@ export interface BucketCurves {
   readonly steps: readonly number[];
   readonly first_steps: readonly number[];
   /** Value at the last step of each bucket that has one. */
-  readonly series: Readonly<Record<string, Values>>;
-  readonly low: Readonly<Record<string, Values>>;
-  readonly high: Readonly<Record<string, Values>>;
+  readonly series: Readonly<Record<string, SeriesValues>>;
+  readonly low: Readonly<Record<string, SeriesValues>>;
+  readonly high: Readonly<Record<string, SeriesValues>>;
 }
 
-interface Spread {
+interface BucketSpread {
   readonly low: number | null;
   readonly high: number | null;
   /** Step of `last`. */
@@ -38,17 +38,17 @@ interface Spread {
 interface Bucket {
   readonly first: number;
   readonly last: number;
-  readonly spreads: Map<string, Spread>;
+  readonly spreads: Map<string, BucketSpread>;
 }
 
-interface Slices extends Range {
+interface Slices extends CurveRange {
   readonly start: number;
   readonly width: number;
 }
 
 export async function readBuckets(store: Store, run: string, query: BucketsQuery): Promise<BucketCurves> {
   const names = query.series === undefined ? seriesNames : seriesNames.filter((name) => query.series?.includes(name));
-  const range: Range = { run, from_step: query.from_step ?? 0, to_step: query.to_step ?? 2_147_483_647 };
+  const range: CurveRange = { run, from_step: query.from_step ?? 0, to_step: query.to_step ?? 2_147_483_647 };
   const [span] = await readRows<{ low: number; high: number }>(
     store,
     `select min(step) as low, max(step) as high from steps where ${STEPS_OF_RANGE} having count() > 0`,
@@ -60,8 +60,8 @@ export async function readBuckets(store: Store, run: string, query: BucketsQuery
   const [made, kept, lost, others] = await Promise.all([
     readSlices(store, slices, { table: 'steps', names: names.filter((name) => !isFigure(name) && !isLoss(name)) }),
     readSlices(store, slices, { table: 'step_figures', names: names.filter(isFigure) }),
-    names.some(isLoss) ? readLosses(store, range) : new Map<number, Point>(),
-    names.some(isFigure) ? readOthers(store, range) : new Map<number, Point>(),
+    names.some(isLoss) ? readLosses(store, range) : new Map<number, StepPoint>(),
+    names.some(isFigure) ? readOthers(store, range) : new Map<number, StepPoint>(),
   ]);
   merge(made, kept);
   addPoints(made, slices, { points: [...others.values()], names: names.filter(isFigure) });
@@ -87,7 +87,7 @@ async function readSlices(
      from ${table} where ${STEPS_OF_RANGE} group by bucket order by bucket`,
     { ...slices },
   );
-  const spreads = (row: Readonly<Record<string, unknown>>): Map<string, Spread> =>
+  const spreads = (row: Readonly<Record<string, unknown>>): Map<string, BucketSpread> =>
     new Map(
       names.map((name) => {
         const [low, high, step, last] = row[`of_${name}`] as [number | null, number | null, number, unknown];
@@ -98,7 +98,7 @@ async function readSlices(
 }
 
 /** Figures of the steps that have none yet. */
-async function readOthers(store: Store, range: Range): Promise<ReadonlyMap<number, Point>> {
+async function readOthers(store: Store, range: CurveRange): Promise<ReadonlyMap<number, StepPoint>> {
   const missing = await readRows<{ step: number }>(
     store,
     `select distinct step from steps where ${STEPS_OF_RANGE} and step not in (select step from step_figures where ${STEPS_OF_RANGE})`,
@@ -118,8 +118,8 @@ function merge(buckets: ReadonlyMap<number, Bucket>, more: ReadonlyMap<number, B
 }
 
 /** A step that discarded nothing is a zero, not a hole. */
-function withoutLosses(buckets: ReadonlyMap<number, Bucket>, lost: ReadonlyMap<number, Point>): readonly Point[] {
-  const points: Point[] = [];
+function withoutLosses(buckets: ReadonlyMap<number, Bucket>, lost: ReadonlyMap<number, StepPoint>): readonly StepPoint[] {
+  const points: StepPoint[] = [];
   for (const { first, last } of buckets.values()) {
     for (let step = first; step <= last; step += 1) {
       points.push({ discarded: 0, discarded_stale: 0, discarded_uniform: 0, ...lost.get(step), step });
@@ -131,7 +131,7 @@ function withoutLosses(buckets: ReadonlyMap<number, Bucket>, lost: ReadonlyMap<n
 function addPoints(
   buckets: ReadonlyMap<number, Bucket>,
   { start, width }: Slices,
-  { points, names }: { readonly points: readonly Point[]; readonly names: readonly string[] },
+  { points, names }: { readonly points: readonly StepPoint[]; readonly names: readonly string[] },
 ): void {
   for (const point of points) {
     const bucket = buckets.get(Math.floor((point.step - start) / width));
@@ -141,7 +141,7 @@ function addPoints(
 }
 
 /** A spread with one more value. */
-export function widen(spread: Spread | undefined, step: number, value: unknown): Spread {
+export function widen(spread: BucketSpread | undefined, step: number, value: unknown): BucketSpread {
   const number = typeof value === 'number' ? value : null;
   if (spread === undefined) return { low: number, high: number, step, last: value ?? null };
   const either = (a: number | null, pick: (a: number, b: number) => number): number | null =>
@@ -160,7 +160,7 @@ function answerOf(
   every: number,
   { names, buckets }: { readonly names: readonly string[]; readonly buckets: readonly Bucket[] },
 ): BucketCurves {
-  const each = (pick: (spread: Spread | undefined) => unknown): Record<string, Values> =>
+  const each = (pick: (spread: BucketSpread | undefined) => unknown): Record<string, SeriesValues> =>
     Object.fromEntries(names.map((name) => [name, buckets.map(({ spreads }) => pick(spreads.get(name)) ?? null)]));
   return {
     ...{ run_id: run, every },

@@ -17,17 +17,17 @@ interface CurvesQuery {
   readonly series?: readonly string[] | undefined;
 }
 
-interface Curves {
+interface CurvesReport {
   readonly run_id: string;
   readonly every: number;
   readonly steps: readonly number[];
   readonly series: Readonly<Record<string, readonly unknown[]>>;
 }
 
-export type Point = Readonly<Record<string, unknown>> & { readonly step: number };
-type ByStep = ReadonlyMap<number, Point>;
+export type StepPoint = Readonly<Record<string, unknown>> & { readonly step: number };
+type ByStep = ReadonlyMap<number, StepPoint>;
 
-export interface Range {
+export interface CurveRange {
   readonly run: string;
   readonly from_step: number;
   readonly to_step: number;
@@ -37,7 +37,7 @@ const losses = ['discarded', 'discarded_stale', 'discarded_uniform'] as const;
 export const isFigure = (name: string): boolean => (figureColumns as readonly string[]).includes(name);
 export const isLoss = (name: string): boolean => (losses as readonly string[]).includes(name);
 
-export async function readCurves(store: Store, run: string, query: CurvesQuery): Promise<Curves> {
+export async function readCurves(store: Store, run: string, query: CurvesQuery): Promise<CurvesReport> {
   const wanted = query.series === undefined ? seriesNames : seriesNames.filter((name) => query.series?.includes(name));
   const range = { run, from_step: query.from_step ?? 0, to_step: query.to_step ?? 2_147_483_647 };
   const { every, last } = await spanOf(store, range);
@@ -68,7 +68,7 @@ export async function readCurves(store: Store, run: string, query: CurvesQuery):
 }
 
 /** Of how many steps one is shown, and the last one. */
-async function spanOf(store: Store, range: Range): Promise<{ readonly every: number; readonly last: number }> {
+async function spanOf(store: Store, range: CurveRange): Promise<{ readonly every: number; readonly last: number }> {
   const [span] = await readRows<{ every: number; last: number }>(
     store,
     `select greatest(1, intDiv(uniqExact(step) + {most:UInt32} - 2, {most:UInt32} - 1)) as every, max(step) as last from steps where ${STEPS_OF_RANGE}`,
@@ -77,24 +77,24 @@ async function spanOf(store: Store, range: Range): Promise<{ readonly every: num
   return span ?? { every: 1, last: 0 };
 }
 
-type Shown = Range & { readonly every: number; readonly last: number };
+type BucketedRange = CurveRange & { readonly every: number; readonly last: number };
 
 const SHOWN = `${STEPS_OF_RANGE} and (step % {every:UInt32} = 0 or step = {last:Int32} or {every:UInt32} = 1)`;
 
 /** Each step once, in order. */
 async function readPoints(store: Store, sql: string, params: object): Promise<ByStep> {
-  const rows = await readRows<Point>(store, sql, { ...params });
+  const rows = await readRows<StepPoint>(store, sql, { ...params });
   return new Map(rows.map((row) => [row.step, row]));
 }
 
-const readSteps = (store: Store, shown: Shown, names: readonly string[]): Promise<ByStep> =>
+const readSteps = (store: Store, shown: BucketedRange, names: readonly string[]): Promise<ByStep> =>
   readPoints(store, `select ${['step', ...names].join(', ')} from steps where ${SHOWN} order by step`, shown);
 
-const readKept = (store: Store, shown: Shown, names: readonly string[]): Promise<ByStep> =>
+const readKept = (store: Store, shown: BucketedRange, names: readonly string[]): Promise<ByStep> =>
   readPoints(store, `select ${['step', ...names].join(', ')} from step_figures where ${SHOWN} order by step`, shown);
 
 /** What was discarded at version v belongs to step v + 1. */
-export const readLosses = (store: Store, range: Range): Promise<ByStep> =>
+export const readLosses = (store: Store, range: CurveRange): Promise<ByStep> =>
   readPoints(
     store,
     `select toInt32(version + 1) as step, sum(discards_by_version.discarded) as discarded,
@@ -109,8 +109,8 @@ export const readLosses = (store: Store, range: Range): Promise<ByStep> =>
 /** Steps that are made at once; further apart, each stretch by itself. */
 const STRETCH = 64;
 
-export async function makeOthers(store: Store, { run }: Range, steps: readonly number[]): Promise<ByStep> {
-  const figures = new Map<number, Point>();
+export async function makeOthers(store: Store, { run }: CurveRange, steps: readonly number[]): Promise<ByStep> {
+  const figures = new Map<number, StepPoint>();
   for (const [from_step, to_step] of stretchesOf(steps)) {
     for (const [step, point] of await readPoints(store, stepFiguresSql, { run, from_step, to_step })) figures.set(step, point);
   }

@@ -12,8 +12,7 @@ import { startTestStore, type TestStore } from '../../../infra/testing/store.ts'
 import type { OutgoingEvent } from '../../../streams/core/ports.ts';
 import { StepFigureKeeper } from '../../warehouse/keep-step-figures.ts';
 import { ToolFigureKeeper } from '../../warehouse/keep-tool-figures.ts';
-
-type Json = Record<string, unknown>;
+import type { JsonObject } from '../../../infra/testing/json.ts';
 
 const RUN = 'figures';
 const STEPS = 70;
@@ -74,15 +73,17 @@ async function tell(told: string, events: readonly OutgoingEvent[]): Promise<voi
   await storeLog(log, store, told);
 }
 
-async function get(path: string): Promise<Json> {
+async function get(path: string): Promise<JsonObject> {
   const answer = await server.app.inject(`/v1/runs/${RUN}/${path}`);
   expect(answer.statusCode, answer.body).toBe(200);
-  return answer.json<Json>();
+  return answer.json<JsonObject>();
 }
 
 /** The view's rows as columns. */
-async function ofView(): Promise<Json> {
-  const rows = await store.query<Json & { step: number }>(`select * except (run_id, at) from curves where run_id = '${RUN}' order by step`);
+async function ofView(): Promise<JsonObject> {
+  const rows = await store.query<JsonObject & { step: number }>(
+    `select * except (run_id, at) from curves where run_id = '${RUN}' order by step`,
+  );
   const names = Object.keys(rows[0] ?? {}).filter((name) => name !== 'step');
   return {
     steps: rows.map(({ step }) => step),
@@ -90,9 +91,9 @@ async function ofView(): Promise<Json> {
   };
 }
 
-async function curves(): Promise<Json> {
+async function curves(): Promise<JsonObject> {
   const { steps, series } = await get('curves');
-  const { at: _at, ...others } = series as Json;
+  const { at: _at, ...others } = series as JsonObject;
   return { steps, series: others };
 }
 
@@ -163,32 +164,32 @@ describe('the figures of steps', () => {
 
 describe('the figures of tools', () => {
   /** Without percentiles, because stored figures compute them from buckets. */
-  const exact = (report: Json): Json =>
+  const exact = (report: JsonObject): JsonObject =>
     JSON.parse(
       JSON.stringify(report, (name, value: unknown) =>
         /^ms_p|^slower$/.test(name) ? undefined : typeof value === 'number' ? Number(value.toPrecision(9)) : value,
       ),
-    ) as Json;
+    ) as JsonObject;
 
-  const bothSides = async (): Promise<readonly Json[]> => [
+  const bothSides = async (): Promise<readonly JsonObject[]> => [
     exact(await get('tools')),
     ...(await Promise.all([0, 5, 16, 33, 64, 900].map(async (step) => exact(await get(`tools?since_step=${step}`))))),
   ];
 
-  const sorted = (reports: readonly Json[]): readonly Json[] =>
+  const sorted = (reports: readonly JsonObject[]): readonly JsonObject[] =>
     reports.map((report) => ({
       ...report,
-      changes: [...((report['changes'] ?? []) as Json[])].sort((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b))),
+      changes: [...((report['changes'] ?? []) as JsonObject[])].sort((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b))),
     }));
 
   it('are the same kept or not, on both sides of any step', async () => {
     const before = sorted(await bothSides());
-    const ms = ((await get('tools'))['items'] as Json[]).map((item) => [item['ms_p50'], item['ms_p95']] as [number, number]);
+    const ms = ((await get('tools'))['items'] as JsonObject[]).map((item) => [item['ms_p50'], item['ms_p95']] as [number, number]);
     const keeper = new ToolFigureKeeper({ store }, 1);
     while ((await keeper.round()).kept > 0);
     expect(await count('tool_figures')).toBeGreaterThan(4);
     expect(sorted(await bothSides())).toEqual(before);
-    const kept = ((await get('tools'))['items'] as Json[]).map((item) => [item['ms_p50'], item['ms_p95']] as [number, number]);
+    const kept = ((await get('tools'))['items'] as JsonObject[]).map((item) => [item['ms_p50'], item['ms_p95']] as [number, number]);
     for (const [at, value] of kept.flat().entries()) expect(Math.abs(value / ms.flat()[at]! - 1)).toBeLessThan(0.05);
   });
 

@@ -3,7 +3,10 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
 
-const tables = ['run_events', 'admissions', 'batches', 'steps', 'discarded_trajectories', 'expired_attempts'] as const;
+const tables = [
+  ...(['run_events', 'admissions', 'batches', 'steps', 'discarded_trajectories', 'expired_attempts'] as const),
+  ...(['trainer_claims', 'leases', 'lease_releases'] as const),
+] as const;
 
 interface FirstDifference {
   readonly step: number;
@@ -32,7 +35,7 @@ const sharedSql = `
   select count() as steps from (select distinct step from steps where run_id = {run:String}) as this
   inner join (select distinct step from steps where run_id = {other:String}) as other using (step)`;
 
-interface End {
+interface LastStep {
   readonly step: number;
   readonly batch_sha256: string;
   readonly weights_sha256: string;
@@ -40,22 +43,22 @@ interface End {
   readonly previous_sha256: string;
 }
 
-export interface LedgerReport {
+export interface LedgerSummary {
   readonly run_id: string;
   readonly entries: number;
   readonly last_sequence: number;
   /** Sequence numbers that no table has. */
   readonly missing: number;
-  readonly last_step: End | null;
+  readonly last_step: LastStep | null;
   readonly with: string | null;
   readonly shared_steps: number | null;
   readonly first_difference: FirstDifference | null;
 }
 
-export async function readLedger(store: Store, run: string, other: string | undefined): Promise<LedgerReport> {
+export async function readLedger(store: Store, run: string, other: string | undefined): Promise<LedgerSummary> {
   const [[counts], [end], [shared], [difference]] = await Promise.all([
     readRows<{ entries: number; last_sequence: number; missing: number }>(store, entriesSql, { run }),
-    readRows<End>(store, endSql, { run }),
+    readRows<LastStep>(store, endSql, { run }),
     other === undefined ? [] : readRows<{ steps: number }>(store, sharedSql, { run, other }),
     other === undefined ? [] : readRows<FirstDifference>(store, differenceSql, { run, other }),
   ]);

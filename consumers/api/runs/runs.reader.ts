@@ -1,11 +1,11 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import { selectList, type RowOf } from '../columns.ts';
 import { readPageOfSteps, stepsSql } from '../list-of-steps.ts';
-import { compare, equals, readPage, readRows, type Page, type PageRequest } from '../list.ts';
+import { compare, equals, readPage, readRows, type ListPage, type PageRequest } from '../list.ts';
 import type { Purpose } from '../values.ts';
 import { policyColumns, runColumns, stalenessColumns } from './runs.columns.ts';
 
-type Run = RowOf<typeof runColumns>;
+type RunRow = RowOf<typeof runColumns>;
 
 const neverBefore = "toDateTime64('1971-01-01 00:00:00', 6, 'UTC')";
 
@@ -21,7 +21,7 @@ const fromRuns = `(
 export async function listRuns(
   store: Store,
   request: PageRequest & { readonly status?: string | undefined; readonly purpose?: Purpose | undefined },
-): Promise<Page<Run>> {
+): Promise<ListPage<RunRow>> {
   const { purpose } = request;
   const having = purpose === undefined ? [] : [{ sql: 'has(purposes, {purpose:String})', params: { purpose } }];
   return readPage(
@@ -31,8 +31,8 @@ export async function listRuns(
   );
 }
 
-export async function findRun(store: Store, run: string): Promise<Run | undefined> {
-  const rows = await readRows<Run>(store, `select ${selectList(runColumns)} from ${fromRuns} where run_id = {run:String}`, { run });
+export async function findRun(store: Store, run: string): Promise<RunRow | undefined> {
+  const rows = await readRows<RunRow>(store, `select ${selectList(runColumns)} from ${fromRuns} where run_id = {run:String}`, { run });
   return rows[0];
 }
 
@@ -41,7 +41,7 @@ export async function listStaleness(
   store: Store,
   run: string,
   request: PageRequest & { readonly from_step?: number | undefined; readonly to_step?: number | undefined },
-): Promise<Page<RowOf<typeof stalenessColumns>>> {
+): Promise<ListPage<RowOf<typeof stalenessColumns>>> {
   return readPageOfSteps(
     store,
     { from: 'staleness_by_step', steps: stepsSql, columns: stalenessColumns },
@@ -50,7 +50,7 @@ export async function listStaleness(
 }
 
 /** Newest version first. */
-export async function listPolicies(store: Store, run: string, request: PageRequest): Promise<Page<RowOf<typeof policyColumns>>> {
+export async function listPolicies(store: Store, run: string, request: PageRequest): Promise<ListPage<RowOf<typeof policyColumns>>> {
   return readPage(
     store,
     { from: 'policies', columns: policyColumns, key: { version: 'Int32' }, direction: 'desc' },

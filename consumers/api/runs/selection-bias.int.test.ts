@@ -12,8 +12,7 @@ import { startTestStore, type TestStore } from '../../../infra/testing/store.ts'
 import { storeLog } from '../../../infra/testing/api-story.ts';
 import type { OutgoingEvent } from '../../../streams/core/ports.ts';
 import { discardReasons } from '../../../streams/batch/batch.ts';
-
-type Json = Record<string, unknown>;
+import type { JsonObject } from '../../../infra/testing/json.ts';
 
 let engine: TestStore;
 let store: ClickHouseStore;
@@ -32,7 +31,7 @@ afterAll(async () => {
   await engine.stop();
 });
 
-interface Outcome {
+interface OutcomeCase {
   readonly step: number;
   /** Empty: kept. */
   readonly reason: string;
@@ -42,7 +41,7 @@ interface Outcome {
 }
 
 const random = seeded(3);
-const row = (id: string, { reward, turns, tokens }: Outcome) => ({
+const row = (id: string, { reward, turns, tokens }: OutcomeCase) => ({
   ...{ group_id: id, trajectory_id: `${id}.0`, attempt: 0, question_id: 'q', reward, turns, tokens, advantage: 0 },
   ...{ version_first: 0, version_last: 0, staleness_total: turns, staleness_in_flight: 0, staleness_in_queue: turns },
   ...{ staleness_worst: 0, staleness_best: 0, staleness_span: 1, staleness_token_mean: 0, staleness_token_p95: 0 },
@@ -52,7 +51,7 @@ const row = (id: string, { reward, turns, tokens }: Outcome) => ({
 let runs = 0;
 
 /** Writes a new run with these outcomes to the log and the tables. */
-async function tell(outcomes: readonly Outcome[]): Promise<string> {
+async function tell(outcomes: readonly OutcomeCase[]): Promise<string> {
   runs += 1;
   const run_id = `bias-${runs}`;
   const kept = byStep(outcomes);
@@ -73,8 +72,8 @@ async function tell(outcomes: readonly Outcome[]): Promise<string> {
   return run_id;
 }
 
-function byStep(outcomes: readonly Outcome[]): ReadonlyMap<number, readonly Outcome[]> {
-  const steps = new Map<number, Outcome[]>();
+function byStep(outcomes: readonly OutcomeCase[]): ReadonlyMap<number, readonly OutcomeCase[]> {
+  const steps = new Map<number, OutcomeCase[]>();
   for (const outcome of outcomes) if (outcome.reason === '') steps.set(outcome.step, [...(steps.get(outcome.step) ?? []), outcome]);
   return steps;
 }
@@ -99,8 +98,8 @@ function distance(some: readonly number[], others: readonly number[]): number | 
 
 const metrics = ['reward', 'turns', 'tokens'] as const;
 
-function expectedOf(kept: readonly Outcome[], discarded: readonly Outcome[]): Json {
-  const figures: Json = { kept: kept.length, discarded: discarded.length };
+function expectedOf(kept: readonly OutcomeCase[], discarded: readonly OutcomeCase[]): JsonObject {
+  const figures: JsonObject = { kept: kept.length, discarded: discarded.length };
   for (const metric of metrics) {
     const [some, others] = [kept.map((one) => one[metric]), discarded.map((one) => one[metric])];
     figures[`${metric}_ks`] = distance(some, others);
@@ -118,15 +117,15 @@ function expectedOf(kept: readonly Outcome[], discarded: readonly Outcome[]): Js
 }
 
 /** Allows differences in the last digits. */
-const close = (expected: Json): Json =>
+const close = (expected: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(expected).map(([name, value]) => [name, typeof value === 'number' ? (expect.closeTo(value, 9) as unknown) : value]),
   );
 
-async function get(url: string): Promise<Json> {
+async function get(url: string): Promise<JsonObject> {
   const answer = await server.app.inject(url);
   expect(answer.statusCode, answer.body).toBe(200);
-  return answer.json<Json>();
+  return answer.json<JsonObject>();
 }
 
 const outcome = fc.record({
@@ -146,7 +145,7 @@ describe('selection bias', () => {
         fc.constantFrom(...discardReasons),
         async (outcomes, reason) => {
           const run = await tell(outcomes);
-          const of = (rows: readonly Outcome[], only = (_: string) => true): Json =>
+          const of = (rows: readonly OutcomeCase[], only = (_: string) => true): JsonObject =>
             close(
               expectedOf(
                 rows.filter((one) => one.reason === ''),
@@ -165,7 +164,7 @@ describe('selection bias', () => {
           expect(await store.query(`select * except run_id from selection_bias_by_reason where run_id = '${run}' order by reason`)).toEqual(
             reasons.map((one) => ({ reason: one, ...of(outcomes, (other) => other === one) })),
           );
-          expect((whole['by_reason'] as Json[]).filter((one) => one['reason'] !== '').map(shortly)).toEqual(
+          expect((whole['by_reason'] as JsonObject[]).filter((one) => one['reason'] !== '').map(shortly)).toEqual(
             reasons.map((one) => {
               const figures = of(outcomes, (other) => other === one);
               return {
@@ -186,7 +185,7 @@ describe('selection bias', () => {
   }, 240_000);
 
   it('has the distance that the engine finds', async () => {
-    const outcomes = Array.from({ length: 400 }, (_, i): Outcome => {
+    const outcomes = Array.from({ length: 400 }, (_, i): OutcomeCase => {
       const [turns, reward] = [Math.floor(random() * 6) + (i % 2), Math.round(random() * 3) / 3];
       return { step: 1, reason: i % 2 === 0 ? '' : 'stale', reward, turns, tokens: Math.floor(random() ** 2 * 1_000) };
     });
@@ -196,7 +195,7 @@ describe('selection bias', () => {
         `select kolmogorovSmirnovTest('two-sided')(${metric}, is_kept).1 as d from outcomes where run_id = 'bias-${runs}'`,
       );
       expect(found?.d).toBeGreaterThan(0);
-      expect((overall as Json)[`${metric}_ks`]).toBeCloseTo(found?.d ?? -1, 9);
+      expect((overall as JsonObject)[`${metric}_ks`]).toBeCloseTo(found?.d ?? -1, 9);
     }
   });
 
@@ -204,16 +203,16 @@ describe('selection bias', () => {
     const plain = { reason: '', reward: 1, turns: 1, tokens: 1 };
     const run = await tell([1, 2, 3].map((step) => ({ step, ...plain })));
     const first = await get(`/v1/runs/${run}/selection-bias?limit=2`);
-    expect((first['items'] as Json[]).map(({ step }) => step)).toEqual([1, 2]);
+    expect((first['items'] as JsonObject[]).map(({ step }) => step)).toEqual([1, 2]);
     const rest = await get(`/v1/runs/${run}/selection-bias?limit=2&cursor=${String(first['next_cursor'])}`);
-    expect((rest['items'] as Json[]).map(({ step }) => step)).toEqual([3]);
+    expect((rest['items'] as JsonObject[]).map(({ step }) => step)).toEqual([3]);
     expect(rest).toMatchObject({ next_cursor: null, overall: { kept: 3, discarded: 0, reward_ks: null, discarded_turns_p50: null } });
     expect((await server.app.inject(`/v1/runs/${run}/selection-bias?reason=boredom`)).statusCode).toBe(400);
     expect((await server.app.inject('/v1/runs/nobody/selection-bias')).statusCode).toBe(404);
   });
 });
 
-const shortly = ({ reason, trajectories, reward_mean, turns_ks, tokens_p95 }: Json): Json => ({
+const shortly = ({ reason, trajectories, reward_mean, turns_ks, tokens_p95 }: JsonObject): JsonObject => ({
   reason,
   trajectories,
   reward_mean,

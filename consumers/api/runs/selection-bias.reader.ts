@@ -4,7 +4,7 @@ import type { Store } from '../../../streams/core/ports.ts';
 import type { DiscardReason } from '../../../streams/batch/batch.ts';
 import type { RowOf } from '../columns.ts';
 import { readStepsOfPage, stepsSql } from '../list-of-steps.ts';
-import { compare, equals, paramsOf, readRows, type Clause, type Page, type PageRequest } from '../list.ts';
+import { compare, equals, paramsOf, readRows, type SqlCondition, type ListPage, type PageRequest } from '../list.ts';
 import { createMemo, type Memo } from '../memo.ts';
 import type { biasColumns, biasFigureColumns, biasReasonColumns } from './selection-bias.columns.ts';
 import { bySteps, distanceColumn, distancesSql, measured, metrics, sidesSql } from './selection-bias.sql.ts';
@@ -23,15 +23,15 @@ interface RangeFigures {
   readonly by_reason: readonly RowOf<typeof biasReasonColumns>[];
 }
 
-type SelectionBias = Page<RowOf<typeof biasColumns>> & RangeFigures;
+type SelectionBias = ListPage<RowOf<typeof biasColumns>> & RangeFigures;
 
 /** The selected outcomes. */
-interface Asked {
+interface OutcomeFilter {
   readonly where: string;
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-const textOf = (clauses: readonly Clause[]): string => clauses.map(({ sql }) => sql).join(' and ');
+const textOf = (clauses: readonly SqlCondition[]): string => clauses.map(({ sql }) => sql).join(' and ');
 
 export async function readSelectionBias(store: Store, run: string, request: BiasRequest): Promise<SelectionBias> {
   const clauses = [
@@ -46,7 +46,7 @@ export async function readSelectionBias(store: Store, run: string, request: Bias
 }
 
 /** The steps of the page, then only their outcomes. */
-async function readSteps(store: Store, asked: Asked, request: PageRequest): Promise<Page<RowOf<typeof biasColumns>>> {
+async function readSteps(store: Store, asked: OutcomeFilter, request: PageRequest): Promise<ListPage<RowOf<typeof biasColumns>>> {
   const { items, next_cursor } = await readStepsOfPage(store, stepsSql, {
     ...request,
     where: [{ sql: asked.where, params: asked.params }],
@@ -66,7 +66,7 @@ async function readSteps(store: Store, asked: Asked, request: PageRequest): Prom
 const memos = new WeakMap<Store, Memo<RangeFigures>>();
 
 /** Figures of a whole range. Outcomes are only ever added, so their count shows whether there are new ones. */
-async function readFigures(store: Store, run: string, asked: Asked): Promise<RangeFigures> {
+async function readFigures(store: Store, run: string, asked: OutcomeFilter): Promise<RangeFigures> {
   const memo = memos.get(store) ?? createMemo<RangeFigures>();
   memos.set(store, memo);
   const [stamp] = await readRows<{ kept: number; discarded: number }>(
@@ -79,7 +79,7 @@ async function readFigures(store: Store, run: string, asked: Asked): Promise<Ran
 }
 
 /** One side: everything kept, everything discarded, or everything discarded for one reason. */
-type Side = Readonly<Record<string, number | null>> & {
+type BiasSide = Readonly<Record<string, number | null>> & {
   readonly trajectories: number;
   readonly of_reason: boolean;
   readonly is_kept: boolean;
@@ -88,8 +88,8 @@ type Side = Readonly<Record<string, number | null>> & {
 
 type Distances = Readonly<Record<string, number | null>> & { readonly metric: (typeof metrics)[number] };
 
-async function makeFigures(store: Store, asked: Asked): Promise<RangeFigures> {
-  const sides = await readRows<Side>(store, sidesSql(asked.where), asked.params);
+async function makeFigures(store: Store, asked: OutcomeFilter): Promise<RangeFigures> {
+  const sides = await readRows<BiasSide>(store, sidesSql(asked.where), asked.params);
   const kept = sides.find((side) => !side.of_reason && side.is_kept);
   const lost = sides.find((side) => !side.of_reason && !side.is_kept);
   const reasons = sides.filter((side) => side.of_reason && !side.is_kept);
@@ -109,13 +109,13 @@ async function makeFigures(store: Store, asked: Asked): Promise<RangeFigures> {
   };
 }
 
-const reasonRow = (side: Side, distances: Readonly<Record<string, number | null>>): RangeFigures['by_reason'][number] =>
+const reasonRow = (side: BiasSide, distances: Readonly<Record<string, number | null>>): RangeFigures['by_reason'][number] =>
   ({
     ...{ reason: side.reason, trajectories: side.trajectories },
     ...{ ...figuresOf(side, ''), ...distances },
   }) as RangeFigures['by_reason'][number];
 
-const readDistances = (store: Store, asked: Asked, reasons: readonly Side[]): Promise<readonly Distances[]> =>
+const readDistances = (store: Store, asked: OutcomeFilter, reasons: readonly BiasSide[]): Promise<readonly Distances[]> =>
   readRows<Distances>(store, distancesSql(asked.where, reasons.length), {
     ...asked.params,
     ...Object.fromEntries(reasons.map(({ reason }, at) => [`told_${at}`, reason])),
@@ -127,5 +127,5 @@ const figureNames = [
   'flight_ms_mean',
 ];
 
-const figuresOf = (side: Side | undefined, prefix: string): Readonly<Record<string, number | null>> =>
+const figuresOf = (side: BiasSide | undefined, prefix: string): Readonly<Record<string, number | null>> =>
   Object.fromEntries(figureNames.map((name) => [`${prefix}${name}`, side?.[name] ?? null]));

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { HttpServer } from '../../../infra/http/server.ts';
 import { testApi } from '../../../infra/testing/api.ts';
-import { createFakeStore, type Asked } from '../../../infra/testing/fake-store.ts';
+import { createFakeStore, type RecordedStatement } from '../../../infra/testing/fake-store.ts';
 import { biasColumns, biasFigureColumns, biasReasonColumns } from './selection-bias.columns.ts';
 
 const open: HttpServer[] = [];
@@ -9,7 +9,7 @@ afterEach(async () => {
   for (const server of open.splice(0)) await server.close();
 });
 
-async function ask(query: string, answer: (asked: Asked) => readonly object[] = () => []) {
+async function ask(query: string, answer: (asked: RecordedStatement) => readonly object[] = () => []) {
   const store = createFakeStore(answer);
   const server = await testApi({ store });
   open.push(server);
@@ -17,7 +17,7 @@ async function ask(query: string, answer: (asked: Asked) => readonly object[] = 
   return { status: reply.statusCode, body: reply.json<Record<string, unknown>>(), asked: store.asked, server };
 }
 
-const known = ({ sql }: Asked): readonly object[] => (sql.includes('as known') ? [{ known: 1 }] : []);
+const known = ({ sql }: RecordedStatement): readonly object[] => (sql.includes('as known') ? [{ known: 1 }] : []);
 
 describe('selection bias', () => {
   it('binds the run, the range and the reason, and asks only for outcomes that fulfil them', async () => {

@@ -1,27 +1,27 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import { selectList, type RowOf } from '../columns.ts';
-import { compare, equals, readPage, readRows, type Page, type PageRequest } from '../list.ts';
+import { compare, equals, readPage, readRows, type ListPage, type PageRequest } from '../list.ts';
 import { stepsBetween } from './runs.reader.ts';
 import { discardedColumns, stepColumns, trainedColumns } from './runs.columns.ts';
 
-type Step = RowOf<typeof stepColumns>;
-type Trained = RowOf<typeof trainedColumns>;
-type Discarded = RowOf<typeof discardedColumns>;
+type StepRow = RowOf<typeof stepColumns>;
+type TrainedRow = RowOf<typeof trainedColumns>;
+type DiscardedRow = RowOf<typeof discardedColumns>;
 
 export async function listSteps(
   store: Store,
   run: string,
   request: PageRequest & { readonly order: 'asc' | 'desc'; readonly from_step?: number | undefined; readonly to_step?: number | undefined },
-): Promise<Page<Step>> {
+): Promise<ListPage<StepRow>> {
   const where = [...equals('run_id', 'String', run), ...stepsBetween(request)];
   return readPage(store, { from: 'steps', columns: stepColumns, key: { step: 'Int32' }, direction: request.order }, { ...request, where });
 }
 
 export interface StepReport {
-  readonly step: Step;
-  readonly trajectories: readonly Trained[];
+  readonly step: StepRow;
+  readonly trajectories: readonly TrainedRow[];
   /** Trajectories that were discarded while this step was in progress. */
-  readonly discarded: readonly Discarded[];
+  readonly discarded: readonly DiscardedRow[];
   /** True when there are more than the list's 1,000 rows; SQL can read them all. */
   readonly truncated: boolean;
 }
@@ -29,20 +29,20 @@ export interface StepReport {
 const MOST = 1_000;
 
 export async function readStep(store: Store, run: string, step: number): Promise<StepReport | undefined> {
-  const [found] = await readRows<Step>(
+  const [found] = await readRows<StepRow>(
     store,
     `select ${selectList(stepColumns)} from steps where run_id = {run:String} and step = {step:Int32} limit 1`,
     { run, step },
   );
   if (found === undefined) return undefined;
   const [trajectories, discarded] = await Promise.all([
-    readRows<Trained>(
+    readRows<TrainedRow>(
       store,
       `select ${selectList(trainedColumns)} from step_trajectories where run_id = {run:String} and step = {step:Int32}
        order by trajectory_id, attempt limit 1 by trajectory_id, attempt limit {most:UInt32}`,
       { run, step, most: MOST + 1 },
     ),
-    readRows<Discarded>(
+    readRows<DiscardedRow>(
       store,
       `select ${selectList(discardedColumns)} from discarded_trajectories where run_id = {run:String} and version = {version:Int32}
        order by trajectory_id, attempt limit 1 by trajectory_id, attempt limit {most:UInt32}`,
@@ -70,7 +70,7 @@ interface DiscardFilter {
   readonly min_staleness?: number | undefined;
 }
 
-export async function listDiscarded(store: Store, run: string, request: PageRequest & DiscardFilter): Promise<Page<Discarded>> {
+export async function listDiscarded(store: Store, run: string, request: PageRequest & DiscardFilter): Promise<ListPage<DiscardedRow>> {
   const where = [
     ...equals('run_id', 'String', run),
     ...equals('reason', 'String', request.reason),

@@ -67,8 +67,8 @@ export function percentileOf(rows: readonly Pick<ToolFigures, 'ms_buckets' | 'ms
 
 const byText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
-type Tool = ToolReport['items'][number];
-type ToolError = ToolReport['error_types'][number];
+type ToolRow = ToolReport['items'][number];
+type ToolErrorRow = ToolReport['error_types'][number];
 type ToolChange = NonNullable<ToolReport['changes']>[number];
 
 /** The report of a run: tools and failures by number of calls, changes by slowdown. */
@@ -90,7 +90,7 @@ export function reportOf(
   };
 }
 
-function toolOf(run: string, rows: readonly ToolFigures[]): Tool {
+function toolOf(run: string, rows: readonly ToolFigures[]): ToolRow {
   const calls = sum(rows, (row) => row.calls);
   const of = (status: string): number =>
     sum(
@@ -110,7 +110,7 @@ function toolOf(run: string, rows: readonly ToolFigures[]): Tool {
   };
 }
 
-function errorOf(rows: readonly ToolFigures[]): ToolError {
+function errorOf(rows: readonly ToolFigures[]): ToolErrorRow {
   const { tool = '', error_type = '', status = '' } = rows[0] ?? {};
   return { tool, error_type, status, calls: sum(rows, (row) => row.calls), last_at: latest(rows.map((row) => row.last_at)) };
 }

@@ -14,8 +14,8 @@ const MOST_ERROR_TYPES = 200;
 export async function readTools(store: Store, part: RunPart, step?: number): Promise<ToolReport> {
   const { run } = part;
   const [kept, blocks] = await Promise.all([
-    readRows<Block>(store, 'select distinct block, turns from tool_figures where run_id = {run:String}', { run }),
-    readRows<Block>(store, toolBlocksSql, { run }),
+    readRows<TurnBlock>(store, 'select distinct block, turns from tool_figures where run_id = {run:String}', { run }),
+    readRows<TurnBlock>(store, toolBlocksSql, { run }),
   ]);
   return kept.length === 0 ? readSmall(store, part, step) : readLarge(store, { ...part, blocks, kept }, step);
 }
@@ -52,7 +52,7 @@ async function readSmall(store: Store, part: RunPart, step: number | undefined):
   return { items, error_types: errorTypes, ...changes };
 }
 
-interface Block {
+interface TurnBlock {
   readonly block: number;
   readonly turns: number;
 }
@@ -63,8 +63,8 @@ interface FiguresOfPurpose extends ToolFigures {
 
 interface LargeRun extends RunPart {
   /** The current blocks. */
-  readonly blocks: readonly Block[];
-  readonly kept: readonly Block[];
+  readonly blocks: readonly TurnBlock[];
+  readonly kept: readonly TurnBlock[];
 }
 
 async function readLarge(store: Store, { run, purpose, blocks, kept }: LargeRun, step: number | undefined): Promise<ToolReport> {
@@ -72,7 +72,7 @@ async function readLarge(store: Store, { run, purpose, blocks, kept }: LargeRun,
   // The block that contains the step has calls on both sides, and only its turns can tell them apart.
   const split = since % BLOCK_VERSIONS === 0 ? undefined : Math.floor(since / BLOCK_VERSIONS);
   const made = new Set(kept.map(({ block, turns }) => `${block}/${turns}`));
-  const isKept = ({ block, turns }: Block): boolean => block !== split && made.has(`${block}/${turns}`);
+  const isKept = ({ block, turns }: TurnBlock): boolean => block !== split && made.has(`${block}/${turns}`);
   const current = blocks.filter(isKept);
   const others = blocks.filter((one) => !isKept(one)).map(({ block }) => block);
   const [known, missing] = await Promise.all([
@@ -86,7 +86,7 @@ async function readLarge(store: Store, { run, purpose, blocks, kept }: LargeRun,
 /** The kept figures cover as many turns as there are now. */
 const IS_CURRENT = 'turns = transform(block, {blocks:Array(Int32)}, {turns:Array(Int64)}, toInt64(-1))';
 
-const currentOf = (run: string, blocks: readonly Block[]): Readonly<Record<string, unknown>> => ({
+const currentOf = (run: string, blocks: readonly TurnBlock[]): Readonly<Record<string, unknown>> => ({
   run,
   blocks: blocks.map(({ block }) => block),
   turns: blocks.map(({ turns }) => turns),

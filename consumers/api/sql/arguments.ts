@@ -8,20 +8,20 @@ import { isAllowedType, isZone } from './types.ts';
  * What to do instead; undefined when the arguments are fine. `isColumn` distinguishes a table column from a name that the statement
  * declares.
  */
-type Rule = (args: readonly AstNode[], isColumn: (name: string) => boolean) => string | undefined;
+type ArgumentRule = (args: readonly AstNode[], isColumn: (name: string) => boolean) => string | undefined;
 
 const TYPE_ADVICE = "write a plain type as a literal, such as 'Array(String)'; states of aggregates are no such type";
 const ZONE_ADVICE = "write the time zone as a literal, such as 'Europe/Berlin'";
 const AGGREGATE_ADVICE = "write the aggregate function as a literal, such as 'sum'";
 
 const typeAt =
-  (at: number): Rule =>
+  (at: number): ArgumentRule =>
   (args) => {
     const text = textOf(args.at(at));
     return text !== undefined && isAllowedType(text) ? undefined : TYPE_ADVICE;
   };
 
-const aggregateFirst: Rule = ([first]) => {
+const aggregateFirst: ArgumentRule = ([first]) => {
   const [, name] = /^(\w+)(?:\([\d., ]*\))?$/.exec(textOf(first) ?? '') ?? [];
   return name !== undefined && isAllowedAggregate(name) ? undefined : AGGREGATE_ADVICE;
 };
@@ -30,7 +30,7 @@ const aggregateFirst: Rule = ([first]) => {
 const MOMENTS = new Set(['todate', 'todate32', 'todatetime', 'todatetime64', 'now', 'today']);
 
 const zonesFrom =
-  (first: number): Rule =>
+  (first: number): ArgumentRule =>
   (args) =>
     args.slice(first).every(isZoneOrNoText) ? undefined : ZONE_ADVICE;
 
@@ -42,7 +42,7 @@ function isZoneOrNoText(node: AstNode): boolean {
 }
 
 const atMost =
-  (limit: number, at: number): Rule =>
+  (limit: number, at: number): ArgumentRule =>
   (args) => {
     const count = /^UInt64_(\d+)/.exec(args[at]?.kind === 'Literal' ? args[at].payload : '')?.[1];
     return count !== undefined && Number(count) <= limit ? undefined : `write the length as a number of at most ${limit}`;
@@ -51,7 +51,7 @@ const atMost =
 const SHORT_CHARS = 10_000;
 
 /** The function compares every pair of elements, so one of the two arrays must be a literal. */
-const oneIsShort: Rule = (args) =>
+const oneIsShort: ArgumentRule = (args) =>
   args.some(isShortList) ? undefined : "write one of the two as a list, such as ['a', 'b']; or use arrayIntersect";
 
 function isShortList(node: AstNode): boolean {
@@ -74,7 +74,7 @@ const KEEPS_LENGTH = new Set(
 
 /** Finding all matches of an expression or path can take time quadratic in the text's length, so a computed text must be truncated. */
 const textAt =
-  (at: number): Rule =>
+  (at: number): ArgumentRule =>
   (args, isColumn) =>
     isBoundedText(args[at], isColumn) ? undefined : `give it a column, or cut the text: left(…, ${LONGEST_TEXT})`;
 
@@ -124,7 +124,7 @@ const ZONES: Readonly<Record<number, string>> = {
   8: 'makeDateTime64',
 };
 
-const RULES: ReadonlyMap<string, Rule> = new Map([
+const RULES: ReadonlyMap<string, ArgumentRule> = new Map([
   ...rules('CAST _CAST accurateCast accurateCastOrNull accurateCastOrDefault reinterpret variantElement dynamicElement', typeAt(1)),
   ...rules('JSONExtract JSONExtractCaseInsensitive JSONExtractKeysAndValues JSONExtractKeysAndValuesCaseInsensitive', typeAt(-1)),
   ...rules('arrayReduce', aggregateFirst),
@@ -141,7 +141,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map([
   ...Object.entries(ZONES).flatMap(([first, names]) => rules(names, zonesFrom(Number(first)))),
 ]);
 
-function rules(names: string, rule: Rule): readonly (readonly [string, Rule])[] {
+function rules(names: string, rule: ArgumentRule): readonly (readonly [string, ArgumentRule])[] {
   return lowerCaseNames(names).map((name) => [name, rule]);
 }
 

@@ -4,9 +4,9 @@
 import { adviceOnArguments } from './arguments.ts';
 import { parseAst, type AstNode } from './ast.ts';
 import { isAllowedFunction, isAllowedTableFunction } from './functions.ts';
-import { aliasesOfCalls, declaredIn, isColumn, namesLike, standingOf, type Names, type Vocabulary } from './names.ts';
+import { aliasesOfCalls, declaredIn, isColumn, namesLike, standingOf, type StatementNames, type Vocabulary } from './names.ts';
 
-export type Verdict = { readonly allowed: true } | Refusal;
+export type SqlVerdict = { readonly allowed: true } | Refusal;
 
 export interface Refusal {
   readonly allowed: false;
@@ -58,7 +58,7 @@ const MEMBERSHIP = new Set(['in', 'notin', 'nullin', 'notnullin', 'globalin', 'g
 
 const INSTEAD_OF_TABLE = 'select from the tables of this database; GET /v1/sql/tables lists them';
 
-export interface Context {
+export interface StatementContext {
   /** The project's database. */
   readonly database: string;
   readonly vocabulary: Vocabulary;
@@ -66,11 +66,11 @@ export interface Context {
   readonly declared: readonly string[];
 }
 
-interface Scope extends Names {
+interface NameScope extends StatementNames {
   readonly database: string;
 }
 
-interface Place {
+interface AstPosition {
   readonly node: AstNode;
   readonly parent: AstNode | undefined;
   /** The function call that contains the node as an argument or parameter. */
@@ -78,7 +78,7 @@ interface Place {
 }
 
 /** `text` is the output of EXPLAIN AST for the statement (with the name of its own output format at the end). */
-export function decide(text: string, context: Context): Verdict {
+export function decide(text: string, context: StatementContext): SqlVerdict {
   const parsed = parseAst(text);
   if (!parsed.ok) return refuse(`a statement whose syntax tree cannot be read (${parsed.problem})`, 'simplify the statement');
   if (parsed.root.kind !== 'SelectWithUnionQuery') return refuse(`a ${parsed.root.kind} statement`, 'send one SELECT');
@@ -86,7 +86,7 @@ export function decide(text: string, context: Context): Verdict {
   const { vocabulary, database } = context;
   const declared = new Set([...declaredIn(root), ...context.declared]);
   const scope = { ...vocabulary, database, declared, callAliases: aliasesOfCalls(root, vocabulary.functions) };
-  const open: Place[] = [{ node: root, parent: undefined, call: undefined }];
+  const open: AstPosition[] = [{ node: root, parent: undefined, call: undefined }];
   for (let place = open.pop(); place; place = open.pop()) {
     const verdict = decideNode(place, scope);
     if (!verdict.allowed) return verdict;
@@ -103,9 +103,9 @@ const withoutFormat = (root: AstNode): AstNode => ({
   children: root.children.filter(({ kind, alias }, at) => at === 0 || kind !== 'Identifier' || alias !== ''),
 });
 
-const ALLOWED: Verdict = { allowed: true };
+const ALLOWED: SqlVerdict = { allowed: true };
 
-function decideNode({ node, parent, call }: Place, scope: Scope): Verdict {
+function decideNode({ node, parent, call }: AstPosition, scope: NameScope): SqlVerdict {
   switch (node.kind) {
     case 'Set':
       return refuse('a SETTINGS clause', 'leave it out; time, rows and memory are limited by the server');
@@ -122,7 +122,7 @@ function decideNode({ node, parent, call }: Place, scope: Scope): Verdict {
   }
 }
 
-function decideIdentifier(node: AstNode, call: AstNode | undefined, scope: Scope): Verdict {
+function decideIdentifier(node: AstNode, call: AstNode | undefined, scope: NameScope): SqlVerdict {
   const name = quote(node.payload);
   switch (standingOf(node, call, scope)) {
     case 'known':
@@ -149,7 +149,7 @@ const KNOWN_NAMES =
 
 const NAME = /^(?:([A-Za-z_]\w*)\.)?([A-Za-z_]\w*)$/;
 
-function decideTable(name: string, database: string): Verdict {
+function decideTable(name: string, database: string): SqlVerdict {
   const match = NAME.exec(name);
   if (match === null) return refuse(`the table name ${quote(name)}`, INSTEAD_OF_TABLE);
   const [, owner, table = ''] = match;
@@ -158,12 +158,12 @@ function decideTable(name: string, database: string): Verdict {
   return refuse(`the table ${quote(name)} outside this database`, INSTEAD_OF_TABLE);
 }
 
-function decideTableFunction(node: AstNode): Verdict {
+function decideTableFunction(node: AstNode): SqlVerdict {
   if (isAllowedTableFunction(node.payload)) return ALLOWED;
   return refuse(`the table function ${quote(node.payload)}`, INSTEAD_OF_TABLE);
 }
 
-function decideFunction(node: AstNode, scope: Scope): Verdict {
+function decideFunction(node: AstNode, scope: NameScope): SqlVerdict {
   if (!isAllowedFunction(node.payload)) {
     return refuse(`the function ${quote(node.payload)}`, 'use a function that reads nothing but its arguments');
   }
@@ -173,7 +173,7 @@ function decideFunction(node: AstNode, scope: Scope): Verdict {
 }
 
 /** `x in name` reads the table `name` if it exists, but the tree shows only an identifier. */
-function decideMembership(node: AstNode, database: string): Verdict {
+function decideMembership(node: AstNode, database: string): SqlVerdict {
   const right = node.children[0]?.children[1];
   if (right?.kind !== 'Identifier' || decideTable(right.payload, database).allowed) return ALLOWED;
   return refuse(`${quote(right.payload)} on the right of IN`, 'write IN (SELECT …), or has(array, value) for an array');

@@ -73,17 +73,17 @@ const identifiersOf = (list: AstNode | undefined): readonly string[] =>
   (list?.children ?? []).filter(({ kind }) => kind === 'Identifier').map(({ payload }) => payload);
 
 /** The names that identifiers of one statement are checked against. */
-export interface Names extends Vocabulary {
+export interface StatementNames extends Vocabulary {
   /** Names that the statement declares. */
   readonly declared: ReadonlySet<string>;
   /** Aliases that must not stand for a call. */
   readonly callAliases: ReadonlySet<string>;
 }
 
-export type Standing = 'known' | 'unknown' | 'function' | 'call only' | 'type';
+export type NameStatus = 'known' | 'unknown' | 'function' | 'call only' | 'type';
 
 /** `call` is the function call that has the identifier as an argument, if any. */
-export function standingOf(node: AstNode, call: AstNode | undefined, known: Names): Standing {
+export function standingOf(node: AstNode, call: AstNode | undefined, known: StatementNames): NameStatus {
   const name = node.payload;
   const [path = '', ...types] = name.split(/\.:`([^`]*)`/).filter((_, at) => at === 0 || at % 2 === 1);
   if (!types.every(isAllowedType)) return 'type';
@@ -95,13 +95,13 @@ export function standingOf(node: AstNode, call: AstNode | undefined, known: Name
 }
 
 /** Resolves a name that may stand for a call; undefined when the name is unknown. */
-function standingOfCall(name: string, known: Names): Standing | undefined {
+function standingOfCall(name: string, known: StatementNames): NameStatus | undefined {
   if (known.callAliases.has(name)) return 'function';
   if (isAllowedFunction(name)) return hasRule(name) ? 'call only' : 'known';
   return known.functions.has(name.toLowerCase()) ? 'function' : undefined;
 }
 
-const standingOfPath = (path: string, known: Names): Standing => (isKnown(path, known) ? 'known' : 'unknown');
+const standingOfPath = (path: string, known: StatementNames): NameStatus => (isKnown(path, known) ? 'known' : 'unknown');
 
 /** Functions that call another function with elements of arrays or maps; with a single argument there is nothing to call. */
 const takesLambda = (call: AstNode | undefined): boolean =>

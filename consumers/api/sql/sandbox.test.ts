@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createFakeStore, type Asked } from '../../../infra/testing/fake-store.ts';
+import { createFakeStore, type RecordedStatement } from '../../../infra/testing/fake-store.ts';
 import { testLimits } from '../../../infra/testing/api.ts';
 import { PlatformError, type ErrorCode } from '../../../streams/core/errors.ts';
 import { createSandbox } from './sandbox.ts';
@@ -11,7 +11,7 @@ const tree = [
   '   ExpressionList (children 1)',
   '    Literal UInt64_1',
 ];
-const ordinary = ({ sql, params }: Asked): readonly object[] => {
+const ordinary = ({ sql, params }: RecordedStatement): readonly object[] => {
   if (sql.includes('formatQuerySingleLine')) return [{ q: params['q'], version: '1' }];
   if (sql.includes('system.functions')) return [{ version: '1', functions: ['file'], names: ['turns'], foreign: ['system'] }];
   return sql.startsWith('explain ast') ? tree.map((explain) => ({ explain })) : [{ one: 1 }];

@@ -8,7 +8,7 @@
 import { isPlatformError, PlatformError } from '../../../streams/core/errors.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 import { assertDescribed, catalogueStatement } from './catalogue.ts';
-import { decide, type Refusal, type Verdict } from './decide.ts';
+import { decide, type Refusal, type SqlVerdict } from './decide.ts';
 import type { SqlFormat } from './formats.ts';
 import { createGate } from './gate.ts';
 import { MAX_QUERY_CHARS, settingsOf, userErrorOf, type SqlLimits } from './limits.ts';
@@ -43,7 +43,7 @@ export function createSandbox(store: Store, limits: SqlLimits): SqlSandbox {
 }
 
 /** The statement to run: our own for SHOW TABLES and DESCRIBE, else exactly the checked one. */
-async function statementOf(store: Store, request: SqlRequest): Promise<Pick<Execution, 'request' | 'statement'>> {
+async function statementOf(store: Store, request: SqlRequest): Promise<Pick<SqlExecution, 'request' | 'statement'>> {
   const asked = catalogueStatement(request.query, store.database);
   if (asked === undefined) return { request, statement: (await judge(store, request)).statement };
   await assertDescribed(store, asked);
@@ -57,7 +57,7 @@ interface Normalised {
   readonly version: string;
 }
 
-export interface Judged {
+export interface FormattedStatement {
   /** As ClickHouse's formatter writes it. */
   readonly statement: string;
   /** The output of EXPLAIN AST for exactly this text. */
@@ -65,7 +65,7 @@ export interface Judged {
 }
 
 /** The normalized statement once it is found harmless, before any of it runs. Throws SQL_REFUSED, or the error of the engine. */
-export async function judge(store: Store, request: Omit<SqlRequest, 'format'>): Promise<Judged> {
+export async function judge(store: Store, request: Omit<SqlRequest, 'format'>): Promise<FormattedStatement> {
   if (request.query.length > MAX_QUERY_CHARS) {
     throw refusalOf({
       allowed: false,
@@ -110,7 +110,7 @@ interface Tree {
 /** An unknown name may belong to a new table, so the vocabulary is read again. */
 async function assertTree({ store, statement, tree, vocabulary, version }: Tree): Promise<void> {
   const declared = declaredByWith(statement);
-  const verdictBy = (known: Vocabulary): Verdict => decide(tree, { database: store.database, vocabulary: known, declared });
+  const verdictBy = (known: Vocabulary): SqlVerdict => decide(tree, { database: store.database, vocabulary: known, declared });
   const verdict = verdictBy(vocabulary);
   if (verdict.allowed || verdict.unknown !== true) assertAllowed(verdict);
   else assertAllowed(verdictBy(await readVocabulary(store, { version, fresh: true })));
@@ -119,7 +119,7 @@ async function assertTree({ store, statement, tree, vocabulary, version }: Tree)
 const signalOf = (request: Pick<SqlRequest, 'signal'>): { readonly signal?: AbortSignal } =>
   request.signal === undefined ? {} : { signal: request.signal };
 
-function assertAllowed(verdict: Verdict): void {
+function assertAllowed(verdict: SqlVerdict): void {
   if (!verdict.allowed) throw refusalOf(verdict);
 }
 
@@ -129,7 +129,7 @@ function refusalOf({ unknown, part, instead }: Refusal): PlatformError {
   return new PlatformError('SQL_REFUSED', `checking the query: ${part} is refused here; ${instead}`);
 }
 
-interface Execution {
+interface SqlExecution {
   readonly store: Store;
   readonly limits: SqlLimits;
   readonly request: SqlRequest;
@@ -138,7 +138,7 @@ interface Execution {
   readonly alone: boolean;
 }
 
-async function execute({ store, limits, request, statement, alone }: Execution): Promise<Buffer> {
+async function execute({ store, limits, request, statement, alone }: SqlExecution): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   const stream = await store.stream(statement, {

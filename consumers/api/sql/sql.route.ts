@@ -121,7 +121,7 @@ export const sqlRoutes: FastifyPluginAsyncTypebox<Options> = async (app, { store
   );
 };
 
-interface Column {
+interface SchemaColumn {
   readonly table: string;
   readonly engine: string;
   readonly name: string;
@@ -130,9 +130,9 @@ interface Column {
 }
 
 async function readTables(store: Store): Promise<readonly object[]> {
-  const columns = await readRows<Column>(
+  const columns = await readRows<SchemaColumn>(
     store,
-    `select columns.table as table, tables.engine as engine, columns.name as name, columns.type as type, columns.comment as comment
+    `select columns.table, tables.engine, columns.name, columns.type, columns.comment as comment
      from system.columns as columns
      inner join system.tables as tables on tables.database = columns.database and tables.name = columns.table
      where columns.database = {database:String} and ${isListed('columns.table')}

@@ -1,12 +1,12 @@
 // A second check, on the text: it covers what EXPLAIN AST does not show (the function in APPLY, a parameter that becomes a name) and names
 // that could corrupt its lines. The input comes from ClickHouse's formatter, so comments, heredocs and unusual whitespace are gone and
 // quoting is regular.
-import { refuse, SYSTEM_TABLES, type Verdict } from './decide.ts';
+import { refuse, SYSTEM_TABLES, type SqlVerdict } from './decide.ts';
 import { isCollation } from './collations.ts';
 import { isAllowedFunction, isAllowedTableFunction } from './functions.ts';
 import { isAllowedType } from './types.ts';
 
-interface Token {
+interface SqlToken {
   readonly kind: 'word' | 'name' | 'text' | 'parameter' | 'mark';
   /** The word, the quoted name without its quotes, the parameter with its braces, or the punctuation mark. */
   readonly value: string;
@@ -16,8 +16,8 @@ const TOKEN =
   /(?<text>'(?:[^'\\]|\\.|'')*')|(?<name>`(?:[^`\\]|\\.|``)*`|"(?:[^"\\]|\\.|"")*")|(?<parameter>\{[^{}]*\})|(?<word>[\p{L}\p{N}_$]+)|(?<space>\s+)|(?<mark>[^\s])/gsuy;
 
 /** Undefined when a quote is not closed. */
-export function tokensOf(statement: string): readonly Token[] | undefined {
-  const tokens: Token[] = [];
+export function tokensOf(statement: string): readonly SqlToken[] | undefined {
+  const tokens: SqlToken[] = [];
   for (const { groups } of statement.matchAll(TOKEN)) {
     const { text, name, parameter, word, mark } = groups ?? {};
     if (text !== undefined) tokens.push({ kind: 'text', value: text });
@@ -39,7 +39,7 @@ const KEYWORDS = new Set(
 );
 
 /** `statement` is the output of formatQuerySingleLine; `foreign` are databases other than the project's. */
-export function decideText(statement: string, foreign: ReadonlySet<string>): Verdict {
+export function decideText(statement: string, foreign: ReadonlySet<string>): SqlVerdict {
   // The formatter escapes control characters, so a remaining one is an attack.
   if (/[\u0000-\u001f\u007f]/.test(statement)) return refuse('a control character', 'write it as an escape in a string');
   const tokens = tokensOf(statement);
@@ -47,9 +47,9 @@ export function decideText(statement: string, foreign: ReadonlySet<string>): Ver
   return decideStart(tokens) ?? decideOutput(tokens) ?? decideTokens(tokens) ?? decideQualified(tokens, foreign) ?? { allowed: true };
 }
 
-type Finding = Verdict | undefined;
+type TextFinding = SqlVerdict | undefined;
 
-function decideStart(tokens: readonly Token[]): Finding {
+function decideStart(tokens: readonly SqlToken[]): TextFinding {
   const first = tokens.find(({ value }) => value !== '(');
   const word = first?.kind === 'word' ? first.value.toUpperCase() : '';
   if (word === 'SELECT' || word === 'WITH') return undefined;
@@ -59,7 +59,7 @@ function decideStart(tokens: readonly Token[]): Finding {
   return refuse(`${word === '' ? 'this' : /^[AEIOU]/.test(word) ? `an ${word}` : `a ${word}`} statement`, instead);
 }
 
-function decideOutput(tokens: readonly Token[]): Finding {
+function decideOutput(tokens: readonly SqlToken[]): TextFinding {
   const words = tokens.map(({ kind, value }) => (kind === 'word' ? value.toUpperCase() : ''));
   if (words.some((word, at) => word === 'INTO' && words[at + 1] === 'OUTFILE')) {
     return refuse('INTO OUTFILE', 'leave it out; the answer is the result');
@@ -72,7 +72,7 @@ function decideOutput(tokens: readonly Token[]): Finding {
 }
 
 /** The name of another database before a dot, anywhere: the tree has it too, unless it hides it. */
-function decideQualified(tokens: readonly Token[], foreign: ReadonlySet<string>): Finding {
+function decideQualified(tokens: readonly SqlToken[], foreign: ReadonlySet<string>): TextFinding {
   for (const [at, owner] of tokens.entries()) {
     if (!isName(owner) || !foreign.has(owner.value) || !isMark(tokens[at + 1], '.')) continue;
     const member = tokens[at + 2]?.value ?? '';
@@ -85,17 +85,17 @@ function decideQualified(tokens: readonly Token[], foreign: ReadonlySet<string>)
   return undefined;
 }
 
-const isName = ({ kind }: Token): boolean => kind === 'word' || kind === 'name';
-const isMark = (token: Token | undefined, mark: string): boolean => token?.kind === 'mark' && token.value === mark;
+const isName = ({ kind }: SqlToken): boolean => kind === 'word' || kind === 'name';
+const isMark = (token: SqlToken | undefined, mark: string): boolean => token?.kind === 'mark' && token.value === mark;
 
 /** Every SELECT of the text must be in the checked tree: parts that the engine does not show are not allowed. */
-export function decideShown(statement: string, tree: string): Verdict {
+export function decideShown(statement: string, tree: string): SqlVerdict {
   const written = (tokensOf(statement) ?? []).filter(({ kind, value }) => kind === 'word' && value.toUpperCase() === 'SELECT').length;
   const shown = tree.split('\n').filter((line) => line.trimStart().startsWith('SelectQuery')).length;
   return written <= shown ? { allowed: true } : refuse('a part that the syntax tree does not show', 'write it another way');
 }
 
-function decideTokens(tokens: readonly Token[]): Finding {
+function decideTokens(tokens: readonly SqlToken[]): TextFinding {
   for (const [at, token] of tokens.entries()) {
     const finding = decideToken(token, tokens[at - 1], tokens[at + 1]);
     if (finding !== undefined) return finding;
@@ -103,7 +103,7 @@ function decideTokens(tokens: readonly Token[]): Finding {
   return undefined;
 }
 
-function decideToken(token: Token, before: Token | undefined, after: Token | undefined): Finding {
+function decideToken(token: SqlToken, before: SqlToken | undefined, after: SqlToken | undefined): TextFinding {
   switch (token.kind) {
     case 'parameter':
       return decideParameter(token.value);
@@ -118,19 +118,19 @@ function decideToken(token: Token, before: Token | undefined, after: Token | und
   }
 }
 
-const isWord = (token: Token | undefined, word: string): boolean => token?.kind === 'word' && token.value.toUpperCase() === word;
+const isWord = (token: SqlToken | undefined, word: string): boolean => token?.kind === 'word' && token.value.toUpperCase() === word;
 
-const decideCollation = (text: string): Finding =>
+const decideCollation = (text: string): TextFinding =>
   isCollation(text.slice(1, -1)) ? undefined : refuse(`the collation ${text.slice(0, 40)}`, "name a language, such as 'de'");
 
-function decideParameter(text: string): Finding {
+function decideParameter(text: string): TextFinding {
   const type = /^\{\s*[A-Za-z_]\w*\s*:(.*)\}$/s.exec(text)?.[1]?.trim() ?? '';
   if (isAllowedType(type)) return undefined;
   if (type.toLowerCase() === 'identifier') return refuse('a parameter of type Identifier', 'write the name into the statement');
   return refuse(`the parameter ${text.slice(0, 80)}`, 'give it a plain type, such as {name:String}');
 }
 
-const isOpening = (token: Token | undefined): boolean => isMark(token, '(');
+const isOpening = (token: SqlToken | undefined): boolean => isMark(token, '(');
 
 /** Names that WITH gives to queries and their columns: `a AS (SELECT …)`, `b(x, y) AS (SELECT …)`. */
 export function declaredByWith(statement: string): readonly string[] {
@@ -143,7 +143,7 @@ export function declaredByWith(statement: string): readonly string[] {
 }
 
 /** Start of the name that ends here, possibly followed by a list of columns. */
-function startOfName(tokens: readonly Token[], end: number): number {
+function startOfName(tokens: readonly SqlToken[], end: number): number {
   if (!isMark(tokens[end], ')')) return Math.max(0, end);
   let first = end;
   while (first > 0 && !isOpening(tokens[first])) first -= 1;
@@ -151,12 +151,12 @@ function startOfName(tokens: readonly Token[], end: number): number {
 }
 
 /** Names that could be mistaken for part of a syntax tree line. */
-const decideName = (name: string): Finding =>
+const decideName = (name: string): TextFinding =>
   /\\|\((?:alias|children) /.test(name)
     ? refuse('a quoted name with an escape or with the words of a syntax tree', 'use a plain name')
     : undefined;
 
-function decideCall(token: Token, before: Token | undefined, after: Token | undefined): Finding {
+function decideCall(token: SqlToken, before: SqlToken | undefined, after: SqlToken | undefined): TextFinding {
   if (!isOpening(after) || isWord(before, 'AS')) return undefined;
   const keyword = token.kind === 'word' && KEYWORDS.has(token.value.toLowerCase());
   if (keyword || isAllowedFunction(token.value) || isAllowedTableFunction(token.value)) return undefined;

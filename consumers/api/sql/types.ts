@@ -33,7 +33,7 @@ export const isZone = (text: string): boolean => /^[A-Za-z][\w+-]*(?:\/[A-Za-z][
 export function isAllowedType(text: string): boolean {
   const tokens = tokensOf(text);
   if (tokens === undefined) return false;
-  const reader = new Reader(tokens);
+  const reader = new TypeReader(tokens);
   return reader.type(0) && reader.isAtEnd();
 }
 
@@ -50,7 +50,7 @@ function tokensOf(text: string): readonly string[] | undefined {
 }
 
 /** Parses the arguments in the parentheses of a type according to that type. */
-class Reader {
+class TypeReader {
   readonly #tokens: readonly string[];
   #at = 0;
 

@@ -9,14 +9,14 @@ const READ = `select version() as version,
   (select groupUniqArray(arrayJoin([table, name])) from system.columns where database = {database:String}) as names,
   (select groupArray(name) from system.databases where name != {database:String}) as foreign`;
 
-interface Row {
+interface VocabularyRow {
   readonly version: string;
   readonly functions: readonly string[];
   readonly names: readonly string[];
   readonly foreign: readonly string[];
 }
 
-interface Kept {
+interface CachedVocabulary {
   readonly version: string;
   readonly readAt: number;
   readonly vocabulary: Vocabulary;
@@ -25,7 +25,7 @@ interface Kept {
 const KEPT_MS = 60_000;
 /** Unknown names must not cause a new read every time. */
 const FRESH_MS = 1_000;
-const kept = new WeakMap<Store, Promise<Kept>>();
+const kept = new WeakMap<Store, Promise<CachedVocabulary>>();
 
 /** Throws the outage of the store. `fresh` requires a result that is at most a second old. */
 export async function readVocabulary(store: Store, wanted: { readonly version: string; readonly fresh: boolean }): Promise<Vocabulary> {
@@ -37,9 +37,9 @@ export async function readVocabulary(store: Store, wanted: { readonly version: s
   return (await reading).vocabulary;
 }
 
-async function read(store: Store): Promise<Kept> {
+async function read(store: Store): Promise<CachedVocabulary> {
   const readAt = performance.now();
-  const [row] = await store.query<Row>(READ, { params: { database: store.database } });
+  const [row] = await store.query<VocabularyRow>(READ, { params: { database: store.database } });
   if (row === undefined || row.functions.length === 0) {
     throw new PlatformError('STORE_UNAVAILABLE', 'checking the query: ClickHouse does not list its functions');
   }

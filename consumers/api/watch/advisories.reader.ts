@@ -2,7 +2,7 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
 import { readRows } from '../list.ts';
-import { adviseOn, type RunFacts, type StepFigures } from './advisories.ts';
+import { adviseOn, type AdvisoryFacts, type StepFigures } from './advisories.ts';
 import type { advisoryColumns } from './watch.columns.ts';
 import { readWeather } from './weather.reader.ts';
 
@@ -36,9 +36,9 @@ export async function readAdvisories(
 ): Promise<{ readonly run_id: string; readonly items: readonly RowOf<typeof advisoryColumns>[] }> {
   const [steps, beats, [state], weather] = await Promise.all([
     readRows<StepFigures>(store, stepsSql, { run }),
-    readRows<RunFacts['beats'][number]>(store, beatsSql, { run }),
+    readRows<AdvisoryFacts['beats'][number]>(store, beatsSql, { run }),
     readRows<{ is_running: number | boolean; max_staleness: number }>(store, runSql, { run }),
-    readWeather(store, run, { points: WEATHER_POINTS }),
+    readWeather(store, run, { points: WEATHER_POINTS, latencies: false }),
   ]);
   const facts = { run, steps, beats, outages: weather.outages, max_staleness: state?.max_staleness ?? 0 };
   return { run_id: run, items: adviseOn({ ...facts, is_running: Boolean(state?.is_running) }) };

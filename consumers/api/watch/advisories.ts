@@ -1,10 +1,12 @@
 // What deserves a look, as rules over figures: a collapse of the reward or of the entropy, staleness at its bound, a tool that is
-// out, groups without a difference, a trainer that waits, tokens of unknown versions, a worker that fell silent. Alarms come
-// first; advice for tuning is only given to a run without alarms.
+// out, groups without a difference, a trainer that waits, tokens of unknown versions, a worker that fell silent, tables that are
+// behind the log. Alarms come first; advice for tuning is only given to a run without alarms.
 import type { RowOf } from '../columns.ts';
 import type { advisoryColumns, outageColumns } from './watch.columns.ts';
 
-type Advisory = RowOf<typeof advisoryColumns>;
+type AdvisoryRow = RowOf<typeof advisoryColumns>;
+/** What a rule finds is so now, unless it says otherwise. */
+type Finding = Omit<AdvisoryRow, 'is_over'> & { readonly is_over?: boolean };
 
 export interface StepFigures {
   readonly step: number;
@@ -19,7 +21,7 @@ export interface StepFigures {
   readonly discarded_uniform: number;
 }
 
-export interface RunFacts {
+export interface AdvisoryFacts {
   readonly run: string;
   readonly is_running: boolean;
   readonly max_staleness: number;
@@ -30,12 +32,20 @@ export interface RunFacts {
   readonly beats: readonly { readonly worker_id: string; readonly at_ms: number; readonly running: number }[];
 }
 
+/** What the rule on the lag is made from. */
+export interface LagFacts extends Pick<AdvisoryFacts, 'run' | 'is_running'> {
+  /** Records of the log that are not in the tables yet. */
+  readonly behind: number;
+  /** Since the newest heartbeat in the tables, by the clock of the store; 0 when there is none. */
+  readonly age_ms: number;
+}
+
 /** Steps that the newest figures are over. */
 const RECENT = 20;
 const FEWEST_STEPS = 60;
 const SILENT_MS = 60_000;
 
-type Rule = (facts: RunFacts) => readonly Advisory[];
+type AdvisoryRule = (facts: AdvisoryFacts) => readonly Finding[];
 
 const mean = (values: readonly (number | null)[]): number | undefined => {
   const known = values.filter((value): value is number => value !== null);
@@ -59,7 +69,7 @@ function bestWindow(steps: readonly StepFigures[]): { readonly mean: number; rea
 }
 
 /** The mean over 20 steps fell below half of the best earlier one. */
-const rewardCollapse: Rule = ({ run, steps }) => {
+const rewardCollapse: AdvisoryRule = ({ run, steps }) => {
   if (steps.length < FEWEST_STEPS) return [];
   const now = mean(steps.slice(-RECENT).map((step) => step.reward_mean));
   const best = bestWindow(steps.slice(0, -RECENT));
@@ -77,7 +87,7 @@ const rewardCollapse: Rule = ({ run, steps }) => {
   ];
 };
 
-const entropyCollapse: Rule = ({ run, steps }) => {
+const entropyCollapse: AdvisoryRule = ({ run, steps }) => {
   if (steps.length < FEWEST_STEPS) return [];
   const [first, now] = [steps.slice(0, RECENT), steps.slice(-RECENT)].map((part) => mean(part.map((step) => step.entropy)));
   if (first === undefined || now === undefined || first <= 0 || now >= first / 20) return [];
@@ -94,7 +104,7 @@ const entropyCollapse: Rule = ({ run, steps }) => {
   ];
 };
 
-const stalenessAtBound: Rule = ({ run, steps, max_staleness }) => {
+const stalenessAtBound: AdvisoryRule = ({ run, steps, max_staleness }) => {
   const recent = steps.slice(-RECENT);
   const stale = sum(recent.map((step) => step.discarded_stale));
   const decided = stale + sum(recent.map((step) => step.trained + step.discarded_uniform));
@@ -104,21 +114,27 @@ const stalenessAtBound: Rule = ({ run, steps, max_staleness }) => {
   return [{ rule: 'staleness-at-bound', severity: 'warning', title: 'Staleness is at its bound', detail, page: pageOf(run, '/flow'), sql }];
 };
 
-const toolOutage: Rule = ({ run, is_running, outages }) =>
-  outages.slice(-3).map(({ tool, from, to, calls, failed, usual_failure_rate }) => {
+/** Workers went on for a while after it, and the tool worked. */
+const isPast = ({ beats, is_running }: AdvisoryFacts, to: string | null): boolean =>
+  !is_running || Math.max(...beats.map(({ at_ms }) => at_ms)) - Date.parse(to ?? '') > SILENT_MS;
+
+const toolOutage: AdvisoryRule = (facts) =>
+  facts.outages.slice(-3).map(({ tool, from, to, calls, failed, usual_failure_rate }) => {
+    const isOver = isPast(facts, to);
     const detail = `${share(failed / calls)} of ${calls} calls failed between ${from ?? ''} and ${to ?? ''}; usual is ${share(usual_failure_rate ?? 0)}.`;
-    const sql = `SELECT error_type, count() AS calls, any(arguments) FROM tool_calls WHERE run_id = '${run}' AND tool = '${tool.replace(/[\\']/g, '\\$&')}' AND status != 'ok' GROUP BY error_type ORDER BY calls DESC`;
+    const sql = `SELECT error_type, count() AS calls, any(arguments) FROM tool_calls WHERE run_id = '${facts.run}' AND tool = '${tool.replace(/[\\']/g, '\\$&')}' AND status != 'ok' GROUP BY error_type ORDER BY calls DESC`;
     return {
       rule: 'tool-outage',
-      severity: is_running ? 'alarm' : 'warning',
-      title: `The tool ${tool} was out`,
+      severity: isOver ? 'warning' : 'alarm',
+      title: `The tool ${tool} ${isOver ? 'was' : 'is'} out`,
       detail,
-      page: pageOf(run, '/tools'),
+      is_over: isOver,
+      page: pageOf(facts.run, '/tools'),
       sql,
     };
   });
 
-const uniformGroups: Rule = ({ run, steps }) => {
+const uniformGroups: AdvisoryRule = ({ run, steps }) => {
   const recent = steps.slice(-RECENT);
   const uniform = sum(recent.map((step) => step.discarded_uniform));
   const decided = uniform + sum(recent.map((step) => step.trained + step.discarded_stale));
@@ -128,7 +144,7 @@ const uniformGroups: Rule = ({ run, steps }) => {
   return [{ rule: 'uniform-groups', severity: 'warning', title: 'Most groups are uniform', detail, page: pageOf(run, '/questions'), sql }];
 };
 
-const trainerWaits: Rule = ({ run, steps }) => {
+const trainerWaits: AdvisoryRule = ({ run, steps }) => {
   const recent = steps.slice(-RECENT);
   const [wait, train] = [mean(recent.map((step) => step.wait_ms)), mean(recent.map((step) => step.train_ms))];
   if (recent.length < RECENT || wait === undefined || train === undefined || wait < 4 * train || wait < 1_000) return [];
@@ -145,7 +161,7 @@ const trainerWaits: Rule = ({ run, steps }) => {
   ];
 };
 
-const unknownVersions: Rule = ({ run, steps }) => {
+const unknownVersions: AdvisoryRule = ({ run, steps }) => {
   const tokens = sum(steps.slice(-RECENT).map((step) => step.unknown_tokens));
   if (tokens === 0) return [];
   const detail = `The last ${RECENT} steps trained on ${tokens} tokens whose policy version nobody recorded, so that their staleness is not known.`;
@@ -154,7 +170,7 @@ const unknownVersions: Rule = ({ run, steps }) => {
 };
 
 /** Compared with the newest heartbeat of all, so that it also holds for a run that is looked at later. */
-const silentWorker: Rule = ({ run, is_running, beats }) => {
+const silentWorker: AdvisoryRule = ({ run, is_running, beats }) => {
   const newest = Math.max(...beats.map(({ at_ms }) => at_ms));
   if (!is_running) return [];
   return beats
@@ -174,17 +190,36 @@ const silentWorker: Rule = ({ run, is_running, beats }) => {
     });
 };
 
-const rules: readonly Rule[] = [
+/** Records that the sink stores in some seconds; beyond it says of itself that it is catching up. */
+const MANY_RECORDS = 20_000;
+/** Fewer than this are on their way at any time. */
+const FEW_RECORDS = 100;
+
+/** Fewer are on their way at any time, and nobody need look at anything else. */
+export const isBehind = (records: number): boolean => records >= FEW_RECORDS;
+
+/** So many records are not stored, or so old is what is stored, that these pages show the past. Workers tell of themselves every few seconds. */
+export function adviseOnLag({ run, is_running, behind, age_ms }: LagFacts): readonly AdvisoryRow[] {
+  if (!is_running || !isBehind(behind) || (behind < MANY_RECORDS && age_ms < SILENT_MS)) return [];
+  const age = age_ms < 1_000 ? '' : `; the newest heartbeat in them is ${Math.round(age_ms / 1_000)} s old`;
+  const detail = `${behind.toLocaleString('en-US')} records of the log are not in the tables yet${age}. What is shown of the run is that much older than the run.`;
+  const sql = `SELECT max(occurred_at) AS newest_stored, now64(3) AS now FROM heartbeats WHERE run_id = '${run}'`;
+  const [title, page] = ['The tables are behind the log', pageOf(run, '/workers')];
+  return [{ rule: 'consumer-lag', severity: 'warning', title, detail, is_over: false, page, sql }];
+}
+
+const rules: readonly AdvisoryRule[] = [
   ...[rewardCollapse, toolOutage, entropyCollapse, stalenessAtBound, uniformGroups, unknownVersions, silentWorker],
   trainerWaits,
 ];
 const order = ['alarm', 'warning', 'advice'];
 
+export const gravestFirst = (items: readonly AdvisoryRow[]): readonly AdvisoryRow[] =>
+  [...items].sort((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity));
+
 /** Findings, the gravest first. */
-export function adviseOn(facts: RunFacts): readonly Advisory[] {
-  const found = rules.flatMap((rule) => rule(facts));
+export function adviseOn(facts: AdvisoryFacts): readonly AdvisoryRow[] {
+  const found = rules.flatMap((rule) => rule(facts)).map((one) => ({ is_over: false, ...one }));
   const hasAlarm = found.some(({ severity }) => severity === 'alarm');
-  return found
-    .filter(({ severity }) => severity !== 'advice' || !hasAlarm)
-    .sort((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity));
+  return gravestFirst(found.filter(({ severity }) => severity !== 'advice' || !hasAlarm));
 }

@@ -34,7 +34,7 @@ interface Bar {
   readonly version_last: number;
 }
 
-interface Decision {
+interface FlowDecision {
   readonly trajectory_id: string;
   readonly attempt: number;
   readonly fate: 'trained' | 'discarded' | 'lost';
@@ -60,32 +60,49 @@ const rangeParams = ({ from, to }: FlowRange): Readonly<Record<string, string>> 
 const OF_PURPOSE = "if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String})";
 
 const ms = (column: string): string => `toUnixTimestamp64Milli(${column})`;
+const micros = (column: string): string => `toUnixTimestamp64Micro(${column})`;
 
-/** Attempts that began in the range, newest first. */
-async function readBars(store: Store, run: string, range: FlowRange): Promise<readonly Bar[]> {
+/**
+ * Attempts that began in the range, newest first. One column says when the oldest of them began; the others are then read from there on.
+ * An attempt that ended is in both tables, and it ended after that time too.
+ */
+async function readBars(
+  store: Store,
+  run: string,
+  range: FlowRange,
+): Promise<{ readonly read: readonly Bar[]; readonly hasOlder: boolean }> {
   const params = { run, most: range.limit + 1, purpose: range.purpose ?? '', ...rangeParams(range) };
+  const ended = `run_id = {run:String} and ${OF_PURPOSE}${inRange('started_at', range)}`;
+  const began = `run_id = {run:String} and ${OF_PURPOSE}${inRange('occurred_at', range)}`;
+  const [oldest] = await readRows<{ at: number }>(
+    store,
+    `select ${micros('min(started_at)')} as at from (select started_at from trajectories where ${ended} order by started_at desc limit {most:UInt32}) having count() = {most:UInt32}`,
+    params,
+  );
+  const since = (column: string): string => (oldest === undefined ? '' : ` and ${column} >= fromUnixTimestamp64Micro({since:Int64})`);
   const names = 'trajectory_id, attempt, worker_id, start_ms, end_ms, version_first, version_last';
-  return readRows<Bar>(
+  const read = await readRows<Bar>(
     store,
     `select ${names} from (
        select trajectory_id, attempt, toString(worker_id) as worker_id, ${ms('started_at')} as start_ms, ${ms('finished_at')} as end_ms,
          version_first, version_last
-       from trajectories where run_id = {run:String} and ${OF_PURPOSE}${inRange('started_at', range)}
+       from trajectories where ${ended}${since('started_at')}
        union all
        select trajectory_id, attempt, toString(worker_id) as worker_id, ${ms('occurred_at')} as start_ms, toInt64(0) as end_ms,
          toInt32(-1) as version_first, toInt32(-1) as version_last
-       from trajectory_starts where run_id = {run:String} and ${OF_PURPOSE}${inRange('occurred_at', range)}
-         and (trajectory_id, attempt) not in (select trajectory_id, attempt from trajectories where run_id = {run:String})
+       from trajectory_starts where ${began}${since('occurred_at')}
+         and (trajectory_id, attempt) not in (select trajectory_id, attempt from trajectories where run_id = {run:String}${since('finished_at')})
      )
      order by start_ms desc, trajectory_id desc, attempt desc limit 1 by trajectory_id, attempt limit {most:UInt32}`,
-    params,
+    { ...params, ...(oldest === undefined ? {} : { since: oldest.at }) },
   );
+  return { read, hasOlder: oldest !== undefined || read.length > range.limit };
 }
 
 /** What the ledger says of attempts that began at `sinceMs` or later: nothing is decided before it begins. */
-async function readDecisions(store: Store, run: string, sinceMs: number): Promise<readonly Decision[]> {
+async function readDecisions(store: Store, run: string, sinceMs: number): Promise<readonly FlowDecision[]> {
   const since = `run_id = {run:String} and at >= fromUnixTimestamp64Milli({since:Int64})`;
-  return readRows<Decision>(
+  return readRows<FlowDecision>(
     store,
     `select trajectory_id, attempt, 'trained' as fate, '' as reason, step, staleness_total as staleness, ${ms('at')} as at_ms
      from step_trajectories where ${since}
@@ -99,7 +116,7 @@ async function readDecisions(store: Store, run: string, sinceMs: number): Promis
   );
 }
 
-interface Mark {
+interface VersionMark {
   readonly number: number;
   readonly at_ms: number;
 }
@@ -109,8 +126,8 @@ const readMarks = async (
   store: Store,
   of: { readonly table: string; readonly column: string; readonly time: string },
   span: { readonly run: string; readonly since: number; readonly until: number },
-): Promise<readonly Mark[]> =>
-  readRows<Mark>(
+): Promise<readonly VersionMark[]> =>
+  readRows<VersionMark>(
     store,
     `select ${of.column} as number, min(${ms(of.time)}) as at_ms from ${of.table} where run_id = {run:String}
      group by number having at_ms between {since:Int64} and {until:Int64} order by number desc limit ${MOST_MARKS}`,
@@ -121,7 +138,7 @@ const readMarks = async (
 const AFTER_MS = 3_600_000;
 
 export async function readFlow(store: Store, run: string, range: FlowRange) {
-  const read = await readBars(store, run, range);
+  const { read, hasOlder } = await readBars(store, run, range);
   const bars = read.slice(0, range.limit).reverse();
   const since = bars[0]?.start_ms ?? 0;
   const until = bars.reduce((most, bar) => Math.max(most, bar.end_ms, bar.start_ms), since);
@@ -141,7 +158,7 @@ export async function readFlow(store: Store, run: string, range: FlowRange) {
   return {
     run_id: run,
     trajectories: bars.length,
-    is_whole: read.length <= range.limit,
+    is_whole: !hasOlder,
     max_staleness: bounds[0]?.bound ?? null,
     ...columnsOf(bars, decisions),
     versions: marksOf(versions),
@@ -149,7 +166,7 @@ export async function readFlow(store: Store, run: string, range: FlowRange) {
   };
 }
 
-const marksOf = (marks: readonly Mark[]) => ({
+const marksOf = (marks: readonly VersionMark[]) => ({
   numbers: marks.map(({ number }) => number).reverse(),
   at_ms: marks.map(({ at_ms }) => at_ms).reverse(),
 });
@@ -171,8 +188,8 @@ const undecided = ({ end_ms }: Bar) =>
   ({ fate: end_ms === 0 ? 'running' : 'open', reason: '', step: -1, staleness: -1, at_ms: 0 }) as const;
 
 /** Columns of the answer: bars with what became of each. Trained wins over discarded, and a decision over a loss. */
-export function columnsOf(bars: readonly Bar[], decisions: readonly Decision[]) {
-  const decided = new Map<string, Decision>();
+export function columnsOf(bars: readonly Bar[], decisions: readonly FlowDecision[]) {
+  const decided = new Map<string, FlowDecision>();
   const rank = { lost: 0, discarded: 1, trained: 2 } as const;
   for (const decision of decisions) {
     const before = decided.get(keyOf(decision));

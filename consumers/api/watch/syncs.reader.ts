@@ -4,16 +4,16 @@ import type { RowOf } from '../columns.ts';
 import { readRows } from '../list.ts';
 import type { syncColumns } from './watch.columns.ts';
 
-type Sync = RowOf<typeof syncColumns>;
+type SyncRow = RowOf<typeof syncColumns>;
 
 /** Workers of the newest versions up to `to_version`, oldest version first. */
 export async function readSyncs(
   store: Store,
   run: string,
   asked: { readonly versions: number; readonly to_version?: number | undefined },
-): Promise<{ readonly run_id: string; readonly items: readonly Sync[] }> {
+): Promise<{ readonly run_id: string; readonly items: readonly SyncRow[] }> {
   const to = asked.to_version ?? 2_147_483_647;
-  const items = await readRows<Sync>(
+  const items = await readRows<SyncRow>(
     store,
     `with (select max(policy_version_max) from turns where run_id = {run:String} and policy_version_max <= {to:Int32}) as newest
      select version, worker_id, published_at, first_turn_at, last_turn_at, turns,

@@ -47,6 +47,7 @@ export const advisoryColumns = {
   severity: 'text',
   title: 'text',
   detail: 'text',
+  is_over: 'flag',
   page: 'text',
   sql: 'text',
 } as const;

@@ -5,9 +5,12 @@ import { migrate } from '../../../infra/clickhouse/migrate.ts';
 import type { HttpServer } from '../../../infra/http/server.ts';
 import { storyRun, tellStory } from '../../../infra/testing/api-story.ts';
 import { testApi } from '../../../infra/testing/api.ts';
+import { evaluationPair, seedEvaluationPair } from '../../../infra/testing/dashboard-figures.ts';
 import { longRun, seedLongRun } from '../../../infra/testing/dashboard-world.ts';
 import { MemoryLog } from '../../../infra/testing/memory-log.ts';
 import { startTestStore, type TestStore } from '../../../infra/testing/store.ts';
+import { readAllFindings } from './findings.reader.ts';
+import type { MergedFlow } from './flow-merged.reader.ts';
 
 let engine: TestStore;
 let store: ReturnType<typeof connectStore>;
@@ -28,14 +31,15 @@ afterAll(async () => {
   await engine.stop();
 });
 
-interface Json extends Readonly<Record<string, unknown>> {
+interface WatchAnswer extends Readonly<Record<string, unknown>> {
   readonly items: readonly Readonly<Record<string, unknown>>[];
   readonly columns: Readonly<Record<string, readonly number[]>>;
   readonly ids: readonly string[];
   readonly fates: readonly string[];
   readonly outages: readonly Readonly<Record<string, unknown>>[];
 }
-const ask = async (path: string, run = longRun): Promise<Json> => (await server.app.inject(`/v1/runs/${run}/${path}`)).json<Json>();
+const ask = async (path: string, run = longRun): Promise<WatchAnswer> =>
+  (await server.app.inject(`/v1/runs/${run}/${path}`)).json<WatchAnswer>();
 const statusOf = async (path: string): Promise<number> => (await server.app.inject(path)).statusCode;
 
 describe('the flow', () => {
@@ -68,6 +72,24 @@ describe('the flow', () => {
     const trained = await ask('flow?purpose=train', storyRun);
     expect(all.ids).toEqual(trained.ids);
     expect((await ask('flow?purpose=eval', storyRun)).ids.length).toBeLessThan(all.ids.length);
+  });
+
+  it('has as many of each fate when it is merged, however few the spans, and all have landed at the end', async () => {
+    const flow = await ask('flow?limit=50000');
+    const fates = flow.fates.map((_, fate) => (flow.columns['fate'] ?? []).filter((one) => one === fate).length);
+    const named = Object.fromEntries(flow.fates.map((name, at) => [name, fates[at] ?? 0]));
+    for (const points of [2, 60, 600]) {
+      const { columns, at_ms, trajectories } = (await ask(`flow/merged?points=${points}`)) as unknown as MergedFlow;
+      const total = (name: keyof MergedFlow['columns']): number => columns[name].reduce((sum, one) => sum + one, 0);
+      expect(at_ms.length).toBeLessThanOrEqual(points + 1);
+      expect([trajectories, total('trained'), total('discarded'), total('lost')]).toEqual([
+        ...[flow.ids.length, named['trained'], named['discarded'], named['lost']],
+      ]);
+      expect(total('open')).toBe((named['open'] ?? 0) + (named['running'] ?? 0));
+      expect(columns.running.at(-1)).toBe(named['running']);
+      expect(Math.max(...columns.staleness_max)).toBe(3);
+      expect(Math.min(...columns.running)).toBeGreaterThanOrEqual(0);
+    }
   });
 
   it('keeps to its range', async () => {
@@ -107,6 +129,32 @@ describe('a run that is watched', () => {
       expect((await server.app.inject({ method: 'POST', url: '/v1/sql', payload: { query: sql } })).statusCode).toBe(200);
   });
 
+  it('says that the tables are behind the log, and all the rest while the log is away', async () => {
+    const ways = [() => Promise.resolve(25_000), () => Promise.reject(new Error('no broker'))];
+    const [lagging, unknown] = await Promise.all(
+      ways.map(async (countBehind) => {
+        const api = await testApi({ store, countBehind });
+        const { items } = (await api.app.inject(`/v1/runs/${longRun}/advisories`)).json<WatchAnswer>();
+        await api.close();
+        return items.map(({ rule }) => rule);
+      }),
+    );
+    expect(lagging).toContain('consumer-lag');
+    expect(unknown).toContain('tool-outage');
+    expect(unknown).not.toContain('consumer-lag');
+  });
+
+  it('is among those that a webhook hears of only while something comes from it', async () => {
+    const found = async () => (await readAllFindings(store, () => Promise.resolve(25_000))).map(({ run_id }) => run_id);
+    const told = await found();
+    const beat = `insert into heartbeats (run_id, worker_id, capacity, running, policy_version, occurred_at, _topic, _partition, _offset, _timestamp)
+      select {run:String}, 'late', 8, 1, 9, now64(6), 'turnstream.rollouts', 1, 900000, now64(3)`;
+    expect(told).not.toContain(longRun);
+    await store.command(beat, { params: { run: longRun } });
+    expect(await found()).toEqual([...told, longRun].sort((a) => (a === longRun ? 1 : -1)));
+    await store.command("alter table heartbeats delete where worker_id = 'late' settings mutations_sync = 1");
+  });
+
   it('finds texts by page in the order of its turns', async () => {
     const one = await ask('find?q=OUAGADOUGOU');
     expect(one.items).toHaveLength(1);
@@ -139,5 +187,88 @@ describe('a run that is watched', () => {
   it('is not found when nobody knows it', async () => {
     for (const path of ['flow', 'admissions', 'syncs', 'tools/series', 'advisories', 'find?q=a', 'ledger'])
       expect([path, await statusOf(`/v1/runs/nobody/${path}`)]).toEqual([path, 404]);
+  });
+});
+
+describe('a list that is walked', () => {
+  const filter = 'min_reward=0.5&order=asc';
+  const list = async (): Promise<readonly string[]> =>
+    (await ask(`trajectories?${filter}&limit=500&fields=trajectory_id,attempt`)).items.map((item) => String(item['trajectory_id']));
+  const beside = async (id: string) => {
+    const { previous, next } = (await server.app.inject(`/v1/runs/${longRun}/trajectories/${id}/neighbors?${filter}`)).json<
+      Readonly<Record<'previous' | 'next', { readonly trajectory_id: string } | null>>
+    >();
+    return [previous?.trajectory_id, next?.trajectory_id];
+  };
+
+  it('has beside each of its 500 the one before and the one after, also while others finish', async () => {
+    const ids = await list();
+    expect(ids).toHaveLength(500);
+    const found = new Map<string, readonly (string | undefined)[]>();
+    for (let at = 0; at < ids.length; at += 50) {
+      const part = ids.slice(at, at + 50);
+      for (const [place, neighbors] of (await Promise.all(part.map(beside))).entries()) found.set(part[place] ?? '', neighbors);
+      await store.command(
+        `insert into trajectories (run_id, trajectory_id, attempt, purpose, status, reward, finished_at, occurred_at, _topic, _partition, _offset, _timestamp)
+         select {run:String}, {id:String}, 0, 'train', 'answered', 0.9, now64(6), now64(6), 'turnstream.rollouts', 9, {at:Int64}, now64(3)`,
+        { params: { run: longRun, id: `late-${at}`, at } },
+      );
+    }
+    for (const [at, id] of ids.slice(0, -1).entries()) expect([id, found.get(id)]).toEqual([id, [ids[at - 1], ids[at + 1]]]);
+    await store.command("alter table trajectories delete where trajectory_id like 'late-%' settings mutations_sync = 1");
+  }, 300_000);
+
+  it('has none beside an attempt that has not finished', async () => {
+    expect(await beside(`${longRun}-x41.0`)).toEqual([undefined, undefined]);
+  });
+});
+
+describe('distributions', () => {
+  const countsOf = (item: Readonly<Record<string, unknown>>): Readonly<Record<string, number>> => {
+    const fates = item['fates'] as readonly { readonly reason: string; readonly counts: readonly number[] }[];
+    return Object.fromEntries(fates.map(({ reason, counts }) => [reason, counts.reduce((sum, count) => sum + count, 0)]));
+  };
+
+  it('count what the tables of the ledger count, by fate', async () => {
+    const rows = await store.query<{ reason: string; number: number }>(
+      `select toString(reason) as reason, toUInt32(count()) as number from outcomes where run_id = {run:String} and step between 101 and 300
+       group by reason order by reason`,
+      { params: { run: longRun } },
+    );
+    const counted = Object.fromEntries(rows.map(({ reason, number }) => [reason, number]));
+    expect(Object.keys(counted)).toEqual(['', 'stale', 'uniform_group']);
+    const { items } = await ask('outcomes/histogram?from_step=101&to_step=300');
+    expect(items.map(({ figure }) => figure)).toEqual(['reward', 'advantage', 'turns', 'tokens', 'staleness']);
+    for (const item of items) expect(countsOf(item)).toEqual(item['figure'] === 'advantage' ? { '': counted[''] } : counted);
+  });
+
+  it('are none of a range without steps', async () => {
+    expect((await ask('outcomes/histogram?from_step=900000')).items).toEqual([]);
+    expect(await statusOf('/v1/runs/nobody/outcomes/histogram')).toBe(404);
+  });
+});
+
+describe('two evaluations', () => {
+  interface Compared extends Readonly<Record<string, unknown>> {
+    readonly figures: readonly Readonly<Record<string, number | string>>[];
+  }
+  const compare = async (a: string, b: string): Promise<Compared> =>
+    (await server.app.inject(`/v1/evaluations/${a}/compare?with=${b}`)).json<Compared>();
+
+  it('differ by more than chance, or not', async () => {
+    await seedEvaluationPair(store);
+    const [better, worse] = evaluationPair;
+    const more = await compare(worse, better);
+    expect(more).toMatchObject({ a: worse, b: better, paired_by: 'content', questions: 100, only_a: 0, only_b: 0 });
+    const f1 = more.figures.find(({ name }) => name === 'avg_f1');
+    expect(f1).toMatchObject({ a: 0.4, b: 0.8 });
+    expect([Number(f1?.['low']) > 0.3, Number(f1?.['high']) < 0.5]).toEqual([true, true]);
+    const same = await compare(better, better);
+    expect(same.figures.find(({ name }) => name === 'avg_f1')).toMatchObject({ difference: 0, low: 0, high: 0, greater: 0.5 });
+  });
+
+  it('are refused when they share no question, and unknown when nobody knows them', async () => {
+    expect(await statusOf('/v1/evaluations/better/compare?with=eval-1')).toBe(422);
+    expect(await statusOf('/v1/evaluations/better/compare?with=none')).toBe(404);
   });
 });

@@ -1,9 +1,11 @@
 // A run while it goes on: trajectories over wall clock, admissions, weights in use, tools over time, and what deserves a look.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
+import type { Store } from '../../../streams/core/ports.ts';
 import { answers, named, schemaOf } from '../columns.ts';
 import { equals, listOf, queryOf, readPage } from '../list.ts';
 import { allButEvaluations, assertRun, pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
-import { readAdvisories } from './advisories.reader.ts';
+import { readFindings, type CountBehind } from './findings.reader.ts';
 import { flowFigures, MOST_BARS, readFlow } from './flow.reader.ts';
 import { readSyncs } from './syncs.reader.ts';
 import { admissionColumns, advisoryColumns, outageColumns, syncColumns, weatherColumns } from './watch.columns.ts';
@@ -108,7 +110,10 @@ const weatherText = [
 const severities = 'alarm, warning, or advice; advice is only given to a run without alarms.';
 
 /** What goes wrong. */
-export const watchRoutes: StoreRoutes = async (app, { store }) => {
+export const watchRoutes: FastifyPluginAsyncTypebox<{ readonly store: Store; readonly countBehind: CountBehind }> = async (
+  app,
+  { store, countBehind },
+) => {
   app.get(
     '/v1/runs/:run/tools/series',
     {
@@ -138,14 +143,16 @@ export const watchRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         ...{ tags, operationId: 'listAdvisories', summary: 'What deserves a look: findings with their evidence, the gravest first' },
-        ...{ description: `\`severity\` is ${severities} \`sql\` is the evidence, \`page\` the page of the dashboard that shows it.` },
+        ...{
+          description: `\`severity\` is ${severities} \`sql\` is the evidence, \`page\` the page of the dashboard that shows it; \`is_over\` says that it is history.`,
+        },
         params: runParams,
         querystring: queryOf({}),
         response: answers(named('Advisories', { ...ofRun, items: Type.Array(schemaOf('Advisory', advisoryColumns)) })),
       },
     },
     async ({ params }) => {
-      const answer = await readAdvisories(store, params.run);
+      const answer = await readFindings(store, params.run, countBehind);
       if (answer.items.length === 0) await assertRun(store, params.run);
       return answer;
     },

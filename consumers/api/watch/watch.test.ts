@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { adviseOn, type RunFacts, type StepFigures } from './advisories.ts';
+import { adviseOn, adviseOnLag, type AdvisoryFacts, type StepFigures } from './advisories.ts';
+import { columnsOfSpans } from './flow-merged.reader.ts';
 import { columnsOf, flowFates } from './flow.reader.ts';
 import { outagesIn, widthFor } from './weather.reader.ts';
 
@@ -10,11 +11,11 @@ const step = (number: number, more: Partial<StepFigures> = {}): StepFigures => (
 });
 const steps = (more: (at: number) => Partial<StepFigures> = () => ({})): StepFigures[] =>
   Array.from({ length: 100 }, (_, at) => step(at + 1, more(at)));
-const facts = (more: Partial<RunFacts> = {}): RunFacts => ({
+const facts = (more: Partial<AdvisoryFacts> = {}): AdvisoryFacts => ({
   ...{ run: 'a', is_running: true, max_staleness: 4, steps: steps(), outages: [], beats: [] },
   ...more,
 });
-const rulesOf = (more: Partial<RunFacts>): readonly string[] => adviseOn(facts(more)).map(({ rule }) => rule);
+const rulesOf = (more: Partial<AdvisoryFacts>): readonly string[] => adviseOn(facts(more)).map(({ rule }) => rule);
 const late = (at: number): boolean => at >= 80;
 
 describe('advisories', () => {
@@ -51,6 +52,24 @@ describe('advisories', () => {
     expect(found.map((one) => one.rule)).toEqual([rule]);
     expect(found[0]?.page).toMatch(/^\/runs\/a\//);
     expect(found[0]?.sql).toMatch(/^SELECT .* WHERE run_id = 'a'/);
+  });
+
+  it('take a lag for one only while a run goes on, and not what is on its way at any time', () => {
+    const lag = (behind: number, age_ms: number, is_running = true): readonly string[] =>
+      adviseOnLag({ run: 'a', is_running, behind, age_ms }).map(({ detail }) => detail.split('. ')[0] ?? '');
+    expect(lag(30_000, 0)).toEqual(['30,000 records of the log are not in the tables yet']);
+    expect(lag(300, 300_000)).toEqual(['300 records of the log are not in the tables yet; the newest heartbeat in them is 300 s old']);
+    expect([lag(30_000, 0, false), lag(19_999, 59_000), lag(99, 900_000)]).toEqual([[], [], []]);
+  });
+
+  it('take an outage for an alarm while it lasts, and for history afterwards', () => {
+    const outage = { tool: 'a', from: 'a', to: 'b', calls: 9, failed: 9, usual_failure_rate: 0, from_step: 1, to_step: 2 };
+    const said = (more: Partial<AdvisoryFacts>) => adviseOn(facts(more)).map(({ severity, title, is_over }) => [severity, title, is_over]);
+    const beats = [{ worker_id: 'one', at_ms: 100_000, running: 1 }];
+    const until = (ms: number) => [{ ...outage, to: new Date(ms).toISOString() }];
+    expect(said({ outages: until(90_000), beats })).toEqual([['alarm', 'The tool a is out', false]]);
+    expect(said({ outages: until(30_000), beats })).toEqual([['warning', 'The tool a was out', true]]);
+    expect(said({ outages: until(90_000), beats, is_running: false })).toEqual([['warning', 'The tool a was out', true]]);
   });
 
   it('quote a name for SQL', () => {
@@ -138,5 +157,25 @@ describe('the flow', () => {
     expect(flow.columns['fate']?.map((at) => flowFates[at])).toEqual(['trained', 'discarded', 'lost', 'running', 'open']);
     expect(flow.columns['reason']?.map((at) => flow.reasons[at])).toEqual(['', 'stale', 'silent', '', '']);
     expect(flow.workers).toEqual(['w']);
+  });
+});
+
+describe('the merged flow', () => {
+  it('loses no attempt between its spans, and counts what is in flight', () => {
+    const part = fc.record({ trained: fc.nat(5), discarded: fc.nat(5), lost: fc.nat(5), open: fc.nat(5) });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(40), part), { maxLength: 20 }), (given) => {
+        const spans = [...new Map(given).entries()].sort(([a], [b]) => a - b);
+        const rows = spans.map(([at, { open, ...fates }]) => {
+          const began = open + fates.trained + fates.discarded + fates.lost;
+          return { span: at, ...fates, began, ended: 0, staleness_max: at % 3, oldest: at };
+        });
+        const columns = columnsOfSpans(rows);
+        expect(columns.trained).toHaveLength((rows.at(-1)?.span ?? -1) + 1);
+        expect(columns.open.reduce((sum, one) => sum + one, 0)).toBe(spans.reduce((sum, [, { open }]) => sum + open, 0));
+        expect(columns.running.at(-1) ?? 0).toBe(rows.reduce((sum, { began }) => sum + began, 0));
+        for (const [at, version] of columns.version_first.entries()) expect([-1, at]).toContain(version);
+      }),
+    );
   });
 });

@@ -4,21 +4,23 @@ import type { RowOf } from '../columns.ts';
 import { readRows } from '../list.ts';
 import type { outageColumns, weatherColumns } from './watch.columns.ts';
 
-type Span = RowOf<typeof weatherColumns>;
-type Outage = RowOf<typeof outageColumns>;
+type WeatherRow = RowOf<typeof weatherColumns>;
+type OutageRow = RowOf<typeof outageColumns>;
 
-export interface Weather {
+export interface WeatherReport {
   readonly run_id: string;
   /** Width of a span, s. */
   readonly every_s: number;
-  readonly items: readonly Span[];
-  readonly outages: readonly Outage[];
+  readonly items: readonly WeatherRow[];
+  readonly outages: readonly OutageRow[];
 }
 
 interface WeatherQuery {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly points: number;
+  /** Without them, latencies are 0. */
+  readonly latencies?: boolean;
 }
 
 /** Widths that people read: the least of them that leaves at most `points` spans. */
@@ -30,49 +32,87 @@ export const widthFor = (seconds: number, points: number): number =>
 
 const time = (name: string): string => `parseDateTime64BestEffort({${name}:String}, 6, 'UTC')`;
 
-export async function readWeather(store: Store, run: string, { from, to, points }: WeatherQuery): Promise<Weather> {
-  const range = [
-    ...(from === undefined ? [] : [`occurred_at >= ${time('from')}`]),
-    ...(to === undefined ? [] : [`occurred_at <= ${time('to')}`]),
-  ];
-  const calls = `from turns where ${["run_id = {run:String} and tool != ''", ...range].join(' and ')}`;
-  const params = { run, ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
-  const [ends] = await readRows<{ low: number; high: number }>(
+/** First and last second of the run: attempts and heartbeats are far fewer rows than turns. */
+const spanSql = `
+  select toUnixTimestamp(min(low)) as low, toUnixTimestamp(max(high)) as high
+  from (
+    select min(started_at) as low, max(finished_at) as high from trajectories where run_id = {run:String} having count() > 0
+    union all
+    select min(occurred_at) as low, max(occurred_at) as high from trajectory_starts where run_id = {run:String} having count() > 0
+    union all
+    select min(occurred_at) as low, max(occurred_at) as high from heartbeats where run_id = {run:String} having count() > 0
+  ) having count() > 0`;
+
+interface Span {
+  readonly low: number;
+  readonly high: number;
+}
+
+const clamp = ({ low, high }: Span, from: string | undefined, to: string | undefined): Span => ({
+  low: from === undefined ? low : Math.max(low, Date.parse(from) / 1_000),
+  high: to === undefined ? high : Math.min(high, Date.parse(to) / 1_000),
+});
+
+/** Calls by tool and span of time; the latencies are most of the work, so they may be left out as 0. */
+async function readCalls(
+  store: Store,
+  params: Readonly<Record<string, string | number>>,
+  { where, latencies }: { readonly where: string; readonly latencies: boolean },
+): Promise<readonly WeatherRow[]> {
+  const quantiles = latencies ? 'quantiles(0.5, 0.95)(tool_ms)' : '[toFloat64(0), toFloat64(0)]';
+  const rows = await readRows<Omit<WeatherRow, 'ms_p50' | 'ms_p95'> & { readonly ms: readonly [number, number] }>(
     store,
-    `select toUnixTimestamp(min(occurred_at)) as low, toUnixTimestamp(max(occurred_at)) as high ${calls} having count() > 0`,
+    `select toString(tool) as tool, toDateTime64(span * {every:UInt32}, 3, 'UTC') as at, calls, failed, ms
+     from (
+       select tool, intDiv(toUnixTimestamp(occurred_at), {every:UInt32}) as span, count() as calls, countIf(tool_status != 'ok') as failed, ${quantiles} as ms
+       from turns where ${where} group by tool, span
+     ) order by tool, at`,
     params,
   );
-  if (ends === undefined) return { run_id: run, every_s: 1, items: [], outages: [] };
-  const every = widthFor(ends.high - ends.low, points);
-  const items = await readRows<Span>(
-    store,
-    `select toString(tool) as tool, toDateTime64(intDiv(toUnixTimestamp(occurred_at), {every:UInt32}) * {every:UInt32}, 3, 'UTC') as at,
-       count() as calls, countIf(tool_status != 'ok') as failed, quantile(0.5)(tool_ms) as ms_p50, quantile(0.95)(tool_ms) as ms_p95
-     ${calls} and tool in (select tool from turns where run_id = {run:String} and tool != '' group by tool order by count() desc limit ${MOST_TOOLS})
-     group by tool, at order by tool, at`,
-    { ...params, every },
+  const called = new Map<string, number>();
+  for (const { tool, calls } of rows) called.set(tool, (called.get(tool) ?? 0) + calls);
+  const most = new Set(
+    [...called]
+      .sort(([, a], [, b]) => b - a)
+      .slice(0, MOST_TOOLS)
+      .map(([tool]) => tool),
   );
+  return rows.filter(({ tool }) => most.has(tool)).map(({ ms: [ms_p50, ms_p95], ...row }) => ({ ...row, ms_p50, ms_p95 }));
+}
+
+export async function readWeather(store: Store, run: string, { from, to, points, latencies = true }: WeatherQuery): Promise<WeatherReport> {
+  const where = [
+    "run_id = {run:String} and tool != ''",
+    ...(from === undefined ? [] : [`occurred_at >= ${time('from')}`]),
+    ...(to === undefined ? [] : [`occurred_at <= ${time('to')}`]),
+  ].join(' and ');
+  const params = { run, ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+  const [found] = await readRows<Span>(store, spanSql, { run });
+  if (found === undefined) return { run_id: run, every_s: 1, items: [], outages: [] };
+  const { low, high } = clamp(found, from, to);
+  const every = widthFor(Math.max(0, high - low), points);
+  const items = await readCalls(store, { ...params, every }, { where, latencies });
   const outages = outagesIn(items, every);
-  return { run_id: run, every_s: every, items, outages: await withSteps(store, run, outages) };
+  return { run_id: run, every_s: items.length === 0 ? 1 : every, items, outages: await withSteps(store, run, outages) };
 }
 
 const FEWEST_CALLS = 4;
 const LEAST_RATE = 0.3;
 const TIMES_USUAL = 3;
 
-type Found = Omit<Outage, 'from_step' | 'to_step'>;
+type FoundOutage = Omit<OutageRow, 'from_step' | 'to_step'>;
 
 /**
  * A tool is out while at least 30 % of its calls fail and at least three times as many as usual, in two spans in a row or in one
  * with enough calls to be sure. What is usual is the median over the spans, so that a long outage does not become usual.
  */
-export function outagesIn(items: readonly Span[], everySeconds: number): readonly Found[] {
-  const outages: Found[] = [];
+export function outagesIn(items: readonly WeatherRow[], everySeconds: number): readonly FoundOutage[] {
+  const outages: FoundOutage[] = [];
   for (const tool of new Set(items.map((item) => item.tool))) {
     const spans = items.filter((item) => item.tool === tool && item.at !== null);
     const usual = median(spans.map(({ calls, failed }) => failed / calls));
     const least = Math.max(LEAST_RATE, usual * TIMES_USUAL);
-    let open: Found | undefined;
+    let open: FoundOutage | undefined;
     let last = 0;
     const close = (): void => {
       if (open !== undefined && open.calls >= FEWEST_CALLS) outages.push(open);
@@ -99,7 +139,7 @@ function median(values: readonly number[]): number {
 }
 
 /** Steps that were made while a tool was out, so that it can be drawn over curves. */
-async function withSteps(store: Store, run: string, outages: readonly Found[]): Promise<readonly Outage[]> {
+async function withSteps(store: Store, run: string, outages: readonly FoundOutage[]): Promise<readonly OutageRow[]> {
   if (outages.length === 0) return [];
   const steps = await readRows<{ step: number; at_ms: number }>(
     store,

@@ -1,0 +1,35 @@
+// What the tests of the API over a fake store share: one server for all, and one with options of its own.
+import { afterAll, beforeAll, beforeEach } from 'vitest';
+import type { HttpServer } from '../../infra/http/server.ts';
+import { testApi } from '../../infra/testing/api.ts';
+import { createFakeStore, type RecordedStatement } from '../../infra/testing/fake-store.ts';
+
+type Answer = (asked: RecordedStatement) => readonly object[];
+let answer: Answer = () => [];
+
+/** What the store answers until the test is over; nothing unless it is told. */
+export function storeAnswers(next: Answer): void {
+  answer = next;
+}
+
+export const store = createFakeStore((asked) => answer(asked));
+
+export let shared: HttpServer;
+
+beforeAll(async () => {
+  shared = await testApi({ store });
+});
+
+afterAll(async () => {
+  await shared.close();
+});
+
+beforeEach(() => {
+  store.asked.length = 0;
+  answer = () => [];
+});
+
+export const get = async (server: HttpServer, url: string) => {
+  const reply = await server.app.inject(url);
+  return { status: reply.statusCode, body: reply.json<Record<string, unknown>>() };
+};

@@ -1,0 +1,109 @@
+// How reward, advantage, turns, tokens, and staleness are distributed over what a range of steps trained on and what was discarded for it.
+import type { Store } from '../../../streams/core/ports.ts';
+import { readRows } from '../list.ts';
+
+export const histogramFigures = ['reward', 'advantage', 'turns', 'tokens', 'staleness'] as const;
+type HistogramFigure = (typeof histogramFigures)[number];
+
+const fractions: ReadonlySet<HistogramFigure> = new Set(['reward', 'advantage']);
+
+interface HistogramRange {
+  readonly from_step: number;
+  readonly to_step: number;
+  readonly bins: number;
+  readonly of: readonly HistogramFigure[];
+}
+
+interface FateCounts {
+  /** Empty for what was trained on. */
+  readonly reason: string;
+  readonly counts: readonly number[];
+}
+
+interface OutcomeHistogram {
+  readonly figure: HistogramFigure;
+  /** Where the first bin begins. */
+  readonly low: number;
+  readonly width: number;
+  readonly fates: readonly FateCounts[];
+}
+
+const unlessRepeated = (table: string): string =>
+  `(run_id, _partition, _offset) not in (select run_id, _partition, _offset from ${table} where run_id = {run:String})`;
+
+/** What was discarded at version v competed for step v + 1; only what was trained on has an advantage. */
+const outcomesSql = `
+  select '' as reason, reward, advantage, toFloat64(turns) as turns, toFloat64(tokens) as tokens, toFloat64(staleness_total) as staleness
+  from step_trajectories where run_id = {run:String} and step between {from:Int32} and {to:Int32} and ${unlessRepeated('repeated_steps')}
+  union all
+  select toString(reason) as reason, reward, nan as advantage, toFloat64(turns), toFloat64(tokens), toFloat64(staleness_total)
+  from discarded_trajectories
+  where run_id = {run:String} and version + 1 between {from:Int64} and {to:Int64} and ${unlessRepeated('repeated_discards')}`;
+
+/** Bins of equal width; whole figures have bins of whole width, so that none has more numbers than another. */
+export function binsFor(figure: HistogramFigure, { low, high }: { readonly low: number; readonly high: number }, bins: number) {
+  if (!fractions.has(figure)) {
+    const width = Math.ceil((high - low + 1) / bins);
+    return { width, count: Math.ceil((high - low + 1) / width) };
+  }
+  return high > low ? { width: (high - low) / bins, count: bins } : { width: 1, count: 1 };
+}
+
+interface FigureRange {
+  readonly figure: HistogramFigure;
+  readonly low: number;
+  readonly high: number;
+}
+
+interface FilledBin {
+  readonly figure: HistogramFigure;
+  readonly reason: string;
+  readonly bin: number;
+  readonly number: number;
+}
+
+export async function readHistograms(
+  store: Store,
+  run: string,
+  { of, bins, from_step, to_step }: HistogramRange,
+): Promise<readonly OutcomeHistogram[]> {
+  const params = { run, from: from_step, to: to_step };
+  const pairs = of.map((figure) => `('${figure}', ${figure})`).join(', ');
+  const ranges = await readRows<FigureRange>(
+    store,
+    `select pair.1 as figure, min(pair.2) as low, max(pair.2) as high from (${outcomesSql}) array join [${pairs}] as pair
+     where isFinite(pair.2) group by figure`,
+    params,
+  );
+  const wanted = of.flatMap((figure) => ranges.filter((range) => range.figure === figure));
+  if (wanted.length === 0) return [];
+  const shapes = wanted.map((range) => ({ ...range, ...binsFor(range.figure, range, bins) }));
+  const places = shapes.map(({ figure }, at) => `('${figure}', ${figure}, {low_${at}:Float64}, {width_${at}:Float64}, {last_${at}:Int32})`);
+  const filled = await readRows<FilledBin>(
+    store,
+    `select place.1 as figure, reason, least(place.5, toInt32(floor((place.2 - place.3) / place.4))) as bin, toUInt32(count()) as number
+     from (${outcomesSql}) array join [${places.join(', ')}] as place
+     where isFinite(place.2) group by figure, reason, bin`,
+    Object.assign(
+      { ...params },
+      ...shapes.map(({ low, width, count }, at) => ({ [`low_${at}`]: low, [`width_${at}`]: width, [`last_${at}`]: count - 1 })),
+    ) as Record<string, unknown>,
+  );
+  return shapes.map(({ figure, low, width, count }) => ({
+    ...{ figure, low, width },
+    fates: countsOf(
+      filled.filter((row) => row.figure === figure),
+      count,
+    ),
+  }));
+}
+
+/** What was trained on comes first, then the reasons in order. */
+function countsOf(filled: readonly FilledBin[], count: number): readonly FateCounts[] {
+  const reasons = [...new Set(filled.map(({ reason }) => reason))].sort();
+  return reasons.map((reason) => {
+    const counts = new Array<number>(count).fill(0);
+    for (const row of filled) if (row.reason === reason) counts[Math.max(0, row.bin)] = row.number;
+    return { reason, counts };
+  });
+}

@@ -1,0 +1,69 @@
+// Which advisories began and which ended, look by look. What is found in two looks in a row has begun, what is missed in two has ended,
+// so that a figure at its limit does not tell the same again and again.
+import type { RowOf } from '../columns.ts';
+import type { advisoryColumns } from './watch.columns.ts';
+
+type Advisory = RowOf<typeof advisoryColumns>;
+
+/** What a look found of one run. */
+export interface RunFindings {
+  readonly run_id: string;
+  readonly items: readonly Advisory[];
+}
+
+export interface OpenAdvisory extends Advisory {
+  readonly run_id: string;
+  /** When it was first found, RFC 3339. */
+  readonly since: string;
+  readonly isTold: boolean;
+  /** The newest look did not find it. */
+  readonly isMissed: boolean;
+}
+
+export interface AdvisoryMessage extends Omit<Advisory, 'is_over'> {
+  readonly event: 'began' | 'ended';
+  readonly run_id: string;
+  readonly since: string;
+  readonly at: string;
+  /** All of it in a line, which chats show. */
+  readonly text: string;
+}
+
+interface AdvisoryChanges {
+  readonly open: readonly OpenAdvisory[];
+  readonly messages: readonly AdvisoryMessage[];
+}
+
+/** What tells one from another: the figures in the detail change from look to look. */
+const identityOf = ({ run_id, rule, title }: { readonly run_id: string; readonly rule: string; readonly title: string }): string =>
+  JSON.stringify([run_id, rule, title]);
+
+function messageOf(event: AdvisoryMessage['event'], open: OpenAdvisory, at: string): AdvisoryMessage {
+  const { run_id, rule, severity, title, detail, page, sql, since } = open;
+  const text = `${run_id}: ${event === 'began' ? severity : 'over'}: ${title}. ${detail}`;
+  return { event, run_id, rule, severity, title, detail, page, sql, since, at, text };
+}
+
+/** What is over is history: it neither begins nor is it still so. */
+function currentOf(looked: readonly RunFindings[], at: string): Map<string, OpenAdvisory> {
+  const all = looked.flatMap(({ run_id, items }) => items.map((item) => ({ ...item, run_id, since: at, isTold: false, isMissed: false })));
+  return new Map(all.filter(({ is_over }) => !is_over).map((one) => [identityOf(one), one]));
+}
+
+/** A run that was not looked at, because it finished, has none. */
+export function changesOf(before: readonly OpenAdvisory[], looked: readonly RunFindings[], at: string): AdvisoryChanges {
+  const found = currentOf(looked, at);
+  const open: OpenAdvisory[] = [];
+  const messages: AdvisoryMessage[] = [];
+  for (const one of before) {
+    const now = found.get(identityOf(one));
+    found.delete(identityOf(one));
+    if (now !== undefined) {
+      const told = { ...now, since: one.since, isTold: true };
+      if (!one.isTold) messages.push(messageOf('began', told, at));
+      open.push(told);
+    } else if (one.isTold && one.isMissed) messages.push(messageOf('ended', one, at));
+    else if (one.isTold) open.push({ ...one, isMissed: true });
+  }
+  return { open: [...open, ...found.values()], messages };
+}

@@ -1,0 +1,40 @@
+// Advisories of a run with what the log knows beyond the tables: how far they are behind it.
+import type { Store } from '../../../streams/core/ports.ts';
+import { readRows } from '../list.ts';
+import { readAdvisories } from './advisories.reader.ts';
+import { adviseOnLag, gravestFirst, isBehind, type LagFacts } from './advisories.ts';
+import type { RunFindings } from './advisory-changes.ts';
+
+/** Asks the log how many of its records are not in the tables yet. */
+export type CountBehind = () => Promise<number>;
+
+const lagSql = `
+  select is_running, if(newest_ms = 0, 0, toUnixTimestamp64Milli(now64(3)) - newest_ms) as age_ms from (
+    select countIf(event = 'started') > 0 and argMax(event, sequence) != 'finished' as is_running from run_events where run_id = {run:String}
+  ) as state cross join (
+    select toUnixTimestamp64Milli(max(occurred_at)) as newest_ms from heartbeats where run_id = {run:String}
+  ) as beats`;
+
+/** An outage of the log leaves out the rule that needs it; what the tables say is still true. */
+export async function readFindings(store: Store, run: string, countBehind: CountBehind): Promise<RunFindings> {
+  const [{ items }, behind] = await Promise.all([readAdvisories(store, run), countBehind().catch(() => 0)]);
+  if (!isBehind(behind)) return { run_id: run, items };
+  const [facts] = await readRows<Pick<LagFacts, 'is_running' | 'age_ms'>>(store, lagSql, { run });
+  const lag = facts === undefined ? [] : adviseOnLag({ run, behind, ...facts });
+  return { run_id: run, items: gravestFirst([...items, ...lag]) };
+}
+
+/** Runs that go on, and of which something came in the last day. */
+const runningSql = `
+  select toString(run_id) as run_id from run_events
+  group by run_id having countIf(event = 'started') > 0 and argMax(event, sequence) != 'finished'
+    and (max(at) > now() - interval 1 day or run_id in (select run_id from heartbeats where occurred_at > now() - interval 1 day))
+  order by max(at) desc limit 50`;
+
+/** Advisories of all runs that go on. */
+export async function readAllFindings(store: Store, countBehind: CountBehind): Promise<readonly RunFindings[]> {
+  const found: RunFindings[] = [];
+  const runs = await readRows<{ run_id: string }>(store, runningSql);
+  for (const { run_id } of runs) found.push(await readFindings(store, run_id, countBehind));
+  return found;
+}
