@@ -15,7 +15,7 @@ export type ChatForm = (typeof chatForms)[number];
 /** The table that a condition is about. */
 export const conditionTable = (kind: ExportKind): 'turns' | 'trajectories' => (kind === 'turns' ? 'turns' : 'trajectories');
 
-export interface Selection {
+export interface ExportSelection {
   readonly kind: ExportKind;
   /** One expression over the columns of the table, in parentheses; undefined for all rows. */
   readonly condition: string | undefined;
@@ -35,7 +35,7 @@ export interface Key {
 }
 
 /** What is never cut: an attempt, a block of its turns, or a group. */
-export interface Unit extends Key {
+export interface ExportUnit extends Key {
   readonly rows: number;
   /** About. */
   readonly bytes: number;
@@ -54,20 +54,20 @@ export const endsStatement = `select _partition as partition, max(_offset) + 1 a
    union all select _partition, _offset from trajectories where run_id = {run:String})
   group by partition order by partition`;
 
-const where = ({ condition }: Selection): string => (condition === undefined ? '' : ` and ${condition}`);
+const where = ({ condition }: ExportSelection): string => (condition === undefined ? '' : ` and ${condition}`);
 
 /**
  * Trajectories that count: of each the attempt that ended first by the log, were its end told twice. Those of an
  * evaluation are none: what is measured with must not be learned from.
  */
-function counted(selection: Selection, range: string): string {
+function counted(selection: ExportSelection, range: string): string {
   return `(select * from (
       select * from trajectories where run_id = {run:String} and ${range} and ${BEFORE_END}
       order by trajectory_id, _offset limit 1 by trajectory_id)
     where purpose != 'eval' and isFinite(reward)${where(selection)})`;
 }
 
-const UNITS: Readonly<Record<ExportKind, (selection: Selection) => string>> = {
+const UNITS: Readonly<Record<ExportKind, (selection: ExportSelection) => string>> = {
   trajectories: (
     selection,
   ) => `select trajectory_id as id, attempt, toInt32(0) as block, toUInt64(1) as rows, toUInt64(2000) as bytes, id as low, id as high
@@ -95,7 +95,7 @@ const UNITS: Readonly<Record<ExportKind, (selection: Selection) => string>> = {
 };
 
 /** The units that follow a key, in order: at most `units` of them. */
-export const unitsStatement = (selection: Selection): string => UNITS[selection.kind](selection);
+export const unitsStatement = (selection: ExportSelection): string => UNITS[selection.kind](selection);
 
 const IN_RANGE = 'trajectory_id >= {low:String} and trajectory_id <= {high:String}';
 
@@ -145,7 +145,7 @@ const bounded = (key: string): string => `${key} > ({id:String}, {attempt:Int32}
 
 const BLOCK = `(trajectory_id, attempt, intDiv(turn, ${BLOCK_TURNS}))`;
 
-const ROWS: Readonly<Record<ExportKind, (selection: Selection) => string>> = {
+const ROWS: Readonly<Record<ExportKind, (selection: ExportSelection) => string>> = {
   trajectories: (selection) => `select * from trajectories
     where run_id = {run:String} and ${IN_RANGE} and ${bounded('(trajectory_id, attempt)')} and ${BEFORE_END}${where(selection)}
     order by trajectory_id, attempt, _offset limit 1 by trajectory_id, attempt`,
@@ -156,9 +156,9 @@ const ROWS: Readonly<Record<ExportKind, (selection: Selection) => string>> = {
   sft: (
     selection,
   ) => `select CAST(arrayConcat([${plain(selection.chat, 'user', 'ended.question')}], told.spoken), '${chatType(selection.chat)}') as messages,
-      ended.reward as reward, ended.run_id as run_id, trajectory_id, ended.group_id as group_id, attempt, ended.question_id as question_id,
-      ended.answer as answer, ended.f1 as f1, ended.em as em, ended.status as status, ended.turns as turns, ended.tool_calls as tool_calls,
-      ended.completion_tokens as completion_tokens, ended.version_first as version_first, ended.version_last as version_last,
+      ended.reward, ended.run_id, trajectory_id, ended.group_id, attempt, ended.question_id,
+      ended.answer, ended.f1, ended.em, ended.status, ended.turns, ended.tool_calls,
+      ended.completion_tokens, ended.version_first, ended.version_last,
       told.any_truncated as truncated
     from ${counted(selection, IN_RANGE)} as ended
     inner join (${messages(selection.chat)}) as told using (trajectory_id, attempt)
@@ -192,4 +192,4 @@ const ROWS: Readonly<Record<ExportKind, (selection: Selection) => string>> = {
 };
 
 /** The first `rows` rows of the units behind one key up to and with another; deterministic in content and order. */
-export const rowsStatement = (selection: Selection): string => `${ROWS[selection.kind](selection)} limit {rows:UInt64}`;
+export const rowsStatement = (selection: ExportSelection): string => `${ROWS[selection.kind](selection)} limit {rows:UInt64}`;

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FIRST, type Unit } from './shapes.ts';
+import { FIRST, type ExportUnit } from './shapes.ts';
 import { cutSlices, halvesOf, sliceParams } from './slices.ts';
 
-const unitOf = (at: number, rows: number, bytes: number): Unit => {
+const unitOf = (at: number, rows: number, bytes: number): ExportUnit => {
   const id = `t-${String(at).padStart(5, '0')}`;
   return { id, attempt: 0, block: 0, rows, bytes, low: id, high: id };
 };
@@ -19,7 +19,7 @@ describe('slices', () => {
         expect(slices.flatMap((slice) => slice.units)).toEqual(units);
         for (const [at, slice] of slices.entries()) {
           expect(slice.after).toEqual(at === 0 ? FIRST : slices[at - 1]?.units.at(-1));
-          const sum = (of: (unit: Unit) => number): number => slice.units.reduce((total, unit) => total + of(unit), 0);
+          const sum = (of: (unit: ExportUnit) => number): number => slice.units.reduce((total, unit) => total + of(unit), 0);
           if (slice.units.length > 1) expect(sum(({ rows }) => rows) <= 50 && sum(({ bytes }) => bytes) <= 300).toBe(true);
         }
       }),

@@ -1,5 +1,5 @@
 // Divides units into slices that fit into memory.
-import type { Key, Unit } from './shapes.ts';
+import type { Key, ExportUnit } from './shapes.ts';
 
 export interface SliceLimits {
   readonly rows: number;
@@ -10,13 +10,13 @@ export interface SliceLimits {
 export interface Slice {
   /** The key before the first unit. */
   readonly after: Key;
-  readonly units: readonly Unit[];
+  readonly units: readonly ExportUnit[];
 }
 
 /** Yields slices in order; each is full, has a single unit, or is the last. */
-export function* cutSlices(after: Key, units: Iterable<Unit>, limits: SliceLimits): Generator<Slice> {
+export function* cutSlices(after: Key, units: Iterable<ExportUnit>, limits: SliceLimits): Generator<Slice> {
   let from = after;
-  let taken: Unit[] = [];
+  let taken: ExportUnit[] = [];
   let [rows, bytes] = [0, 0];
   for (const unit of units) {
     if (taken.length > 0 && (rows + unit.rows > limits.rows || bytes + unit.bytes > limits.bytes)) {

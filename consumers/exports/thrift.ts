@@ -24,13 +24,13 @@ const MAX_DEPTH = 32;
 
 /** Decodes one struct that fills all of `bytes`. Throws otherwise. */
 export function decodeStruct(bytes: Buffer): ThriftStruct {
-  const reader = new Reader(bytes);
+  const reader = new ThriftReader(bytes);
   const struct = reader.struct(0);
   if (!reader.atEnd()) throw new Error('bytes follow the struct');
   return struct;
 }
 
-class Reader {
+class ThriftReader {
   readonly #bytes: Buffer;
   #at = 0;
 
@@ -121,19 +121,19 @@ const unzigzag = (value: bigint): bigint => BigInt.asUintN(64, (value << 1n) ^ (
 
 /** Encodes a struct with its fields in id order. */
 export function encodeStruct(struct: ThriftStruct): Buffer {
-  const writer = new Writer();
+  const writer = new ThriftWriter();
   writer.struct(struct);
   return writer.done();
 }
 
 /** The head of a list of structs; the structs follow, encoded by `encodeStruct`. */
 export function encodeListHead(size: number): Buffer {
-  const writer = new Writer();
+  const writer = new ThriftWriter();
   writer.listHead(TYPES.struct, size);
   return writer.done();
 }
 
-class Writer {
+class ThriftWriter {
   readonly #parts: Buffer[] = [];
 
   done(): Buffer {

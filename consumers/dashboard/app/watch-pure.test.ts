@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { alignRuns } from './charts/figures.ts';
 import { barAt, longestOf, moveWindow, packFlow } from './charts/flow-layout.ts';
 import { KEPT_EVENTS, linkOf, summaryOf, withEvents, type LiveEvent } from './data/live-shapes.ts';
-import type { Curves } from './data/shapes.ts';
-import type { Flow } from './data/watch-shapes.ts';
+import type { ApiCurves } from './data/shapes.ts';
+import type { ApiFlow } from './data/watch-shapes.ts';
 import { alignActs, diffWords } from './pages/align.ts';
 import { hexOf, headOf, verdictOf } from './pages/texts.ts';
 
 describe('the flow', () => {
-  const flowOf = (bars: readonly (readonly [number, number])[]): Flow => ({
+  const flowOf = (bars: readonly (readonly [number, number])[]): ApiFlow => ({
     ...{ trajectories: bars.length, is_whole: true, max_staleness: 4, fates: ['trained'], reasons: [''], workers: ['w'] },
     ...{ ids: bars.map((_, at) => `t${at}`), versions: { numbers: [], at_ms: [] }, steps: { numbers: [], at_ms: [] } },
     columns: { start_ms: bars.map(([start]) => start), end_ms: bars.map(([, end]) => end), decided_ms: bars.map(() => 0) },
@@ -126,7 +126,7 @@ describe('bytes, heads, and runs beside each other', () => {
   });
 
   it('have one place for a step', () => {
-    const run = (steps: number[], values: number[]): Curves => ({
+    const run = (steps: number[], values: number[]): ApiCurves => ({
       ...{ every: 1, steps, first_steps: steps, low: {}, high: {} },
       series: { reward_mean: values },
     });

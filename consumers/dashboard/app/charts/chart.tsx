@@ -4,8 +4,8 @@ import type { JSX } from 'preact';
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
-import type { Curves } from '../data/shapes.ts';
-import type { Outage } from '../data/watch-shapes.ts';
+import type { ApiCurves } from '../data/shapes.ts';
+import type { ApiOutage } from '../data/watch-shapes.ts';
 import { figure } from '../kit/format.ts';
 import { columnsOf, isEmpty, type ChartSpec } from './figures.ts';
 
@@ -20,12 +20,12 @@ matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => (the
 const colorOf = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 interface ChartProps {
-  readonly curves: Curves;
+  readonly curves: ApiCurves;
   readonly spec: ChartSpec;
   readonly onZoom: (from: number, to: number) => void;
   readonly onOpen: (step: number) => void;
   /** Steps while a tool was out. */
-  readonly outages?: readonly Outage[];
+  readonly outages?: readonly ApiOutage[];
 }
 
 export function Chart({ curves, spec, onZoom, onOpen, outages = [] }: ChartProps): JSX.Element {
@@ -66,7 +66,7 @@ export function Chart({ curves, spec, onZoom, onOpen, outages = [] }: ChartProps
 }
 
 interface Latest {
-  readonly current: Pick<ChartProps, 'onZoom' | 'onOpen'> & { readonly outages: readonly Outage[] };
+  readonly current: Pick<ChartProps, 'onZoom' | 'onOpen'> & { readonly outages: readonly ApiOutage[] };
 }
 
 function optionsOf(spec: ChartSpec, width: number, latest: Latest): UPlot.Options {
@@ -118,7 +118,7 @@ function zoomTo(plot: UPlot, latest: Latest): void {
 }
 
 /** Hatched where a tool was out, so that a fall of the reward beside it is seen. */
-function shade(plot: UPlot, outages: readonly Outage[]): void {
+function shade(plot: UPlot, outages: readonly ApiOutage[]): void {
   const { ctx, bbox } = plot;
   ctx.save();
   ctx.strokeStyle = colorOf('--bad');

@@ -1,5 +1,5 @@
 // What a chart shows, as plain values: series that belong together, and columns for the drawing.
-import type { Curves } from '../data/shapes.ts';
+import type { ApiCurves } from '../data/shapes.ts';
 
 export interface ChartSpec {
   readonly title: string;
@@ -45,16 +45,16 @@ export function curvesUrl(
   return `/v1/runs/${encodeURIComponent(run)}/curves?points=${range.points}${steps}&series=${names.join(',')}`;
 }
 
-type Column = (number | null)[];
+type FigureColumn = (number | null)[];
 
-const numbers = (values: readonly unknown[] | undefined, length: number): Column =>
+const numbers = (values: readonly unknown[] | undefined, length: number): FigureColumn =>
   Array.from({ length }, (_, at) => {
     const value = values?.[at];
     return typeof value === 'number' && Number.isFinite(value) ? value : null;
   });
 
 /** Columns of the drawing: x, then last, low, and high of each series. */
-export function columnsOf(curves: Curves, { series }: ChartSpec): readonly Column[] {
+export function columnsOf(curves: ApiCurves, { series }: ChartSpec): readonly FigureColumn[] {
   const { length } = curves.steps;
   const columns = series.flatMap((name) =>
     [curves.series[name], curves.low[name], curves.high[name]].map((values) => numbers(values, length)),
@@ -63,19 +63,19 @@ export function columnsOf(curves: Curves, { series }: ChartSpec): readonly Colum
 }
 
 /** How the curves were reduced, in words. */
-export const reduction = ({ every }: Pick<Curves, 'every'>): string =>
+export const reduction = ({ every }: Pick<ApiCurves, 'every'>): string =>
   every === 1 ? 'every step' : `1 point = ${every} steps: last value, band from least to most`;
 
 /** True when no value of the chart was recorded. */
-export const isEmpty = (curves: Curves, { series }: ChartSpec): boolean =>
+export const isEmpty = (curves: ApiCurves, { series }: ChartSpec): boolean =>
   series.every((name) => numbers(curves.series[name], curves.steps.length).every((value) => value === null));
 
 /** Columns of one series of several runs: every step that one of them has, and the last value of each run there. */
-export function alignRuns(runs: readonly Curves[], name: string): readonly Column[] {
+export function alignRuns(runs: readonly ApiCurves[], name: string): readonly FigureColumn[] {
   const steps = [...new Set(runs.flatMap((one) => one.steps))].sort((a, b) => a - b);
   const placeOf = new Map(steps.map((step, at) => [step, at]));
   const columns = runs.map((one) => {
-    const column: Column = steps.map(() => null);
+    const column: FigureColumn = steps.map(() => null);
     for (const [at, value] of numbers(one.series[name], one.steps.length).entries()) {
       const place = placeOf.get(one.steps[at] ?? -1);
       if (place !== undefined) column[place] = value;

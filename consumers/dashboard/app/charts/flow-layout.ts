@@ -1,6 +1,6 @@
 // Where the bars of the flow are: each trajectory in the first lane that is free when it begins, so that the height is how many ran
 // at once. Plain values, so that a test can hold them.
-import type { Flow } from '../data/watch-shapes.ts';
+import type { ApiFlow } from '../data/watch-shapes.ts';
 
 export interface FlowLayout {
   readonly lanes: number;
@@ -11,10 +11,10 @@ export interface FlowLayout {
   readonly endMs: number;
 }
 
-const column = (flow: Flow, name: string): readonly number[] => flow.columns[name] ?? [];
+const column = (flow: ApiFlow, name: string): readonly number[] => flow.columns[name] ?? [];
 
 /** When a bar stops: its end, or now for one that runs. */
-const endOf = (flow: Flow, at: number, nowMs: number): number => {
+const endOf = (flow: ApiFlow, at: number, nowMs: number): number => {
   const end = column(flow, 'end_ms')[at] ?? 0;
   if (end > 0) return end;
   // what was given up ended when the trainer said so
@@ -23,7 +23,7 @@ const endOf = (flow: Flow, at: number, nowMs: number): number => {
 };
 
 /** Packs bars, which come in order of their start. */
-export function packFlow(flow: Flow, nowMs: number): FlowLayout {
+export function packFlow(flow: ApiFlow, nowMs: number): FlowLayout {
   const starts = column(flow, 'start_ms');
   const laneOf = new Int32Array(starts.length);
   const ends = Float64Array.from(starts, (_, at) => endOf(flow, at, nowMs));
@@ -51,12 +51,12 @@ export function firstIn(starts: readonly number[], fromMs: number, longestMs: nu
   return low;
 }
 
-export const longestOf = (flow: Flow, nowMs: number): number =>
+export const longestOf = (flow: ApiFlow, nowMs: number): number =>
   column(flow, 'start_ms').reduce((most, start, at) => Math.max(most, endOf(flow, at, nowMs) - start), 0);
 
 /** The bar of a lane at a time; -1 when there is none. */
 export function barAt(
-  flow: Flow,
+  flow: ApiFlow,
   layout: FlowLayout,
   at: { readonly lane: number; readonly ms: number; readonly longestMs: number },
 ): number {
@@ -67,17 +67,17 @@ export function barAt(
   return -1;
 }
 
-interface Window {
+interface FlowWindow {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
 /** The window after a turn of the wheel about a time, or a drag, inside of what there is. */
 export function moveWindow(
-  window: Window,
+  window: FlowWindow,
   layout: FlowLayout,
   by: { readonly zoom?: number; readonly aboutMs?: number; readonly panMs?: number },
-): Window {
+): FlowWindow {
   const about = by.aboutMs ?? (window.fromMs + window.toMs) / 2;
   const zoom = by.zoom ?? 1;
   const whole = Math.max(1_000, layout.endMs - layout.startMs);

@@ -1,6 +1,6 @@
 // Draws the flow: bars by the version that they began with, what became of them by their right end, publications as lines, and the
 // wait between the end of a trajectory and its step as a thin line. One pass a color; bars below a pixel are drawn once a pixel.
-import type { Flow } from '../data/watch-shapes.ts';
+import type { ApiFlow } from '../data/watch-shapes.ts';
 import { firstIn, type FlowLayout } from './flow-layout.ts';
 
 interface FlowView {
@@ -30,7 +30,7 @@ interface Pens {
 }
 
 interface Picture {
-  readonly flow: Flow;
+  readonly flow: ApiFlow;
   readonly layout: FlowLayout;
   readonly view: FlowView;
 }
@@ -53,7 +53,7 @@ export function drawFlow(canvas: HTMLCanvasElement, picture: Picture): void {
   drawBars(pens, picture);
 }
 
-function drawMarks({ context, style, width, height, x }: Pens, flow: Flow): void {
+function drawMarks({ context, style, width, height, x }: Pens, flow: ApiFlow): void {
   context.font = '11px system-ui';
   context.strokeStyle = colorOf(style, '--line');
   context.fillStyle = colorOf(style, '--dim');
@@ -132,7 +132,7 @@ function shapesOf({ height, x }: Pens, { flow, layout, view }: Picture): Shapes 
 
 function addBar(
   { bodies, ends, waits }: Shapes,
-  { flow, at, view }: { readonly flow: Flow; readonly at: number; readonly view: FlowView },
+  { flow, at, view }: { readonly flow: ApiFlow; readonly at: number; readonly view: FlowView },
   { left, right, top, until }: { readonly left: number; readonly right: number; readonly top: number; readonly until: number },
 ): void {
   const fate = flow.fates[flow.columns['fate']?.[at] ?? 0] ?? '';

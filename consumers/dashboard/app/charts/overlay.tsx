@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
 import { useAnswer } from '../data/answers.ts';
-import type { Curves } from '../data/shapes.ts';
+import type { ApiCurves } from '../data/shapes.ts';
 import { figure } from '../kit/format.ts';
 import { alignRuns } from './figures.ts';
 
@@ -14,7 +14,7 @@ const dashes: readonly (readonly number[])[] = [[], [6, 3], [2, 2], [8, 3, 2, 3]
 
 export function Overlay({ runs, name }: { readonly runs: readonly string[]; readonly name: string }): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
-  const shown = runs.map((run) => useAnswer<Curves>(`/v1/runs/${encodeURIComponent(run)}/curves?points=${POINTS}&series=${name}`));
+  const shown = runs.map((run) => useAnswer<ApiCurves>(`/v1/runs/${encodeURIComponent(run)}/curves?points=${POINTS}&series=${name}`));
   const curves = shown.map(({ value }) => value);
   const ready = curves.every((one) => one !== undefined);
   useEffect(() => {

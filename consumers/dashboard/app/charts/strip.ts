@@ -1,6 +1,6 @@
 // Canvas strips of a trajectory: the minimap beside the list, and the waterfall of the turns that are seen.
-import type { Outline } from '../data/shapes.ts';
-import { minimap, rowAt, type Span } from '../pages/outline.ts';
+import type { ApiOutline } from '../data/shapes.ts';
+import { minimap, rowAt, type TimeSpan } from '../pages/outline.ts';
 
 const colorOf = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -22,7 +22,7 @@ interface MinimapView {
 }
 
 /** Longest turns as bars, the share of failures in red beside them, what is seen as a frame, matches as ticks. */
-export function drawMinimap(canvas: HTMLCanvasElement, outline: Outline, view: MinimapView): void {
+export function drawMinimap(canvas: HTMLCanvasElement, outline: ApiOutline, view: MinimapView): void {
   const context = prepare(canvas);
   if (context === null) return;
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
@@ -48,8 +48,8 @@ const HUES = ['--line-1', '--line-2', '--line-3', '--line-4'] as const;
 /** Generation by the color of its version, and the tool call behind it; gaps are waiting. */
 export function drawWaterfall(
   canvas: HTMLCanvasElement,
-  outline: Outline,
-  view: { readonly from: number; readonly to: number; readonly span: Span; readonly rowPx: number },
+  outline: ApiOutline,
+  view: { readonly from: number; readonly to: number; readonly span: TimeSpan; readonly rowPx: number },
 ): void {
   const context = prepare(canvas);
   if (context === null) return;

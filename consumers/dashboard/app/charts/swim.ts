@@ -1,5 +1,5 @@
 // Lanes of workers by the version they worked with, and strips of figures over admissions.
-import type { Sync } from '../data/watch-shapes.ts';
+import type { ApiSync } from '../data/watch-shapes.ts';
 
 interface Swim {
   readonly workers: readonly string[];
@@ -10,7 +10,7 @@ interface Swim {
   readonly published: readonly { readonly version: number; readonly atMs: number }[];
 }
 
-export function swimOf(items: readonly Sync[]): Swim {
+export function swimOf(items: readonly ApiSync[]): Swim {
   const workers = [...new Set(items.map(({ worker_id }) => worker_id))].sort();
   const spans = workers.flatMap((worker, lane) => {
     const own = items

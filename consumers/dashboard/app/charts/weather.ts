@@ -1,10 +1,10 @@
 // One tool over time: calls as bars, failures in them, the 95th percentile as a line, outages hatched.
-import type { ToolSpan, Weather } from '../data/watch-shapes.ts';
+import type { ApiToolSpan, ApiWeather } from '../data/watch-shapes.ts';
 
 export function drawWeather(
   canvas: HTMLCanvasElement,
-  spans: readonly ToolSpan[],
-  { all, tool }: { readonly all: Weather; readonly tool: string },
+  spans: readonly ApiToolSpan[],
+  { all, tool }: { readonly all: ApiWeather; readonly tool: string },
 ): void {
   const ratio = devicePixelRatio;
   canvas.width = Math.max(1, Math.round(canvas.clientWidth * ratio));

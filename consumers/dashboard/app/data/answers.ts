@@ -2,23 +2,23 @@
 // opened again is there at once. An answer that cannot be had now stays as it was, with the problem beside it.
 import { signal, type ReadonlySignal, type Signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
-import { ask, isPassing, type Problem } from './request.ts';
+import { ask, isPassing, type ApiProblem } from './request.ts';
 
-export interface Shown<T> {
+export interface Loadable<T> {
   /** The newest that is known. */
   readonly value: T | undefined;
-  readonly problem: Problem | undefined;
+  readonly problem: ApiProblem | undefined;
   readonly loading: boolean;
 }
 
-interface Entry {
-  readonly shown: Signal<Shown<unknown>>;
+interface CachedQuery {
+  readonly shown: Signal<Loadable<unknown>>;
   users: number;
   at: number;
   again: ReturnType<typeof setTimeout> | undefined;
 }
 
-const entries = new Map<string, Entry>();
+const entries = new Map<string, CachedQuery>();
 const MOST_ENTRIES = 200;
 /** An answer this young is not asked for again when another page opens, ms. */
 const FRESH_MS = 2_000;
@@ -29,10 +29,10 @@ export const locked = signal(false);
 /** The API did not answer the last request. */
 export const away = signal(false);
 
-function entryOf(url: string): Entry {
+function entryOf(url: string): CachedQuery {
   const known = entries.get(url);
   if (known !== undefined) return known;
-  const entry: Entry = {
+  const entry: CachedQuery = {
     shown: signal({ value: undefined, problem: undefined, loading: true }),
     users: 0,
     at: -Infinity,
@@ -50,7 +50,7 @@ function forget(): void {
   }
 }
 
-async function load(url: string, entry: Entry): Promise<void> {
+async function load(url: string, entry: CachedQuery): Promise<void> {
   entry.at = performance.now();
   clearTimeout(entry.again);
   entry.shown.value = { ...entry.shown.peek(), loading: true };
@@ -68,10 +68,10 @@ async function load(url: string, entry: Entry): Promise<void> {
   if (isPassing(problem) && entry.users > 0) entry.again = setTimeout(() => void load(url, entry), AGAIN_MS);
 }
 
-const nothing: ReadonlySignal<Shown<never>> = signal({ value: undefined, problem: undefined, loading: false });
+const nothing: ReadonlySignal<Loadable<never>> = signal({ value: undefined, problem: undefined, loading: false });
 
 /** The answer at an address, loaded while the component is shown; none for undefined. */
-export function useAnswer<T>(url: string | undefined): Shown<T> {
+export function useAnswer<T>(url: string | undefined): Loadable<T> {
   const shown = useMemo(() => (url === undefined ? nothing : entryOf(url).shown), [url]);
   useEffect(() => {
     if (url === undefined) return undefined;
@@ -82,7 +82,7 @@ export function useAnswer<T>(url: string | undefined): Shown<T> {
       entry.users -= 1;
     };
   }, [url]);
-  return shown.value as Shown<T>;
+  return shown.value as Loadable<T>;
 }
 
 /** Loads again what is shown and starts with one of these; all of it when none is given. */

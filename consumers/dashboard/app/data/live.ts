@@ -12,7 +12,7 @@ const REFRESH_MS = 1_000;
 /** After the API refused the stream, as it does when too many are open. */
 const AGAIN_MS = 3_000;
 
-interface Wanted {
+interface LiveSubscription {
   readonly run?: string | undefined;
   readonly types: readonly string[];
   /** Addresses to load again when an event comes. */
@@ -24,7 +24,7 @@ interface Wanted {
 }
 
 /** Follows events while the component is shown and its tab is seen. */
-export function useLive({ run, types, refreshes = [], onEvent, onGap, paused = false }: Wanted): void {
+export function useLive({ run, types, refreshes = [], onEvent, onGap, paused = false }: LiveSubscription): void {
   const key = JSON.stringify([run, types, refreshes, paused]);
   useEffect(() => {
     if (paused) {

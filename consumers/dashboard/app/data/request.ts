@@ -1,26 +1,26 @@
 // One way to ask the API. An answer is a value or a problem with a code; nothing throws into a page.
 
-export interface Problem {
+export interface ApiProblem {
   readonly status: number;
   readonly code: string;
   readonly detail: string;
 }
 
-export type Answer<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem };
+export type ApiResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: ApiProblem };
 
-const unreachable: Problem = {
+const unreachable: ApiProblem = {
   status: 0,
   code: 'UNREACHABLE',
   detail: 'The API does not answer. The page keeps what it has and asks again.',
 };
 
-interface Asked {
+interface ApiRequestOptions {
   readonly method?: string;
   readonly body?: unknown;
   readonly signal?: AbortSignal;
 }
 
-export async function ask<T>(url: string, { method = 'GET', body, signal }: Asked = {}): Promise<Answer<T>> {
+export async function ask<T>(url: string, { method = 'GET', body, signal }: ApiRequestOptions = {}): Promise<ApiResult<T>> {
   try {
     const answer = await fetch(url, {
       method,
@@ -36,7 +36,7 @@ export async function ask<T>(url: string, { method = 'GET', body, signal }: Aske
   }
 }
 
-function problemOf(status: number, text: string): Problem {
+function problemOf(status: number, text: string): ApiProblem {
   try {
     const { code, detail, title } = JSON.parse(text) as { code?: string; detail?: string; title?: string };
     return { status, code: code ?? `HTTP ${status}`, detail: detail ?? title ?? '' };
@@ -46,4 +46,4 @@ function problemOf(status: number, text: string): Problem {
 }
 
 /** A problem that may be over in a moment. */
-export const isPassing = ({ status }: Problem): boolean => status === 0 || status === 429 || status >= 500;
+export const isPassing = ({ status }: ApiProblem): boolean => status === 0 || status === 429 || status >= 500;

@@ -1,13 +1,13 @@
 // What the pages read of the API's answers. The whole of them is in /openapi.json.
 
-export interface Page<T> {
+export interface ApiPage<T> {
   readonly items: readonly T[];
   readonly next_cursor: string | null;
 }
 
-type Maybe = number | null;
+export type NumberOrNull = number | null;
 
-export interface Run {
+export interface ApiRun {
   readonly run_id: string;
   readonly status: string;
   readonly reason: string;
@@ -25,54 +25,54 @@ export interface Run {
   readonly planned_steps: number;
   readonly steps: number;
   readonly version: number;
-  readonly reward_mean: Maybe;
-  readonly reward_mean_first_20: Maybe;
-  readonly reward_mean_last_20: Maybe;
+  readonly reward_mean: NumberOrNull;
+  readonly reward_mean_first_20: NumberOrNull;
+  readonly reward_mean_last_20: NumberOrNull;
   readonly trained: number;
   readonly discarded: number;
   readonly tokens: number;
-  readonly staleness_max: Maybe;
+  readonly staleness_max: NumberOrNull;
   readonly started_at: string | null;
   readonly finished_at: string | null;
   readonly last_at: string | null;
   readonly is_trained: boolean;
 }
 
-export interface Curves {
+export interface ApiCurves {
   readonly every: number;
   readonly steps: readonly number[];
   readonly first_steps: readonly number[];
   readonly series: Readonly<Record<string, readonly (number | string | null)[]>>;
-  readonly low: Readonly<Record<string, readonly Maybe[]>>;
-  readonly high: Readonly<Record<string, readonly Maybe[]>>;
+  readonly low: Readonly<Record<string, readonly NumberOrNull[]>>;
+  readonly high: Readonly<Record<string, readonly NumberOrNull[]>>;
 }
 
-export interface Tool {
+export interface ApiTool {
   readonly tool: string;
   readonly calls: number;
-  readonly failure_rate: Maybe;
-  readonly ms_p50: Maybe;
-  readonly ms_p95: Maybe;
+  readonly failure_rate: NumberOrNull;
+  readonly ms_p50: NumberOrNull;
+  readonly ms_p95: NumberOrNull;
 }
 
-export interface Step {
+export interface ApiStep {
   readonly step: number;
   readonly version_before: number;
   readonly version_after: number;
   readonly groups: number;
   readonly trajectories: number;
   readonly tokens: number;
-  readonly reward_mean: Maybe;
-  readonly f1_mean: Maybe;
-  readonly turns_mean: Maybe;
-  readonly staleness_mean: Maybe;
-  readonly staleness_max: Maybe;
-  readonly loss: Maybe;
-  readonly entropy: Maybe;
-  readonly approx_kl: Maybe;
-  readonly clip_fraction: Maybe;
-  readonly wait_ms: Maybe;
-  readonly train_ms: Maybe;
+  readonly reward_mean: NumberOrNull;
+  readonly f1_mean: NumberOrNull;
+  readonly turns_mean: NumberOrNull;
+  readonly staleness_mean: NumberOrNull;
+  readonly staleness_max: NumberOrNull;
+  readonly loss: NumberOrNull;
+  readonly entropy: NumberOrNull;
+  readonly approx_kl: NumberOrNull;
+  readonly clip_fraction: NumberOrNull;
+  readonly wait_ms: NumberOrNull;
+  readonly train_ms: NumberOrNull;
   readonly batch_sha256: string;
   readonly weights_sha256: string;
   readonly optimizer_sha256: string;
@@ -80,12 +80,12 @@ export interface Step {
   readonly at: string | null;
 }
 
-export interface Account {
+export interface ApiTrajectoryAccount {
   readonly group_id: string;
   readonly trajectory_id: string;
   readonly attempt: number;
-  readonly reward: Maybe;
-  readonly advantage?: Maybe;
+  readonly reward: NumberOrNull;
+  readonly advantage?: NumberOrNull;
   readonly reason?: string;
   readonly tokens: number;
   readonly turns: number;
@@ -98,14 +98,14 @@ export interface Account {
   readonly flight_ms: number;
 }
 
-export interface StepReport {
-  readonly step: Step;
-  readonly trajectories: readonly Account[];
-  readonly discarded: readonly Account[];
+export interface ApiStepReport {
+  readonly step: ApiStep;
+  readonly trajectories: readonly ApiTrajectoryAccount[];
+  readonly discarded: readonly ApiTrajectoryAccount[];
   readonly truncated: boolean;
 }
 
-export interface Trajectory {
+export interface ApiTrajectory {
   readonly trajectory_id: string;
   readonly group_id: string;
   readonly attempt: number;
@@ -116,8 +116,8 @@ export interface Trajectory {
   readonly answer: string;
   readonly status: string;
   readonly error: string;
-  readonly reward: Maybe;
-  readonly f1: Maybe;
+  readonly reward: NumberOrNull;
+  readonly f1: NumberOrNull;
   readonly turns: number;
   readonly tool_calls: number;
   readonly tool_errors: number;
@@ -130,30 +130,30 @@ export interface Trajectory {
   readonly fate?: string;
   readonly fate_step?: number;
   readonly fate_reason?: string;
-  readonly advantage?: Maybe;
+  readonly advantage?: NumberOrNull;
 }
 
-interface Attempt {
+interface ApiAttempt {
   readonly attempt: number;
   readonly status: string;
   readonly requested_at: string | null;
   readonly started_at: string | null;
   readonly worker_id: string;
   readonly expired_reason: string;
-  readonly result: Trajectory | null;
+  readonly result: ApiTrajectory | null;
 }
 
-export interface TrajectoryReport {
+export interface ApiTrajectoryReport {
   readonly trajectory_id: string;
   readonly run_id: string;
   readonly group_id: string;
   readonly purpose: string;
   readonly question: string;
-  readonly attempts: readonly Attempt[];
+  readonly attempts: readonly ApiAttempt[];
   readonly training: readonly {
     readonly step: number;
     readonly attempt: number;
-    readonly advantage: Maybe;
+    readonly advantage: NumberOrNull;
     readonly staleness_total: number;
     readonly queue_ms: number;
     readonly at: string | null;
@@ -167,7 +167,7 @@ export interface TrajectoryReport {
   }[];
 }
 
-export interface Outline {
+export interface ApiOutline {
   readonly attempt: number;
   readonly turns: number;
   readonly is_whole: boolean;
@@ -175,10 +175,10 @@ export interface Outline {
   readonly statuses: readonly string[];
   readonly error_types: readonly string[];
   readonly workers: readonly string[];
-  readonly columns: Readonly<Record<string, readonly Maybe[]>>;
+  readonly columns: Readonly<Record<string, readonly NumberOrNull[]>>;
 }
 
-export interface Turn {
+export interface ApiTurn {
   readonly turn: number;
   readonly worker_id: string;
   readonly policy_version_min: number;
@@ -187,31 +187,33 @@ export interface Turn {
   readonly policy_span_tokens: readonly number[];
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
-  readonly generation_ms: Maybe;
+  readonly generation_ms: NumberOrNull;
   readonly finish_reason: string;
   readonly text: string;
   readonly tool: string;
   readonly tool_status: string;
   readonly tool_error_type: string;
-  readonly tool_ms: Maybe;
+  readonly tool_ms: NumberOrNull;
   readonly tool_arguments: string;
   readonly tool_result: string;
   readonly tool_result_chars: number;
   readonly truncated: boolean;
   readonly cache_hit: boolean;
-  readonly reward: Maybe;
+  readonly reward: NumberOrNull;
   readonly decision_candidates: number;
   readonly decision_chosen: number;
-  readonly decision_logprob: Maybe;
-  readonly decision_entropy: Maybe;
-  readonly logprobs?: readonly Maybe[];
+  readonly decision_logprob: NumberOrNull;
+  readonly decision_entropy: NumberOrNull;
+  readonly logprobs?: readonly NumberOrNull[];
+  readonly token_ids?: readonly number[];
+  readonly token_ends?: readonly number[];
   readonly occurred_at: string | null;
   readonly _topic: string;
   readonly _partition: number;
   readonly _offset: number;
 }
 
-export interface Found {
+export interface ApiTurnMatches {
   readonly items: readonly { readonly turn: number; readonly field: string; readonly offset: number; readonly head: string }[];
   readonly is_whole: boolean;
 }

@@ -1,25 +1,33 @@
 // Answers of the pages that watch a run, as far as the pages read them.
-type Maybe = number | null;
 
-export interface Flow {
+import type { NumberOrNull } from './shapes.ts';
+
+export interface ApiFlow {
   readonly trajectories: number;
   readonly is_whole: boolean;
-  readonly max_staleness: Maybe;
+  readonly max_staleness: NumberOrNull;
   readonly fates: readonly string[];
   readonly reasons: readonly string[];
   readonly workers: readonly string[];
   readonly ids: readonly string[];
   readonly columns: Readonly<Record<string, readonly number[]>>;
-  readonly versions: Marks;
-  readonly steps: Marks;
+  readonly versions: ApiMarks;
+  readonly steps: ApiMarks;
 }
 
-interface Marks {
+export interface ApiMergedFlow {
+  readonly trajectories: number;
+  readonly every_s: number;
+  readonly at_ms: readonly number[];
+  readonly columns: Readonly<Record<string, readonly number[]>>;
+}
+
+interface ApiMarks {
   readonly numbers: readonly number[];
   readonly at_ms: readonly number[];
 }
 
-export interface Advisory {
+export interface ApiAdvisory {
   readonly rule: string;
   readonly severity: string;
   readonly title: string;
@@ -28,7 +36,7 @@ export interface Advisory {
   readonly sql: string;
 }
 
-export interface Admission {
+export interface ApiAdmission {
   readonly sequence: number;
   readonly version: number;
   readonly capacity: number;
@@ -39,43 +47,43 @@ export interface Admission {
   readonly at: string | null;
 }
 
-export interface Sync {
+export interface ApiSync {
   readonly version: number;
   readonly worker_id: string;
   readonly published_at: string | null;
   readonly first_turn_at: string;
   readonly last_turn_at: string;
   readonly turns: number;
-  readonly lag_ms: Maybe;
+  readonly lag_ms: NumberOrNull;
 }
 
-export interface ToolSpan {
+export interface ApiToolSpan {
   readonly tool: string;
   readonly at: string;
   readonly calls: number;
   readonly failed: number;
-  readonly ms_p50: Maybe;
-  readonly ms_p95: Maybe;
+  readonly ms_p50: NumberOrNull;
+  readonly ms_p95: NumberOrNull;
 }
 
-export interface Outage {
+export interface ApiOutage {
   readonly tool: string;
   readonly from: string;
   readonly to: string;
   readonly calls: number;
   readonly failed: number;
-  readonly usual_failure_rate: Maybe;
+  readonly usual_failure_rate: NumberOrNull;
   readonly from_step: number;
   readonly to_step: number;
 }
 
-export interface Weather {
+export interface ApiWeather {
   readonly every_s: number;
-  readonly items: readonly ToolSpan[];
-  readonly outages: readonly Outage[];
+  readonly items: readonly ApiToolSpan[];
+  readonly outages: readonly ApiOutage[];
 }
 
-export interface Worker {
+export interface ApiWorker {
   readonly worker_id: string;
   readonly started: number;
   readonly finished: number;
@@ -83,10 +91,10 @@ export interface Worker {
   readonly failed: number;
   readonly running: number;
   readonly late: number;
-  readonly reward_mean: Maybe;
-  readonly tool_failure_rate: Maybe;
-  readonly ms_per_turn: Maybe;
-  readonly slowness: Maybe;
-  readonly longest_silence_s: Maybe;
+  readonly reward_mean: NumberOrNull;
+  readonly tool_failure_rate: NumberOrNull;
+  readonly ms_per_turn: NumberOrNull;
+  readonly slowness: NumberOrNull;
+  readonly longest_silence_s: NumberOrNull;
   readonly last_heartbeat_at: string | null;
 }

@@ -1,8 +1,8 @@
 // What a part of a page shows when it has nothing to show. Loading, empty, broken, and not recorded are different things, and
 // each says what to do.
 import type { ComponentChildren, JSX } from 'preact';
-import type { Shown } from '../data/answers.ts';
-import type { Problem } from '../data/request.ts';
+import type { Loadable } from '../data/answers.ts';
+import type { ApiProblem } from '../data/request.ts';
 import { visible } from './visible.ts';
 
 export const Loading = ({ of }: { readonly of: string }): JSX.Element => (
@@ -19,7 +19,7 @@ export const NotRecorded = ({ children }: { readonly children: ComponentChildren
   </div>
 );
 
-export const Failed = ({ problem }: { readonly problem: Problem }): JSX.Element => (
+export const Failed = ({ problem }: { readonly problem: ApiProblem }): JSX.Element => (
   <div class="state failed" role="alert">
     <b>{problem.code}</b> {visible(problem.detail)}
   </div>
@@ -31,7 +31,7 @@ export function Waiting<T>({
   of,
   children,
 }: {
-  readonly shown: Shown<T>;
+  readonly shown: Loadable<T>;
   readonly of: string;
   readonly children: (value: T) => ComponentChildren;
 }): JSX.Element {

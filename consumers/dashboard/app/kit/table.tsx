@@ -1,7 +1,7 @@
 // A table of rows that are all there; long lists have windows of their own.
 import type { ComponentChildren, JSX } from 'preact';
 
-export interface Column<R> {
+export interface TableColumn<R> {
   readonly name: string;
   readonly of: (row: R) => ComponentChildren;
   readonly number?: boolean;
@@ -11,7 +11,7 @@ export interface Column<R> {
 interface TableProps<R> {
   readonly label: string;
   readonly rows: readonly R[];
-  readonly columns: readonly Column<R>[];
+  readonly columns: readonly TableColumn<R>[];
   readonly keyOf: (row: R) => string;
   /** Row that keys chose. */
   readonly selected?: number;

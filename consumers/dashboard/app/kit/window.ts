@@ -3,7 +3,7 @@
 export const ROW_PX = 28;
 const MARGIN_ROWS = 12;
 
-export interface Rows {
+export interface VisibleRows {
   /** First row that is drawn. */
   readonly from: number;
   /** Behind the last row that is drawn. */
@@ -11,7 +11,7 @@ export interface Rows {
 }
 
 /** Rows to draw for a place in the list, with a margin so that scrolling shows no gap. */
-export function rowsAt(scrollTop: number, height: number, count: number): Rows {
+export function rowsAt(scrollTop: number, height: number, count: number): VisibleRows {
   const from = Math.max(0, Math.floor(scrollTop / ROW_PX) - MARGIN_ROWS);
   const to = Math.min(count, Math.ceil((scrollTop + height) / ROW_PX) + MARGIN_ROWS);
   return { from: Math.min(from, Math.max(0, to)), to: Math.max(to, 0) };

@@ -2,17 +2,17 @@
 import type { JSX } from 'preact';
 import { useAnswer } from '../data/answers.ts';
 import { useLive } from '../data/live.ts';
-import type { Advisory } from '../data/watch-shapes.ts';
+import type { ApiAdvisory } from '../data/watch-shapes.ts';
 import { Text } from '../kit/parts.tsx';
 import { RunPage, runUrl } from '../kit/run-page.tsx';
 import { Empty, Waiting } from '../kit/states.tsx';
-import type { Parts } from '../shell/patterns.ts';
+import type { PatternParts } from '../shell/patterns.ts';
 
 const marks: Readonly<Record<string, readonly [string, string]>> = { alarm: ['bad', '✕'], warning: ['warn', '△'], advice: ['plain', '·'] };
 
-export function Advisories({ parts }: { readonly parts: Parts }): JSX.Element {
+export function Advisories({ parts }: { readonly parts: PatternParts }): JSX.Element {
   const run = parts['run'] ?? '';
-  const shown = useAnswer<{ readonly items: readonly Advisory[] }>(runUrl(run, '/advisories'));
+  const shown = useAnswer<{ readonly items: readonly ApiAdvisory[] }>(runUrl(run, '/advisories'));
   useLive({ run, types: ['StepCompleted'], refreshes: [runUrl(run, '/advisories')] });
   return (
     <RunPage run={run} title="Advisories">
@@ -31,7 +31,7 @@ export function Advisories({ parts }: { readonly parts: Parts }): JSX.Element {
 
 /** Findings of a run; nothing where there are none. */
 export function AdvisoryLine({ run }: { readonly run: string }): JSX.Element | null {
-  const { value } = useAnswer<{ readonly items: readonly Advisory[] }>(runUrl(run, '/advisories'));
+  const { value } = useAnswer<{ readonly items: readonly ApiAdvisory[] }>(runUrl(run, '/advisories'));
   return value === undefined || value.items.length === 0 ? null : (
     <section aria-label="Advisories" class="advisories">
       <Findings items={value.items.slice(0, 4)} />
@@ -40,7 +40,7 @@ export function AdvisoryLine({ run }: { readonly run: string }): JSX.Element | n
   );
 }
 
-const Findings = ({ items }: { readonly items: readonly Advisory[] }): JSX.Element => (
+const Findings = ({ items }: { readonly items: readonly ApiAdvisory[] }): JSX.Element => (
   <ul class="findings">
     {items.map(({ rule, severity, title, detail, page, sql }) => (
       <li key={`${rule} ${title}${detail}`} class={marks[severity]?.[0] ?? 'plain'}>

@@ -6,7 +6,7 @@ export interface Act {
   readonly arguments: string;
 }
 
-export interface Pair {
+export interface AlignedPair {
   readonly kind: 'same' | 'changed' | 'left' | 'right';
   readonly left: number;
   readonly right: number;
@@ -41,9 +41,9 @@ function alignmentCosts(left: readonly Act[], right: readonly Act[]): (row: numb
 }
 
 /** Turns of both sides in order; -1 where a side has none. */
-export function alignActs(left: readonly Act[], right: readonly Act[]): readonly Pair[] {
+export function alignActs(left: readonly Act[], right: readonly Act[]): readonly AlignedPair[] {
   const at = alignmentCosts(left, right);
-  const pairs: Pair[] = [];
+  const pairs: AlignedPair[] = [];
   let [row, column] = [0, 0];
   while (row < left.length || column < right.length) {
     const change = costOf(left[row], right[column]);
@@ -62,7 +62,7 @@ export function alignActs(left: readonly Act[], right: readonly Act[]): readonly
   return pairs;
 }
 
-export interface Part {
+export interface TextPart {
   readonly text: string;
   readonly isOwn: boolean;
 }
@@ -83,18 +83,18 @@ function sharedWords(left: readonly string[], right: readonly string[]): (i: num
   return at;
 }
 
-function add(parts: Part[], text: string, isOwn: boolean): void {
+function add(parts: TextPart[], text: string, isOwn: boolean): void {
   const last = parts.at(-1);
   if (last?.isOwn === isOwn) parts[parts.length - 1] = { text: last.text + text, isOwn };
   else parts.push({ text, isOwn });
 }
 
 /** Two texts in words, each word marked that the other does not have at that place. Long texts are compared from their beginning. */
-export function diffWords(a: string, b: string): readonly [readonly Part[], readonly Part[]] {
+export function diffWords(a: string, b: string): readonly [readonly TextPart[], readonly TextPart[]] {
   const [left, right] = [wordsOf(a), wordsOf(b)];
   const shared = sharedWords(left, right);
-  const ofLeft: Part[] = [];
-  const ofRight: Part[] = [];
+  const ofLeft: TextPart[] = [];
+  const ofRight: TextPart[] = [];
   let [i, j] = [0, 0];
   for (let one = left[i], two = right[j]; one !== undefined || two !== undefined; one = left[i], two = right[j]) {
     const isShared = one !== undefined && one === two;

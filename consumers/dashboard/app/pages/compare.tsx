@@ -3,18 +3,18 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Overlay } from '../charts/overlay.tsx';
 import { useAnswer } from '../data/answers.ts';
-import type { Page, Run } from '../data/shapes.ts';
+import type { ApiPage, ApiRun } from '../data/shapes.ts';
 import { Text } from '../kit/parts.tsx';
 import { runUrl } from '../kit/run-page.tsx';
 import { Empty, Failed, Loading, Waiting } from '../kit/states.tsx';
-import { Table, type Column } from '../kit/table.tsx';
+import { Table, type TableColumn } from '../kit/table.tsx';
 import { change, parameter } from '../shell/place.ts';
 import { useTitle } from '../shell/title.ts';
 
 const MOST_RUNS = 6;
 const series = ['reward_mean', 'f1_mean', 'staleness_mean', 'turns_mean', 'entropy', 'discarded_stale'] as const;
 
-interface Difference {
+interface SettingDifference {
   readonly kind: string;
   readonly name: string;
   readonly this_run: string;
@@ -25,7 +25,7 @@ interface Difference {
 export function Compare(): JSX.Element {
   useTitle('Compare');
   const runs = [...new Set((parameter('runs') ?? '').split(',').filter(Boolean))].slice(0, MOST_RUNS);
-  const all = useAnswer<Page<Run>>('/v1/runs?limit=200&fields=run_id,status');
+  const all = useAnswer<ApiPage<ApiRun>>('/v1/runs?limit=200&fields=run_id,status');
   const toggle = (run: string): void =>
     change({ runs: (runs.includes(run) ? runs.filter((one) => one !== run) : [...runs, run].slice(-MOST_RUNS)).join(',') }, true);
   return (
@@ -65,7 +65,7 @@ function Differences({ runs }: { readonly runs: readonly string[] }): JSX.Elemen
   const [first = '', ...others] = runs;
   const [whole, setWhole] = useState(false);
   const shown = others.map((other) =>
-    useAnswer<{ readonly items: readonly Difference[] }>(runUrl(first, `/compare?with=${encodeURIComponent(other)}`)),
+    useAnswer<{ readonly items: readonly SettingDifference[] }>(runUrl(first, `/compare?with=${encodeURIComponent(other)}`)),
   );
   const problem = shown.find((one) => one.problem !== undefined)?.problem;
   if (problem !== undefined) return <Failed problem={problem} />;
@@ -74,10 +74,13 @@ function Differences({ runs }: { readonly runs: readonly string[] }): JSX.Elemen
   const valueOf = (at: number, name: string, kind: string): string =>
     shown[at]?.value?.items.find((item) => item.name === name && item.kind === kind)?.other_run ?? '';
   const rows = base.filter((row) => whole || others.some((_, at) => valueOf(at, row.name, row.kind) !== row.this_run));
-  const columns: readonly Column<Difference>[] = [
+  const columns: readonly TableColumn<SettingDifference>[] = [
     { name: 'What', of: ({ kind, name }) => `${kind}: ${name.replaceAll('_', ' ')}` },
     { name: first, of: ({ this_run }) => <Text>{this_run}</Text> },
-    ...others.map((other, at): Column<Difference> => ({ name: other, of: ({ name, kind }) => <Text>{valueOf(at, name, kind)}</Text> })),
+    ...others.map((other, at): TableColumn<SettingDifference> => ({
+      name: other,
+      of: ({ name, kind }) => <Text>{valueOf(at, name, kind)}</Text>,
+    })),
   ];
   return (
     <section>

@@ -3,18 +3,18 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { useAnswer } from '../data/answers.ts';
 import { useLive } from '../data/live.ts';
-import type { Page } from '../data/shapes.ts';
+import type { ApiPage } from '../data/shapes.ts';
 import { figure } from '../kit/format.ts';
 import { Text, When } from '../kit/parts.tsx';
 import { Empty, Failed, Loading, Waiting } from '../kit/states.tsx';
-import { Table, type Column } from '../kit/table.tsx';
+import { Table, type TableColumn } from '../kit/table.tsx';
 import { useKeys } from '../shell/keys.ts';
 import { change, parameter } from '../shell/place.ts';
 import { useTitle } from '../shell/title.ts';
 import { hexOf } from './texts.ts';
 import { usePages } from './pages-of.ts';
 
-interface Letter {
+interface ApiDeadLetter {
   readonly original_topic: string;
   readonly original_partition: number;
   readonly original_offset: number;
@@ -28,12 +28,12 @@ interface Letter {
 }
 
 const reasons = ['empty', 'not_framed', 'unknown_schema', 'incompatible_schema', 'undecodable', 'wrong_topic', 'refused'] as const;
-const placeOf = (letter: Letter): string => `${letter.original_topic}/${letter.original_partition}/${letter.original_offset}`;
+const placeOf = (letter: ApiDeadLetter): string => `${letter.original_topic}/${letter.original_partition}/${letter.original_offset}`;
 
 export function DeadLetters(): JSX.Element {
   useTitle('Dead letters');
   const reason = parameter('reason') ?? '';
-  const pages = usePages<Letter>(`/v1/dead-letters?limit=100${reason === '' ? '' : `&reason=${encodeURIComponent(reason)}`}`);
+  const pages = usePages<ApiDeadLetter>(`/v1/dead-letters?limit=100${reason === '' ? '' : `&reason=${encodeURIComponent(reason)}`}`);
   const open = parameter('open');
   const [news, setNews] = useState(0);
   useLive({ types: ['DeadLettered'], onEvent: () => setNews((count) => count + 1) });
@@ -46,7 +46,7 @@ export function DeadLetters(): JSX.Element {
     { keys: ['j', 'ArrowDown'], does: 'Next', run: () => step(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous', run: () => step(-1) },
   ]);
-  const columns: readonly Column<Letter>[] = [
+  const columns: readonly TableColumn<ApiDeadLetter>[] = [
     {
       name: 'Record',
       of: (letter) => (
@@ -111,9 +111,9 @@ export function DeadLetters(): JSX.Element {
   );
 }
 
-function Bytes({ letter }: { readonly letter: Letter }): JSX.Element {
+function Bytes({ letter }: { readonly letter: ApiDeadLetter }): JSX.Element {
   const fields = 'original_topic,original_partition,original_offset,original_value_base64';
-  const shown = useAnswer<Page<Letter>>(`/v1/dead-letters?limit=1000&reason=${letter.reason}&fields=${fields}`);
+  const shown = useAnswer<ApiPage<ApiDeadLetter>>(`/v1/dead-letters?limit=1000&reason=${letter.reason}&fields=${fields}`);
   return (
     <section aria-label="Bytes">
       <h2>{placeOf(letter)}</h2>

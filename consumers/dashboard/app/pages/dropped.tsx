@@ -1,36 +1,35 @@
 // What was kept beside what was discarded: whether the filters of a run change what it learns from.
 import type { JSX } from 'preact';
 import { useAnswer } from '../data/answers.ts';
-import type { Page } from '../data/shapes.ts';
+import type { ApiPage, NumberOrNull } from '../data/shapes.ts';
 import { figure, NOT_RECORDED } from '../kit/format.ts';
-import { Table, type Column } from '../kit/table.tsx';
+import { Table, type TableColumn } from '../kit/table.tsx';
 import { RunPage, runUrl } from '../kit/run-page.tsx';
 import { Empty, Waiting } from '../kit/states.tsx';
-import { address, type Parts } from '../shell/patterns.ts';
+import { address, type PatternParts } from '../shell/patterns.ts';
 import { change, numberParameter } from '../shell/place.ts';
+import { Histograms } from './histograms.tsx';
 import { measures, verdictOf } from './texts.ts';
-
-type Maybe = number | null;
-type Figures = Readonly<Record<string, Maybe>>;
+type DroppedFigures = Readonly<Record<string, NumberOrNull>>;
 
 interface Reason {
   readonly reason: string;
   readonly trajectories: number;
-  readonly reward_mean: Maybe;
-  readonly turns_mean: Maybe;
-  readonly tokens_mean: Maybe;
-  readonly staleness_mean: Maybe;
-  readonly reward_ks: Maybe;
-  readonly turns_ks: Maybe;
-  readonly tokens_ks: Maybe;
+  readonly reward_mean: NumberOrNull;
+  readonly turns_mean: NumberOrNull;
+  readonly tokens_mean: NumberOrNull;
+  readonly staleness_mean: NumberOrNull;
+  readonly reward_ks: NumberOrNull;
+  readonly turns_ks: NumberOrNull;
+  readonly tokens_ks: NumberOrNull;
 }
 
-interface Bias extends Page<Figures> {
-  readonly overall: Figures | null;
+interface Bias extends ApiPage<DroppedFigures> {
+  readonly overall: DroppedFigures | null;
   readonly by_reason: readonly Reason[];
 }
 
-export function Dropped({ parts }: { readonly parts: Parts }): JSX.Element {
+export function Dropped({ parts }: { readonly parts: PatternParts }): JSX.Element {
   const run = parts['run'] ?? '';
   const [from, to] = [numberParameter('from'), numberParameter('to')];
   const range = `${from === undefined ? '' : `&from_step=${from}`}${to === undefined ? '' : `&to_step=${to}`}`;
@@ -50,17 +49,18 @@ export function Dropped({ parts }: { readonly parts: Parts }): JSX.Element {
       <Waiting shown={shown} of="what was kept and dropped">
         {(bias) => (bias.overall === null ? <Empty>No step of this range is trained yet.</Empty> : <Report run={run} bias={bias} />)}
       </Waiting>
+      <Histograms run={run} from={from} to={to} />
     </RunPage>
   );
 }
 
 function Report({ run, bias }: { readonly run: string; readonly bias: Bias }): JSX.Element {
   const overall = bias.overall ?? {};
-  const steps: readonly Column<Figures>[] = [
+  const steps: readonly TableColumn<DroppedFigures>[] = [
     { name: 'Step', of: (row) => <a href={address('/runs/:run/steps/:step', { run, step: String(row['step']) })}>{row['step']}</a> },
     { name: 'Kept', number: true, of: (row) => figure(row['kept']) },
     { name: 'Dropped', number: true, of: (row) => figure(row['discarded']) },
-    ...measures.flatMap((name): Column<Figures>[] => [
+    ...measures.flatMap((name): TableColumn<DroppedFigures>[] => [
       { name: `${name} kept`, number: true, of: (row) => figure(row[`kept_${name}_mean`]) },
       { name: `${name} dropped`, number: true, of: (row) => figure(row[`discarded_${name}_mean`]) },
       { name: `KS ${name}`, number: true, of: (row) => figure(row[`${name}_ks`]) },
@@ -83,7 +83,7 @@ function Report({ run, bias }: { readonly run: string; readonly bias: Bias }): J
   );
 }
 
-const reasonColumns: readonly Column<Reason>[] = [
+const reasonColumns: readonly TableColumn<Reason>[] = [
   { name: 'Reason', of: ({ reason }) => (reason === '' ? 'kept' : reason.replaceAll('_', ' ')) },
   { name: 'Trajectories', number: true, of: ({ trajectories }) => figure(trajectories) },
   { name: 'Reward', number: true, of: (row) => figure(row.reward_mean) },
@@ -96,7 +96,7 @@ const reasonColumns: readonly Column<Reason>[] = [
 ];
 
 /** Mean, median, and 95th percentile of both sides on one axis. */
-function Pair({ name, of }: { readonly name: string; readonly of: Figures }): JSX.Element {
+function Pair({ name, of }: { readonly name: string; readonly of: DroppedFigures }): JSX.Element {
   const sides = ['kept', 'discarded'] as const;
   const value = (side: string, what: string): number => of[`${side}_${name}_${what}`] ?? 0;
   const most = Math.max(1e-9, ...sides.map((side) => value(side, 'p95')));

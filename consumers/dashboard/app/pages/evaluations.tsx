@@ -4,14 +4,14 @@ import { useAnswer } from '../data/answers.ts';
 import { figure } from '../kit/format.ts';
 import { Badge, Stat, Text, When } from '../kit/parts.tsx';
 import { Empty, Failed, Loading, NotRecorded, Waiting } from '../kit/states.tsx';
-import { Table, type Column } from '../kit/table.tsx';
-import { address, type Parts } from '../shell/patterns.ts';
+import { Table, type TableColumn } from '../kit/table.tsx';
+import { address, type PatternParts } from '../shell/patterns.ts';
 import { useTitle } from '../shell/title.ts';
+import { EvaluationCompare } from './evaluation-compare.tsx';
 import { usePages } from './pages-of.ts';
+import type { NumberOrNull } from '../data/shapes.ts';
 
-type Maybe = number | null;
-
-interface Evaluation {
+interface ApiEvaluation {
   readonly run_id: string;
   readonly evaluation_id: string;
   readonly status: string;
@@ -20,24 +20,24 @@ interface Evaluation {
   readonly policy_version: number;
   readonly questions: number;
   readonly samples: number;
-  readonly avg_f1: Maybe;
-  readonly avg_em: Maybe;
-  readonly pass_f1: Maybe;
-  readonly reward_mean: Maybe;
+  readonly avg_f1: NumberOrNull;
+  readonly avg_em: NumberOrNull;
+  readonly pass_f1: NumberOrNull;
+  readonly reward_mean: NumberOrNull;
   readonly completed_at: string | null;
   readonly subject: string;
 }
 
-interface Level {
+interface ApiLevel {
   readonly level: string;
   readonly questions: number;
   readonly answers: number;
-  readonly avg_f1: Maybe;
-  readonly avg_f1_low: Maybe;
-  readonly avg_f1_high: Maybe;
-  readonly avg_em: Maybe;
-  readonly pass_f1: Maybe;
-  readonly turns_mean: Maybe;
+  readonly avg_f1: NumberOrNull;
+  readonly avg_f1_low: NumberOrNull;
+  readonly avg_f1_high: NumberOrNull;
+  readonly avg_em: NumberOrNull;
+  readonly pass_f1: NumberOrNull;
+  readonly turns_mean: NumberOrNull;
   readonly unanswered: number;
 }
 
@@ -48,15 +48,15 @@ interface Score {
   readonly sample: number;
   readonly answer: string;
   readonly status: string;
-  readonly f1: Maybe;
-  readonly em: Maybe;
+  readonly f1: NumberOrNull;
+  readonly em: NumberOrNull;
   readonly verdict: string;
   readonly judge_reason: string;
 }
 
 const pathOf = (evaluation: string): string => `/evaluations/${encodeURIComponent(evaluation)}`;
 
-const columns: readonly Column<Evaluation>[] = [
+const columns: readonly TableColumn<ApiEvaluation>[] = [
   { name: 'Evaluation', of: ({ evaluation_id }) => <a href={pathOf(evaluation_id)}>{evaluation_id}</a> },
   { name: 'Status', of: ({ status }) => <Badge state={status} /> },
   { name: 'Run', of: ({ run_id }) => <a href={address('/runs/:run', { run: run_id })}>{run_id}</a> },
@@ -71,7 +71,7 @@ const columns: readonly Column<Evaluation>[] = [
 
 export function Evaluations(): JSX.Element {
   useTitle('Evaluations');
-  const pages = usePages<Evaluation>('/v1/evaluations?limit=100');
+  const pages = usePages<ApiEvaluation>('/v1/evaluations?limit=100');
   return (
     <>
       <div class="head">
@@ -97,12 +97,12 @@ const None = (): JSX.Element => (
   </Empty>
 );
 
-export function EvaluationPage({ parts }: { readonly parts: Parts }): JSX.Element {
+export function EvaluationPage({ parts }: { readonly parts: PatternParts }): JSX.Element {
   const id = parts['evaluation'] ?? '';
   useTitle(`Evaluation ${id}`);
   const url = `/v1/evaluations/${encodeURIComponent(id)}`;
-  const shown = useAnswer<Evaluation>(url);
-  const results = useAnswer<{ readonly overall: Level | null; readonly levels: readonly Level[] }>(`${url}/results`);
+  const shown = useAnswer<ApiEvaluation>(url);
+  const results = useAnswer<{ readonly overall: ApiLevel | null; readonly levels: readonly ApiLevel[] }>(`${url}/results`);
   const scores = usePages<Score>(`${url}/scores?limit=200`);
   return (
     <>
@@ -131,6 +131,7 @@ export function EvaluationPage({ parts }: { readonly parts: Parts }): JSX.Elemen
       <Waiting shown={results} of="the results">
         {({ overall, levels }) => <Levels levels={overall === null ? levels : [overall, ...levels]} />}
       </Waiting>
+      <EvaluationCompare evaluation={id} />
       <h2>Answers</h2>
       {scores.problem !== undefined && <Failed problem={scores.problem} />}
       {scores.items.length === 0 ? (
@@ -156,7 +157,7 @@ export function EvaluationPage({ parts }: { readonly parts: Parts }): JSX.Elemen
   );
 }
 
-const scoreColumns: readonly Column<Score>[] = [
+const scoreColumns: readonly TableColumn<Score>[] = [
   { name: 'Question', of: ({ question_id }) => <Text>{question_id}</Text> },
   { name: 'Sample', number: true, of: ({ sample }) => figure(sample) },
   {
@@ -173,9 +174,9 @@ const scoreColumns: readonly Column<Score>[] = [
   { name: 'Judge', of: ({ verdict, judge_reason }) => <span title={judge_reason.slice(0, 500)}>{verdict === '' ? '–' : verdict}</span> },
 ];
 
-function Levels({ levels }: { readonly levels: readonly Level[] }): JSX.Element {
+function Levels({ levels }: { readonly levels: readonly ApiLevel[] }): JSX.Element {
   if (levels.length === 0) return <NotRecorded>No answer of this evaluation is scored.</NotRecorded>;
-  const rows: readonly Column<Level>[] = [
+  const rows: readonly TableColumn<ApiLevel>[] = [
     { name: 'Level', of: ({ level }) => <Text>{level}</Text> },
     { name: 'F1', number: true, of: ({ avg_f1 }) => figure(avg_f1) },
     { name: '95 % interval', of: (row) => <Interval of={row} /> },
@@ -187,7 +188,7 @@ function Levels({ levels }: { readonly levels: readonly Level[] }): JSX.Element 
   return <Table label="Levels" rows={levels} columns={rows} keyOf={({ level }) => level} />;
 }
 
-const Interval = ({ of: { avg_f1, avg_f1_low: low, avg_f1_high: high } }: { readonly of: Level }): JSX.Element =>
+const Interval = ({ of: { avg_f1, avg_f1_low: low, avg_f1_high: high } }: { readonly of: ApiLevel }): JSX.Element =>
   low === null || high === null ? (
     <>–</>
   ) : (

@@ -1,6 +1,6 @@
 // What became of a sample, from what the API says of it: asked for, started, finished, and then trained on or given up.
 import { duration, figure } from '../kit/format.ts';
-import type { TrajectoryReport } from '../data/shapes.ts';
+import type { ApiTrajectoryReport } from '../data/shapes.ts';
 
 export interface FateStep {
   readonly name: string;
@@ -12,7 +12,7 @@ export interface FateStep {
 }
 
 /** Stations of one attempt in order; the last one is where it is now. */
-export function fateOf(report: TrajectoryReport, attempt: number): readonly FateStep[] {
+export function fateOf(report: ApiTrajectoryReport, attempt: number): readonly FateStep[] {
   const one = report.attempts.find((each) => each.attempt === attempt);
   if (one === undefined) return [];
   const result = one.result;
@@ -36,7 +36,7 @@ export function fateOf(report: TrajectoryReport, attempt: number): readonly Fate
   return [...stations, ...endOf(report, attempt, result !== null)];
 }
 
-function endOf(report: TrajectoryReport, attempt: number, isFinished: boolean): readonly FateStep[] {
+function endOf(report: ApiTrajectoryReport, attempt: number, isFinished: boolean): readonly FateStep[] {
   const trained = report.training.find((each) => each.attempt === attempt);
   if (trained !== undefined) {
     const note = `advantage ${figure(trained.advantage)}, staleness ${trained.staleness_total}, waited ${duration(trained.queue_ms)}`;

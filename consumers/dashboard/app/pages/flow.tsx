@@ -6,23 +6,24 @@ import { drawFlow, headPx } from '../charts/flow.ts';
 import { barAt, longestOf, moveWindow, packFlow, type FlowLayout } from '../charts/flow-layout.ts';
 import { refresh, useAnswer } from '../data/answers.ts';
 import { useLive } from '../data/live.ts';
-import type { Flow } from '../data/watch-shapes.ts';
+import type { ApiFlow } from '../data/watch-shapes.ts';
 import { duration, figure, versions } from '../kit/format.ts';
 import { Text } from '../kit/parts.tsx';
 import { RunPage, runUrl } from '../kit/run-page.tsx';
 import { Empty, Waiting } from '../kit/states.tsx';
 import { useKeys } from '../shell/keys.ts';
-import { address, type Parts } from '../shell/patterns.ts';
+import { address, type PatternParts } from '../shell/patterns.ts';
 import { change, go, numberParameter, parameter } from '../shell/place.ts';
+import { FlowStrip } from './flow-strip.tsx';
 
 const MOST = 50_000;
 /** Newest trajectories that the first view shows. */
 const FIRST_BARS = 300;
 
-export function FlowPage({ parts }: { readonly parts: Parts }): JSX.Element {
+export function FlowPage({ parts }: { readonly parts: PatternParts }): JSX.Element {
   const run = parts['run'] ?? '';
   const until = parameter('until');
-  const shown = useAnswer<Flow>(runUrl(run, `/flow?limit=${MOST}${until === undefined ? '' : `&to=${encodeURIComponent(until)}`}`));
+  const shown = useAnswer<ApiFlow>(runUrl(run, `/flow?limit=${MOST}${until === undefined ? '' : `&to=${encodeURIComponent(until)}`}`));
   const [news, setNews] = useState(0);
   useLive({ run, types: ['TrajectoryFinished', 'StepCompleted'], onEvent: () => setNews((count) => count + 1) });
   const showNews = (): void => {
@@ -51,7 +52,7 @@ const fateNotes: Readonly<Record<string, string>> = {
   running: 'not finished',
 };
 
-function Board({ run, flow }: { readonly run: string; readonly flow: Flow }): JSX.Element {
+function Board({ run, flow }: { readonly run: string; readonly flow: ApiFlow }): JSX.Element {
   const nowMs = useMemo(
     () => Math.max(...(flow.columns['end_ms'] ?? [0]).slice(-5_000), flow.columns['start_ms']?.at(-1) ?? 0) + 1_000,
     [flow],
@@ -94,13 +95,14 @@ function Board({ run, flow }: { readonly run: string; readonly flow: Flow }): JS
           </button>
         ))}
       </div>
+      {(!flow.is_whole || parameter('until') !== undefined) && <FlowStrip run={run} flow={flow} />}
       <Canvas run={run} flow={flow} layout={layout} longestMs={longestMs} fates={fates} />
       <Reasons flow={flow} run={run} />
     </>
   );
 }
 
-function countsOf(flow: Flow): readonly number[] {
+function countsOf(flow: ApiFlow): readonly number[] {
   const counts = flow.fates.map(() => 0);
   for (const fate of flow.columns['fate'] ?? []) counts[fate] = (counts[fate] ?? 0) + 1;
   return counts;
@@ -108,7 +110,7 @@ function countsOf(flow: Flow): readonly number[] {
 
 interface CanvasProps {
   readonly run: string;
-  readonly flow: Flow;
+  readonly flow: ApiFlow;
   readonly layout: FlowLayout;
   readonly longestMs: number;
   readonly fates: ReadonlySet<string>;
@@ -212,9 +214,9 @@ function Canvas({ run, flow, layout, longestMs, fates }: CanvasProps): JSX.Eleme
   );
 }
 
-type Move = (by: Parameters<typeof moveWindow>[2]) => void;
+type MoveWindow = (by: Parameters<typeof moveWindow>[2]) => void;
 
-function useFlowKeys(layout: FlowLayout, view: { readonly current: TimeWindow }, move: Move): void {
+function useFlowKeys(layout: FlowLayout, view: { readonly current: TimeWindow }, move: MoveWindow): void {
   useKeys('Flow', [
     { keys: ['z'], does: 'Show all of it', run: () => change({ from: Math.round(layout.startMs), to: Math.round(layout.endMs) }) },
     { keys: ['h', 'ArrowLeft'], does: 'Earlier', run: () => move({ panMs: (view.current.fromMs - view.current.toMs) / 4 }) },
@@ -230,7 +232,7 @@ interface TimeWindow {
 }
 
 /** The wheel zooms about the pointer, with shift it moves. */
-function listenToWheel(box: HTMLCanvasElement, view: { readonly current: TimeWindow }, move: Move): () => void {
+function listenToWheel(box: HTMLCanvasElement, view: { readonly current: TimeWindow }, move: MoveWindow): () => void {
   const onWheel = (event: WheelEvent): void => {
     event.preventDefault();
     const { fromMs, toMs } = view.current;
@@ -243,7 +245,7 @@ function listenToWheel(box: HTMLCanvasElement, view: { readonly current: TimeWin
   return () => box.removeEventListener('wheel', onWheel);
 }
 
-function Bar({ flow, at, end }: { readonly flow: Flow; readonly at: number; readonly end: number }): JSX.Element {
+function Bar({ flow, at, end }: { readonly flow: ApiFlow; readonly at: number; readonly end: number }): JSX.Element {
   const of = (name: string): number => flow.columns[name]?.[at] ?? -1;
   const fate = flow.fates[of('fate')] ?? '';
   const reason = flow.reasons[of('reason')] ?? '';
@@ -260,7 +262,7 @@ function Bar({ flow, at, end }: { readonly flow: Flow; readonly at: number; read
 }
 
 /** How what is shown was lost, with a way to the list. */
-function Reasons({ flow, run }: { readonly flow: Flow; readonly run: string }): JSX.Element | null {
+function Reasons({ flow, run }: { readonly flow: ApiFlow; readonly run: string }): JSX.Element | null {
   const counts = new Map<string, number>();
   for (const [at, reason] of (flow.columns['reason'] ?? []).entries()) {
     if (reason === 0) continue;

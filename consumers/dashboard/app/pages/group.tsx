@@ -2,31 +2,31 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { useAnswer } from '../data/answers.ts';
-import { ask, type Problem } from '../data/request.ts';
-import type { Page, Trajectory, Turn } from '../data/shapes.ts';
+import { ask, type ApiProblem } from '../data/request.ts';
+import type { ApiPage, ApiTrajectory, ApiTurn } from '../data/shapes.ts';
 import { figure } from '../kit/format.ts';
 import { Badge, Text } from '../kit/parts.tsx';
 import { RunPage, runUrl } from '../kit/run-page.tsx';
 import { Empty, Failed, Loading, Waiting } from '../kit/states.tsx';
-import { Table, type Column } from '../kit/table.tsx';
+import { Table, type TableColumn } from '../kit/table.tsx';
 import { useKeys } from '../shell/keys.ts';
-import { address, type Parts } from '../shell/patterns.ts';
+import { address, type PatternParts } from '../shell/patterns.ts';
 import { change, parameter } from '../shell/place.ts';
-import { alignActs, diffWords, type Part } from './align.ts';
+import { alignActs, diffWords, type TextPart } from './align.ts';
 
-interface Group {
+interface ApiGroup {
   readonly group_id: string;
   readonly question_id: string;
   readonly question: string;
   readonly group_size: number;
   readonly reward_mean: number | null;
-  readonly trajectories: readonly Trajectory[];
+  readonly trajectories: readonly ApiTrajectory[];
 }
 
-export function GroupPage({ parts }: { readonly parts: Parts }): JSX.Element {
+export function GroupPage({ parts }: { readonly parts: PatternParts }): JSX.Element {
   const run = parts['run'] ?? '';
   const group = parts['group'] ?? '';
-  const shown = useAnswer<Group>(runUrl(run, `/groups/${encodeURIComponent(group)}`));
+  const shown = useAnswer<ApiGroup>(runUrl(run, `/groups/${encodeURIComponent(group)}`));
   return (
     <RunPage run={run} title={`Group ${group}`}>
       <Waiting shown={shown} of="the group">
@@ -38,17 +38,17 @@ export function GroupPage({ parts }: { readonly parts: Parts }): JSX.Element {
   );
 }
 
-const nameOf = ({ trajectory_id, attempt }: Trajectory): string => `${trajectory_id}#${attempt}`;
+const nameOf = ({ trajectory_id, attempt }: ApiTrajectory): string => `${trajectory_id}#${attempt}`;
 
-function Board({ run, group }: { readonly run: string; readonly group: Group }): JSX.Element {
-  const fates = useAnswer<Page<Trajectory>>(
+function Board({ run, group }: { readonly run: string; readonly group: ApiGroup }): JSX.Element {
+  const fates = useAnswer<ApiPage<ApiTrajectory>>(
     runUrl(run, `/trajectories?limit=100&group=${encodeURIComponent(group.group_id)}&fields=trajectory_id,attempt,fate,answer`),
   );
   const names = group.trajectories.map(nameOf);
   const byReward = [...group.trajectories].sort((a, b) => (b.reward ?? 0) - (a.reward ?? 0));
-  const a = parameter('a') ?? nameOf(byReward[0] ?? (group.trajectories[0] as Trajectory));
-  const b = parameter('b') ?? nameOf(byReward.at(-1) ?? (group.trajectories[0] as Trajectory));
-  const fateOf = (row: Trajectory): Trajectory | undefined => fates.value?.items.find((one) => nameOf(one) === nameOf(row));
+  const a = parameter('a') ?? nameOf(byReward[0] ?? (group.trajectories[0] as ApiTrajectory));
+  const b = parameter('b') ?? nameOf(byReward.at(-1) ?? (group.trajectories[0] as ApiTrajectory));
+  const fateOf = (row: ApiTrajectory): ApiTrajectory | undefined => fates.value?.items.find((one) => nameOf(one) === nameOf(row));
   const step = (by: number): void => {
     const next = names[(names.indexOf(b) + by + names.length) % names.length];
     if (next !== undefined) change({ b: next });
@@ -57,7 +57,7 @@ function Board({ run, group }: { readonly run: string; readonly group: Group }):
     { keys: ['l', 'j'], does: 'Compare with the next attempt', run: () => step(1) },
     { keys: ['h', 'k'], does: 'Compare with the attempt before', run: () => step(-1) },
   ]);
-  const columns: readonly Column<Trajectory>[] = [
+  const columns: readonly TableColumn<ApiTrajectory>[] = [
     {
       name: 'Attempt',
       of: (row) => (
@@ -111,7 +111,7 @@ function Board({ run, group }: { readonly run: string; readonly group: Group }):
 }
 
 /** How the advantage comes from the rewards, in words. */
-function arithmetic({ trajectories }: Group): string {
+function arithmetic({ trajectories }: ApiGroup): string {
   const rewards = trajectories.flatMap(({ reward }) => (reward === null ? [] : [reward]));
   if (rewards.length === 0) return 'No reward was recorded.';
   const mean = rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;
@@ -125,28 +125,28 @@ const fields = 'turn,text,tool,tool_status,tool_arguments,tool_result,reward';
 
 type Sides =
   | { readonly kind: 'loading' }
-  | { readonly kind: 'failed'; readonly problem: Problem }
-  | { readonly kind: 'done'; readonly left: readonly Turn[]; readonly right: readonly Turn[] };
+  | { readonly kind: 'failed'; readonly problem: ApiProblem }
+  | { readonly kind: 'done'; readonly left: readonly ApiTurn[]; readonly right: readonly ApiTurn[] };
 
-function Diff({ run, left, right }: { readonly run: string; readonly left: Trajectory; readonly right: Trajectory }): JSX.Element {
+function Diff({ run, left, right }: { readonly run: string; readonly left: ApiTrajectory; readonly right: ApiTrajectory }): JSX.Element {
   const [sides, setSides] = useState<Sides>({ kind: 'loading' });
   useEffect(() => {
     const stop = new AbortController();
-    const turnsOf = ({ trajectory_id, attempt }: Trajectory) =>
-      ask<Page<Turn>>(
+    const turnsOf = ({ trajectory_id, attempt }: ApiTrajectory) =>
+      ask<ApiPage<ApiTurn>>(
         `/v1/trajectories/${encodeURIComponent(trajectory_id)}/turns?run=${encodeURIComponent(run)}&attempt=${attempt}&limit=${MOST_TURNS}&fields=${fields}`,
         { signal: stop.signal },
       );
     void Promise.all([turnsOf(left), turnsOf(right)]).then(([a, b]) => {
       if (stop.signal.aborted) return;
       if (a.ok && b.ok) setSides({ kind: 'done', left: a.value.items, right: b.value.items });
-      else setSides({ kind: 'failed', problem: a.ok ? (b as { problem: Problem }).problem : a.problem });
+      else setSides({ kind: 'failed', problem: a.ok ? (b as { problem: ApiProblem }).problem : a.problem });
     });
     return () => stop.abort();
   }, []);
   if (sides.kind === 'loading') return <Loading of="both attempts" />;
   if (sides.kind === 'failed') return <Failed problem={sides.problem} />;
-  const act = ({ turn, tool, tool_arguments }: Turn) => ({ turn, tool, arguments: tool_arguments });
+  const act = ({ turn, tool, tool_arguments }: ApiTurn) => ({ turn, tool, arguments: tool_arguments });
   const pairs = alignActs(sides.left.map(act), sides.right.map(act));
   return (
     <section aria-label="Difference" class="diff">
@@ -165,7 +165,7 @@ function Diff({ run, left, right }: { readonly run: string; readonly left: Traje
 }
 
 const TEXT = 4_000;
-const textOf = (turn: Turn | undefined): string =>
+const textOf = (turn: ApiTurn | undefined): string =>
   [turn?.text, turn?.tool_arguments, turn?.tool_result].filter(Boolean).join('\n').slice(0, TEXT);
 
 function PairOfTurns({
@@ -174,11 +174,11 @@ function PairOfTurns({
   right,
 }: {
   readonly kind: string;
-  readonly left: Turn | undefined;
-  readonly right: Turn | undefined;
+  readonly left: ApiTurn | undefined;
+  readonly right: ApiTurn | undefined;
 }): JSX.Element {
   const both = left !== undefined && right !== undefined ? diffWords(textOf(left), textOf(right)) : undefined;
-  const side = (turn: Turn | undefined, parts: readonly Part[] | undefined): JSX.Element =>
+  const side = (turn: ApiTurn | undefined, parts: readonly TextPart[] | undefined): JSX.Element =>
     turn === undefined ? (
       <div class="turn none">no such turn</div>
     ) : (

@@ -1,15 +1,15 @@
 // The ledger of a run: how many entries there are, whether one is missing, the hashes of its end, and where it differs from another.
 import type { JSX } from 'preact';
 import { useAnswer } from '../data/answers.ts';
-import type { Page, Run } from '../data/shapes.ts';
+import type { ApiPage, ApiRun } from '../data/shapes.ts';
 import { figure } from '../kit/format.ts';
 import { Stat } from '../kit/parts.tsx';
 import { RunPage, runUrl } from '../kit/run-page.tsx';
 import { NotRecorded, Waiting } from '../kit/states.tsx';
-import { address, type Parts } from '../shell/patterns.ts';
+import { address, type PatternParts } from '../shell/patterns.ts';
 import { change, parameter } from '../shell/place.ts';
 
-interface Ledger {
+interface ApiLedger {
   readonly run_id: string;
   readonly entries: number;
   readonly last_sequence: number;
@@ -26,11 +26,11 @@ interface Ledger {
   } | null;
 }
 
-export function LedgerPage({ parts }: { readonly parts: Parts }): JSX.Element {
+export function LedgerPage({ parts }: { readonly parts: PatternParts }): JSX.Element {
   const run = parts['run'] ?? '';
   const other = parameter('with');
-  const shown = useAnswer<Ledger>(runUrl(run, `/ledger${other === undefined ? '' : `?with=${encodeURIComponent(other)}`}`));
-  const runs = useAnswer<Page<Run>>('/v1/runs?limit=200&fields=run_id,status');
+  const shown = useAnswer<ApiLedger>(runUrl(run, `/ledger${other === undefined ? '' : `?with=${encodeURIComponent(other)}`}`));
+  const runs = useAnswer<ApiPage<ApiRun>>('/v1/runs?limit=200&fields=run_id,status');
   return (
     <RunPage run={run} title="Ledger">
       <label class="inline">
@@ -61,7 +61,7 @@ export function LedgerPage({ parts }: { readonly parts: Parts }): JSX.Element {
 
 const hashes = ['batch_sha256', 'weights_sha256', 'optimizer_sha256', 'previous_sha256'] as const;
 
-function Report({ ledger }: { readonly ledger: Ledger }): JSX.Element {
+function Report({ ledger }: { readonly ledger: ApiLedger }): JSX.Element {
   const { run_id: run, last_step: last } = ledger;
   return (
     <>
@@ -97,7 +97,7 @@ function Report({ ledger }: { readonly ledger: Ledger }): JSX.Element {
   );
 }
 
-function Difference({ ledger, other }: { readonly ledger: Ledger; readonly other: string }): JSX.Element {
+function Difference({ ledger, other }: { readonly ledger: ApiLedger; readonly other: string }): JSX.Element {
   const { first_difference: first, run_id: run } = ledger;
   if (ledger.shared_steps === 0) return <NotRecorded>The runs have no step in common.</NotRecorded>;
   if (first === null)

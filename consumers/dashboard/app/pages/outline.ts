@@ -1,5 +1,5 @@
 // The skeleton of an attempt, as plain values: one row a turn, errors, and the times of a waterfall.
-import type { Outline } from '../data/shapes.ts';
+import type { ApiOutline } from '../data/shapes.ts';
 
 export interface TurnRow {
   readonly turn: number;
@@ -16,10 +16,10 @@ export interface TurnRow {
   readonly failed: boolean;
 }
 
-const cell = (outline: Outline, name: string, at: number): number => outline.columns[name]?.[at] ?? 0;
+const cell = (outline: ApiOutline, name: string, at: number): number => outline.columns[name]?.[at] ?? 0;
 
 /** One turn of the outline by its place. */
-export function rowAt(outline: Outline, at: number): TurnRow {
+export function rowAt(outline: ApiOutline, at: number): TurnRow {
   const status = outline.statuses[cell(outline, 'status', at)] ?? '';
   return {
     turn: cell(outline, 'turn', at),
@@ -38,7 +38,7 @@ export function rowAt(outline: Outline, at: number): TurnRow {
 }
 
 /** Place of a turn, or of the first turn behind it; turns are in order, but the log may lack some. */
-export function placeOf(outline: Outline, turn: number): number {
+export function placeOf(outline: ApiOutline, turn: number): number {
   const turns = outline.columns['turn'] ?? [];
   let [low, high] = [0, turns.length];
   while (low < high) {
@@ -50,7 +50,7 @@ export function placeOf(outline: Outline, turn: number): number {
 }
 
 /** Places of the turns whose tool call failed. */
-export function failures(outline: Outline): readonly number[] {
+export function failures(outline: ApiOutline): readonly number[] {
   const statuses = outline.columns['status'] ?? [];
   return statuses.flatMap((status, at) => (['', 'ok'].includes(outline.statuses[status ?? 0] ?? '') ? [] : [at]));
 }
@@ -62,13 +62,13 @@ export function nextOf(places: readonly number[], at: number, direction: 1 | -1)
   return places.findLast((place) => place < at) ?? places.at(-1);
 }
 
-export interface Span {
+export interface TimeSpan {
   readonly startMs: number;
   readonly endMs: number;
 }
 
 /** From the first generation to the end of the last call. */
-export function spanOf(outline: Outline): Span {
+export function spanOf(outline: ApiOutline): TimeSpan {
   const count = outline.turns;
   if (count === 0) return { startMs: 0, endMs: 0 };
   const last = rowAt(outline, count - 1);
@@ -78,7 +78,7 @@ export function spanOf(outline: Outline): Span {
 
 /** For each pixel of the minimap: share of the longest call, share of the calls that failed, the newest version. */
 export function minimap(
-  outline: Outline,
+  outline: ApiOutline,
   pixels: number,
 ): readonly { readonly ms: number; readonly failed: number; readonly version: number }[] {
   const cells = Array.from({ length: Math.min(pixels, Math.max(1, outline.turns)) }, () => ({ ms: 0, failed: 0, version: -1 }));

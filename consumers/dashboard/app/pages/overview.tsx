@@ -6,24 +6,24 @@ import { Chart } from '../charts/chart.tsx';
 import { curvesUrl, mainCharts, moreCharts, reduction, type ChartSpec } from '../charts/figures.ts';
 import { useAnswer } from '../data/answers.ts';
 import { useLive } from '../data/live.ts';
-import type { Curves, Page, Run, Step, Tool } from '../data/shapes.ts';
-import type { Weather } from '../data/watch-shapes.ts';
+import type { ApiCurves, ApiPage, ApiRun, ApiStep, ApiTool } from '../data/shapes.ts';
+import type { ApiWeather } from '../data/watch-shapes.ts';
 import { duration, figure, percent } from '../kit/format.ts';
 import { Badge, RunTabs, Stat, When } from '../kit/parts.tsx';
 import { runUrl } from '../kit/run-page.tsx';
 import { AdvisoryLine } from './advisories.tsx';
 import { Empty, NotRecorded, Waiting } from '../kit/states.tsx';
 import { useKeys } from '../shell/keys.ts';
-import type { Parts } from '../shell/patterns.ts';
+import type { PatternParts } from '../shell/patterns.ts';
 import { change, go, numberParameter } from '../shell/place.ts';
 import { useTitle } from '../shell/title.ts';
 
 const POINTS = 400;
 
-export function Overview({ parts }: { readonly parts: Parts }): JSX.Element {
+export function Overview({ parts }: { readonly parts: PatternParts }): JSX.Element {
   const run = parts['run'] ?? '';
   useTitle(run);
-  const shown = useAnswer<Run>(runUrl(run));
+  const shown = useAnswer<ApiRun>(runUrl(run));
   // what reads turns waits until the curves are there, so that these come first
   const [drawn, setDrawn] = useState(false);
   useLive({ run, types: ['StepCompleted', 'RunFinished', 'RunContinued', 'TrajectoryDiscarded'], refreshes: [runUrl(run)] });
@@ -56,7 +56,7 @@ export function Overview({ parts }: { readonly parts: Parts }): JSX.Element {
 }
 
 /** Every series of a run. */
-export function AllCurves({ parts }: { readonly parts: Parts }): JSX.Element {
+export function AllCurves({ parts }: { readonly parts: PatternParts }): JSX.Element {
   const run = parts['run'] ?? '';
   useTitle(`Curves of ${run}`);
   useLive({ run, types: ['StepCompleted'], refreshes: [runUrl(run, '/curves')] });
@@ -73,7 +73,7 @@ export function AllCurves({ parts }: { readonly parts: Parts }): JSX.Element {
 
 const allCharts = [...mainCharts, ...moreCharts];
 
-function Figures({ run }: { readonly run: Run }): JSX.Element {
+function Figures({ run }: { readonly run: ApiRun }): JSX.Element {
   const decided = run.trained + run.discarded;
   const { reward_mean_first_20: first, reward_mean_last_20: last } = run;
   const planned = run.planned_steps > 0 ? `of ${figure(run.planned_steps)}` : undefined;
@@ -93,7 +93,7 @@ function Figures({ run }: { readonly run: Run }): JSX.Element {
   );
 }
 
-const none: Weather['outages'] = [];
+const none: ApiWeather['outages'] = [];
 
 interface ChartsProps {
   readonly run: string;
@@ -103,12 +103,12 @@ interface ChartsProps {
 
 function Charts({ run, charts, onDrawn }: ChartsProps): JSX.Element {
   const [from, to] = [numberParameter('from'), numberParameter('to')];
-  const shown = useAnswer<Curves>(curvesUrl(run, charts, { from, to, points: POINTS }));
+  const shown = useAnswer<ApiCurves>(curvesUrl(run, charts, { from, to, points: POINTS }));
   const isThere = shown.value !== undefined || shown.problem !== undefined;
   useEffect(() => {
     if (isThere) onDrawn?.();
   }, [isThere]);
-  const weather = useAnswer<Weather>(isThere ? runUrl(run, '/tools/series?points=200') : undefined);
+  const weather = useAnswer<ApiWeather>(isThere ? runUrl(run, '/tools/series?points=200') : undefined);
   const outages = weather.value?.outages ?? none;
   const zoomOut = (): void => change({ from: undefined, to: undefined }, true);
   useKeys('Curves', [{ keys: ['z'], does: 'Zoom out', run: zoomOut }]);
@@ -149,7 +149,7 @@ function Charts({ run, charts, onDrawn }: ChartsProps): JSX.Element {
 
 function LastSteps({ run }: { readonly run: string }): JSX.Element {
   const fields = 'step,reward_mean,f1_mean,trajectories,staleness_max,train_ms,wait_ms,at';
-  const shown = useAnswer<Page<Step>>(runUrl(run, `/steps?order=desc&limit=8&fields=${fields}`));
+  const shown = useAnswer<ApiPage<ApiStep>>(runUrl(run, `/steps?order=desc&limit=8&fields=${fields}`));
   return (
     <section>
       <h2>Last steps</h2>
@@ -194,7 +194,7 @@ function LastSteps({ run }: { readonly run: string }): JSX.Element {
 }
 
 function Tools({ run }: { readonly run: string }): JSX.Element {
-  const shown = useAnswer<{ readonly items: readonly Tool[] }>(runUrl(run, '/tools'));
+  const shown = useAnswer<{ readonly items: readonly ApiTool[] }>(runUrl(run, '/tools'));
   return (
     <section>
       <h2>Tools</h2>
@@ -246,7 +246,7 @@ const settings = [
   'stale_policy',
 ] as const;
 
-const Settings = ({ run }: { readonly run: Run }): JSX.Element => (
+const Settings = ({ run }: { readonly run: ApiRun }): JSX.Element => (
   <section>
     <h2>Settings</h2>
     {run.is_trained ? (

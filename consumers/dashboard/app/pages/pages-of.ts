@@ -1,36 +1,36 @@
 // A list that grows by pages as one scrolls. Rows that are there stay where they are: what comes in live is counted and shown
 // when the reader asks for it.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ask, type Problem } from '../data/request.ts';
-import type { Page } from '../data/shapes.ts';
+import { ask, type ApiProblem } from '../data/request.ts';
+import type { ApiPage } from '../data/shapes.ts';
 
-export interface Pages<T> {
+export interface LoadedPages<T> {
   readonly items: readonly T[];
   readonly loading: boolean;
   readonly isWhole: boolean;
-  readonly problem: Problem | undefined;
+  readonly problem: ApiProblem | undefined;
   readonly more: () => void;
   readonly again: () => void;
 }
 
-interface State<T> {
+interface PagesState<T> {
   readonly url: string;
   readonly items: readonly T[];
   readonly next: string | null;
-  readonly problem: Problem | undefined;
+  readonly problem: ApiProblem | undefined;
 }
 
-export function usePages<T>(url: string): Pages<T> {
-  const [state, setState] = useState<State<T>>({ url: '', items: [], next: null, problem: undefined });
+export function usePages<T>(url: string): LoadedPages<T> {
+  const [state, setState] = useState<PagesState<T>>({ url: '', items: [], next: null, problem: undefined });
   const [loading, setLoading] = useState(true);
   const wanted = useRef(url);
   const busy = useRef(false);
-  const load = async (before: State<T> | undefined): Promise<void> => {
+  const load = async (before: PagesState<T> | undefined): Promise<void> => {
     if (busy.current && before !== undefined) return;
     busy.current = true;
     setLoading(true);
     const cursor = before?.next === undefined || before.next === null ? '' : `&cursor=${before.next}`;
-    const answer = await ask<Page<T>>(`${url}${cursor}`);
+    const answer = await ask<ApiPage<T>>(`${url}${cursor}`);
     busy.current = false;
     if (wanted.current !== url) return;
     setLoading(false);

@@ -5,19 +5,18 @@ import { figure, percent } from '../kit/format.ts';
 import { Badge, Text } from '../kit/parts.tsx';
 import { RunPage, runUrl } from '../kit/run-page.tsx';
 import { Empty, Failed, Loading, Waiting } from '../kit/states.tsx';
-import { Table, type Column } from '../kit/table.tsx';
-import { address, type Parts } from '../shell/patterns.ts';
+import { Table, type TableColumn } from '../kit/table.tsx';
+import { address, type PatternParts } from '../shell/patterns.ts';
 import { change, parameter } from '../shell/place.ts';
 import { usePages } from './pages-of.ts';
+import type { NumberOrNull } from '../data/shapes.ts';
 
-type Maybe = number | null;
-
-interface Question {
+interface ApiQuestion {
   readonly question_id: string;
   readonly text: string;
   readonly tries: number;
   readonly right_answers: number;
-  readonly reward_mean: Maybe;
+  readonly reward_mean: NumberOrNull;
   readonly outcome: string;
   readonly flips: number;
   readonly first_version: number;
@@ -26,11 +25,13 @@ interface Question {
 
 const outcomes = ['', 'never', 'flips', 'always'] as const;
 
-export function Questions({ parts }: { readonly parts: Parts }): JSX.Element {
+export function Questions({ parts }: { readonly parts: PatternParts }): JSX.Element {
   const run = parts['run'] ?? '';
   const outcome = parameter('outcome') ?? '';
-  const pages = usePages<Question>(runUrl(run, `/questions?limit=200${outcome === '' ? '' : `&outcome=${encodeURIComponent(outcome)}`}`));
-  const columns: readonly Column<Question>[] = [
+  const pages = usePages<ApiQuestion>(
+    runUrl(run, `/questions?limit=200${outcome === '' ? '' : `&outcome=${encodeURIComponent(outcome)}`}`),
+  );
+  const columns: readonly TableColumn<ApiQuestion>[] = [
     {
       name: 'Question',
       of: ({ question_id, text }) => (
@@ -78,24 +79,24 @@ export function Questions({ parts }: { readonly parts: Parts }): JSX.Element {
   );
 }
 
-interface AnswerOfVersion {
+interface ApiAnswerOfVersion {
   readonly version: number;
   readonly answer: string;
   readonly tries: number;
   readonly right_answers: number;
-  readonly reward_mean: Maybe;
-  readonly turns_mean: Maybe;
+  readonly reward_mean: NumberOrNull;
+  readonly turns_mean: NumberOrNull;
   readonly trajectory_id: string;
   readonly attempt: number;
 }
 
 interface History {
   readonly question: string;
-  readonly items: readonly AnswerOfVersion[];
+  readonly items: readonly ApiAnswerOfVersion[];
   readonly is_whole: boolean;
 }
 
-export function QuestionPage({ parts }: { readonly parts: Parts }): JSX.Element {
+export function QuestionPage({ parts }: { readonly parts: PatternParts }): JSX.Element {
   const run = parts['run'] ?? '';
   const question = parts['question'] ?? '';
   const shown = useAnswer<History>(runUrl(run, `/questions/${encodeURIComponent(question)}`));
@@ -121,7 +122,7 @@ const COLORS = 4;
 const MOST_BARS = 240;
 
 /** Versions on x, each answer a part of the bar; the most frequent answers have colors, the others are gray. */
-function History({ run, items }: { readonly run: string; readonly items: readonly AnswerOfVersion[] }): JSX.Element {
+function History({ run, items }: { readonly run: string; readonly items: readonly ApiAnswerOfVersion[] }): JSX.Element {
   const totals = new Map<string, number>();
   for (const { answer, tries } of items) totals.set(answer, (totals.get(answer) ?? 0) + tries);
   const frequent = [...totals]
@@ -131,7 +132,7 @@ function History({ run, items }: { readonly run: string; readonly items: readonl
   const allVersions = [...new Set(items.map(({ version }) => version))].sort((a, b) => a - b);
   const versions = allVersions.slice(-MOST_BARS);
   const width = 1_000 / Math.max(1, versions.length);
-  const columns: readonly Column<AnswerOfVersion>[] = [
+  const columns: readonly TableColumn<ApiAnswerOfVersion>[] = [
     { name: 'Version', of: ({ version }) => `v${version}` },
     {
       name: 'Answer',

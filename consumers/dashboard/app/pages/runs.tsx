@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { useAnswer } from '../data/answers.ts';
 import { useLive } from '../data/live.ts';
-import type { Curves, Page, Run } from '../data/shapes.ts';
+import type { ApiCurves, ApiPage, ApiRun } from '../data/shapes.ts';
 import { figure, NOT_RECORDED, percent } from '../kit/format.ts';
 import { Badge, Share, Spark, When } from '../kit/parts.tsx';
 import { Empty, Waiting } from '../kit/states.tsx';
@@ -17,7 +17,7 @@ export function Runs(): JSX.Element {
   useTitle('Runs');
   const status = parameter('status') ?? '';
   const url = `/v1/runs?limit=200${status === '' ? '' : `&status=${encodeURIComponent(status)}`}`;
-  const shown = useAnswer<Page<Run>>(url);
+  const shown = useAnswer<ApiPage<ApiRun>>(url);
   const [at, setAt] = useState(-1);
   const runs = shown.value?.items ?? [];
   useLive({ types: ['RunStarted', 'RunFinished', 'StepCompleted'], refreshes: ['/v1/runs'] });
@@ -65,7 +65,7 @@ export function Runs(): JSX.Element {
   );
 }
 
-const Table = ({ runs, at }: { readonly runs: readonly Run[]; readonly at: number }): JSX.Element => (
+const Table = ({ runs, at }: { readonly runs: readonly ApiRun[]; readonly at: number }): JSX.Element => (
   <div class="scroller" tabIndex={0} role="region" aria-label="Runs">
     <table>
       <thead>
@@ -91,7 +91,7 @@ const Table = ({ runs, at }: { readonly runs: readonly Run[]; readonly at: numbe
   </div>
 );
 
-function Row({ run, selected }: { readonly run: Run; readonly selected: boolean }): JSX.Element {
+function Row({ run, selected }: { readonly run: ApiRun; readonly selected: boolean }): JSX.Element {
   const decided = run.trained + run.discarded;
   const { reward_mean_first_20: first, reward_mean_last_20: last } = run;
   return (
@@ -130,9 +130,9 @@ function Row({ run, selected }: { readonly run: Run; readonly selected: boolean 
   );
 }
 
-function RewardSpark({ run }: { readonly run: Run }): JSX.Element {
+function RewardSpark({ run }: { readonly run: ApiRun }): JSX.Element {
   const url = run.steps > 1 ? `/v1/runs/${encodeURIComponent(run.run_id)}/curves?points=60&series=reward_mean` : undefined;
-  const { value } = useAnswer<Curves>(url);
+  const { value } = useAnswer<ApiCurves>(url);
   const values = (value?.series['reward_mean'] ?? []) as readonly (number | null)[];
   return <Spark values={values} label={`Reward over ${run.steps} steps, now ${figure(run.reward_mean)}`} />;
 }

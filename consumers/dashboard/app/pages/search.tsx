@@ -2,7 +2,7 @@
 // in the order of the log's keys.
 import type { JSX } from 'preact';
 import { useAnswer } from '../data/answers.ts';
-import type { Page, Run } from '../data/shapes.ts';
+import type { ApiPage, ApiRun } from '../data/shapes.ts';
 import { figure } from '../kit/format.ts';
 import { Text } from '../kit/parts.tsx';
 import { Empty, Failed, Loading } from '../kit/states.tsx';
@@ -13,7 +13,7 @@ import { useTitle } from '../shell/title.ts';
 import { usePages } from './pages-of.ts';
 import { headOf } from './texts.ts';
 
-interface Match {
+interface ApiSearchMatch {
   readonly trajectory_id: string;
   readonly attempt: number;
   readonly turn: number;
@@ -40,7 +40,7 @@ export function Search(): JSX.Element {
   const q = parameter('q') ?? '';
   const run = parameter('run') ?? '';
   const where = (parameter('in') ?? 'texts') as PlaceOf;
-  const runs = useAnswer<Page<Run>>('/v1/runs?limit=200&fields=run_id,status');
+  const runs = useAnswer<ApiPage<ApiRun>>('/v1/runs?limit=200&fields=run_id,status');
   const known = (runs.value?.items ?? []).map(({ run_id }) => run_id);
   useKeys('Search', [{ keys: ['/'], does: 'Search', run: () => document.getElementById('search-text')?.focus() }]);
   return (
@@ -92,7 +92,7 @@ export function Search(): JSX.Element {
 }
 
 function Matches({ run, where, q }: { readonly run: string; readonly where: PlaceOf; readonly q: string }): JSX.Element {
-  const pages = usePages<Match>(urlOf(run, where, q));
+  const pages = usePages<ApiSearchMatch>(urlOf(run, where, q));
   if (pages.items.length === 0) {
     if (pages.problem !== undefined) return <Failed problem={pages.problem} />;
     return pages.loading ? <Loading of="the matches" /> : <Empty>No {places[where].toLowerCase()} of this run hold this text.</Empty>;

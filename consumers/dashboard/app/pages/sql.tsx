@@ -1,7 +1,7 @@
 // SQL over every table, read only. The statement is in the address, so a link shows the same question.
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { ask, type Problem } from '../data/request.ts';
+import { ask, type ApiProblem } from '../data/request.ts';
 import { figure } from '../kit/format.ts';
 import { visible } from '../kit/visible.ts';
 import { Empty, Failed, Loading } from '../kit/states.tsx';
@@ -15,10 +15,10 @@ interface Result {
   readonly rows: number;
 }
 
-type Outcome =
+type QueryState =
   | { readonly kind: 'none' }
   | { readonly kind: 'running' }
-  | { readonly kind: 'failed'; readonly problem: Problem }
+  | { readonly kind: 'failed'; readonly problem: ApiProblem }
   | { readonly kind: 'done'; readonly result: Result; readonly ms: number };
 
 const MOST_ROWS = 1_000;
@@ -28,7 +28,7 @@ export function Sql(): JSX.Element {
   useTitle('SQL');
   const asked = parameter('q');
   const [text, setText] = useState(asked ?? starter);
-  const [outcome, setOutcome] = useState<Outcome>({ kind: 'none' });
+  const [outcome, setOutcome] = useState<QueryState>({ kind: 'none' });
   const run = async (query: string): Promise<void> => {
     setOutcome({ kind: 'running' });
     const started = performance.now();
@@ -76,7 +76,7 @@ export function Sql(): JSX.Element {
   );
 }
 
-function Answer({ outcome }: { readonly outcome: Outcome }): JSX.Element | null {
+function Answer({ outcome }: { readonly outcome: QueryState }): JSX.Element | null {
   if (outcome.kind === 'none') return null;
   if (outcome.kind === 'running') return <Loading of="the answer" />;
   if (outcome.kind === 'failed') return <Failed problem={outcome.problem} />;

@@ -2,20 +2,21 @@
 // that tie it to the steps around it.
 import type { JSX } from 'preact';
 import { useAnswer } from '../data/answers.ts';
-import type { Account, Step, StepReport } from '../data/shapes.ts';
+import type { ApiTrajectoryAccount, ApiStep, ApiStepReport } from '../data/shapes.ts';
 import { duration, figure, versions } from '../kit/format.ts';
 import { RunTabs, Stat, Text, When } from '../kit/parts.tsx';
 import { Empty, Waiting } from '../kit/states.tsx';
 import { useKeys } from '../shell/keys.ts';
-import { address, type Parts } from '../shell/patterns.ts';
-import { go } from '../shell/place.ts';
+import { address, type PatternParts } from '../shell/patterns.ts';
+import { change, go, numberParameter } from '../shell/place.ts';
+import { Histograms } from './histograms.tsx';
 import { useTitle } from '../shell/title.ts';
 
-export function StepPage({ parts }: { readonly parts: Parts }): JSX.Element {
+export function StepPage({ parts }: { readonly parts: PatternParts }): JSX.Element {
   const run = parts['run'] ?? '';
   const step = Number(parts['step']);
   useTitle(`Step ${step} of ${run}`);
-  const shown = useAnswer<StepReport>(`/v1/runs/${encodeURIComponent(run)}/steps/${step}`);
+  const shown = useAnswer<ApiStepReport>(`/v1/runs/${encodeURIComponent(run)}/steps/${step}`);
   const to = (number: number): string => address('/runs/:run/steps/:step', { run, step: String(number) });
   useKeys('Step', [
     { keys: ['['], does: 'Previous step', run: () => step > 1 && go(to(step - 1)) },
@@ -36,6 +37,32 @@ export function StepPage({ parts }: { readonly parts: Parts }): JSX.Element {
       <Waiting shown={shown} of={`step ${step}`}>
         {(report) => <Report run={run} report={report} />}
       </Waiting>
+      <AroundStep run={run} step={step} />
+    </>
+  );
+}
+
+const reaches = [0, 10, 100] as const;
+
+/** Distributions of this step, or of those about it. */
+function AroundStep({ run, step }: { readonly run: string; readonly step: number }): JSX.Element {
+  const around = Math.max(0, numberParameter('around') ?? 0);
+  return (
+    <>
+      <div class="chips" role="group" aria-label="Steps of the distributions">
+        {reaches.map((reach) => (
+          <button
+            key={reach}
+            type="button"
+            class="chip"
+            aria-pressed={reach === around}
+            onClick={() => change({ around: reach === 0 ? undefined : reach })}
+          >
+            {reach === 0 ? 'this step' : `${reach} steps about it`}
+          </button>
+        ))}
+      </div>
+      <Histograms run={run} from={Math.max(0, step - around)} to={step + around} />
     </>
   );
 }
@@ -45,7 +72,7 @@ function Report({
   report: { step, trajectories, discarded, truncated },
 }: {
   readonly run: string;
-  readonly report: StepReport;
+  readonly report: ApiStepReport;
 }): JSX.Element {
   const groups = groupBy(trajectories, ({ group_id }) => group_id);
   return (
@@ -86,7 +113,7 @@ const hashNames = {
   previous_sha256: 'ledger entry before',
 } as const;
 
-const Hashes = ({ step }: { readonly step: Step }): JSX.Element => (
+const Hashes = ({ step }: { readonly step: ApiStep }): JSX.Element => (
   <dl class="pairs hashes">
     {hashes.map((name) => (
       <div key={name}>
@@ -99,15 +126,18 @@ const Hashes = ({ step }: { readonly step: Step }): JSX.Element => (
   </dl>
 );
 
-function groupBy(accounts: readonly Account[], keyOf: (account: Account) => string): ReadonlyMap<string, readonly Account[]> {
-  const groups = new Map<string, Account[]>();
+function groupBy(
+  accounts: readonly ApiTrajectoryAccount[],
+  keyOf: (account: ApiTrajectoryAccount) => string,
+): ReadonlyMap<string, readonly ApiTrajectoryAccount[]> {
+  const groups = new Map<string, ApiTrajectoryAccount[]>();
   for (const account of accounts) groups.set(keyOf(account), [...(groups.get(keyOf(account)) ?? []), account]);
   return groups;
 }
 
 interface AccountsProps {
   readonly run: string;
-  readonly groups: readonly (readonly [string, readonly Account[]])[];
+  readonly groups: readonly (readonly [string, readonly ApiTrajectoryAccount[]])[];
   readonly last: 'advantage' | 'reason';
 }
 

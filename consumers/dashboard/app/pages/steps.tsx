@@ -1,11 +1,11 @@
 // Steps of a run in order, newest first.
 import type { JSX } from 'preact';
 import { useLive } from '../data/live.ts';
-import type { Step } from '../data/shapes.ts';
+import type { ApiStep } from '../data/shapes.ts';
 import { duration, figure } from '../kit/format.ts';
 import { RunTabs, When } from '../kit/parts.tsx';
 import { Empty, Failed, Loading } from '../kit/states.tsx';
-import { address, type Parts } from '../shell/patterns.ts';
+import { address, type PatternParts } from '../shell/patterns.ts';
 import { useTitle } from '../shell/title.ts';
 import { usePages } from './pages-of.ts';
 
@@ -24,10 +24,10 @@ const columns = [
   'Trained',
 ] as const;
 
-export function Steps({ parts }: { readonly parts: Parts }): JSX.Element {
+export function Steps({ parts }: { readonly parts: PatternParts }): JSX.Element {
   const run = parts['run'] ?? '';
   useTitle(`Steps of ${run}`);
-  const pages = usePages<Step>(`/v1/runs/${encodeURIComponent(run)}/steps?order=desc&limit=100`);
+  const pages = usePages<ApiStep>(`/v1/runs/${encodeURIComponent(run)}/steps?order=desc&limit=100`);
   useLive({ run, types: ['StepCompleted'] });
   return (
     <>

@@ -4,26 +4,26 @@ import { useEffect, useRef } from 'preact/hooks';
 import { drawWeather } from '../charts/weather.ts';
 import { useAnswer } from '../data/answers.ts';
 import { useLive } from '../data/live.ts';
-import type { Tool } from '../data/shapes.ts';
-import type { Outage, ToolSpan, Weather } from '../data/watch-shapes.ts';
+import type { ApiTool } from '../data/shapes.ts';
+import type { ApiOutage, ApiToolSpan, ApiWeather } from '../data/watch-shapes.ts';
 import { duration, figure, percent } from '../kit/format.ts';
 import { Badge, Text } from '../kit/parts.tsx';
 import { RunPage, runUrl } from '../kit/run-page.tsx';
 import { NotRecorded, Waiting } from '../kit/states.tsx';
-import { Table, type Column } from '../kit/table.tsx';
-import { address, type Parts } from '../shell/patterns.ts';
+import { Table, type TableColumn } from '../kit/table.tsx';
+import { address, type PatternParts } from '../shell/patterns.ts';
 
-interface ToolError {
+interface ApiToolError {
   readonly tool: string;
   readonly error_type: string;
   readonly status: string;
   readonly calls: number;
 }
 
-export function Tools({ parts }: { readonly parts: Parts }): JSX.Element {
+export function Tools({ parts }: { readonly parts: PatternParts }): JSX.Element {
   const run = parts['run'] ?? '';
-  const weather = useAnswer<Weather>(runUrl(run, '/tools/series?points=200'));
-  const tools = useAnswer<{ readonly items: readonly Tool[]; readonly error_types: readonly ToolError[] }>(runUrl(run, '/tools'));
+  const weather = useAnswer<ApiWeather>(runUrl(run, '/tools/series?points=200'));
+  const tools = useAnswer<{ readonly items: readonly ApiTool[]; readonly error_types: readonly ApiToolError[] }>(runUrl(run, '/tools'));
   useLive({ run, types: ['StepCompleted'], refreshes: [runUrl(run, '/tools')] });
   return (
     <RunPage run={run} title="Tools">
@@ -59,7 +59,7 @@ export function Tools({ parts }: { readonly parts: Parts }): JSX.Element {
   );
 }
 
-const toolColumns = (run: string): readonly Column<Tool>[] => [
+const toolColumns = (run: string): readonly TableColumn<ApiTool>[] => [
   {
     name: 'Tool',
     of: ({ tool }) => (
@@ -74,7 +74,7 @@ const toolColumns = (run: string): readonly Column<Tool>[] => [
   { name: 'p95', number: true, of: ({ ms_p95 }) => duration(ms_p95) },
 ];
 
-const errorColumns = (run: string): readonly Column<ToolError>[] => [
+const errorColumns = (run: string): readonly TableColumn<ApiToolError>[] => [
   { name: 'Tool', of: ({ tool }) => <Text>{tool}</Text> },
   { name: 'Outcome', of: ({ status }) => <Badge state={status} /> },
   {
@@ -88,7 +88,7 @@ const errorColumns = (run: string): readonly Column<ToolError>[] => [
   { name: 'Calls', number: true, of: ({ calls }) => figure(calls) },
 ];
 
-function Sky({ run, weather }: { readonly run: string; readonly weather: Weather }): JSX.Element {
+function Sky({ run, weather }: { readonly run: string; readonly weather: ApiWeather }): JSX.Element {
   const names = [...new Set(weather.items.map(({ tool }) => tool))];
   return (
     <>
@@ -108,7 +108,7 @@ function Sky({ run, weather }: { readonly run: string; readonly weather: Weather
   );
 }
 
-const outageColumns = (run: string): readonly Column<Outage>[] => [
+const outageColumns = (run: string): readonly TableColumn<ApiOutage>[] => [
   { name: 'Tool', of: ({ tool }) => <Text>{tool}</Text> },
   { name: 'From', of: ({ from }) => from.slice(0, 19) },
   { name: 'To', of: ({ to }) => to.slice(0, 19) },
@@ -127,7 +127,15 @@ const outageColumns = (run: string): readonly Column<Outage>[] => [
   },
 ];
 
-function Strip({ tool, spans, all }: { readonly tool: string; readonly spans: readonly ToolSpan[]; readonly all: Weather }): JSX.Element {
+function Strip({
+  tool,
+  spans,
+  all,
+}: {
+  readonly tool: string;
+  readonly spans: readonly ApiToolSpan[];
+  readonly all: ApiWeather;
+}): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => {
     const box = canvas.current;

@@ -2,13 +2,13 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLive } from '../data/live.ts';
-import type { Trajectory } from '../data/shapes.ts';
+import type { ApiTrajectory } from '../data/shapes.ts';
 import { duration, figure, versions } from '../kit/format.ts';
 import { Badge, RunTabs, Text, When } from '../kit/parts.tsx';
 import { Empty, Failed, Loading } from '../kit/states.tsx';
 import { ROW_PX, rowsAt, scrollFor } from '../kit/window.ts';
 import { useKeys } from '../shell/keys.ts';
-import { address, type Parts } from '../shell/patterns.ts';
+import { address, type PatternParts } from '../shell/patterns.ts';
 import { change, go, parameter, place } from '../shell/place.ts';
 import { useTitle } from '../shell/title.ts';
 import { Filters } from './filter-chips.tsx';
@@ -20,14 +20,14 @@ const fields = [
   ...['version_last', 'worker_id', 'started_at', 'finished_at', 'fate'],
 ].join(',');
 
-const linkTo = (run: string, { trajectory_id, attempt }: Trajectory, filter: string): string =>
+const linkTo = (run: string, { trajectory_id, attempt }: ApiTrajectory, filter: string): string =>
   address('/runs/:run/t/:trajectory', { run, trajectory: trajectory_id }, { attempt: attempt === 0 ? undefined : attempt, of: filter });
 
-export function Trajectories({ parts }: { readonly parts: Parts }): JSX.Element {
+export function Trajectories({ parts }: { readonly parts: PatternParts }): JSX.Element {
   const run = parts['run'] ?? '';
   useTitle(`Trajectories of ${run}`);
   const filter = filterQuery(place.value.searchParams);
-  const pages = usePages<Trajectory>(
+  const pages = usePages<ApiTrajectory>(
     `/v1/runs/${encodeURIComponent(run)}/trajectories?limit=100&fields=${fields}${filter === '' ? '' : `&${filter}`}`,
   );
   const [news, setNews] = useState(0);
@@ -68,7 +68,7 @@ export function Trajectories({ parts }: { readonly parts: Parts }): JSX.Element 
 
 interface ListProps {
   readonly run: string;
-  readonly rows: readonly Trajectory[];
+  readonly rows: readonly ApiTrajectory[];
   readonly isWhole: boolean;
   readonly more: () => void;
   readonly filter: string;
@@ -137,7 +137,7 @@ function List({ run, rows, isWhole, more, filter }: ListProps): JSX.Element {
 
 interface RowProps {
   readonly run: string;
-  readonly row: Trajectory;
+  readonly row: ApiTrajectory;
   readonly at: number;
   readonly selected: boolean;
   readonly filter: string;

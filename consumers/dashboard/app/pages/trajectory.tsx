@@ -3,29 +3,29 @@
 import type { JSX } from 'preact';
 import { useAnswer } from '../data/answers.ts';
 import { useLive } from '../data/live.ts';
-import type { Found, Outline, TrajectoryReport } from '../data/shapes.ts';
+import type { ApiTurnMatches, ApiOutline, ApiTrajectoryReport } from '../data/shapes.ts';
 import { count, duration, figure, versions } from '../kit/format.ts';
 import { Badge, RunTabs, Text, When } from '../kit/parts.tsx';
 import { Empty, Waiting } from '../kit/states.tsx';
 import { useKeys } from '../shell/keys.ts';
-import { address, type Parts } from '../shell/patterns.ts';
-import { change, numberParameter, parameter } from '../shell/place.ts';
+import { address, type PatternParts } from '../shell/patterns.ts';
+import { change, go, numberParameter, parameter } from '../shell/place.ts';
 import { useTitle } from '../shell/title.ts';
 import { fateOf } from './fate.ts';
 import { failures, nextOf, placeOf, rowAt, spanOf } from './outline.ts';
 import { TurnList } from './turn-list.tsx';
 import { TurnPane } from './turn-pane.tsx';
 
-export const views = ['turn', 'waterfall', 'raw'] as const;
-export type View = (typeof views)[number];
+export const views = ['turn', 'waterfall', 'tokens', 'raw'] as const;
+export type TrajectoryView = (typeof views)[number];
 
-const viewOf = (name: string | undefined): View => views.find((view) => view === name) ?? 'turn';
+const viewOf = (name: string | undefined): TrajectoryView => views.find((view) => view === name) ?? 'turn';
 
-export function TrajectoryPage({ parts }: { readonly parts: Parts }): JSX.Element {
+export function TrajectoryPage({ parts }: { readonly parts: PatternParts }): JSX.Element {
   const [run, id] = [parts['run'] ?? '', parts['trajectory'] ?? ''];
   useTitle(id);
   const base = `/v1/trajectories/${encodeURIComponent(id)}`;
-  const shown = useAnswer<TrajectoryReport>(`${base}?run=${encodeURIComponent(run)}`);
+  const shown = useAnswer<ApiTrajectoryReport>(`${base}?run=${encodeURIComponent(run)}`);
   useLive({ run, types: ['StepCompleted', 'TrajectoryDiscarded', 'TrajectoryFinished'], refreshes: [`${base}?`] });
   return (
     <div class="fill">
@@ -36,7 +36,7 @@ export function TrajectoryPage({ parts }: { readonly parts: Parts }): JSX.Elemen
   );
 }
 
-function Report({ run, report }: { readonly run: string; readonly report: TrajectoryReport }): JSX.Element {
+function Report({ run, report }: { readonly run: string; readonly report: ApiTrajectoryReport }): JSX.Element {
   const counted = report.attempts.find(({ result }) => result !== null)?.attempt ?? report.attempts[0]?.attempt ?? 0;
   const attempt = numberParameter('attempt') ?? counted;
   const one = report.attempts.find((each) => each.attempt === attempt);
@@ -55,6 +55,7 @@ function Report({ run, report }: { readonly run: string; readonly report: Trajec
         <h1 class="question">
           <Text>{report.question === '' ? report.trajectory_id : report.question}</Text>
         </h1>
+        <Neighbors run={run} id={report.trajectory_id} attempt={attempt} />
       </div>
       <RunTabs run={run} />
       <p class="note">
@@ -90,6 +91,46 @@ function Report({ run, report }: { readonly run: string; readonly report: Trajec
   );
 }
 
+interface ApiNeighbor {
+  readonly trajectory_id: string;
+  readonly attempt: number;
+}
+
+interface ApiNeighbors {
+  readonly previous: ApiNeighbor | null;
+  readonly next: ApiNeighbor | null;
+}
+
+/** The way to the trajectories before and after this one in the list that the reader came from. */
+function Neighbors({ run, id, attempt }: TurnsProps): JSX.Element {
+  const of = parameter('of') ?? '';
+  const path = `/v1/runs/${encodeURIComponent(run)}/trajectories/${encodeURIComponent(id)}/neighbors`;
+  const { value } = useAnswer<ApiNeighbors>(`${path}?of_attempt=${attempt}${of === '' ? '' : `&${of}`}`);
+  const linkTo = (to: ApiNeighbor | null | undefined): string | undefined =>
+    to === null || to === undefined
+      ? undefined
+      : address('/runs/:run/t/:trajectory', { run, trajectory: to.trajectory_id }, { attempt: to.attempt || undefined, of });
+  const [previous, next] = [linkTo(value?.previous), linkTo(value?.next)];
+  useKeys('Trajectory', [
+    { keys: ['['], does: 'Previous trajectory of the list', run: () => previous !== undefined && go(previous) },
+    { keys: [']'], does: 'Next trajectory of the list', run: () => next !== undefined && go(next) },
+  ]);
+  return (
+    <>
+      {previous !== undefined && (
+        <a class="chip" href={previous} aria-label="Previous trajectory of the list">
+          ← <kbd>[</kbd>
+        </a>
+      )}
+      {next !== undefined && (
+        <a class="chip" href={next} aria-label="Next trajectory of the list">
+          <kbd>]</kbd> →
+        </a>
+      )}
+    </>
+  );
+}
+
 const stateMarks = { done: '●', bad: '▲', open: '○' } as const;
 
 function Fate({
@@ -98,7 +139,7 @@ function Fate({
   attempt,
 }: {
   readonly run: string;
-  readonly report: TrajectoryReport;
+  readonly report: ApiTrajectoryReport;
   readonly attempt: number;
 }): JSX.Element {
   return (
@@ -131,9 +172,9 @@ interface TurnsProps {
 function Turns({ run, id, attempt }: TurnsProps): JSX.Element {
   const where = `run=${encodeURIComponent(run)}&attempt=${attempt}`;
   const base = `/v1/trajectories/${encodeURIComponent(id)}`;
-  const shown = useAnswer<Outline>(`${base}/outline?${where}`);
+  const shown = useAnswer<ApiOutline>(`${base}/outline?${where}`);
   const sought = parameter('find');
-  const found = useAnswer<Found>(sought === undefined ? undefined : `${base}/find?${where}&q=${encodeURIComponent(sought)}`);
+  const found = useAnswer<ApiTurnMatches>(sought === undefined ? undefined : `${base}/find?${where}&q=${encodeURIComponent(sought)}`);
   return (
     <Waiting shown={shown} of="the turns">
       {(outline) =>
@@ -150,8 +191,8 @@ function Turns({ run, id, attempt }: TurnsProps): JSX.Element {
 interface ReaderProps {
   readonly run: string;
   readonly id: string;
-  readonly outline: Outline;
-  readonly found: Found | undefined;
+  readonly outline: ApiOutline;
+  readonly found: ApiTurnMatches | undefined;
 }
 
 function Reader({ run, id, outline, found }: ReaderProps): JSX.Element {
@@ -232,14 +273,7 @@ function Reader({ run, id, outline, found }: ReaderProps): JSX.Element {
       <div class={`reader ${view}`}>
         <TurnList outline={outline} at={at} matches={matches} onSelect={select} waterfall={view === 'waterfall'} />
         {view !== 'waterfall' && (
-          <TurnPane
-            run={run}
-            id={id}
-            attempt={outline.attempt}
-            turn={rowAt(outline, at).turn}
-            raw={view === 'raw'}
-            sought={parameter('find')}
-          />
+          <TurnPane run={run} id={id} attempt={outline.attempt} turn={rowAt(outline, at).turn} view={view} sought={parameter('find')} />
         )}
       </div>
     </>

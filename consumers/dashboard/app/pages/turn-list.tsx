@@ -2,14 +2,14 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { drawMinimap, drawWaterfall } from '../charts/strip.ts';
-import type { Outline } from '../data/shapes.ts';
+import type { ApiOutline } from '../data/shapes.ts';
 import { duration, figure, versions } from '../kit/format.ts';
 import { visible } from '../kit/visible.ts';
 import { ROW_PX, rowsAt, scrollFor } from '../kit/window.ts';
 import { rowAt, spanOf } from './outline.ts';
 
 interface TurnListProps {
-  readonly outline: Outline;
+  readonly outline: ApiOutline;
   readonly at: number;
   readonly matches: readonly number[];
   readonly onSelect: (at: number) => void;
@@ -98,7 +98,7 @@ export function TurnList({ outline, at, matches, onSelect, waterfall }: TurnList
 }
 
 interface TurnRowProps {
-  readonly outline: Outline;
+  readonly outline: ApiOutline;
   readonly at: number;
   readonly selected: boolean;
   readonly found: boolean;

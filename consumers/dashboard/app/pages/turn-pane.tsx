@@ -2,34 +2,40 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAnswer } from '../data/answers.ts';
-import type { Page, Turn } from '../data/shapes.ts';
+import type { ApiPage, ApiTurn } from '../data/shapes.ts';
 import { duration, figure, versions } from '../kit/format.ts';
 import { Badge, When } from '../kit/parts.tsx';
 import { Empty, NotRecorded, Waiting } from '../kit/states.tsx';
 import { visible } from '../kit/visible.ts';
+import { TokenPane } from './token-pane.tsx';
 
 interface PaneProps {
   readonly run: string;
   readonly id: string;
   readonly attempt: number;
   readonly turn: number;
-  readonly raw: boolean;
+  readonly view: 'turn' | 'tokens' | 'raw';
   readonly sought: string | undefined;
 }
 
-export function TurnPane({ run, id, attempt, turn, raw, sought }: PaneProps): JSX.Element {
-  const query = `run=${encodeURIComponent(run)}&attempt=${attempt}&min_turn=${turn}&max_turn=${turn}&limit=1&fields=text,tool_result,logprobs`;
-  const shown = useAnswer<Page<Turn>>(`/v1/trajectories/${encodeURIComponent(id)}/turns?${query}`);
+const ofTurn = 'text,tool_result,logprobs';
+
+export function TurnPane({ run, id, attempt, turn, view, sought }: PaneProps): JSX.Element {
+  const fields = view === 'turn' ? ofTurn : `${ofTurn},token_ids,token_ends`;
+  const query = `run=${encodeURIComponent(run)}&attempt=${attempt}&min_turn=${turn}&max_turn=${turn}&limit=1&fields=${fields}`;
+  const shown = useAnswer<ApiPage<ApiTurn>>(`/v1/trajectories/${encodeURIComponent(id)}/turns?${query}`);
   const pane = useRef<HTMLElement>(null);
-  useEffect(() => markMatches(pane.current, sought), [shown.value, sought, raw]);
+  useEffect(() => markMatches(pane.current, sought), [shown.value, sought, view]);
   return (
     <article ref={pane} class="pane" tabIndex={0} aria-label={`Turn ${turn}`}>
       <Waiting shown={shown} of={`turn ${turn}`}>
         {({ items: [found] }) =>
           found === undefined ? (
             <Empty>This turn is not stored.</Empty>
-          ) : raw ? (
+          ) : view === 'raw' ? (
             <pre>{visible(JSON.stringify(found, null, 2))}</pre>
+          ) : view === 'tokens' ? (
+            <TokenPane turn={found} />
           ) : (
             <TurnText turn={found} />
           )
@@ -39,7 +45,7 @@ export function TurnPane({ run, id, attempt, turn, raw, sought }: PaneProps): JS
   );
 }
 
-function TurnText({ turn }: { readonly turn: Turn }): JSX.Element {
+function TurnText({ turn }: { readonly turn: ApiTurn }): JSX.Element {
   return (
     <>
       <h2>
@@ -102,14 +108,14 @@ function TurnText({ turn }: { readonly turn: Turn }): JSX.Element {
   );
 }
 
-function logprobOf({ logprobs, decision_candidates, decision_logprob }: Turn): string {
+function logprobOf({ logprobs, decision_candidates, decision_logprob }: ApiTurn): string {
   if (decision_candidates > 0) return figure(decision_logprob);
   const known = (logprobs ?? []).filter((value): value is number => value !== null);
   if (known.length === 0) return 'not recorded';
   return `${figure(known.reduce((sum, value) => sum + value, 0) / known.length)} a token, least ${figure(Math.min(...known))}`;
 }
 
-const Decision = ({ turn }: { readonly turn: Turn }): JSX.Element =>
+const Decision = ({ turn }: { readonly turn: ApiTurn }): JSX.Element =>
   turn.decision_candidates > 0 ? (
     <p>
       Chose {turn.decision_chosen} of {turn.decision_candidates} actions, entropy {figure(turn.decision_entropy)}.

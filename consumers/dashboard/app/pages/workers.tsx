@@ -3,28 +3,28 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { useAnswer } from '../data/answers.ts';
 import { useLive } from '../data/live.ts';
-import type { Page } from '../data/shapes.ts';
-import type { Admission, Sync, Worker } from '../data/watch-shapes.ts';
+import type { ApiPage } from '../data/shapes.ts';
+import type { ApiAdmission, ApiSync, ApiWorker } from '../data/watch-shapes.ts';
 import { drawStrip, drawSwim, swimOf } from '../charts/swim.ts';
 import { duration, figure, percent } from '../kit/format.ts';
 import { Text, When } from '../kit/parts.tsx';
 import { RunPage, runUrl } from '../kit/run-page.tsx';
 import { Empty, NotRecorded, Waiting } from '../kit/states.tsx';
-import { Table, type Column } from '../kit/table.tsx';
+import { Table, type TableColumn } from '../kit/table.tsx';
 import { useKeys } from '../shell/keys.ts';
-import { address, type Parts } from '../shell/patterns.ts';
+import { address, type PatternParts } from '../shell/patterns.ts';
 import { change, numberParameter } from '../shell/place.ts';
 
 const VERSIONS = 12;
 
-export function Workers({ parts }: { readonly parts: Parts }): JSX.Element {
+export function Workers({ parts }: { readonly parts: PatternParts }): JSX.Element {
   const run = parts['run'] ?? '';
   const to = numberParameter('version');
-  const workers = useAnswer<{ readonly items: readonly Worker[] }>(runUrl(run, '/workers'));
-  const syncs = useAnswer<{ readonly items: readonly Sync[] }>(
+  const workers = useAnswer<{ readonly items: readonly ApiWorker[] }>(runUrl(run, '/workers'));
+  const syncs = useAnswer<{ readonly items: readonly ApiSync[] }>(
     runUrl(run, `/syncs?versions=${VERSIONS}${to === undefined ? '' : `&to_version=${to}`}`),
   );
-  const admissions = useAnswer<Page<Admission>>(runUrl(run, '/admissions?limit=500'));
+  const admissions = useAnswer<ApiPage<ApiAdmission>>(runUrl(run, '/admissions?limit=500'));
   useLive({
     run,
     types: ['PolicyPublished', 'StepCompleted'],
@@ -61,7 +61,7 @@ export function Workers({ parts }: { readonly parts: Parts }): JSX.Element {
   );
 }
 
-const columnsOf = (run: string): readonly Column<Worker>[] => [
+const columnsOf = (run: string): readonly TableColumn<ApiWorker>[] => [
   {
     name: 'Worker',
     of: ({ worker_id }) => (
@@ -88,7 +88,7 @@ const columnsOf = (run: string): readonly Column<Worker>[] => [
   { name: 'Last heartbeat', of: ({ last_heartbeat_at }) => <When at={last_heartbeat_at} /> },
 ];
 
-function Swim({ items }: { readonly items: readonly Sync[] }): JSX.Element {
+function Swim({ items }: { readonly items: readonly ApiSync[] }): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null);
   const swim = useMemo(() => swimOf(items), [items]);
   useEffect(() => {
@@ -133,7 +133,7 @@ function Swim({ items }: { readonly items: readonly Sync[] }): JSX.Element {
   );
 }
 
-function Admissions({ items }: { readonly items: readonly Admission[] }): JSX.Element {
+function Admissions({ items }: { readonly items: readonly ApiAdmission[] }): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null);
   const rows = useMemo(() => [...items].reverse(), [items]);
   useEffect(() => {

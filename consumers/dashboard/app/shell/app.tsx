@@ -8,15 +8,15 @@ import { Empty, Loading } from '../kit/states.tsx';
 import { onKey, useKeys } from './keys.ts';
 import { KeyHelp, helpOpen } from './key-help.tsx';
 import { Palette, paletteOpen } from './palette.tsx';
-import { matchPath, type Parts } from './patterns.ts';
+import { matchPath, type PatternParts } from './patterns.ts';
 import { followLinks, go, place } from './place.ts';
 import { SignIn } from './sign-in.tsx';
 
-type PageView = ComponentType<{ readonly parts: Parts }>;
+type RoutedPage = ComponentType<{ readonly parts: PatternParts }>;
 
 interface PageEntry {
   readonly path: string;
-  readonly load: () => Promise<PageView>;
+  readonly load: () => Promise<RoutedPage>;
 }
 
 const pages: readonly PageEntry[] = [
@@ -45,7 +45,7 @@ const pages: readonly PageEntry[] = [
   { path: '/sql', load: async () => (await import('../pages/sql.tsx')).Sql },
 ];
 
-const loaded = signal<ReadonlyMap<string, PageView>>(new Map());
+const loaded = signal<ReadonlyMap<string, RoutedPage>>(new Map());
 const failed = signal('');
 
 async function loadPage({ path, load }: PageEntry): Promise<void> {

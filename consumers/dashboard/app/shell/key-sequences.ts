@@ -9,7 +9,7 @@ export interface KeyPress {
 /** How long a sequence waits for its next key, ms. */
 export const SEQUENCE_MS = 900;
 
-interface Waiting {
+interface PendingKeys {
   readonly keys: readonly string[];
   readonly at: number;
 }
@@ -17,18 +17,18 @@ interface Waiting {
 /** The name of a key as bindings write it: `j`, `G`, `Enter`, `Ctrl k`. */
 export const keyName = ({ key, command }: KeyPress): string => (command ? `Ctrl ${key.toLowerCase()}` : key);
 
-export interface Step {
+export interface KeyStep {
   /** The binding that the keys make up. */
   readonly binding: string | undefined;
-  readonly waiting: Waiting | undefined;
+  readonly waiting: PendingKeys | undefined;
 }
 
 /** What one more key leads to: a binding, more waiting, or nothing. */
 export function pressKey(
   bindings: readonly string[],
-  waiting: Waiting | undefined,
+  waiting: PendingKeys | undefined,
   press: { readonly name: string; readonly at: number },
-): Step {
+): KeyStep {
   const before = waiting !== undefined && press.at - waiting.at <= SEQUENCE_MS ? waiting.keys : [];
   for (const keys of [[...before, press.name], [press.name]]) {
     const typed = keys.join(' ');

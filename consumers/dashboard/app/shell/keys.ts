@@ -1,7 +1,7 @@
 // Keys of the page that is open, and those of every page. Typing in a field is typing.
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { keyName, pressKey, type Step } from './key-sequences.ts';
+import { keyName, pressKey, type KeyStep } from './key-sequences.ts';
 
 export interface KeyBinding {
   /** As `key-sequences.ts` names keys; several do the same. */
@@ -35,7 +35,7 @@ export function useKeys(title: string, bindings: readonly KeyBinding[]): void {
 const isField = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName));
 
-let step: Step = { binding: undefined, waiting: undefined };
+let step: KeyStep = { binding: undefined, waiting: undefined };
 
 /** Handles every key of the window. */
 export function onKey(event: KeyboardEvent): void {

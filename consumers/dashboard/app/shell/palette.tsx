@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAnswer } from '../data/answers.ts';
-import type { Page, Run } from '../data/shapes.ts';
+import type { ApiPage, ApiRun } from '../data/shapes.ts';
 import { go, place } from './place.ts';
 import { placesFor } from './places.ts';
 
@@ -17,7 +17,7 @@ function OpenPalette(): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const [typed, setTyped] = useState('');
   const [at, setAt] = useState(0);
-  const { value } = useAnswer<Page<Run>>('/v1/runs?limit=200&fields=run_id,status');
+  const { value } = useAnswer<ApiPage<ApiRun>>('/v1/runs?limit=200&fields=run_id,status');
   useEffect(() => dialog.current?.showModal(), []);
   const segments = place.value.pathname.split('/');
   const run = segments[1] === 'runs' && segments[2] !== undefined ? decodeURIComponent(segments[2]) : undefined;

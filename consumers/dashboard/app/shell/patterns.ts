@@ -1,9 +1,9 @@
 // Paths of pages: `/runs/:run/t/:trajectory` matches and gives its parts, decoded.
 
-export type Parts = Readonly<Record<string, string>>;
+export type PatternParts = Readonly<Record<string, string>>;
 
 /** The parts of a path that fits the pattern; undefined when it does not. */
-export function matchPath(pattern: string, path: string): Parts | undefined {
+export function matchPath(pattern: string, path: string): PatternParts | undefined {
   const wanted = pattern.split('/');
   const given = path.replace(/\/+$/, '').split('/');
   if (wanted.length !== (given.length === 0 ? 1 : given.length) && !(pattern === '/' && given.length === 1)) return undefined;
@@ -28,7 +28,11 @@ function decode(text: string): string | undefined {
 }
 
 /** A path with its parts, and the parameters that have a value. */
-export function address(pattern: string, parts: Parts = {}, query: Readonly<Record<string, string | number | undefined>> = {}): string {
+export function address(
+  pattern: string,
+  parts: PatternParts = {},
+  query: Readonly<Record<string, string | number | undefined>> = {},
+): string {
   const path = pattern
     .split('/')
     .map((part) => (part.startsWith(':') ? encodeURIComponent(parts[part.slice(1)] ?? '') : part))

@@ -1,12 +1,12 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { locked, refresh } from '../data/answers.ts';
-import { ask, type Problem } from '../data/request.ts';
+import { ask, type ApiProblem } from '../data/request.ts';
 import { Failed } from '../kit/states.tsx';
 
 /** Takes a key once; the browser keeps a cookie that scripts cannot read. */
 export function SignIn(): JSX.Element {
-  const [problem, setProblem] = useState<Problem>();
+  const [problem, setProblem] = useState<ApiProblem>();
   const signIn = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     const key = new FormData(event.currentTarget as HTMLFormElement).get('key');
