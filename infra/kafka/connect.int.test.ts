@@ -1,5 +1,5 @@
 import { createCodec } from '../../schemas/codec.ts';
-import { logContract } from '../testing/log.contract.ts';
+import { logContract } from '../testing/log/log.contract.ts';
 import { useKafka } from '../testing/kafka.ts';
 import { silentLogger } from '../testing/logger.ts';
 import { connectKafka } from './connect.ts';

@@ -21,7 +21,7 @@ import { createLogReader, type RawLogReader } from './reading/log-reader.ts';
 import type { RawRecord } from './records/message.ts';
 import { createNames } from './names.ts';
 import { createAdminClient, createClient, type KafkaSecurity } from './options.ts';
-import type { Placed } from './writing/producer.ts';
+import type { RecordPlacement } from './writing/producer.ts';
 import { RecordWriter } from './writing/record-writer.ts';
 import { COMPLETE_RECORD, createRunIndex, type WholeRunIndex } from './writing/run-index.ts';
 import { protocolType } from './kafka-error.ts';
@@ -105,7 +105,7 @@ export function connectKafka(options: ConnectOptions): KafkaConnection {
   const log = createLogReader({ ...common, closing: closing.signal, tellSkipped, texts });
   const offsets = createGroupOffsets({ ...common, bounds: log.rawBounds });
   const closers = createClosers();
-  const appendRaw = (topic: string, raw: readonly RawRecord[]): Promise<readonly Placed[]> =>
+  const appendRaw = (topic: string, raw: readonly RawRecord[]): Promise<readonly RecordPlacement[]> =>
     records.append(raw.map((record) => outgoingRaw(names.full(topic), record)));
   const raw = (topic: string): RawTopic => ({
     append: (records) => appendRaw(topic, records),

@@ -72,14 +72,14 @@ export const transactionRetry: RetryOptions = { initialRetryTime: 5, multiplier:
 /** Short: the loop around a consumer waits out long outages, not the consumer. */
 const readRetry: RetryOptions = { initialRetryTime: 50, multiplier: 2, factor: 0.2, maxRetryTime: 1_000, retries: 6 };
 
-export interface ClientOptions {
+export interface KafkaClientOptions {
   readonly brokers: readonly string[];
   readonly clientId: string;
   readonly security?: KafkaSecurity;
   readonly logger: Logger;
 }
 
-export function createClient(options: ClientOptions): Kafka {
+export function createClient(options: KafkaClientOptions): Kafka {
   const { security } = options;
   const config: KafkaConfig = {
     clientId: options.clientId,
@@ -109,4 +109,4 @@ function bridge(logger: Logger): (entry: LogEntry) => void {
 }
 
 /** A client whose admin lists the true end of a partition. */
-export const createAdminClient = (options: ClientOptions): Kafka => withTrueEnds(createClient(options));
+export const createAdminClient = (options: KafkaClientOptions): Kafka => withTrueEnds(createClient(options));

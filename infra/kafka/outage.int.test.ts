@@ -6,7 +6,7 @@ import { isPlatformError } from '../../streams/core/errors.ts';
 import type { LogBatch } from '../../streams/core/ports.ts';
 import type { LabelsOf, MetricName, Metrics } from '../../streams/core/telemetry.ts';
 import { ownKafka } from '../testing/kafka.ts';
-import { expired, heartbeat } from '../testing/log.contract.ts';
+import { expired, heartbeat } from '../testing/log/log-under-test.ts';
 import { silentLogger } from '../testing/logger.ts';
 import { connectKafka } from './connect.ts';
 import { topicPlanOf } from './topics/topics.ts';

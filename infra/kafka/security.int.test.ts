@@ -7,12 +7,12 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createCodec } from '../../schemas/codec.ts';
 import { sharedLibsDir, useKafka } from '../testing/kafka.ts';
-import { heartbeat } from '../testing/log.contract.ts';
+import { heartbeat } from '../testing/log/log-under-test.ts';
 import { silentLogger } from '../testing/logger.ts';
 import { connectKafka, type KafkaConnection } from './connect.ts';
 import { localPaths, log4jText, propertiesText } from './broker/local-files.ts';
 import { choosePorts } from './broker/local-ports.ts';
-import { describeProcess, endProcess, spawnDetached, type Identity } from './broker/local-process.ts';
+import { describeProcess, endProcess, spawnDetached, type ProcessIdentity } from './broker/local-process.ts';
 import type { KafkaSecurity } from './options.ts';
 import { waitUntilReady } from './broker/ready.ts';
 import { topicPlanOf } from './topics/topics.ts';
@@ -21,7 +21,7 @@ const run = promisify(execFile);
 const PASSWORD = 'changeit';
 
 let dir: string;
-let broker: Identity;
+let broker: ProcessIdentity;
 let secure: string;
 let ca: string;
 

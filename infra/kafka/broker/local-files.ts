@@ -1,6 +1,7 @@
 // The files of the local broker: their paths, and the text of its configuration.
 import { join } from 'node:path';
 import { MAX_MESSAGE_BYTES } from '../records/message.ts';
+import { INTERNAL_SEGMENT_BYTES } from './internal-topics.ts';
 
 export const KAFKA_VERSION = '4.3.0';
 const SCALA_VERSION = '2.13';
@@ -109,10 +110,12 @@ export function propertiesText(paths: LocalPaths, ports: LocalPorts, { front, no
     `min.insync.replicas=${insync}`,
     `offsets.topic.replication.factor=${replication}`,
     'offsets.topic.num.partitions=4',
+    `offsets.topic.segment.bytes=${INTERNAL_SEGMENT_BYTES}`,
     'offsets.retention.minutes=52560000',
     `transaction.state.log.replication.factor=${replication}`,
     `transaction.state.log.min.isr=${insync}`,
     'transaction.state.log.num.partitions=4',
+    `transaction.state.log.segment.bytes=${INTERNAL_SEGMENT_BYTES}`,
     'transaction.abort.timed.out.transaction.cleanup.interval.ms=1000',
     `share.coordinator.state.topic.replication.factor=${replication}`,
     `share.coordinator.state.topic.min.isr=${insync}`,

@@ -4,7 +4,7 @@ import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PlatformError } from '../../../streams/core/errors.ts';
-import { isAlive, ownIdentity, type Identity } from './local-process.ts';
+import { isAlive, ownIdentity, type ProcessIdentity } from './local-process.ts';
 
 const TIMEOUT_MS = 300_000;
 /** How long a lock file may stay empty while its holder writes its identity, ms. */
@@ -55,7 +55,7 @@ async function isStale(file: string, text: string): Promise<boolean> {
   return found !== undefined && Date.now() - found.mtimeMs > UNNAMED_MS;
 }
 
-function parseIdentity(text: string): Identity | undefined {
+function parseIdentity(text: string): ProcessIdentity | undefined {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value !== 'object' || value === null || !('pid' in value) || !('startedAt' in value)) return undefined;

@@ -8,7 +8,7 @@ import { inheritedEnv } from '../../lifecycle/inherited-env.ts';
 
 const run = promisify(execFile);
 
-export interface Identity {
+export interface ProcessIdentity {
   readonly pid: number;
   /** Start time in a system-specific unit; only compared for equality. */
   readonly startedAt: string;
@@ -41,12 +41,12 @@ async function describeByPs(pid: number): Promise<{ startedAt: string; command: 
 }
 
 /** True when the recorded process is still running. */
-export async function isAlive(identity: Identity): Promise<boolean> {
+export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
   return (await describeProcess(identity.pid))?.startedAt === identity.startedAt;
 }
 
 /** The identity of this process, for others to check later. */
-export async function ownIdentity(): Promise<Identity> {
+export async function ownIdentity(): Promise<ProcessIdentity> {
   return { pid: process.pid, startedAt: (await describeProcess(process.pid))?.startedAt ?? '' };
 }
 
@@ -59,7 +59,7 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): void {
 }
 
 /** Resolves when the process has exited. Polls, because it may not be a child of this process. */
-export async function waitForExit(identity: Identity, timeoutMs = Number.POSITIVE_INFINITY): Promise<boolean> {
+export async function waitForExit(identity: ProcessIdentity, timeoutMs = Number.POSITIVE_INFINITY): Promise<boolean> {
   const deadline = performance.now() + timeoutMs;
   while (await isAlive(identity)) {
     if (performance.now() >= deadline) return false;
@@ -69,7 +69,7 @@ export async function waitForExit(identity: Identity, timeoutMs = Number.POSITIV
 }
 
 /** Sends SIGTERM, then SIGKILL if the process does not exit in time. */
-export async function endProcess(identity: Identity, graceMs: number): Promise<void> {
+export async function endProcess(identity: ProcessIdentity, graceMs: number): Promise<void> {
   if (!(await isAlive(identity))) return;
   signalProcess(identity.pid, 'SIGTERM');
   if (await waitForExit(identity, graceMs)) return;

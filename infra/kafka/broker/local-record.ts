@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { replaceFile } from '../../lifecycle/replace-file.ts';
 import type { LocalPaths, LocalPorts } from './local-files.ts';
-import { describeProcess, isAlive, type Identity } from './local-process.ts';
+import { describeProcess, isAlive, type ProcessIdentity } from './local-process.ts';
 
 /** The record of the broker of a data directory: its ports always, the rest while it is running. */
 export interface BrokerRecord {
   readonly ports: LocalPorts;
-  readonly broker?: Identity;
+  readonly broker?: ProcessIdentity;
   /** The process that started it or took it over. */
-  readonly owner?: Identity;
+  readonly owner?: ProcessIdentity;
 }
 
 export async function readRecord(paths: LocalPaths): Promise<BrokerRecord | undefined> {
@@ -26,24 +26,24 @@ export async function readRecord(paths: LocalPaths): Promise<BrokerRecord | unde
   }
 }
 
-const isIdentity = (value: Partial<Identity> | undefined): value is Identity =>
+const isIdentity = (value: Partial<ProcessIdentity> | undefined): value is ProcessIdentity =>
   typeof value?.pid === 'number' && typeof value.startedAt === 'string';
 
 export const writeRecord = (paths: LocalPaths, record: BrokerRecord): Promise<void> =>
   replaceFile(paths.record, JSON.stringify(record), `${paths.record}.${process.pid}`);
 
-export type Found =
+export type BrokerLookup =
   | { readonly kind: 'none' }
   /** It is running, and the process responsible for it is gone. */
-  | { readonly kind: 'orphan'; readonly broker: Identity; readonly ports: LocalPorts }
+  | { readonly kind: 'orphan'; readonly broker: ProcessIdentity; readonly ports: LocalPorts }
   /** It is running for another live process. */
-  | { readonly kind: 'shared'; readonly broker: Identity; readonly ports: LocalPorts };
+  | { readonly kind: 'shared'; readonly broker: ProcessIdentity; readonly ports: LocalPorts };
 
 /**
  * Looks for a running broker of this data directory. Its command line must contain our properties file: an unrelated process with the same
  * id is left alone.
  */
-export async function findBroker(paths: LocalPaths, record: BrokerRecord | undefined): Promise<Found> {
+export async function findBroker(paths: LocalPaths, record: BrokerRecord | undefined): Promise<BrokerLookup> {
   if (record?.broker === undefined) return { kind: 'none' };
   const running = await describeProcess(record.broker.pid);
   if (running?.startedAt !== record.broker.startedAt || !running.command.includes(paths.properties)) return { kind: 'none' };

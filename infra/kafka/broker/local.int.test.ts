@@ -1,9 +1,11 @@
 import { createServer } from 'node:net';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Admin } from 'kafkajs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ownKafka, sharedLibsDir, useKafka } from '../../testing/kafka.ts';
 import { createRecordingLogger, silentLogger } from '../../testing/logger.ts';
+import { kafkajs } from '../patches/kafkajs.ts';
 import { startLocalKafka } from './local.ts';
 import { localPaths } from './local-files.ts';
 import { describeProcess } from './local-process.ts';
@@ -85,6 +87,30 @@ describe('local Kafka', () => {
     second.kill();
     expect(await describeProcess(first.pid)).toBeDefined();
     await writeRecord(paths, record!);
+  });
+
+  it('keeps the topics of the coordinators in small segments, also those that an earlier build created', async () => {
+    const own = await ownKafka();
+    const first = await own.start();
+    const resource = { type: kafkajs.ConfigResourceTypes.TOPIC, name: '__consumer_offsets' };
+    const connect = (): Admin => new kafkajs.Kafka({ brokers: first.brokers, logLevel: kafkajs.logLevel.NOTHING }).admin();
+    const segmentBytes = async (admin: Admin): Promise<string | undefined> => {
+      const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: [resource] });
+      return resources[0]?.configEntries.find(({ configName }) => configName === 'segment.bytes')?.configValue;
+    };
+    const before = connect();
+    await before.createTopics({ topics: [{ topic: 'turns', numPartitions: 1 }] });
+    await before.setOffsets({ groupId: 'readers', topic: 'turns', partitions: [{ partition: 0, offset: '0' }] });
+    await expect.poll(() => segmentBytes(before)).toBe('1048576');
+    const grown = { ...resource, configEntries: [{ name: 'segment.bytes', value: '104857600' }] };
+    await before.alterConfigs({ validateOnly: false, resources: [grown] });
+    await expect.poll(() => segmentBytes(before)).toBe('104857600');
+    await before.disconnect();
+    await first.stop();
+    await own.start();
+    const after = connect();
+    onTestFinished(() => after.disconnect());
+    await expect.poll(() => segmentBytes(after)).toBe('1048576');
   });
 
   it('stops when told to while it starts', async () => {

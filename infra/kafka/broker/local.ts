@@ -15,6 +15,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { messageOf, PlatformError } from '../../../streams/core/errors.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
+import { keepInternalTopicsSmall } from './internal-topics.ts';
 import { localPaths, log4jText, propertiesText, type LocalPaths, type LocalPorts, type NodeExtras } from './local-files.ts';
 import { withLock } from './local-lock.ts';
 import { choosePorts } from './local-ports.ts';
@@ -26,7 +27,7 @@ import {
   signalProcess,
   spawnDetached,
   waitForExit,
-  type Identity,
+  type ProcessIdentity,
 } from './local-process.ts';
 import { findBroker, readRecord, writeRecord } from './local-record.ts';
 import { assertJava, ensureJars, systemToolchain, type Toolchain } from './local-toolchain.ts';
@@ -102,13 +103,13 @@ const portsOf = async ({ node }: LocalKafkaOptions, remembered: LocalPorts | und
 
 const brokersOf = (ports: LocalPorts): string[] => [`127.0.0.1:${ports.broker}`];
 
-type Running = Extract<Awaited<ReturnType<typeof findBroker>>, { readonly broker: Identity }>;
+type RunningBroker = Extract<Awaited<ReturnType<typeof findBroker>>, { readonly broker: ProcessIdentity }>;
 
 /**
  * Uses the broker that is already running. If it does not answer, or has another configuration, ends it instead, unless another process
  * owns it.
  */
-async function takeOver(paths: LocalPaths, found: Running, options: LocalKafkaOptions): Promise<LocalKafka | undefined> {
+async function takeOver(paths: LocalPaths, found: RunningBroker, options: LocalKafkaOptions): Promise<LocalKafka | undefined> {
   const owned = found.kind === 'orphan';
   const brokers = brokersOf(found.ports);
   try {
@@ -128,7 +129,7 @@ async function takeOver(paths: LocalPaths, found: Running, options: LocalKafkaOp
   return handleOf({ paths, ports: found.ports, broker: found.broker, owned, exited });
 }
 
-async function assertUsable(paths: LocalPaths, found: Running, options: LocalKafkaOptions): Promise<void> {
+async function assertUsable(paths: LocalPaths, found: RunningBroker, options: LocalKafkaOptions): Promise<void> {
   const { signal } = options;
   const owned = found.kind === 'orphan';
   const same = (await readFile(paths.properties, 'utf8').catch(() => '')) === propertiesText(paths, found.ports, options);
@@ -192,6 +193,7 @@ async function launch(paths: LocalPaths, ports: LocalPorts, options: LocalKafkaO
       { cause },
     );
   }
+  await keepInternalTopicsSmall(brokersOf(ports), options.logger);
   return handleOf({ paths, ports, broker, owned: true, exited });
 }
 
@@ -212,7 +214,7 @@ async function lastLines(file: string): Promise<string> {
 interface HandleParts {
   readonly paths: LocalPaths;
   readonly ports: LocalPorts;
-  readonly broker: Identity;
+  readonly broker: ProcessIdentity;
   readonly owned: boolean;
   readonly exited: Promise<number | null>;
 }

@@ -9,7 +9,7 @@ import type { ISocketFactory } from 'kafkajs';
 import type { Patch } from './patch.ts';
 
 /** A connection of kafkajs, as far as this patch needs it. */
-interface Connection {
+interface KafkajsConnection {
   socket?: { removeAllListeners(event: 'data'): unknown };
   chunks: Buffer[];
   bytesBuffered: number;
@@ -19,7 +19,7 @@ interface Connection {
   processData(bytes: Buffer): void;
 }
 
-type ConnectionClass = new (...options: never[]) => Connection;
+type ConnectionClass = new (...options: never[]) => KafkajsConnection;
 
 /** The length of a response, an int32 before its first byte. */
 const LENGTH_BYTES = 4;

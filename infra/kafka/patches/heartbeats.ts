@@ -5,14 +5,14 @@
 // Upstream: not reported.
 
 /** The membership of a consumer of kafkajs, as far as this patch needs it. */
-export interface Membership {
+export interface KafkajsMembership {
   lastRequest: number;
 }
 
-type MembershipClass = new (...options: never[]) => Membership;
+type MembershipClass = new (...options: never[]) => KafkajsMembership;
 
 export const membershipOf = (Original: MembershipClass): MembershipClass => {
-  const requested = new WeakMap<Membership, number>();
+  const requested = new WeakMap<KafkajsMembership, number>();
   return class extends Original {
     override get lastRequest(): number {
       return Date.now() - (performance.now() - (requested.get(this) ?? 0));

@@ -4,7 +4,7 @@
 // skipped or read twice. A group that registers a listener keeps its offset, and the position is requested again until the listener has
 // decided.
 // Upstream: https://github.com/tulios/kafkajs/issues/1119.
-import type { Membership } from './heartbeats.ts';
+import type { KafkajsMembership } from './heartbeats.ts';
 
 /** A position that the log does not have. */
 export interface OutOfRange {
@@ -18,7 +18,7 @@ export interface OutOfRange {
 export const outOfRangeListeners = new Map<string, Set<(at: OutOfRange) => void>>();
 
 /** A member of a consumer group of kafkajs, as far as this patch needs it. */
-interface GroupMember extends Membership {
+interface GroupMember extends KafkajsMembership {
   readonly groupId: string;
   readonly memberId: string;
   recoverFromOffsetOutOfRange(error: { readonly topic: string; readonly partition: number }): Promise<void>;

@@ -3,14 +3,14 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { silentLogger } from '../../testing/logger.ts';
 import './kafkajs.ts';
 
-interface Request {
+interface QueuedRequest {
   readonly correlationId: number;
   reject(error: unknown): void;
   resolve(answer: unknown): void;
 }
 
 interface RequestQueue {
-  push(pushed: { readonly entry: Request; readonly expectResponse: boolean; readonly sendRequest: () => void }): void;
+  push(pushed: { readonly entry: QueuedRequest; readonly expectResponse: boolean; readonly sendRequest: () => void }): void;
   fulfillRequest(answer: { readonly correlationId: number; readonly payload: unknown; readonly size: number }): void;
   maybeThrottle(ms: number): void;
 }

@@ -6,12 +6,12 @@
 import type { Patch } from './patch.ts';
 
 /** The requests of one connection of kafkajs, as far as this patch needs them. */
-interface RequestQueue {
+interface KafkajsRequestQueue {
   readonly pending: readonly unknown[];
   scheduleCheckPendingRequests(): void;
 }
 
-type RequestQueueClass = new (...options: never[]) => RequestQueue;
+type RequestQueueClass = new (...options: never[]) => KafkajsRequestQueue;
 
 /** Later requests, and every response, schedule a look themselves. */
 const requestQueueOf = (Original: RequestQueueClass): RequestQueueClass =>

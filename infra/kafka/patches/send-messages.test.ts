@@ -5,12 +5,12 @@ import type { Message } from 'kafkajs';
 import { describe, expect, it } from 'vitest';
 import { createSendMessages, type SendDeps } from './send-messages.ts';
 
-type Fault = 'lost before' | 'lost after' | 'moved';
+type SendFault = 'lost before' | 'lost after' | 'moved';
 const PARTITIONS = 4;
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Brokers 1 and 2; `faults` apply to successive produce requests. */
-function scriptedCluster(faults: Fault[], slow: ReadonlySet<string> = new Set()) {
+function scriptedCluster(faults: SendFault[], slow: ReadonlySet<string> = new Set()) {
   const logs = new Map<string, { value: string; sequence: number }[]>();
   const sequences = new Map<string, number>();
   const leaders = Array.from({ length: PARTITIONS }, (_, partition) => String(1 + (partition % 2)));
@@ -102,7 +102,7 @@ describe('sending to several brokers', () => {
   it('appends every record once and in order, whatever fails and wherever leaders move', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.constantFrom<Fault>('lost before', 'lost after', 'moved'), { maxLength: 8 }),
+        fc.array(fc.constantFrom<SendFault>('lost before', 'lost after', 'moved'), { maxLength: 8 }),
         fc.array(fc.array(fc.nat({ max: PARTITIONS - 1 }), { minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 4 }),
         fc.subarray(['1', '2']),
         async (faults, sends, slow) => {

@@ -69,7 +69,7 @@ export interface SendOptions {
 }
 
 /** The pending records of one partition. */
-interface Part {
+interface PartitionBatch {
   readonly topic: string;
   readonly partition: number;
   readonly messages: readonly Message[];
@@ -85,7 +85,7 @@ export function createSendMessages(deps: SendDeps) {
   const { cluster, retrier } = deps;
   return async (options: SendOptions): Promise<readonly RecordMetadata[]> => {
     const topics = options.topicMessages.map(({ topic }) => topic);
-    let parts: readonly Part[] | undefined;
+    let parts: readonly PartitionBatch[] | undefined;
     return retrier(async (bail) => {
       await cluster.addMultipleTargetTopics(topics);
       try {
@@ -101,7 +101,7 @@ export function createSendMessages(deps: SendDeps) {
   };
 }
 
-function partsOf({ topic, messages }: TopicMessages, { cluster, partitioner }: SendDeps): readonly Part[] {
+function partsOf({ topic, messages }: TopicMessages, { cluster, partitioner }: SendDeps): readonly PartitionBatch[] {
   const partitionMetadata = cluster.findTopicPartitionMetadata(topic);
   if (partitionMetadata.length === 0) throw new NoLeaderError(`nothing is known of the partitions of ${topic}`);
   const byPartition = new Map<number, Message[]>();
@@ -115,8 +115,8 @@ function partsOf({ topic, messages }: TopicMessages, { cluster, partitioner }: S
 }
 
 /** Sends everything that has no response yet, to all leaders in parallel. When every broker is done, throws the first failure. */
-async function sendPending(parts: readonly Part[], options: SendOptions, deps: SendDeps): Promise<void> {
-  const byLeader = new Map<string, Part[]>();
+async function sendPending(parts: readonly PartitionBatch[], options: SendOptions, deps: SendDeps): Promise<void> {
+  const byLeader = new Map<string, PartitionBatch[]>();
   for (const part of parts) {
     if (part.answer !== undefined) continue;
     const leader = Object.keys(deps.cluster.findLeaderForPartitions(part.topic, [part.partition]))[0];
@@ -131,7 +131,7 @@ async function sendPending(parts: readonly Part[], options: SendOptions, deps: S
 
 async function sendTo(
   nodeId: string,
-  parts: readonly Part[],
+  parts: readonly PartitionBatch[],
   { options, deps }: { readonly options: SendOptions; readonly deps: SendDeps },
 ): Promise<void> {
   const { eosManager, cluster } = deps;
@@ -162,7 +162,7 @@ async function sendTo(
   }
 }
 
-function topicDataOf(parts: readonly Part[]): readonly TopicData[] {
+function topicDataOf(parts: readonly PartitionBatch[]): readonly TopicData[] {
   const topics = [...new Set(parts.map(({ topic }) => topic))];
   return topics.map((topic) => ({
     topic,

@@ -7,9 +7,10 @@
 // joined its group only halfway is ended.
 import type { Consumer, ConsumerConfig, EachBatchPayload, Kafka } from 'kafkajs';
 import { messageOf } from '../../../streams/core/errors.ts';
-import { settledWithin } from '../backoff.ts';
+import { settledWithin } from '../../lifecycle/backoff.ts';
 import { protocolType } from '../kafka-error.ts';
 import { outOfRangeListeners, type OutOfRange } from '../patches/out-of-range.ts';
+import { deferred } from '../../../streams/core/waiting.ts';
 
 const WATCH_MS = 5_000;
 const SILENCE_MS = 90_000;
@@ -22,7 +23,7 @@ const MAX_WAIT_MS = 250;
 const BYTES_OF_PARTITION = 2 * 1024 * 1024;
 const BYTES_OF_FETCH = 16 * 1024 * 1024;
 
-export interface Assignment {
+export interface TopicAssignment {
   readonly topic: string;
   readonly partitions: readonly number[];
 }
@@ -35,7 +36,7 @@ export interface Passed {
 }
 
 export interface Joined {
-  readonly assigned: readonly Assignment[];
+  readonly assigned: readonly TopicAssignment[];
 }
 
 export interface InstanceOptions {
@@ -60,7 +61,7 @@ export interface InstanceOptions {
 }
 
 /** How an instance ended: by an error of the handler or of Kafka. */
-export interface Ending {
+export interface InstanceEnd {
   readonly by: 'handler' | 'kafka' | 'closing';
   readonly error: unknown;
 }
@@ -81,9 +82,9 @@ class StopError extends Error {
 export class ConsumerInstance {
   readonly consumer: Consumer;
   /** Resolves when the instance has ended. */
-  readonly ended: Promise<Ending>;
+  readonly ended: Promise<InstanceEnd>;
   readonly #options: InstanceOptions;
-  #end: (ending: Ending) => void = () => undefined;
+  readonly #end = deferred<InstanceEnd>();
   #over = false;
   #started: Promise<void> | undefined;
   #handler: Promise<void> | undefined;
@@ -100,9 +101,7 @@ export class ConsumerInstance {
 
   constructor(options: InstanceOptions) {
     this.#options = options;
-    this.ended = new Promise((resolve) => {
-      this.#end = resolve;
-    });
+    this.ended = this.#end.promise;
     this.consumer = options.kafka.consumer(consumerConfig(options));
     this.#hearOutOfRange(true);
     this.#listen();
@@ -119,10 +118,10 @@ export class ConsumerInstance {
   }
 
   /** Ends the instance with an error from outside of a handler. */
-  fail(ending: Ending): void {
+  fail(ending: InstanceEnd): void {
     if (this.#over) return;
     this.#over = true;
-    this.#end(ending);
+    this.#end.resolve(ending);
   }
 
   /** Waits for a running handler, leaves the group and disconnects. */

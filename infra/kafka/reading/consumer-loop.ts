@@ -3,8 +3,9 @@
 import type { EachBatchPayload } from 'kafkajs';
 import { messageOf } from '../../../streams/core/errors.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
-import { backoffMs, pause } from '../backoff.ts';
-import { ConsumerInstance, type Ending, type InstanceOptions } from './consumer-instance.ts';
+import { backoffMs } from '../backoff.ts';
+import { pause } from '../../lifecycle/backoff.ts';
+import { ConsumerInstance, type InstanceEnd, type InstanceOptions } from './consumer-instance.ts';
 import { isWithoutCoordinator } from '../kafka-error.ts';
 
 const SETTLING_TRIES = 6;
@@ -14,7 +15,7 @@ export interface LoopOptions extends Omit<InstanceOptions, 'groupId'> {
   /** Called for each instance: a crashed one leaves a member behind that blocks its group until its session times out. */
   readonly groupId: () => string;
   /** Called on a failure; the loop continues by itself. */
-  readonly onEnded: (ending: Ending) => void;
+  readonly onEnded: (ending: InstanceEnd) => void;
 }
 
 export class ConsumerLoop {
@@ -77,19 +78,19 @@ export class ConsumerLoop {
     }
   }
 
-  async #live(instance: ConsumerInstance, joined: () => void): Promise<Ending> {
+  async #live(instance: ConsumerInstance, joined: () => void): Promise<InstanceEnd> {
     const failed = instance.start().then(
       () => {
         if (!instance.isOver()) joined();
         return instance.ended;
       },
-      (error: unknown): Ending | Promise<Ending> => (instance.isOver() ? instance.ended : { by: 'kafka', error }),
+      (error: unknown): InstanceEnd | Promise<InstanceEnd> => (instance.isOver() ? instance.ended : { by: 'kafka', error }),
     );
     return Promise.race([failed, instance.ended]);
   }
 
   /** For a moment after a start the coordinator of a group is unavailable: that needs no report. */
-  #isSettling({ by, error }: Ending): boolean {
+  #isSettling({ by, error }: InstanceEnd): boolean {
     return by === 'kafka' && this.#failures <= SETTLING_TRIES && isWithoutCoordinator(error);
   }
 

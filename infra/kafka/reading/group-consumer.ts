@@ -11,23 +11,23 @@
 import type { EachBatchPayload, Kafka } from 'kafkajs';
 import type { EventTopic } from '../../../schemas/generated/events.ts';
 import { isPlatformError, PlatformError } from '../../../streams/core/errors.ts';
-import type { GroupConsumer, GroupOffsets, LogBatch, Logger, Position } from '../../../streams/core/ports.ts';
+import type { GroupConsumer, GroupOffsets, LogBatch, Logger, Position, GroupStartOptions } from '../../../streams/core/ports.ts';
 import { logBatchOf } from '../records/batch.ts';
 import type { ConsumerInstance, Joined, Passed } from './consumer-instance.ts';
 import { ConsumerLoop } from './consumer-loop.ts';
-import { Session } from './group-session.ts';
+import { KafkaGroupSession } from './group-session.ts';
 import { kafkaError } from '../kafka-error.ts';
-import type { Bounds } from './log-reader.ts';
-import type { Names } from '../names.ts';
+import type { PartitionOffsets } from './bounds.ts';
+import type { TopicNames } from '../names.ts';
 import type { createSkippedTeller } from './skipped.ts';
 import type { TextReader } from '../texts/text-reader.ts';
 
 export interface GroupConsumerOptions {
   readonly kafka: Kafka;
-  readonly names: Names;
+  readonly names: TopicNames;
   readonly logger: Logger;
   readonly offsets: GroupOffsets;
-  readonly bounds: (topic: string) => Promise<readonly Bounds[]>;
+  readonly bounds: (topic: string) => Promise<readonly PartitionOffsets[]>;
   readonly tellSkipped: ReturnType<typeof createSkippedTeller>;
   /** Without it, turns stay without their shared texts. */
   readonly texts?: TextReader | undefined;
@@ -35,8 +35,6 @@ export interface GroupConsumerOptions {
   readonly sessionTimeoutMs?: number;
   readonly heartbeatMs?: number;
 }
-
-type StartOptions = Parameters<GroupConsumer['start']>[0];
 
 const DEFAULT_SESSION_MS = 6_000;
 const DEFAULT_HEARTBEAT_MS = 1_000;
@@ -47,7 +45,7 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
   const pausedBefore = new Set<EventTopic>();
   return {
     async start(start) {
-      const member = new Member(options, start);
+      const member = new GroupConsumerMember(options, start);
       loop = member.loop;
       for (const topic of pausedBefore) loop.pause(names.full(topic));
       await loop.start();
@@ -72,18 +70,18 @@ interface Joining extends Joined {
   readonly instance: ConsumerInstance;
 }
 
-class Member {
+class GroupConsumerMember {
   readonly loop: ConsumerLoop;
   readonly #options: GroupConsumerOptions;
-  readonly #start: StartOptions;
+  readonly #start: GroupStartOptions;
   readonly #topics: ReadonlyMap<string, EventTopic>;
-  #session: Session | undefined;
+  #session: KafkaGroupSession | undefined;
   /** Partitions that will be read from their first record. */
   readonly #beginning = new Set<string>();
   /** Positions without records, handled between the batches. */
   #passing: Promise<void> = Promise.resolve();
 
-  constructor(options: GroupConsumerOptions, start: StartOptions) {
+  constructor(options: GroupConsumerOptions, start: GroupStartOptions) {
     this.#options = options;
     this.#start = start;
     this.#topics = new Map(start.topics.map((topic) => [options.names.full(topic), topic]));
@@ -97,10 +95,13 @@ class Member {
       sessionTimeoutMs,
       heartbeatMs,
       onJoined: ({ assigned }, instance) => {
-        this.#begin(new Session({ group: start.group, names: options.names, assigned, instance, patienceMs: DEFAULT_SESSION_MS }), {
-          assigned,
-          instance,
-        });
+        this.#begin(
+          new KafkaGroupSession({ group: start.group, names: options.names, assigned, instance, patienceMs: DEFAULT_SESSION_MS }),
+          {
+            assigned,
+            instance,
+          },
+        );
       },
       onLeaving: () => {
         this.#session?.end();
@@ -120,7 +121,7 @@ class Member {
   }
 
   /** Ends the previous generation and asks the owner where to start, once the owner is done with the previous generation. */
-  #begin(session: Session, joined: Joining): void {
+  #begin(session: KafkaGroupSession, joined: Joining): void {
     const before = this.#session;
     before?.end();
     this.#session = session;
@@ -131,7 +132,7 @@ class Member {
     });
   }
 
-  async #assign(session: Session, { assigned, instance }: Joining): Promise<void> {
+  async #assign(session: KafkaGroupSession, { assigned, instance }: Joining): Promise<void> {
     if (session.isOver()) return;
     const known = assigned.flatMap(({ topic, partitions }) => {
       const short = this.#topics.get(topic);
@@ -179,7 +180,7 @@ class Member {
   /** Starts at the first record of the partition and commits that, so that other members see the skipped records as consumed. */
   async #beginAnew(
     { topic, partition }: { readonly topic: EventTopic; readonly partition: number },
-    { session, instance }: { readonly session: Session; readonly instance: ConsumerInstance },
+    { session, instance }: { readonly session: KafkaGroupSession; readonly instance: ConsumerInstance },
   ): Promise<void> {
     const at = `${topic}/${partition}`;
     if (this.#beginning.has(at)) return;

@@ -4,18 +4,18 @@ import type { EventTopic } from '../../../schemas/generated/events.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { GroupOffsets, Logger, Position } from '../../../streams/core/ports.ts';
 import type { SharedAdmin } from '../topics/admin.ts';
-import { settledWithin } from '../backoff.ts';
+import { settledWithin } from '../../lifecycle/backoff.ts';
 import { ConsumerInstance } from './consumer-instance.ts';
 import { kafkaError } from '../kafka-error.ts';
-import type { Bounds } from './log-reader.ts';
-import type { Names } from '../names.ts';
+import type { PartitionOffsets } from './bounds.ts';
+import type { TopicNames } from '../names.ts';
 
 export interface OffsetsOptions {
   readonly kafka: Kafka;
   readonly admin: SharedAdmin;
-  readonly names: Names;
+  readonly names: TopicNames;
   readonly logger: Logger;
-  readonly bounds: (topic: string) => Promise<readonly Bounds[]>;
+  readonly bounds: (topic: string) => Promise<readonly PartitionOffsets[]>;
 }
 
 /** Records between the committed offset and the end of a partition; counted from its first record when nothing was committed. */

@@ -2,23 +2,23 @@
 // checks only who is a member, not who owns a partition.
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { GroupSession, Position } from '../../../streams/core/ports.ts';
-import { pause } from '../backoff.ts';
-import type { Assignment, ConsumerInstance, OffsetsToCommit } from './consumer-instance.ts';
+import { pause } from '../../lifecycle/backoff.ts';
+import type { TopicAssignment, ConsumerInstance, OffsetsToCommit } from './consumer-instance.ts';
 import { isFinal, isGroupFence, kafkaError } from '../kafka-error.ts';
-import type { Names } from '../names.ts';
+import type { TopicNames } from '../names.ts';
 
 const RETRY_MS = 100;
 
 export interface SessionOptions {
   readonly group: string;
-  readonly names: Names;
-  readonly assigned: readonly Assignment[];
+  readonly names: TopicNames;
+  readonly assigned: readonly TopicAssignment[];
   readonly instance: ConsumerInstance;
   /** How long commits are retried while the coordinator does not answer, ms. */
   readonly patienceMs: number;
 }
 
-export class Session implements GroupSession {
+export class KafkaGroupSession implements GroupSession {
   /** Resolves when the owner of the session has named its start positions; rejects when that fails. */
   ready: Promise<void> = Promise.resolve();
   isReady = false;

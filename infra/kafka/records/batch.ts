@@ -2,7 +2,7 @@
 import type { Batch } from 'kafkajs';
 import type { EventTopic } from '../../../schemas/generated/events.ts';
 import type { LogBatch } from '../../../streams/core/ports.ts';
-import type { FetchedRecord, Place } from './record-batches.ts';
+import type { FetchedRecord, TopicPartition } from './record-batches.ts';
 
 /** A batch whose records may lack their shared texts. */
 export interface FetchedBatch extends LogBatch {
@@ -11,7 +11,7 @@ export interface FetchedBatch extends LogBatch {
 
 export function logBatchOf(batch: Batch, topic: EventTopic): FetchedBatch {
   const { partition } = batch;
-  const place: Place = { topic, partition };
+  const place: TopicPartition = { topic, partition };
   // The elements of `messages` come from record-batches.ts.
   const records = batch.messages as unknown as readonly FetchedRecord[];
   for (const record of records) record.place = place;

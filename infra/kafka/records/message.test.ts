@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createCodec } from '../../../schemas/codec.ts';
 import type { OutgoingEvent } from '../../../streams/core/ports.ts';
-import { expired, heartbeat } from '../../testing/log.contract.ts';
+import { expired, heartbeat } from '../../testing/log/log-under-test.ts';
 import { MAX_RECORD_BYTES, messageOf, recordBytes } from './message.ts';
 import { chunksOf, SEND_BYTES, type Outgoing } from '../writing/producer.ts';
 

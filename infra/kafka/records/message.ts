@@ -13,7 +13,7 @@ export const MAX_RECORD_BYTES = 8_000_000;
 
 export type HeaderValues = Readonly<Record<string, string | Buffer>>;
 
-export interface Message {
+export interface OutgoingMessage {
   readonly topic: EventTopic;
   readonly key: string;
   readonly value: Buffer;
@@ -32,7 +32,7 @@ export interface RawRecord {
 const typeNames = new Map<EventType, string>(publishedSchemas.map((entry) => [entry.name, fullNameOf(entry)]));
 
 /** Encodes an event. Throws RECORD_TOO_LARGE when no topic would accept it. */
-export function messageOf(outgoing: OutgoingEvent, context: { readonly codec: Codec; readonly namespace: string }): Message {
+export function messageOf(outgoing: OutgoingEvent, context: { readonly codec: Codec; readonly namespace: string }): OutgoingMessage {
   const { type, key, event, traceparent } = outgoing;
   const value = encode(context.codec, outgoing);
   const headers: Record<string, string> = {

@@ -29,7 +29,7 @@ interface BatchContext {
 }
 
 /** State shared by the records of a batch. */
-interface Source {
+interface BatchSource {
   readonly cursor: Cursor;
   readonly context: BatchContext;
   readonly isControlRecord: boolean;
@@ -38,7 +38,7 @@ interface Source {
 }
 
 /** Where a record was fetched from. */
-export interface Place {
+export interface TopicPartition {
   readonly topic: EventTopic;
   readonly partition: number;
 }
@@ -50,14 +50,14 @@ export interface Place {
 export interface FetchedRecord extends LogRecord {
   readonly isControlRecord: boolean;
   readonly batchContext: BatchContext;
-  place: Place;
+  place: TopicPartition;
   /** Reference to the shared text that is missing from the record; undefined once the text is set. */
   readonly lacks: TextReference | undefined;
   /** Inserts the missing text into the value and removes the reference from the headers. */
   give(text: Buffer): void;
 }
 
-const nowhere: Place = { topic: 'rollouts', partition: -1 };
+const nowhere: TopicPartition = { topic: 'rollouts', partition: -1 };
 
 abstract class PlacedRecord {
   place = nowhere;
@@ -80,7 +80,7 @@ abstract class PlacedRecord {
 class LyingRecord extends PlacedRecord implements FetchedRecord {
   readonly offset: number;
   readonly timestampMs: number;
-  readonly #source: Source;
+  readonly #source: BatchSource;
   /** Offset of its key. */
   readonly #at: number;
   #headers: Readonly<Record<string, Buffer>> | undefined;
@@ -89,7 +89,7 @@ class LyingRecord extends PlacedRecord implements FetchedRecord {
   #value: Buffer | undefined;
   #text: Buffer | undefined;
 
-  constructor(source: Source, offset: number, timestampMs: number) {
+  constructor(source: BatchSource, offset: number, timestampMs: number) {
     super();
     this.offset = offset;
     this.timestampMs = timestampMs;
@@ -161,7 +161,7 @@ class UnreadableRecord extends PlacedRecord implements FetchedRecord {
   readonly lacks = undefined;
   readonly batchContext: BatchContext;
 
-  constructor(batch: Batch, reason: string) {
+  constructor(batch: RecordBatch, reason: string) {
     super();
     this.offset = batch.lastOffset;
     this.timestampMs = batch.baseTimestamp;
@@ -176,7 +176,7 @@ class UnreadableRecord extends PlacedRecord implements FetchedRecord {
   }
 }
 
-interface Batch {
+interface RecordBatch {
   readonly attributes: number;
   readonly baseOffset: number;
   readonly baseTimestamp: number;
@@ -204,7 +204,7 @@ export async function decodeRecordBatches(bytes: Buffer): Promise<FetchedRecord[
   return records;
 }
 
-async function decodePacked(records: FetchedRecord[], batch: Batch, codec: number): Promise<void> {
+async function decodePacked(records: FetchedRecord[], batch: RecordBatch, codec: number): Promise<void> {
   const before = records.length;
   try {
     decodeInto(records, batch, await decompress(codec, batch.body));
@@ -214,7 +214,7 @@ async function decodePacked(records: FetchedRecord[], batch: Batch, codec: numbe
   }
 }
 
-function readBatch(bytes: Buffer): Batch {
+function readBatch(bytes: Buffer): RecordBatch {
   const attributes = bytes.readInt16BE(21);
   const baseOffset = readInt64(bytes, 0);
   return {
@@ -235,10 +235,10 @@ function readBatch(bytes: Buffer): Batch {
 
 const readInt64 = (bytes: Buffer, at: number): number => bytes.readInt32BE(at) * 4_294_967_296 + bytes.readUInt32BE(at + 4);
 
-function decodeInto(records: FetchedRecord[], batch: Batch, body: Buffer): void {
+function decodeInto(records: FetchedRecord[], batch: RecordBatch, body: Buffer): void {
   const cursor = new Cursor(body);
   const { baseOffset, baseTimestamp, appendTimestamp, context } = batch;
-  const source: Source = { cursor, context, isControlRecord: (batch.attributes & CONTROL) !== 0, previous: [] };
+  const source: BatchSource = { cursor, context, isControlRecord: (batch.attributes & CONTROL) !== 0, previous: [] };
   for (let index = 0; index < batch.count; index += 1) {
     const length = cursor.number();
     const end = cursor.at + length;

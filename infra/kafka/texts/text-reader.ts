@@ -24,7 +24,7 @@ export interface TextReaderOptions {
   readonly patienceMs?: number;
 }
 
-interface Waiting {
+interface OffsetWaiter {
   readonly end: number;
   readonly resolve: () => void;
 }
@@ -34,7 +34,7 @@ export class TextReader {
   readonly #texts = new Map<string, Buffer>();
   #position = 0;
   #following: Promise<Following> | undefined;
-  #waiting: Waiting[] = [];
+  #waiting: OffsetWaiter[] = [];
 
   constructor(options: TextReaderOptions) {
     this.#options = options;
@@ -83,7 +83,7 @@ export class TextReader {
         this.#waiting = this.#waiting.filter((one) => one !== waiting);
         reject(new PlatformError('KAFKA_UNAVAILABLE', `reading the topic of texts: no end within ${Math.round(patienceMs / 1_000)} s`));
       }, patienceMs);
-      const waiting: Waiting = {
+      const waiting: OffsetWaiter = {
         end,
         resolve: () => {
           clearTimeout(timer);

@@ -10,7 +10,7 @@ import { layoutOf } from '../../../schemas/layout.ts';
 import { latestSchema } from '../../../schemas/subjects.ts';
 import { messageOf as errorText } from '../../../streams/core/errors.ts';
 import type { Logger, LogReader, OutgoingEvent } from '../../../streams/core/ports.ts';
-import { messageOf, type Message, type RawRecord } from '../records/message.ts';
+import { messageOf, type OutgoingMessage, type RawRecord } from '../records/message.ts';
 import { sha256Of, TEXT_HEADER, textHeader } from '../records/text-reference.ts';
 
 /** A shorter text is hardly larger than its reference, bytes. */
@@ -34,7 +34,7 @@ export interface TextWriterOptions {
   readonly now?: () => number;
 }
 
-type Context = Parameters<typeof messageOf>[1];
+type MessageContext = Parameters<typeof messageOf>[1];
 
 interface Text {
   readonly sha256: string;
@@ -61,7 +61,7 @@ export class TextWriter {
   }
 
   /** One message per event, in order. Must not be called concurrently. */
-  async messagesOf(events: readonly OutgoingEvent[], context: Context): Promise<readonly Message[]> {
+  async messagesOf(events: readonly OutgoingEvent[], context: MessageContext): Promise<readonly OutgoingMessage[]> {
     const texts = events.map(textOf);
     const known = await this.#share(texts).catch((error: unknown) => {
       this.#restsUntil = this.#now() + REST_MS;
@@ -130,10 +130,10 @@ function textOf(outgoing: OutgoingEvent): Text | undefined {
 
 const layout = layoutOf(latestSchema('TurnRecorded').schema);
 const RESULT = layout.fields.indexOf('result');
-const starts = new Uint32Array(layout.fields.length);
+const starts = new Int32Array(layout.fields.length);
 
 /** The event with an empty result, and the position of the result. */
-function referring(outgoing: OutgoingEvent, sha256: string, context: Context): Message {
+function referring(outgoing: OutgoingEvent, sha256: string, context: MessageContext): OutgoingMessage {
   if (outgoing.type !== 'TurnRecorded') return messageOf(outgoing, context);
   const message = messageOf({ ...outgoing, event: { ...outgoing.event, result: '' } }, context);
   layout.locate(message.value, FRAME_BYTES, starts);

@@ -7,7 +7,7 @@ import { randomEvent, seeded } from '../../testing/events.ts';
 import { createRecordingLogger, silentLogger } from '../../testing/logger.ts';
 import { turn } from '../../testing/rollout-events.ts';
 import type { FetchedBatch } from '../records/batch.ts';
-import { messageOf, type Message, type RawRecord } from '../records/message.ts';
+import { messageOf, type OutgoingMessage, type RawRecord } from '../records/message.ts';
 import { decodeRecordBatches, type FetchedRecord } from '../records/record-batches.ts';
 import { encodeRecord } from '../patches/record-encoder.ts';
 import { parseTextHeader, sha256Of, TEXT_HEADER, textHeader, withText } from '../records/text-reference.ts';
@@ -44,7 +44,7 @@ function textsTopic() {
 const HEADER = Buffer.alloc(61);
 
 /** The records of messages, as a fetch returns them. */
-async function fetched(messages: readonly Message[]): Promise<readonly FetchedRecord[]> {
+async function fetched(messages: readonly OutgoingMessage[]): Promise<readonly FetchedRecord[]> {
   const body = messages.map(({ key, value, headers }, offsetDelta) => encodeRecord({ key, value, headers, offsetDelta }).buffer);
   const batch = Buffer.concat([HEADER, ...body]);
   batch.writeInt32BE(batch.length - 12, 8);

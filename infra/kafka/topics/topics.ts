@@ -5,10 +5,10 @@ import type { EventTopic } from '../../../schemas/generated/events.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Config } from '../../config/descriptors.ts';
 import type { SharedAdmin } from './admin.ts';
-import { pause } from '../backoff.ts';
+import { pause } from '../../lifecycle/backoff.ts';
 import { kafkajs } from '../patches/kafkajs.ts';
 import { MAX_MESSAGE_BYTES } from '../records/message.ts';
-import type { Names } from '../names.ts';
+import type { TopicNames } from '../names.ts';
 
 /** Compacted topic of the schemas; its records are not events. */
 export const SCHEMAS_TOPIC = 'schemas';
@@ -83,7 +83,7 @@ export function topicPlanOf(config: PlanSettings): TopicPlan {
   ];
 }
 
-export function createTopics(admin: SharedAdmin, names: Names): Topics {
+export function createTopics(admin: SharedAdmin, names: TopicNames): Topics {
   const list = (): Promise<readonly ExistingTopic[]> => admin.use('listing topics', (client) => listTopics(client, names));
   return {
     list,
@@ -108,12 +108,12 @@ export function createTopics(admin: SharedAdmin, names: Names): Topics {
   };
 }
 
-interface Work {
+interface TopicsContext {
   readonly plan: TopicPlan;
-  readonly names: Names;
+  readonly names: TopicNames;
 }
 
-async function listTopics(client: Admin, names: Names): Promise<readonly ExistingTopic[]> {
+async function listTopics(client: Admin, names: TopicNames): Promise<readonly ExistingTopic[]> {
   const all = await client.listTopics();
   const ours = all.filter((name) => names.short(name) !== undefined);
   if (ours.length === 0) return [];
@@ -140,7 +140,7 @@ function assertNoShrink(plan: TopicPlan, existing: readonly ExistingTopic[]): vo
 }
 
 /** Another process may create the same topics at the same moment: then the topics are listed again. */
-async function createMissing(client: Admin, { plan, names }: Work): Promise<readonly string[]> {
+async function createMissing(client: Admin, { plan, names }: TopicsContext): Promise<readonly string[]> {
   const created: string[] = [];
   for (let attempt = 0; ; attempt += 1) {
     const existing = await listTopics(client, names);
@@ -175,7 +175,7 @@ function withReasons(error: unknown): unknown {
 
 async function grow(
   client: Admin,
-  { plan, names, existing }: Work & { readonly existing: ReadonlyMap<string, number> },
+  { plan, names, existing }: TopicsContext & { readonly existing: ReadonlyMap<string, number> },
 ): Promise<TopicReport['grown']> {
   const grown = plan.flatMap(({ topic, partitions }) => {
     const from = existing.get(topic) ?? partitions;
@@ -194,7 +194,7 @@ async function grow(
 const SET_ON_TOPIC = 1;
 
 /** Kafka replaces all settings of a topic at once, so settings of others are read and kept. */
-async function reconfigure(client: Admin, { plan, names }: Work): Promise<readonly string[]> {
+async function reconfigure(client: Admin, { plan, names }: TopicsContext): Promise<readonly string[]> {
   if (plan.length === 0) return [];
   const described = await client.describeConfigs({
     includeSynonyms: false,

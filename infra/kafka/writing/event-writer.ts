@@ -3,10 +3,10 @@ import type { Codec } from '../../../schemas/codec.ts';
 import type { EventTopic } from '../../../schemas/generated/events.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Appended, EventWriter, OutgoingEvent, TransactionalWriter } from '../../../streams/core/ports.ts';
-import { settledWithin } from '../backoff.ts';
-import { MAX_RECORD_BYTES, messageOf, recordBytes, type Message, type RawRecord } from '../records/message.ts';
-import type { Names } from '../names.ts';
-import type { Outgoing, Placed } from './producer.ts';
+import { settledWithin } from '../../lifecycle/backoff.ts';
+import { MAX_RECORD_BYTES, messageOf, recordBytes, type OutgoingMessage, type RawRecord } from '../records/message.ts';
+import type { TopicNames } from '../names.ts';
+import type { Outgoing, RecordPlacement } from './producer.ts';
 import type { RecordWriter } from './record-writer.ts';
 import type { TextWriter } from '../texts/text-writer.ts';
 import type { RecordTransactionWriter } from './transactional-writer.ts';
@@ -16,7 +16,7 @@ const CLOSE_GRACE_MS = 10_000;
 export interface EventContext {
   readonly codec: Codec;
   readonly namespace: string;
-  readonly names: Names;
+  readonly names: TopicNames;
 }
 
 /** With a text writer, repeated texts are left out of turns. */
@@ -26,7 +26,7 @@ export function createEventWriter(records: RecordWriter, context: EventContext, 
   /** Appends that wait for their texts, one after the other; undefined when there are none. */
   let queue: Promise<unknown> | undefined;
 
-  const send = (messages: readonly Message[]) => ({ messages, places: records.append(outgoing(messages, context.names)) });
+  const send = (messages: readonly OutgoingMessage[]) => ({ messages, places: records.append(outgoing(messages, context.names)) });
 
   /** Keeps the order of calls, even when some wait for their texts and later ones do not. */
   async function append(events: readonly OutgoingEvent[]): Promise<readonly Appended[]> {
@@ -101,10 +101,10 @@ export function createMixedTransactionalWriter(writer: RecordTransactionWriter, 
   };
 }
 
-const outgoing = (messages: readonly Message[], names: Names): Outgoing[] =>
+const outgoing = (messages: readonly OutgoingMessage[], names: TopicNames): Outgoing[] =>
   messages.map((message) => ({ ...message, topic: names.full(message.topic) }));
 
-function withTopics(messages: readonly Message[], places: readonly Placed[]): readonly Appended[] {
+function withTopics(messages: readonly OutgoingMessage[], places: readonly RecordPlacement[]): readonly Appended[] {
   return messages.map(({ topic }, index) => {
     const place = places[index];
     if (place === undefined) throw new RangeError(`no place was answered for record ${index} of ${messages.length}`);

@@ -16,7 +16,7 @@ export interface Outgoing {
   readonly bytes: number;
 }
 
-export interface Placed {
+export interface RecordPlacement {
   readonly partition: number;
   readonly offset: number;
 }
@@ -32,13 +32,13 @@ interface Tracked extends KafkaMessage {
 export interface RecordProducer {
   connect(): Promise<void>;
   /** Sends records in one request per broker; returns one result per record, in order. */
-  send(records: readonly Outgoing[]): Promise<readonly Placed[]>;
+  send(records: readonly Outgoing[]): Promise<readonly RecordPlacement[]>;
   begin(): Promise<RecordTransaction>;
   disconnect(): Promise<void>;
 }
 
 export interface RecordTransaction {
-  send(records: readonly Outgoing[]): Promise<readonly Placed[]>;
+  send(records: readonly Outgoing[]): Promise<readonly RecordPlacement[]>;
   sendOffsets: Transaction['sendOffsets'];
   commit(): Promise<void>;
   abort(): Promise<void>;
@@ -104,7 +104,7 @@ async function sendAll(
   sender: Pick<Producer, 'sendBatch'>,
   records: readonly Outgoing[],
   compression: Compression,
-): Promise<readonly Placed[]> {
+): Promise<readonly RecordPlacement[]> {
   const byTopic = new Map<string, Tracked[]>();
   const tracked = records.map((record) => {
     const message: Tracked = { key: record.key, value: record.value, headers: record.headers, target: -1 };
@@ -120,7 +120,11 @@ async function sendAll(
 }
 
 /** Offset of a record = base offset of its partition + its index among the records of that partition. */
-function placesOf(records: readonly Outgoing[], tracked: readonly Tracked[], answers: readonly RecordMetadata[]): readonly Placed[] {
+function placesOf(
+  records: readonly Outgoing[],
+  tracked: readonly Tracked[],
+  answers: readonly RecordMetadata[],
+): readonly RecordPlacement[] {
   const nextOffset = new Map<string, number>();
   for (const { topicName, partition, baseOffset } of answers) nextOffset.set(`${topicName}/${partition}`, Number(baseOffset));
   return records.map((record, index) => {

@@ -10,9 +10,10 @@ import { messageOf, PlatformError } from '../../../streams/core/errors.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
 import type { Metrics } from '../../../streams/core/telemetry.ts';
 import type { Compression } from '../records/compression.ts';
-import { backoffMs, pause, settledWithin } from '../backoff.ts';
+import { backoffMs } from '../backoff.ts';
+import { pause, settledWithin } from '../../lifecycle/backoff.ts';
 import { isFinal, isTooLarge, kafkaError } from '../kafka-error.ts';
-import { createRecordProducer, SEND_BYTES, type Outgoing, type Placed, type RecordProducer } from './producer.ts';
+import { createRecordProducer, SEND_BYTES, type Outgoing, type RecordPlacement, type RecordProducer } from './producer.ts';
 
 const CLOSE_GRACE_MS = 10_000;
 
@@ -27,25 +28,25 @@ export interface RecordWriterOptions {
   readonly compression?: Compression;
 }
 
-interface Job {
+interface WriteJob {
   readonly records: readonly Outgoing[];
-  readonly places: Placed[];
+  readonly places: RecordPlacement[];
   readonly deadline: number;
   next: number;
   failed: boolean;
-  readonly resolve: (places: readonly Placed[]) => void;
+  readonly resolve: (places: readonly RecordPlacement[]) => void;
   readonly reject: (error: unknown) => void;
 }
 
 interface Chunk {
-  readonly parts: { readonly job: Job; readonly records: Outgoing[] }[];
+  readonly parts: { readonly job: WriteJob; readonly records: Outgoing[] }[];
   readonly deadline: number;
 }
 
 export class RecordWriter {
   readonly #options: RecordWriterOptions;
   readonly #closing = new AbortController();
-  #jobs: Job[] = [];
+  #jobs: WriteJob[] = [];
   #producer: RecordProducer | undefined;
   #pumping: Promise<void> | undefined;
 
@@ -53,7 +54,7 @@ export class RecordWriter {
     this.#options = options;
   }
 
-  append(records: readonly Outgoing[]): Promise<readonly Placed[]> {
+  append(records: readonly Outgoing[]): Promise<readonly RecordPlacement[]> {
     if (records.length === 0) return Promise.resolve([]);
     if (this.#closing.signal.aborted) {
       return Promise.reject(new PlatformError('KAFKA_UNAVAILABLE', 'appending to the log: the writer is closed'));
@@ -127,7 +128,7 @@ export class RecordWriter {
     }
   }
 
-  async #send(records: readonly Outgoing[], deadline: number): Promise<readonly Placed[]> {
+  async #send(records: readonly Outgoing[], deadline: number): Promise<readonly RecordPlacement[]> {
     for (let attempt = 0; ; attempt += 1) {
       try {
         this.#closing.signal.throwIfAborted();

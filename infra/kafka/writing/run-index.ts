@@ -33,8 +33,8 @@ export interface WholeRunIndex extends RunIndex {
 }
 
 export function createRunIndex({ topic, log }: RunIndexOptions): WholeRunIndex {
-  async function read(): Promise<Found> {
-    const found: Found = { starts: new Map(), isComplete: false };
+  async function read(): Promise<IndexScan> {
+    const found: IndexScan = { starts: new Map(), isComplete: false };
     await topic.readToEnd({
       onBatch: ({ records }) => {
         for (const record of records) take(found, record);
@@ -72,7 +72,7 @@ export function createRunIndex({ topic, log }: RunIndexOptions): WholeRunIndex {
   };
 }
 
-interface Found {
+interface IndexScan {
   readonly starts: Map<string, RunStart>;
   isComplete: boolean;
 }
@@ -80,7 +80,7 @@ interface Found {
 const recordOf = (run: string, start: RunStart) => ({ key: run, value: Buffer.from(JSON.stringify(start)) });
 
 /** Ignores foreign records. */
-function take(found: Found, { key, value }: LogRecord): void {
+function take(found: IndexScan, { key, value }: LogRecord): void {
   const run = key?.toString() ?? '';
   if (run === COMPLETE_KEY) found.isComplete = value !== null;
   const start = run === '' || value === null ? undefined : parse(value);

@@ -14,9 +14,17 @@ import { messageOf, PlatformError } from '../../../streams/core/errors.ts';
 import type { Logger, Position, TransactionalWriter } from '../../../streams/core/ports.ts';
 import type { Metrics } from '../../../streams/core/telemetry.ts';
 import type { Compression } from '../records/compression.ts';
-import { backoffMs, pause, settledWithin } from '../backoff.ts';
+import { backoffMs } from '../backoff.ts';
+import { pause, settledWithin } from '../../lifecycle/backoff.ts';
 import { isFinal, isProducerFence, kafkaError, protocolType } from '../kafka-error.ts';
-import { chunksOf, createRecordProducer, type Outgoing, type Placed, type RecordProducer, type RecordTransaction } from './producer.ts';
+import {
+  chunksOf,
+  createRecordProducer,
+  type Outgoing,
+  type RecordPlacement,
+  type RecordProducer,
+  type RecordTransaction,
+} from './producer.ts';
 
 /** The broker aborts a dead writer's transaction after this time, unless another writer does so first. */
 const TRANSACTION_TIMEOUT_MS = 15_000;
@@ -39,7 +47,7 @@ export interface RecordTransactionWriter {
       readonly group: string;
       readonly positions: readonly (Omit<Position, 'topic'> & { readonly topic: string; readonly metadata?: string })[];
     },
-  ): Promise<readonly Placed[]>;
+  ): Promise<readonly RecordPlacement[]>;
   close(): ReturnType<TransactionalWriter['close']>;
 }
 
@@ -52,17 +60,17 @@ export interface TransactionalOptions {
   readonly compression?: Compression;
 }
 
-type Work = Parameters<RecordTransactionWriter['commit']>;
-type State = { readonly kind: 'open'; readonly producer: RecordProducer } | { readonly kind: 'over'; readonly error: PlatformError };
+type CommitArguments = Parameters<RecordTransactionWriter['commit']>;
+type WriterState = { readonly kind: 'open'; readonly producer: RecordProducer } | { readonly kind: 'over'; readonly error: PlatformError };
 
 /** Fences earlier writers. Throws KAFKA_UNAVAILABLE when no broker answers within 30 s. */
 export async function openTransactionalWriter(options: TransactionalOptions): Promise<RecordTransactionWriter> {
   const doing = `committing a transaction of ${options.transactionalId}`;
   const { reach = reachNothing } = options;
-  let state: State = { kind: 'open', producer: await openProducer(options) };
+  let state: WriterState = { kind: 'open', producer: await openProducer(options) };
   let queue: Promise<unknown> = Promise.resolve();
 
-  async function commit(...work: Work): Promise<readonly Placed[]> {
+  async function commit(...work: CommitArguments): Promise<readonly RecordPlacement[]> {
     if (state.kind === 'over') throw state.error;
     const { producer } = state;
     try {
@@ -116,9 +124,13 @@ async function openProducer(options: TransactionalOptions): Promise<RecordProduc
   }
 }
 
-async function runTransaction(producer: RecordProducer, [records, offsets]: Work, reach: ReachPoint): Promise<readonly Placed[]> {
+async function runTransaction(
+  producer: RecordProducer,
+  [records, offsets]: CommitArguments,
+  reach: ReachPoint,
+): Promise<readonly RecordPlacement[]> {
   const transaction = await inStep(reach, 'trainer.commit.begin', () => producer.begin());
-  const places: Placed[] = [];
+  const places: RecordPlacement[] = [];
   try {
     await inStep(reach, 'trainer.commit.produce', async () => {
       for (const chunk of chunksOf(records)) places.push(...(await transaction.send(chunk)));
@@ -136,7 +148,7 @@ async function runTransaction(producer: RecordProducer, [records, offsets]: Work
 }
 
 /** kafkajs itself does not retry while the coordinator is busy with the previous transaction. */
-async function sendOffsets(transaction: RecordTransaction, offsets: NonNullable<Work[1]>): Promise<void> {
+async function sendOffsets(transaction: RecordTransaction, offsets: NonNullable<CommitArguments[1]>): Promise<void> {
   const topics = [...new Set(offsets.positions.map(({ topic }) => topic))].map((topic) => ({
     topic,
     partitions: offsets.positions
