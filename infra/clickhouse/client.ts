@@ -7,9 +7,9 @@ import { PlatformError } from '../../streams/core/errors.ts';
 import type { InsertAs, QueryOptions, Row, Rows, Store } from '../../streams/core/ports.ts';
 import { storeError } from './client-errors.ts';
 import { withoutException } from './exception-tail.ts';
-import { insertSettings, versionedSettings, type Settings } from './insert-settings.ts';
+import { insertSettings, versionedSettings, type StatementSettings } from './insert-settings.ts';
 import { encodeRows, type ColumnTypes } from './rows-encoder.ts';
-import { quoteName } from './store/sql-text.ts';
+import { quoteName } from './sql-text.ts';
 
 export interface StoreConnection {
   /** `http(s)://host:port`; a user and password in it override those below. */
@@ -61,7 +61,7 @@ class HttpStore implements ClickHouseStore {
 
   async query<T extends object = Row>(sql: string, options: QueryOptions = {}): Promise<readonly T[]> {
     return this.#doing(`querying ${briefly(sql)}`, options, async () => {
-      const settings: Settings = { ...options.settings, wait_end_of_query: 1 };
+      const settings: StatementSettings = { ...options.settings, wait_end_of_query: 1 };
       const answer = await this.#client.query({ query: sql, format: 'JSONEachRow', ...asked({ ...options, settings }) });
       return answer.json<T>();
     });
@@ -79,7 +79,7 @@ class HttpStore implements ClickHouseStore {
 
   async command(sql: string, options: QueryOptions = {}): Promise<void> {
     await this.#doing(`running ${briefly(sql)}`, { ...options, writes: true }, async () => {
-      const settings: Settings = { ...options.settings, wait_end_of_query: 1 };
+      const settings: StatementSettings = { ...options.settings, wait_end_of_query: 1 };
       await this.#client.command({ query: sql, ...asked({ ...options, settings }) });
     });
   }
@@ -143,7 +143,7 @@ class HttpStore implements ClickHouseStore {
     return types;
   }
 
-  async *#parts(doing: string, answer: Answer, options: QueryOptions): AsyncGenerator<Buffer> {
+  async *#parts(doing: string, answer: ExecResult, options: QueryOptions): AsyncGenerator<Buffer> {
     const tag = answer.response_headers['x-clickhouse-exception-tag'];
     try {
       yield* withoutException(answer.stream as AsyncIterable<Buffer>, typeof tag === 'string' ? tag : undefined);
@@ -168,15 +168,15 @@ class HttpStore implements ClickHouseStore {
   }
 }
 
-type Answer = Awaited<ReturnType<ClickHouseClient['exec']>>;
+type ExecResult = Awaited<ReturnType<ClickHouseClient['exec']>>;
 
-interface Asked {
+interface StatementOptions {
   readonly query_params?: Record<string, unknown>;
-  readonly clickhouse_settings?: Settings;
+  readonly clickhouse_settings?: StatementSettings;
   readonly abort_signal?: AbortSignal;
 }
 
-const asked = (options: QueryOptions): Asked => ({
+const asked = (options: QueryOptions): StatementOptions => ({
   ...(options.params === undefined ? {} : { query_params: { ...options.params } }),
   ...(options.settings === undefined ? {} : { clickhouse_settings: options.settings }),
   ...(options.signal === undefined ? {} : { abort_signal: options.signal }),

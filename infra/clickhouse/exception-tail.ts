@@ -2,7 +2,7 @@
 // bytes of the result and then an error, never the block as data.
 import { ClickHouseError } from '@clickhouse/client';
 import { messageOf } from '../../streams/core/errors.ts';
-import { failureOf } from './store/clickhouse-error.ts';
+import { failureOf } from './clickhouse-error.ts';
 
 /** ClickHouse limits the block to 16 KiB. */
 const HELD_BYTES = 32 * 1024;

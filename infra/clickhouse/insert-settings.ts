@@ -1,12 +1,12 @@
 // Explicit settings for every insert, so that servers of different versions behave alike: synchronous, acknowledged when the rows are
 // stored, in one block, with a deduplication token that also covers the views behind a table.
 
-export type Settings = Readonly<Record<string, string | number>>;
+export type StatementSettings = Readonly<Record<string, string | number>>;
 
 /** Settings that only some versions support. */
 export const versionedSettings = ['deduplicate_insert', 'deduplicate_blocks_in_dependent_materialized_views', 'async_insert'] as const;
 
-const always: Settings = {
+const always: StatementSettings = {
   insert_deduplicate: 1,
   wait_end_of_query: 1,
   date_time_input_format: 'best_effort',
@@ -25,7 +25,7 @@ const whenKnown: Readonly<Record<(typeof versionedSettings)[number], string | nu
   async_insert: 0,
 };
 
-export const insertSettings = (token: string, known: ReadonlySet<string>): Settings => ({
+export const insertSettings = (token: string, known: ReadonlySet<string>): StatementSettings => ({
   ...always,
   ...Object.fromEntries(Object.entries(whenKnown).filter(([name]) => known.has(name))),
   insert_deduplication_token: token,

@@ -7,7 +7,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PlatformError } from '../../streams/core/errors.ts';
-import { tokens } from './store/sql-text.ts';
+import { tokens } from './sql-text.ts';
 
 export interface Migration {
   readonly number: number;

@@ -9,7 +9,7 @@ const bytesOf = (type: string, cells: readonly Cell[]): Buffer | undefined => {
 };
 
 /** Decodes blocks according to ClickHouse's documentation, independent of the encoder. */
-class Reading {
+class BlockDecoder {
   readonly bytes: Buffer;
   at = 0;
 
@@ -67,7 +67,7 @@ const scalars: Readonly<Record<string, readonly [number, (bytes: Buffer, at: num
 };
 
 function read(bytes: Buffer | undefined): { readonly type: string; readonly cells: readonly unknown[] } {
-  const reading = new Reading(bytes ?? Buffer.alloc(0));
+  const reading = new BlockDecoder(bytes ?? Buffer.alloc(0));
   expect(reading.varint()).toBe(1);
   const rows = reading.varint();
   expect(reading.text()).toBe('c');

@@ -33,7 +33,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-interface Answer {
+interface StoreResponse {
   readonly code: number;
   readonly text: string;
 }
@@ -41,7 +41,7 @@ interface Answer {
 async function ask(
   query: string,
   options: { readonly method?: string; readonly url?: Readonly<Record<string, string>> } = {},
-): Promise<Answer> {
+): Promise<StoreResponse> {
   const { method = 'POST', url = {} } = options;
   const parameters = new URLSearchParams(method === 'GET' ? { query, ...url } : url);
   const response = await fetch(`${store.url}/?${parameters.toString()}`, {
@@ -57,7 +57,7 @@ const column = async (query: string): Promise<readonly string[]> => (await ask(q
 const filled = (statement: string): string =>
   statement.replaceAll('$FILE', join(folder, 'secret.csv')).replaceAll('$DIR', folder).replaceAll('$URL', `http://127.0.0.1:${port}/x`);
 
-async function expectNothingHappened(answers: readonly Answer[]): Promise<void> {
+async function expectNothingHappened(answers: readonly StoreResponse[]): Promise<void> {
   for (const { text } of answers) expect(text).not.toContain(CANARY);
   expect((await ask('select * from t')).text).not.toContain(CANARY);
   expect(readdirSync(folder)).toEqual(['secret.csv']);
@@ -185,7 +185,7 @@ describe('every name that the engine knows', () => {
   it('as a table function leads nowhere', async () => {
     const names = await column('select name from system.table_functions');
     expect(names.length).toBeGreaterThan(50);
-    const answers: Answer[] = [];
+    const answers: StoreResponse[] = [];
     for (const name of names)
       for (const args of [
         "'$URL', 'LineAsString'",
@@ -212,7 +212,7 @@ describe('every name that the engine knows', () => {
         ['', "('$DIR')", "('127.0.0.1:$PORT', 'd', 'u', 'p')"].map((args) => `create database db_${name} engine = ${name}${args}`),
       ),
     ];
-    const answers: Answer[] = [];
+    const answers: StoreResponse[] = [];
     const created: string[] = [];
     for (const statement of statements) {
       const answer = await ask(filled(statement).replaceAll('$PORT', String(port)));

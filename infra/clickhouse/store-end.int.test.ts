@@ -15,13 +15,13 @@ beforeEach(async () => {
 });
 afterEach(() => store.stop());
 
-interface Answer {
+interface TimedResponse {
   readonly code: string | null;
   readonly text: string;
   readonly tookMs: number;
 }
 
-async function ask(query: string, settings: Readonly<Record<string, string>> = {}): Promise<Answer> {
+async function ask(query: string, settings: Readonly<Record<string, string>> = {}): Promise<TimedResponse> {
   const began = performance.now();
   const response = await fetch(`${store.url}/?${new URLSearchParams(settings).toString()}`, { method: 'POST', body: query });
   const text = await response.text();

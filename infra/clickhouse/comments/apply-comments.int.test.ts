@@ -59,13 +59,13 @@ describe('comments of columns', { timeout: 120_000 }, () => {
     const made = parseMigration(
       1,
       '0001-first',
-      "create table turns (run_id String comment 'It\\'s its own', text String comment 'old', reward Float64) engine = MergeTree order by run_id",
+      "create table steps (run_id String comment 'It\\'s its own', text String comment 'old', tokens Float64) engine = MergeTree order by run_id",
     );
     await migrate(other, [made]);
-    await other.command(`alter table turns comment column text 'as an older version said it'`);
+    await other.command(`alter table steps comment column text 'as an older version said it'`);
     await migrate(other, [made]);
-    const found = (await readColumns(other)).filter(({ table }) => table === 'turns').map(({ comment }) => comment);
-    expect(found).toEqual(["It's its own", byName['text'], byTable['turns']?.['reward']]);
+    const found = (await readColumns(other)).filter(({ table }) => table === 'steps').map(({ comment }) => comment);
+    expect(found).toEqual(["It's its own", byName['text'], byTable['steps']?.['tokens']]);
     await other.close();
   });
 

@@ -1,4 +1,5 @@
 // What every column of every table and view holds, with its unit. An entry for one table says what differs there.
+import { turnComments } from '../../../schemas/rollouts/turn.ts';
 import type { Comments } from './comments.ts';
 import { evaluations, evaluationsOf } from './evaluations.ts';
 import { figuresByName } from './figures.ts';
@@ -8,6 +9,7 @@ import { training, trainingOf } from './training.ts';
 
 /** By the name of the column. */
 export const byName: Comments = {
+  ...turnComments,
   ...identity,
   ...rollouts,
   ...training,
@@ -16,7 +18,13 @@ export const byName: Comments = {
 };
 
 /** By table. */
-export const byTable: Readonly<Record<string, Comments>> = merged([identityOf, rolloutsOf, trainingOf, evaluationsOf]);
+export const byTable: Readonly<Record<string, Comments>> = merged([
+  { turns: turnComments },
+  identityOf,
+  rolloutsOf,
+  trainingOf,
+  evaluationsOf,
+]);
 
 function merged(parts: readonly Readonly<Record<string, Comments>>[]): Readonly<Record<string, Comments>> {
   const tables: Record<string, Comments> = {};

@@ -16,7 +16,7 @@ const QUANTITIES = {
   generated_tokens: 'generated tokens',
 } as const;
 
-type Quantity = keyof typeof QUANTITIES;
+type FigureQuantity = keyof typeof QUANTITIES;
 
 const SHAPES = {
   mean: 'Mean',
@@ -27,16 +27,16 @@ const SHAPES = {
   p75: '75th percentile',
   p95: '95th percentile',
 } as const;
-type Shape = keyof typeof SHAPES;
+type FigureShape = keyof typeof SHAPES;
 
-interface Figures {
+interface FigureColumns {
   readonly prefix: string;
-  readonly of: readonly Quantity[];
-  readonly shapes: readonly Shape[];
+  readonly of: readonly FigureQuantity[];
+  readonly shapes: readonly FigureShape[];
   readonly trajectories: string;
 }
 
-function figures({ prefix, of, shapes, trajectories }: Figures): Comments {
+function figures({ prefix, of, shapes, trajectories }: FigureColumns): Comments {
   return Object.fromEntries(
     of.flatMap((quantity) => {
       const [what, unit] = QUANTITIES[quantity].split(', ');

@@ -51,7 +51,6 @@ export const identityOf: Readonly<Record<string, Comments>> = {
   trajectory_starts: {
     sequence: 'Position of the event within its attempt, from 0',
   },
-  turns: { sequence: 'Position of the event within its attempt, from 0' },
   dead_letter_events: { step: 'Processing step that failed' },
   dead_letters: { step: 'Processing step that failed' },
   outcomes: {

@@ -1,4 +1,4 @@
-// Tasks, trajectories, turns and tool calls.
+// Tasks, trajectories and tool calls. The table of a turn's fields says what the columns of `turns` hold.
 import type { Comments } from './comments.ts';
 
 export const rollouts: Comments = {
@@ -52,23 +52,8 @@ export const rollouts: Comments = {
   trajectory_reward: 'Reward of the trajectory',
   trained_at: 'Time of the step that trained on the trajectory, UTC, microseconds',
 
-  // Turns
-  policy_version_min: 'Oldest known policy version behind a token of the turn; -1 if none is known',
-  policy_version_max: 'Newest known policy version behind a token of the turn; -1 if none is known',
-  policy_span_versions: 'Policy versions behind the completion in the order of its tokens; -1 if unknown',
-  policy_span_tokens: 'Tokens of each entry of policy_span_versions',
+  // Turns and generations, in steps and views
   unknown_tokens: 'Tokens whose policy version is unknown; excluded from staleness',
-  generation_ms: 'Time of the generation, including queueing, retries, and backoff, ms',
-  generation_queue_ms: 'Time that the generation waited for the concurrency limit of the worker, ms',
-  generation_retries: 'Failed requests before the last one',
-  generation_retry_ms: 'Time of failed requests and backoff, ms',
-  generation_server_ms: 'Time that the server took for the last request, ms; -1 if there is no server or it is unknown',
-  first_token_ms: 'Time from sending the last request to its first token, ms; -1 if unknown',
-  stop_text: 'Stop string that ended the generation, as the server reports it; empty if none or unknown',
-  tool_queue_ms: 'Time that the tool call waited for the concurrency limit of the worker, ms',
-  tool_retries: 'Failed tries of the tool call before the last one',
-  tool_retry_ms: 'Time of failed tries of the tool call and backoff, ms',
-  tool_server_ms: 'Time that the service behind the tool took for the last try, ms; -1 if none or unknown',
   generations: 'Generations that were sent to a server',
   retried: 'Generations that needed a retry',
   retries: 'Total number of retries',
@@ -80,32 +65,6 @@ export const rollouts: Comments = {
   server_ms_p95: '95th percentile of generation_server_ms, ms',
   first_token_ms_mean: 'Mean of first_token_ms where known, ms',
   first_token_ms_p95: '95th percentile of first_token_ms where known, ms',
-  finish_reason: 'Why the generation ended, as the engine reports it',
-  text: 'Text that the policy generated',
-  text_head: 'First 200 characters of text',
-  token_ids: 'Token ids of the completion; empty if the engine reports none',
-  logprobs: 'Log-probabilities of the completion tokens, nats; empty if the engine reports none',
-  decision_candidates: 'Candidate actions of the built-in policy; 0 for every other policy',
-  decision_width: 'Features of each candidate; 0 without a decision',
-  decision_chosen: 'Index of the candidate that was chosen, from 0; -1 without a decision',
-  decision_logprob: 'Log-probability of the choice, nats',
-  decision_entropy: 'Entropy of the distribution over candidates, nats',
-  truncated: 'Whether a text was shortened to fit its record',
-
-  // Tool calls, in turns
-  tool: 'Tool that was called: search, access, answer, or another name; empty if none',
-  tool_status: 'ok, error, timeout, or refused',
-  tool_error_type: 'Kind of failure, such as not_found or http_500; empty if ok',
-  tool_started_at: 'Start of the tool call, UTC, microseconds',
-  tool_ms: 'Latency of the tool call, including queueing, retries, and backoff, ms',
-  tool_arguments: 'Arguments of the tool call, JSON',
-  tool_result: 'Text that the tool returned, shortened if truncated is true',
-  tool_result_head: 'First 200 characters of the result',
-  tool_result_chars: 'Length of the complete result, characters',
-  tool_result_sha256: 'SHA-256 of the complete result, hexadecimal; empty if there is none',
-  tool_item_urls: 'URLs of the items that the tool returned',
-  tool_item_titles: 'Titles of the items in the order of the URLs',
-  cache_hit: 'Whether the result came from a cache',
 
   // Tool calls, in views
   error_type: 'Kind of failure, such as not_found or http_500; empty if ok',
@@ -161,14 +120,6 @@ export const rolloutsOf: Readonly<Record<string, Comments>> = {
     reward: 'Score that the reward is based on: f1 or em',
     seed: 'Seed of every random choice of the attempt',
     policy_version: 'Policy version to use; -1 for the newest at each turn',
-  },
-  turns: {
-    reward: 'Reward of this turn alone',
-    prompt_tokens: 'Tokens of the prompt of the turn',
-    completion_tokens: 'Tokens that the policy generated in the turn',
-    policy_version_min: 'Oldest known policy version behind a token of the turn; -1 if none is known',
-    unknown_tokens: 'Tokens of the turn whose policy version is unknown',
-    decision_candidates: 'Candidate actions of the built-in policy; 0 for every other policy',
   },
   trajectories: {
     completion_tokens: 'Tokens that the policy generated in the attempt',

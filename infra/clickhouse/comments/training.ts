@@ -86,6 +86,23 @@ export const training: Comments = {
   flight_ms_mean: 'Mean of flight_ms over the trajectories, ms',
   queue_ms_mean: 'Mean of queue_ms over the trajectories, ms',
 
+  // Trainers of their own
+  trainer_id: 'Name of an external trainer, of its own choice',
+  epoch: 'Number of the claim on the run; calls of an older one are refused',
+  framework: 'Framework of an external trainer, as it names it',
+  lineage: 'Hash of the ledger entry of the commit that this one builds on; empty if none',
+  prepared: 'Batch that the trainer had trained on and not committed; empty if none',
+  batch_id: 'Id of a batch that was leased: <run>/step/<n>.<try>; empty in a step of the built-in trainer',
+  trajectory_ids: 'Trajectories of the batch, in its order',
+  attempts: 'Attempt of each of trajectory_ids',
+  leased_rows: 'Rows of the batch',
+  bytes: 'Size of the weights behind uri as their trainer reports it, bytes; 0 if not recorded',
+  deadline: 'When the lease ends unless it is extended, UTC, microseconds',
+  trained_rows: 'Rows that an external trainer reports as trained on',
+  skipped: 'Rows that an external trainer reports as not trained on, with the reason, JSON',
+  report_sha256: 'SHA-256 of what an external trainer committed, hexadecimal; a repeat has the same',
+  report: 'What an external trainer measured, JSON; empty in a step of the built-in trainer',
+
   // Policies
   parent: 'Policy version that this one was trained from; -1 for the first',
   sha256: 'SHA-256 of the weights, hexadecimal; the weights themselves stay in the log',
@@ -94,9 +111,13 @@ export const training: Comments = {
   uri: 'URI of the weights if they are not in the log',
   optimizer_bytes: 'Size of the optimizer state, bytes',
   architecture: 'Architecture of the network, JSON',
+  manifest: 'Files behind uri with their hashes, JSON',
+  loadable: 'Whether the weights can be loaded from uri',
 };
 
 export const trainingOf: Readonly<Record<string, Comments>> = {
+  leases: { tokens: 'Tokens in the rows of the batch', bytes: 'Size of the rows as NDJSON, bytes' },
+  lease_releases: { reason: 'Why the lease ended: expired, returned, fenced, or stale' },
   run_events: {
     learner: 'Architecture and hyperparameters, JSON',
     weights_sha256: 'SHA-256 of the weights of version 0, hexadecimal',

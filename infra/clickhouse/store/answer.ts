@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createDeflate, createGzip, type Deflate, type Gzip } from 'node:zlib';
-import { failureOf } from './clickhouse-error.ts';
+import { failureOf } from '../clickhouse-error.ts';
 import { contentTypeOf } from './formats.ts';
 
 export interface AnswerContext {

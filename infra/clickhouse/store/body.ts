@@ -11,7 +11,7 @@ import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { Decompress } from 'fzstd';
 import { decompressFrame } from 'lz4-napi';
 import { messageOf } from '../../../streams/core/errors.ts';
-import { ClickHouseFailure, tooLarge } from './clickhouse-error.ts';
+import { ClickHouseFailure, tooLarge } from '../clickhouse-error.ts';
 
 /** Rows of an INSERT in a file; `compression` is the name that ClickHouse's INFILE uses. */
 export interface RowsFile {

@@ -5,13 +5,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Session } from 'chdb';
 import { PlatformError } from '../../../streams/core/errors.ts';
-import { failureOf } from './clickhouse-error.ts';
+import { failureOf } from '../clickhouse-error.ts';
 import type { EngineNames } from './rule.ts';
 import { shapeOf } from './shape.ts';
-import { quoteText } from './sql-text.ts';
+import { quoteText } from '../sql-text.ts';
 import { createSyncGuard } from './sync-guard.ts';
 import { closedTableSettings, closedTextSettings, openTableSettings, openTextSettings, textTypes } from './text-settings.ts';
-import { createWatch, type Asked, type Watch } from './watch.ts';
+import { createWatch, type WatchedStatement, type CallWatch } from './watch.ts';
 
 interface EngineResult {
   readonly bytes: Buffer;
@@ -28,14 +28,14 @@ export interface EngineSession {
   close(): void;
 }
 
-export interface Engine {
+export interface ClickHouseEngine {
   readonly version: string;
   readonly timezone: string;
   readonly names: EngineNames;
   /** Running calls. */
-  readonly watch: Watch;
+  readonly watch: CallWatch;
   /** Opens a session for a statement. */
-  open(asked: Asked): EngineSession;
+  open(asked: WatchedStatement): EngineSession;
   /** Asks the engine to stop the query with this id; safe when there is none. */
   cancel(id: string): Promise<void>;
   /** Runs the cheapest possible query. */
@@ -50,14 +50,14 @@ export interface Engine {
 const FORMAT_SECONDS = 10;
 
 /** Throws STORE_LOCKED when another process has the directory open. */
-export async function openEngine(options: { readonly path: string; readonly configFile: string }): Promise<Engine> {
+export async function openEngine(options: { readonly path: string; readonly configFile: string }): Promise<ClickHouseEngine> {
   const keeper = openKeeper(options);
   const prober = new Session(options.path);
   const [version, timezone] = (await read(keeper, 'SELECT version(), timezone()')).split('\t');
   const names = await namesOf(keeper);
   const watch = createWatch();
   const guard = createSyncGuard();
-  const open = (asked: Asked): EngineSession =>
+  const open = (asked: WatchedStatement): EngineSession =>
     openSession(options.path, { track: (call) => watch.run(asked, call), guarded: (work) => guard.run(asked, shapeOf(asked.sql), work) });
   return {
     version: version ?? '',
@@ -136,14 +136,14 @@ async function read(session: Session, sql: string): Promise<string> {
   return (await session.queryAsync(sql, { format: 'TSV' })).text().trim();
 }
 
-interface Keeping {
+interface CallTracker {
   /** Tracks an asynchronous call. */
   readonly track: <T>(call: Promise<T>) => Promise<T>;
   /** Tracks a call that blocks this thread. */
   readonly guarded: <T>(work: () => T) => T;
 }
 
-function openSession(path: string, { track, guarded }: Keeping): EngineSession {
+function openSession(path: string, { track, guarded }: CallTracker): EngineSession {
   const session = new Session(path);
   let running = 0;
   const call = async <T>(work: Promise<T>): Promise<T> => {

@@ -3,29 +3,29 @@
 import type { IncomingMessage } from 'node:http';
 import { sendBlocks, sendWhole, type AnswerContext } from './answer.ts';
 import { compressionOf, readText, spoolBytes, spoolRows, type BodyLimits, type RowsFile } from './body.ts';
-import { ClickHouseFailure, notImplemented } from './clickhouse-error.ts';
-import type { Engine, EngineSession } from './engine.ts';
+import { ClickHouseFailure, notImplemented } from '../clickhouse-error.ts';
+import type { ClickHouseEngine, EngineSession } from './engine.ts';
 import { isBlockwise } from './formats.ts';
-import type { Gate } from './gate.ts';
-import type { Judge } from './judge.ts';
+import type { StoreGate } from './gate.ts';
+import type { StatementJudge } from './judge.ts';
 import { parseMultipart } from './multipart.ts';
 import { parameterName, prepare, type RequestOptions } from './request-options.ts';
-import { quoteText } from './sql-text.ts';
+import { quoteText } from '../sql-text.ts';
 import { parseStatement, type Statement } from './statement.ts';
 import { conditionOf, type Entered, type UnderWay } from './under-way.ts';
 import { limitOf } from './watch.ts';
 
 export interface ExecuteDeps {
-  readonly engine: Engine;
-  readonly gate: Gate;
-  readonly judge: Judge;
+  readonly engine: ClickHouseEngine;
+  readonly gate: StoreGate;
+  readonly judge: StatementJudge;
   readonly incoming: string;
   readonly limits: BodyLimits;
   readonly defaults: ReadonlyMap<string, string>;
   readonly underWay: UnderWay;
 }
 
-export interface Execution {
+export interface StatementExecution {
   readonly request: IncomingMessage;
   readonly options: RequestOptions;
   readonly answer: AnswerContext;
@@ -42,7 +42,7 @@ const CANCEL_EVERY_MS = 500;
 const NO_BYTES = Buffer.alloc(0);
 
 /** Answers one request that has a query. Throws errors for the caller to send. */
-export async function execute(deps: ExecuteDeps, execution: Execution): Promise<void> {
+export async function execute(deps: ExecuteDeps, execution: StatementExecution): Promise<void> {
   const { request, options } = execution;
   const fromUrl = options.query.trim() === '' ? undefined : parseHead(options.query);
   if (fromUrl?.kind === 'rows') {
@@ -64,7 +64,7 @@ export async function execute(deps: ExecuteDeps, execution: Execution): Promise<
 }
 
 /** Form fields replace the same keys of the URL. */
-function withFields(execution: Execution, fields: ReadonlyMap<string, string>): Execution {
+function withFields(execution: StatementExecution, fields: ReadonlyMap<string, string>): StatementExecution {
   const { options } = execution;
   const parameters = new Map(options.parameters);
   for (const [key, value] of fields) {
@@ -75,7 +75,7 @@ function withFields(execution: Execution, fields: ReadonlyMap<string, string>): 
 }
 
 /** A query whose whole text is here: in the URL, in the body, or split between the two. */
-async function executeText(deps: ExecuteDeps, execution: Execution, body: Buffer): Promise<void> {
+async function executeText(deps: ExecuteDeps, execution: StatementExecution, body: Buffer): Promise<void> {
   const { options } = execution;
   const text = joinText(options.query, body);
   const statement = parseStatement(text.toString('latin1'));
@@ -113,7 +113,7 @@ interface RowsIn {
   readonly spool: () => Promise<RowsFile>;
 }
 
-async function insertRows(deps: ExecuteDeps, execution: Execution, rows: RowsIn): Promise<void> {
+async function insertRows(deps: ExecuteDeps, execution: StatementExecution, rows: RowsIn): Promise<void> {
   compressionOf(execution.request);
   const { statement } = rows;
   const file = await rows.spool();
@@ -134,7 +134,7 @@ async function insertRows(deps: ExecuteDeps, execution: Execution, rows: RowsIn)
   }
 }
 
-async function runPlain(deps: ExecuteDeps, execution: Execution, statement: PlainStatement): Promise<void> {
+async function runPlain(deps: ExecuteDeps, execution: StatementExecution, statement: PlainStatement): Promise<void> {
   const { options, answer, signal } = execution;
   const format = statement.format ?? options.defaultFormat ?? 'TabSeparated';
   const work = { ...execution, lane: statement.kind, verb: statement.verb, sql: statement.sql };
@@ -159,7 +159,7 @@ const without = (map: ReadonlyMap<string, string>, name: string): ReadonlyMap<st
   new Map([...map].filter(([key]) => key !== name));
 
 /** Ends the requests that a KILL QUERY selects by id, whether or not the engine has started them. */
-async function endUnderWay(deps: ExecuteDeps, execution: Execution, sql: string): Promise<void> {
+async function endUnderWay(deps: ExecuteDeps, execution: StatementExecution, sql: string): Promise<void> {
   const condition = conditionOf(sql);
   const ids = deps.underWay.ids().filter((id) => id !== execution.answer.queryId);
   if (condition === undefined || ids.length === 0) return;
@@ -182,7 +182,7 @@ function cancelling(statement: PlainStatement): string {
   return statement.sql.replace(/\bquery_id\b/g, "Settings['log_comment']").replace(/\bSYNC\b/i, 'ASYNC');
 }
 
-interface Work extends Execution {
+interface PreparedStatement extends StatementExecution {
   readonly lane: 'read' | 'write';
   readonly verb: string;
   /** The original statement, without rows. */
@@ -196,7 +196,11 @@ const GET_VERBS = new Set(['SELECT', 'WITH', 'FROM', 'SHOW', 'DESCRIBE', 'DESC',
  * Works in a session of its own. The statements in `asked` set it up for the request; they are prepended to the first statement, because a
  * call of the engine costs more than they do, except for a stream, which is a single statement.
  */
-async function inSession<T>(deps: ExecuteDeps, execution: Work, work: (session: EngineSession, asked: string) => Promise<T>): Promise<T> {
+async function inSession<T>(
+  deps: ExecuteDeps,
+  execution: PreparedStatement,
+  work: (session: EngineSession, asked: string) => Promise<T>,
+): Promise<T> {
   const { signal, answer, request, options, sql, lane } = execution;
   const readonly = request.method === 'GET' || request.method === 'HEAD';
   if (readonly && !GET_VERBS.has(execution.verb)) {
@@ -226,7 +230,7 @@ async function inSession<T>(deps: ExecuteDeps, execution: Work, work: (session: 
   }
 }
 
-function cancelWhenGone(engine: Engine, id: string, signal: AbortSignal): () => void {
+function cancelWhenGone(engine: ClickHouseEngine, id: string, signal: AbortSignal): () => void {
   let timer: NodeJS.Timeout | undefined;
   const ask = (): void => {
     timer = setTimeout(ask, CANCEL_EVERY_MS);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createGate, type Gate } from './gate.ts';
+import { createGate, type StoreGate } from './gate.ts';
 
 const never = new AbortController().signal;
 const settled = async (promise: Promise<unknown>): Promise<boolean> => {
@@ -12,7 +12,7 @@ const settled = async (promise: Promise<unknown>): Promise<boolean> => {
   await new Promise((resolve) => setImmediate(resolve));
   return done;
 };
-const open = (more: Partial<Parameters<typeof createGate>[0]> = {}): Gate =>
+const open = (more: Partial<Parameters<typeof createGate>[0]> = {}): StoreGate =>
   createGate({ readers: 2, queueLimit: 100, maxWaitMs: 10_000, ...more });
 
 describe('the gate', () => {

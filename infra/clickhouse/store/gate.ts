@@ -1,43 +1,43 @@
 // Admission control of the engine. Writers run one at a time on a lane of their own; readers share the other slots, round robin by client,
 // so that a client with a hundred queries does not delay one with a single query. A slot is released when the engine has really finished,
 // not when the client disconnects.
-import { ClickHouseFailure } from './clickhouse-error.ts';
+import { ClickHouseFailure } from '../clickhouse-error.ts';
 
-type Lane = 'read' | 'write';
+type StatementLane = 'read' | 'write';
 
-export interface Gate {
+export interface StoreGate {
   /** Waits for a slot; throws TOO_MANY_SIMULTANEOUS_QUERIES when the queue is full or the wait takes too long. */
-  enter(lane: Lane, client: string, signal: AbortSignal): Promise<() => void>;
+  enter(lane: StatementLane, client: string, signal: AbortSignal): Promise<() => void>;
   readonly waiting: number;
   readonly running: number;
   /** Resolves when nothing is running or waiting. */
   idle(): Promise<void>;
 }
 
-interface Waiter {
+interface QueuedStatement {
   readonly admit: () => void;
 }
 
 interface Queue {
   free: number;
   /** Clients in round-robin order; an entry is never empty. */
-  readonly clients: Map<string, Waiter[]>;
+  readonly clients: Map<string, QueuedStatement[]>;
   waiting: number;
 }
 
 const refusal = (why: string): ClickHouseFailure => new ClickHouseFailure(202, 'TOO_MANY_SIMULTANEOUS_QUERIES', why);
 
-export function createGate(options: { readonly readers: number; readonly queueLimit: number; readonly maxWaitMs: number }): Gate {
-  const queues: Record<Lane, Queue> = {
+export function createGate(options: { readonly readers: number; readonly queueLimit: number; readonly maxWaitMs: number }): StoreGate {
+  const queues: Record<StatementLane, Queue> = {
     read: { free: options.readers, clients: new Map(), waiting: 0 },
     write: { free: 1, clients: new Map(), waiting: 0 },
   };
-  const total: Record<Lane, number> = { read: options.readers, write: 1 };
+  const total: Record<StatementLane, number> = { read: options.readers, write: 1 };
   let idlers: (() => void)[] = [];
   const waiting = (): number => queues.read.waiting + queues.write.waiting;
   const running = (): number => total.read - queues.read.free + total.write - queues.write.free;
 
-  const leave = (lane: Lane): void => {
+  const leave = (lane: StatementLane): void => {
     const queue = queues[lane];
     const next = takeNext(queue);
     if (next === undefined) queue.free += 1;
@@ -46,7 +46,7 @@ export function createGate(options: { readonly readers: number; readonly queueLi
     for (const tell of idlers) tell();
     idlers = [];
   };
-  const once = (lane: Lane): (() => void) => {
+  const once = (lane: StatementLane): (() => void) => {
     let left = false;
     return () => {
       if (left) return;
@@ -78,7 +78,7 @@ export function createGate(options: { readonly readers: number; readonly queueLi
 }
 
 /** Takes the first waiter of the next client; the client then goes to the end of the queue. */
-function takeNext(queue: Queue): Waiter | undefined {
+function takeNext(queue: Queue): QueuedStatement | undefined {
   for (const [client, line] of queue.clients) {
     const next = line.shift();
     queue.clients.delete(client);
@@ -100,7 +100,7 @@ function waitInLine(
       clearTimeout(timer);
       options.signal.removeEventListener('abort', onAbort);
     };
-    const waiter: Waiter = {
+    const waiter: QueuedStatement = {
       admit: () => {
         settle();
         resolve();

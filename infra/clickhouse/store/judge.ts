@@ -1,17 +1,17 @@
 // Decides whether a statement may run, before any part of it does.
-import { ClickHouseFailure } from './clickhouse-error.ts';
-import type { Engine } from './engine.ts';
+import { ClickHouseFailure } from '../clickhouse-error.ts';
+import type { ClickHouseEngine } from './engine.ts';
 import type { Offenders } from './offenders.ts';
 import { createRule } from './rule.ts';
 
-interface Judged {
+interface JudgedStatement {
   readonly sql: string;
   readonly parameters: ReadonlyMap<string, string>;
   readonly settings: ReadonlyMap<string, string>;
 }
 
 /** Throws ACCESS_DENIED for a statement that reaches out of the store, QUERY_WAS_CANCELLED for one that crashed it before. */
-export type Judge = (statement: Judged) => Promise<void>;
+export type StatementJudge = (statement: JudgedStatement) => Promise<void>;
 
 /** Maximum number of cached statements that were found harmless. */
 const KNOWN = 2_000;
@@ -24,7 +24,7 @@ const denied = (part: string): ClickHouseFailure =>
     `${part} is refused by the embedded store: no statement reads or writes a file, a socket or a process`,
   );
 
-export function createJudge(engine: Pick<Engine, 'names' | 'formatted'>, offenders: Offenders): Judge {
+export function createJudge(engine: Pick<ClickHouseEngine, 'names' | 'formatted'>, offenders: Offenders): StatementJudge {
   const rule = createRule(engine.names);
   const known = new Set<string>();
   const remember = (sql: string): void => {

@@ -3,13 +3,13 @@
 // requests, records the offending statement, and kills itself: nothing in the engine can block a SIGKILL. Acknowledged data is on disk; the
 // supervisor restarts the process.
 import type { Logger } from '../../../streams/core/ports.ts';
-import { ClickHouseFailure, failureOf } from './clickhouse-error.ts';
-import type { Engine } from './engine.ts';
+import { ClickHouseFailure, failureOf } from '../clickhouse-error.ts';
+import type { ClickHouseEngine } from './engine.ts';
 import type { Offenders } from './offenders.ts';
 import { shapeOf } from './shape.ts';
-import { TICK_MS, type Call } from './watch.ts';
+import { TICK_MS, type WatchedCall } from './watch.ts';
 
-export interface Life {
+export interface EngineLife {
   /** Resolves when the engine answers; concurrent callers share one query. Throws otherwise. */
   health(): Promise<void>;
   /** Reports that a statement failed with ABORTED: the engine may be dying. */
@@ -21,7 +21,7 @@ export interface Life {
 }
 
 export interface LifeOptions {
-  readonly engine: Engine;
+  readonly engine: ClickHouseEngine;
   readonly logger: Logger;
   readonly offenders: Offenders;
   /** Ends the process; must not call native code that may hang. */
@@ -41,7 +41,7 @@ const STATEMENT_CHARS = 1_000;
 const ABORTED = 236;
 const isDying = (error: unknown): boolean => failureOf(error).code === ABORTED;
 
-function stuckFailure({ asked: { maxSeconds } }: Call): ClickHouseFailure {
+function stuckFailure({ asked: { maxSeconds } }: WatchedCall): ClickHouseFailure {
   const why = maxSeconds === undefined ? 'goes on long after its sender left' : `outlived twice its limit of ${maxSeconds} s`;
   const message = `The statement ${why} and cannot be stopped: the store ends and is started again`;
   return new ClickHouseFailure(159, 'TIMEOUT_EXCEEDED', message);
@@ -55,7 +55,7 @@ const dyingFailure = (said: string): ClickHouseFailure =>
   );
 
 /** Starts watching the engine. */
-export function watchOver(options: LifeOptions): Life {
+export function watchOver(options: LifeOptions): EngineLife {
   const { engine, logger, offenders, die } = options;
   let state: 'well' | 'dying' | 'ended' = 'well';
   let freshUntil = 0;
@@ -85,7 +85,7 @@ export function watchOver(options: LifeOptions): Life {
     }, SETTLE_MS);
   }
 
-  function finish(offending: readonly Call[], told: ClickHouseFailure): void {
+  function finish(offending: readonly WatchedCall[], told: ClickHouseFailure): void {
     if (state === 'ended') return;
     state = 'ended';
     const shapes = offending.map(({ asked }) => shapeOf(asked.sql));

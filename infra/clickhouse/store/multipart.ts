@@ -1,5 +1,5 @@
 // Parses multipart/form-data bodies: clients that keep long queries and parameters out of the URL send them this way.
-import { badArguments, notImplemented } from './clickhouse-error.ts';
+import { badArguments, notImplemented } from '../clickhouse-error.ts';
 
 const NAME = /^content-disposition:[^\r\n]*\bname="([^"\r\n]*)"/im;
 const FILE = /^content-disposition:[^\r\n]*\bfilename=/im;

@@ -2,7 +2,7 @@
 // because the process that ran the statement is gone.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { ClickHouseFailure } from './clickhouse-error.ts';
+import { ClickHouseFailure } from '../clickhouse-error.ts';
 import { shapeOf } from './shape.ts';
 
 export interface Offenders {

@@ -1,7 +1,7 @@
 // Parses the URL and the headers of a request: the query, its settings, its bound parameters.
 import type { IncomingHttpHeaders } from 'node:http';
-import { badArguments, ClickHouseFailure, notImplemented } from './clickhouse-error.ts';
-import { quoteName, quoteText } from './sql-text.ts';
+import { badArguments, ClickHouseFailure, notImplemented } from '../clickhouse-error.ts';
+import { quoteName, quoteText } from '../sql-text.ts';
 
 export interface RequestOptions {
   /** Query text in the URL; the body follows it. */

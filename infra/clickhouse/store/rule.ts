@@ -4,7 +4,7 @@
 // engine's own formatter gives them, without comments and with plain names.
 import { localEngines } from './grants.ts';
 import { localFunctions } from './local-functions.ts';
-import { tokens, type Token } from './sql-text.ts';
+import { tokens, type StatementToken } from '../sql-text.ts';
 
 /** Names that the running engine knows. */
 export interface EngineNames {
@@ -15,7 +15,7 @@ export interface EngineNames {
   readonly settings: readonly string[];
 }
 
-export interface Rule {
+export interface StatementRule {
   /** True when the text contains a word that may be rejected. */
   mustLook(sql: string): boolean;
   /** The rejected part of a formatted statement, if any. */
@@ -45,7 +45,7 @@ const isPlain = (name: string): boolean => /^[A-Za-z_]\w*$/.test(name);
 const alternatives = (names: Iterable<string>): string => [...names].join('|');
 
 /** Creates the rule for an engine with these names. */
-export function createRule(names: EngineNames): Rule {
+export function createRule(names: EngineNames): StatementRule {
   const lower = (list: readonly string[]): readonly string[] => list.map((name) => name.toLowerCase()).filter(isPlain);
   const functions = new Set(lower(names.functions).filter((name) => !localFunctions.has(name)));
   const engines = lower(names.tableEngines).filter((name) => !localEngineNames.has(name) && !localFunctions.has(name));
@@ -87,15 +87,15 @@ function refusedName(name: string, { functions, settings }: Refusals): string | 
   return settings.has(name.toLowerCase()) ? `the setting ${name}` : undefined;
 }
 
-const textOf = (sql: string, token: Token | undefined): string => (token === undefined ? '' : sql.slice(token.start, token.end));
+const textOf = (sql: string, token: StatementToken | undefined): string => (token === undefined ? '' : sql.slice(token.start, token.end));
 
 /** A name without quotes; the formatter escapes with backslashes. */
-function nameOf(sql: string, token: Token): string {
+function nameOf(sql: string, token: StatementToken): string {
   const text = textOf(sql, token);
   return token.kind === 'word' ? text : text.slice(1, -1).replace(/\\(.)/gs, '$1');
 }
 
-function isRefusedCall(sql: string, all: readonly Token[], at: number): boolean {
+function isRefusedCall(sql: string, all: readonly StatementToken[], at: number): boolean {
   if (textOf(sql, all[at + 1]) !== '(') return false;
   const name = textOf(sql, all[at]).toLowerCase();
   if (ROWS_FUNCTIONS.has(name)) return !beginsWithTuple(sql, all, at);
@@ -103,7 +103,7 @@ function isRefusedCall(sql: string, all: readonly Token[], at: number): boolean 
 }
 
 /** A string as the first argument would be a table structure, with expressions as defaults; so would a string in parentheses. */
-function beginsWithTuple(sql: string, all: readonly Token[], at: number): boolean {
+function beginsWithTuple(sql: string, all: readonly StatementToken[], at: number): boolean {
   let depth = 0;
   for (const token of all.slice(at + 2)) {
     const text = textOf(sql, token);
@@ -115,7 +115,7 @@ function beginsWithTuple(sql: string, all: readonly Token[], at: number): boolea
   return false;
 }
 
-function hasPattern(sql: string, all: readonly Token[], at: number): boolean {
+function hasPattern(sql: string, all: readonly StatementToken[], at: number): boolean {
   const pattern = all[at + 2];
   return pattern?.kind === 'text' && textOf(sql, pattern).includes('{') && [',', ')'].includes(textOf(sql, all[at + 3]));
 }

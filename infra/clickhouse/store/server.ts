@@ -5,15 +5,15 @@ import { hostname } from 'node:os';
 import type { Logger } from '../../../streams/core/ports.ts';
 import { encodingFor, sendFailure, type AnswerContext } from './answer.ts';
 import { foreignHeader } from '../../lifecycle/fetch-site.ts';
-import { ClickHouseFailure, failureOf } from './clickhouse-error.ts';
+import { ClickHouseFailure, failureOf } from '../clickhouse-error.ts';
 import { execute, type ExecuteDeps } from './execute.ts';
-import type { Life } from './life.ts';
+import type { EngineLife } from './life.ts';
 import { parseOptions } from './request-options.ts';
 
 export interface ServerDeps extends ExecuteDeps {
   /** Empty disables authentication. */
   readonly password: string;
-  readonly life: Pick<Life, 'health' | 'suspect'>;
+  readonly life: Pick<EngineLife, 'health' | 'suspect'>;
   readonly logger: Logger;
 }
 
@@ -85,7 +85,7 @@ const ABORTED = 236;
 const isRead = (request: IncomingMessage): boolean => request.method === 'GET' || request.method === 'HEAD';
 
 /** Health check of the engine: without a password and without any other information. */
-async function ping(life: Pick<Life, 'health'>, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function ping(life: Pick<EngineLife, 'health'>, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const healthy = await life.health().then(
     () => true,
     () => false,

@@ -1,4 +1,4 @@
-import { tokens } from './sql-text.ts';
+import { tokens } from '../sql-text.ts';
 
 /** Text beyond this length does not distinguish statements. */
 const MAX_CHARS = 100_000;

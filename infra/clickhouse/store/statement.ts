@@ -1,6 +1,6 @@
 // Parses the kind of a statement, the format it requests, and where the rows of an INSERT begin.
-import { notImplemented, syntaxError } from './clickhouse-error.ts';
-import { tokens, type Token } from './sql-text.ts';
+import { notImplemented, syntaxError } from '../clickhouse-error.ts';
+import { tokens, type StatementToken } from '../sql-text.ts';
 
 /**
  * `read` statements run concurrently, and so does INSERT … SELECT, which may take as long as its SELECT; `write` statements run one at a
@@ -38,14 +38,14 @@ export function parseStatement(text: string): Statement {
   return parsePlain(text, verb);
 }
 
-function* first(source: Iterable<Token>): Generator<Token> {
+function* first(source: Iterable<StatementToken>): Generator<StatementToken> {
   for (const token of source) {
     yield token;
     if (token.kind !== 'symbol') return;
   }
 }
 
-const verbOf = (text: string, scanned: readonly Token[]): string => {
+const verbOf = (text: string, scanned: readonly StatementToken[]): string => {
   const word = scanned.at(-1);
   return word?.kind === 'word' ? text.slice(word.start, word.end).toUpperCase() : word === undefined ? '' : '?';
 };
@@ -61,7 +61,7 @@ function parsePlain(text: string, verb: string): Statement {
   return { kind: READS.has(verb) ? 'read' : 'write', verb, sql: text, format: scan.format };
 }
 
-function follow(scan: Scan, at: { token: Token; upper: string; previous: string; text: string }): void {
+function follow(scan: Scan, at: { token: StatementToken; upper: string; previous: string; text: string }): void {
   const { token, upper, previous, text } = at;
   if (text[token.start] === ';' && token.kind === 'symbol') {
     scan.ended = true;
@@ -73,7 +73,8 @@ function follow(scan: Scan, at: { token: Token; upper: string; previous: string;
   if (previous === 'FORMAT' && token.kind === 'word') scan.format = text.slice(token.start, token.end);
 }
 
-const upperWord = (text: string, token: Token): string => (token.kind === 'word' ? text.slice(token.start, token.end).toUpperCase() : '');
+const upperWord = (text: string, token: StatementToken): string =>
+  token.kind === 'word' ? text.slice(token.start, token.end).toUpperCase() : '';
 
 interface InsertScan {
   previous: string;
@@ -91,7 +92,7 @@ function parseInsert(text: string): Statement {
   return { kind: 'rows', verb: 'INSERT', ...headOf(text, scan, end), format: undefined, rowsAt: end };
 }
 
-function followInsert(scan: InsertScan, token: Token, text: string): Statement | undefined {
+function followInsert(scan: InsertScan, token: StatementToken, text: string): Statement | undefined {
   const upper = token.depth === 0 ? upperWord(text, token) : '';
   const previous = scan.previous;
   scan.previous = upper === '' ? text.slice(token.start, token.end) : upper;
@@ -115,7 +116,11 @@ const namesTarget = (previous: string, upper: string): boolean =>
   previous === 'FUNCTION' ||
   (previous === 'INTO' && upper !== 'TABLE' && upper !== 'FUNCTION');
 
-function beginsSomething(scan: InsertScan, upper: string, at: { token: Token; text: string; previous: string }): Statement | undefined {
+function beginsSomething(
+  scan: InsertScan,
+  upper: string,
+  at: { token: StatementToken; text: string; previous: string },
+): Statement | undefined {
   const { token, text } = at;
   if (upper === 'SETTINGS') scan.settingsAt = token.start;
   if (upper === 'SELECT' || upper === 'WITH' || upper === 'WATCH') return parsePlain(text, 'INSERT');
@@ -127,9 +132,10 @@ function beginsSomething(scan: InsertScan, upper: string, at: { token: Token; te
   return undefined;
 }
 
-const startsSelect = (text: string, token: Token): boolean => /^\(\s*(select|with)\b/i.test(text.slice(token.start, token.start + 64));
+const startsSelect = (text: string, token: StatementToken): boolean =>
+  /^\(\s*(select|with)\b/i.test(text.slice(token.start, token.start + 64));
 
-function rowsStatement(text: string, scan: InsertScan, format: Token): Statement {
+function rowsStatement(text: string, scan: InsertScan, format: StatementToken): Statement {
   const before = text.slice(0, format.start).replace(/format\s*$/i, '');
   return {
     kind: 'rows',

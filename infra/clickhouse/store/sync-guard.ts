@@ -2,11 +2,11 @@
 // the analysis evaluates all constants: meanwhile no timer runs, no health check is answered, and an endless statement would block the
 // store forever. In that case this thread kills the process.
 import { Worker } from 'node:worker_threads';
-import type { Asked } from './watch.ts';
+import type { WatchedStatement } from './watch.ts';
 
 export interface SyncGuard {
   /** Runs work that may block this thread. */
-  run<T>(asked: Asked, shape: string, work: () => T): T;
+  run<T>(asked: WatchedStatement, shape: string, work: () => T): T;
   close(): void;
 }
 
@@ -38,7 +38,7 @@ setInterval(() => {
 `;
 
 /** Maximum time for the analysis of a statement, ms. */
-const budgetOf = ({ maxSeconds }: Asked): number =>
+const budgetOf = ({ maxSeconds }: WatchedStatement): number =>
   Math.min(LONGEST_MS, maxSeconds === undefined ? LONGEST_MS : 2_000 * maxSeconds + 2_000);
 
 /** Starts the thread. */

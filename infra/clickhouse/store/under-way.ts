@@ -1,8 +1,9 @@
 // Pending requests by the ids that their clients gave them. KILL QUERY also ends those that are still sending rows or waiting for a slot,
 // which the engine does not know of.
-import { ClickHouseFailure } from './clickhouse-error.ts';
+import { ClickHouseFailure } from '../clickhouse-error.ts';
+import { deferred } from '../../../streams/core/waiting.ts';
 
-interface Request {
+interface RequestUnderWay {
   /** True while the engine works on it. */
   running: boolean;
   readonly id: string;
@@ -25,11 +26,11 @@ export interface UnderWay {
 }
 
 export function createUnderWay(): UnderWay {
-  const requests = new Set<Request>();
+  const requests = new Set<RequestUnderWay>();
   return {
     enter(id, abort) {
-      let left = (): void => undefined;
-      const request: Request = { id, abort, running: false, left: new Promise((resolve) => (left = resolve)) };
+      const left = deferred();
+      const request: RequestUnderWay = { id, abort, running: false, left: left.promise };
       requests.add(request);
       return {
         runs: () => {
@@ -37,7 +38,7 @@ export function createUnderWay(): UnderWay {
         },
         leave: () => {
           requests.delete(request);
-          left();
+          left.resolve();
         },
       };
     },

@@ -3,7 +3,7 @@
 // machine slept.
 
 /** The statement of a call and its limits. */
-export interface Asked {
+export interface WatchedStatement {
   /** The statement, for the log. */
   readonly sql: string;
   /** Its max_execution_time; undefined when it has no limit. */
@@ -12,19 +12,19 @@ export interface Asked {
   readonly left?: AbortSignal;
 }
 
-export interface Call {
-  readonly asked: Asked;
+export interface WatchedCall {
+  readonly asked: WatchedStatement;
   /** Ends the caller's wait with this error; the engine continues. */
   giveUp(error: Error): void;
 }
 
-export interface Watch {
+export interface CallWatch {
   /** Settles like the work, or rejects with the error passed to `giveUp`. */
-  run<T>(asked: Asked, work: Promise<T>): Promise<T>;
+  run<T>(asked: WatchedStatement, work: Promise<T>): Promise<T>;
   /** Running calls. */
-  pending(): readonly Call[];
+  pending(): readonly WatchedCall[];
   /** Counts one tick. Returns a stuck call, if there is one. */
-  tick(): Call | undefined;
+  tick(): WatchedCall | undefined;
   /** Resolves when no call is running. */
   idle(): Promise<void>;
 }
@@ -35,13 +35,13 @@ const GRACE_MS = 2_000;
 /** An abandoned statement that has not stopped after this time, despite repeated requests, is stuck, ms. */
 const LEFT_MS = 60_000;
 
-interface Pending extends Call {
+interface Pending extends WatchedCall {
   ticks: number;
   ticksLeft: number;
 }
 
 /** Starts with no running calls. */
-export function createWatch(tickMs = TICK_MS): Watch {
+export function createWatch(tickMs = TICK_MS): CallWatch {
   const calls = new Set<Pending>();
   let idlers: (() => void)[] = [];
   const over = (call: Pending): void => {

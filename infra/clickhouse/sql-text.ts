@@ -1,6 +1,6 @@
 // A scanner for ClickHouse's SQL that recognizes just enough to separate statements from each other and from the rows behind them.
 
-export interface Token {
+export interface StatementToken {
   readonly kind: 'word' | 'name' | 'text' | 'symbol';
   readonly start: number;
   readonly end: number;
@@ -75,7 +75,7 @@ function heredocEnd(sql: string, start: number): number {
   return end < 0 ? start + 1 : end + (open - start);
 }
 
-function tokenAt(sql: string, start: number): { readonly kind: Token['kind']; readonly end: number } {
+function tokenAt(sql: string, start: number): { readonly kind: StatementToken['kind']; readonly end: number } {
   const char = sql[start] ?? '';
   if (char === "'") return { kind: 'text', end: quotedEnd(sql, start) };
   if (char === '`' || char === '"') return { kind: 'name', end: quotedEnd(sql, start) };
@@ -89,7 +89,7 @@ function tokenAt(sql: string, start: number): { readonly kind: Token['kind']; re
 }
 
 /** The tokens of a text without comments and spaces; lazy, so that the rows behind an INSERT are never scanned. */
-export function* tokens(sql: string): Generator<Token, undefined> {
+export function* tokens(sql: string): Generator<StatementToken, undefined> {
   let depth = 0;
   for (let start = skipSpace(sql, 0); start < sql.length;) {
     const { kind, end } = tokenAt(sql, start);
