@@ -1,4 +1,4 @@
-const test = '\\.(test|contract)\\.ts$|^infra/testing/';
+const test = '\\.(test|contract|testing)\\.ts$|^infra/testing/';
 const rule = (name, comment, from, to) => ({ name, comment, severity: 'error', from: { pathNot: test, ...from }, to });
 const only = (lib, home) =>
   rule(
@@ -110,6 +110,30 @@ module.exports = {
       { pathNot: ['^infra/(app|cli|bench|e2e)/', test] },
       { path: '^infra/(app|cli|bench|e2e)/' },
     ),
+    rule(
+      'questions-and-rollouts-apart',
+      'What both know of the world is in producers/factbook.',
+      { path: '^producers/questions/' },
+      { path: '^producers/rollouts/' },
+    ),
+    rule(
+      'factbook-knows-nobody',
+      'It is facts and the tools that look them up.',
+      { path: '^producers/factbook/' },
+      { path: '^producers/(?!factbook/)' },
+    ),
+    rule(
+      'web-and-models-apart',
+      'Both are clients of services of others; what both use is in streams/core.',
+      { path: '^infra/(web|llm)/' },
+      { path: '^infra/(web|llm)/', pathNot: '^infra/$1/' },
+    ),
+    rule(
+      'store-client-and-server-apart',
+      'The client knows no part of the embedded store; what both use lies beside them.',
+      { path: '^infra/clickhouse/[^/]+\\.ts$', pathNot: ['^infra/clickhouse/store-process\\.ts$', test] },
+      { path: '^infra/clickhouse/store/' },
+    ),
     ...kafkaRooms,
     ...appRooms,
     ...commandRooms,
@@ -136,6 +160,8 @@ module.exports = {
     only('prom-client', '^infra/telemetry/'),
     only('@tensorflow', '^infra/tfjs/'),
     only('commander', '^infra/cli/'),
+    only('snappy', '^infra/kafka/records/'),
+    only('eventsource-parser', '^infra/llm/'),
     rule('no-orphans', 'Dead file?', { orphan: true, pathNot: ['^infra/(app|cli|bench|tooling)/', test] }, {}),
   ],
   options: {

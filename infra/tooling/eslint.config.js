@@ -96,7 +96,7 @@ export default defineConfig(
     rules: { 'no-restricted-properties': ['error', env] },
   },
   {
-    files: ['**/*.test.ts', '**/*.contract.ts', 'infra/testing/**', 'infra/e2e/**', 'infra/tooling/**', 'infra/bench/**'],
+    files: ['**/*.test.ts', '**/*.{contract,testing}.ts', 'infra/testing/**', 'infra/e2e/**', 'infra/tooling/**', 'infra/bench/**'],
     rules: {
       'max-lines': ['error', { max: 600, skipBlankLines: true, skipComments: true }],
       'max-lines-per-function': 'off',

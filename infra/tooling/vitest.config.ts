@@ -59,7 +59,7 @@ export default defineConfig({
       include: ['{schemas,streams,producers,consumers,infra}/**/*.ts'],
       exclude: [
         '**/*.test.ts',
-        '**/*.contract.ts',
+        '**/*.{contract,testing}.ts',
         'schemas/generated/**',
         // runs in a browser: what is pure has unit tests, the journeys run the rest
         'consumers/dashboard/app/**',

@@ -1,0 +1,72 @@
+// Both clients against the real API with a real store: every list has the columns of its type, SQL runs, errors have codes.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { connectStore } from '../clickhouse/client.ts';
+import { migrate } from '../clickhouse/migrate.ts';
+import type { HttpServer } from '../http/server.ts';
+import { storyRun, tellStory } from '../testing/api-story.ts';
+import { testApi } from '../testing/api.ts';
+import { MemoryLog } from '../testing/memory-log.ts';
+import { startTestStore } from '../testing/store.ts';
+import { ApiError, Turnstream } from './typescript/index.ts';
+
+/** Made by `npm run test:python`. */
+const python = resolve('.turnstream', 'python', 'bin', 'python');
+const ends: (() => Promise<unknown>)[] = [];
+let server: HttpServer;
+let url: string;
+
+beforeAll(async () => {
+  const engine = await startTestStore();
+  ends.push(() => engine.stop());
+  const store = connectStore({ url: engine.url, database: 'turnstream' });
+  ends.push(() => store.close());
+  await migrate(store);
+  const log = new MemoryLog();
+  await tellStory(log, store);
+  server = await testApi({ store, log });
+  ends.push(() => server.close());
+  ({ url } = await server.listen());
+}, 300_000);
+
+afterAll(async () => {
+  for (const end of ends.reverse()) await end();
+});
+
+it('the TypeScript client reads lists and SQL', async () => {
+  const ts = new Turnstream({ url });
+  const run = ts.run(storyRun);
+  expect(await run.summary()).toMatchObject({ run_id: storyRun });
+  const all = await run.trajectories().rows();
+  const paged = await run.trajectories({ limit: 2 }).rows();
+  expect(paged).toEqual(all);
+  expect(all.length).toBeGreaterThan(2);
+  const counted = await ts
+    .sql<{ readonly n: number }>('select count() as n from trajectories where run_id = {run:String}', { run: storyRun })
+    .rows();
+  expect(Number(counted[0]?.n)).toBe(all.length);
+  const error = await ts
+    .run('no-such-run')
+    .summary()
+    .catch((caught: unknown) => caught);
+  expect(error).toBeInstanceOf(ApiError);
+  expect(error).toMatchObject({ code: 'NOT_FOUND', status: 404 });
+});
+
+it.skipIf(!existsSync(python))(
+  'the Python client keeps its contract',
+  async () => {
+    const child = spawn(python, ['-m', 'pytest', 'tests/test_contract.py'], {
+      cwd: join('infra', 'clients', 'python'),
+      env: { ...process.env, TURNSTREAM_CONTRACT_URL: url, TURNSTREAM_CONTRACT_RUN: storyRun },
+    });
+    let out = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (out += part.toString()));
+    const code = await new Promise((done) => child.once('close', done));
+    expect(code, out).toBe(0);
+    expect(out).toMatch(/3 passed/);
+  },
+  300_000,
+);

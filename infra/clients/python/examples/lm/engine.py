@@ -1,0 +1,168 @@
+"""The engine: an OpenAI-compatible server of completions that returns token ids, log probabilities and versions, and takes new weights.
+
+It has the fields that vLLM and SGLang have: `return_token_ids`, `logprobs`, `metadata.weight_versions` with a span for each version that
+generated a part, and `POST /update_weights_from_disk`. One thread generates, so that weights change between two tokens.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import queue
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from model import CONTEXT, load_weights
+from sampling import Generation, Sampler
+from vocabulary import SHA256, TOKENS, decode, encode
+
+
+class Engine:
+    """Requests of many threads, generated together."""
+
+    def __init__(self, weights: Path, version: int, slots: int, seed: int) -> None:
+        data = weights.read_bytes()
+        self.sha256 = hashlib.sha256(data).hexdigest()
+        self._sampler = Sampler(load_weights(data), version, slots, seed)
+        self._inbox: queue.Queue[Generation | Callable[[], None]] = queue.Queue()
+        self._waiting: list[Generation] = []
+        threading.Thread(target=self._run, name="generate", daemon=True).start()
+
+    @property
+    def version(self) -> int:
+        return self._sampler.version
+
+    def generate(self, prompt: list[int], max_tokens: int, temperature: float) -> Generation:
+        ended = threading.Event()
+        generation = Generation(prompt, max_tokens, temperature, lambda _: ended.set())
+        self._inbox.put(generation)
+        ended.wait()
+        return generation
+
+    def load(self, path: Path, version: int, sha256: str | None) -> str | None:
+        """Takes new weights; answers why not. Weights of another hash than announced are refused."""
+        data = path.read_bytes()
+        found = hashlib.sha256(data).hexdigest()
+        if sha256 not in (None, found):
+            return f"{path} has the hash {found}, not {sha256}"
+        weights, ended = load_weights(data), threading.Event()
+
+        def swap() -> None:
+            self._sampler.load(weights, version)
+            self.sha256 = found
+            ended.set()
+
+        self._inbox.put(swap)
+        ended.wait()
+        return None
+
+    def _run(self) -> None:
+        while True:
+            self._take_in(block=not self._waiting and self._sampler.idle)
+            while self._waiting and self._sampler.free:
+                self._sampler.start(self._waiting.pop(0))
+            if not self._sampler.idle:
+                self._sampler.step()
+
+    def _take_in(self, block: bool) -> None:
+        while True:
+            try:
+                item = self._inbox.get(block=block)
+            except queue.Empty:
+                return
+            block = False
+            if isinstance(item, Generation):
+                self._waiting.append(item)
+            else:
+                item()
+
+
+def answer_of(generation: Generation, model: str) -> dict[str, Any]:
+    spans = [{"version": version, "tokens": len(list(part))} for version, part in groupby(generation.versions)]
+    count = {"prompt_tokens": len(generation.prompt), "completion_tokens": len(generation.ids)}
+    choice = {
+        **{"index": 0, "text": decode(generation.ids), "finish_reason": generation.finish_reason},
+        **{"prompt_token_ids": generation.prompt, "token_ids": generation.ids},
+        "logprobs": {"tokens": [TOKENS[i] for i in generation.ids], "token_logprobs": generation.logprobs},
+    }
+    metadata = {"weight_versions": spans, "tokenizer_sha256": SHA256, "engine": "example-lm"}
+    usage = {**count, "total_tokens": sum(count.values())}
+    return {"object": "text_completion", "model": model, "choices": [choice], "usage": usage, "metadata": metadata}
+
+
+class Handler(BaseHTTPRequestHandler):
+    engine: Engine
+    model = "example-lm"
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_GET(self) -> None:
+        if self.path == "/v1/models":
+            self._send({"object": "list", "data": [{"id": self.model, "object": "model", "max_model_len": CONTEXT}]})
+        elif self.path == "/weight_info":
+            self._send({"weight_version": str(self.engine.version), "sha256": self.engine.sha256})
+        else:
+            self._send({"status": "ok"} if self.path == "/health" else {"error": {"message": "no such route"}}, self.path == "/health")
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))))
+        if self.path == "/v1/completions":
+            self._complete(body)
+        elif self.path == "/update_weights_from_disk":
+            # the name of a version ends in its number
+            version = int("".join(filter(str.isdigit, str(body["weight_version"]).rpartition("/")[2])))
+            path = Path(unquote(urlsplit(body["model_path"]).path))
+            problem = self.engine.load(path, version, body.get("sha256"))
+            self._send({"success": problem is None, "message": problem or f"version {version}"}, problem is None)
+        else:
+            self._send({"error": {"message": "no such route"}}, False)
+
+    def _complete(self, body: dict[str, Any]) -> None:
+        prompt = encode(body["prompt"])
+        room = CONTEXT - 2 - len(prompt)
+        if room < 1:
+            message = f"This model's maximum context length is {CONTEXT} tokens; the prompt has {len(prompt)}."
+            self._send({"error": {"message": message, "code": "context_length_exceeded"}}, False)
+            return
+        generation = self.engine.generate(prompt, min(room, body.get("max_tokens", 32)), body.get("temperature", 1.0))
+        self._send(answer_of(generation, self.model))
+
+    def _send(self, answer: object, ok: bool = True) -> None:
+        content = json.dumps(answer).encode()
+        self.send_response(200 if ok else 400)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("weights", type=Path)
+    parser.add_argument("--version", type=int, default=0)
+    parser.add_argument("--port", type=int, default=8123)
+    parser.add_argument("--slots", type=int, default=48)
+    parser.add_argument("--seed", type=int, default=1)
+    flags = parser.parse_args()
+    Handler.engine = Engine(flags.weights, flags.version, flags.slots, flags.seed)
+    server = Server(("127.0.0.1", flags.port), Handler)
+    print(json.dumps({"url": f"http://127.0.0.1:{server.server_address[1]}/v1"}), flush=True)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""One step of GRPO with the decoupled clipped loss.
+
+Three policies are told apart: the one that generated a token (its log probability comes with the row), the one that the step begins with
+(proximal), and the one that is trained. The clipping is around the proximal policy; how far that had moved from the generating one is a
+weight that is capped.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from model import Weights, token_logprobs
+from optimizer import Adam, adam_step
+
+CLIP, CAP, RATE = 0.2, 5.0, 2e-4
+PARTS = 2
+
+
+def _loss(weights: Weights, ids: jax.Array, mask: jax.Array, behaved: jax.Array, proximal: jax.Array, advantages: jax.Array):
+    logprobs = token_logprobs(weights, ids)
+    count = jnp.maximum(1.0, mask.sum())
+    ratio = jnp.exp(jnp.where(mask > 0, logprobs - proximal, 0.0))
+    moved = jnp.exp(jnp.where(mask > 0, proximal - behaved, 0.0))
+    clipped = jnp.clip(ratio, 1 - CLIP, 1 + CLIP)
+    gain = jnp.minimum(ratio * advantages, clipped * advantages) * jnp.minimum(moved, CAP)
+    loss = -jnp.sum(gain * mask) / count
+    clip_fraction = jnp.sum((jnp.abs(ratio - 1) > CLIP) * mask) / count
+    return loss, {"loss": loss, "clip_fraction": clip_fraction, "behave_kl": jnp.sum((behaved - proximal) * mask) / count}
+
+
+_proximal = jax.jit(token_logprobs)
+
+
+@jax.jit
+def _update(weights: Weights, adam: Adam, rate: jax.Array, *batch: jax.Array):
+    gradient, figures = jax.grad(_loss, has_aux=True)(weights, *batch)
+    weights, adam, norm = adam_step(weights, adam, gradient, rate)
+    return weights, adam, {**figures, "grad_norm": norm}
+
+
+def train_step(weights: Weights, adam: Adam, arrays: dict[str, Any], rate: float = RATE) -> tuple[Weights, Adam, dict[str, float]]:
+    """Trains once on the rows of a batch, in parts of equal size; answers the figures of the last part."""
+    ids, mask, behaved, advantages = (arrays[name] for name in ("token_ids", "mask", "logprobs", "advantages"))
+    proximal = np.asarray(_proximal(weights, ids))
+    figures: dict[str, Any] = {}
+    order = np.random.default_rng(int(ids.sum())).permutation(len(ids))
+    for part in np.array_split(order, PARTS):
+        batch = (ids[part], mask[part], behaved[part], proximal[part], advantages[part])
+        weights, adam, figures = _update(weights, adam, jnp.float32(rate), *batch)
+    return weights, adam, {name: float(value) for name, value in figures.items()}

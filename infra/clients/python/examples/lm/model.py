@@ -1,0 +1,155 @@
+"""A decoder-only transformer of 0.9 million parameters, in plain JAX.
+
+Every function takes the weights as a dictionary of arrays; nothing here knows of turnstream. A layer looks at each token together with the
+one before it, which lets so small a model learn to copy within a minute.
+"""
+
+import json
+import struct
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vocabulary import TOKENS
+
+LAYERS, WIDTH, HEADS, HIDDEN = 4, 128, 4, 640
+HEAD = WIDTH // HEADS
+CONTEXT = 192
+
+Weights = dict[str, jax.Array]
+
+
+class Cache(NamedTuple):
+    """Keys and values of every position of every sequence, and the input of each layer at the position before."""
+
+    keys: jax.Array  # layer, sequence, position, head, channel
+    values: jax.Array
+    before: jax.Array  # layer, sequence, channel
+
+
+def new_weights(seed: int) -> Weights:
+    """Weights at random; what belongs to the layers is stacked along the first axis."""
+    keys = iter(jax.random.split(jax.random.key(seed), 6))
+
+    def matrix(*shape: int, scale: float = 1.0) -> jax.Array:
+        return jax.random.normal(next(keys), shape) * scale / np.sqrt(shape[-2])
+
+    size, small = len(TOKENS), 1 / np.sqrt(2 * LAYERS)
+    return {
+        "embed": matrix(size, WIDTH, scale=0.5 * np.sqrt(size)),
+        "head": matrix(WIDTH, size, scale=0.5),
+        "norm": jnp.ones(WIDTH),
+        "layers.norm_attention": jnp.ones((LAYERS, WIDTH)),
+        "layers.norm_mlp": jnp.ones((LAYERS, WIDTH)),
+        "layers.shift": jnp.full((LAYERS, 3, WIDTH), 0.5),
+        "layers.qkv": matrix(LAYERS, 3, WIDTH, WIDTH),
+        "layers.out": matrix(LAYERS, WIDTH, WIDTH, scale=small),
+        "layers.up": matrix(LAYERS, WIDTH, HIDDEN),
+        "layers.down": matrix(LAYERS, HIDDEN, WIDTH, scale=small),
+    }
+
+
+def _layers(weights: Weights) -> Weights:
+    return {name.removeprefix("layers."): array for name, array in weights.items() if name.startswith("layers.")}
+
+
+def _norm(x: jax.Array, scale: jax.Array) -> jax.Array:
+    return x * jax.lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-6) * scale
+
+
+def _rotate(x: jax.Array, positions: jax.Array) -> jax.Array:
+    """Rotary positions; x has the axes …, position, head, channel."""
+    rates = 1000.0 ** (-jnp.arange(0, HEAD, 2) / HEAD)
+    angles = positions[..., None, None] * rates
+    sin, cos = jnp.sin(angles), jnp.cos(angles)
+    even, odd = x[..., 0::2], x[..., 1::2]
+    return jnp.stack([even * cos - odd * sin, even * sin + odd * cos], -1).reshape(x.shape)
+
+
+def _qkv(layer: Weights, x: jax.Array, before: jax.Array) -> list[jax.Array]:
+    """Queries, keys and values of x, each mixed with what stood one position before."""
+    mixed = [(x + layer["shift"][i] * before) @ layer["qkv"][i] for i in range(3)]
+    return [part.reshape(*x.shape[:-1], HEADS, HEAD) for part in mixed]
+
+
+def _mlp(layer: Weights, x: jax.Array) -> jax.Array:
+    return jnp.square(jax.nn.relu(_norm(x, layer["norm_mlp"]) @ layer["up"])) @ layer["down"]
+
+
+def logits_of(weights: Weights, ids: jax.Array) -> jax.Array:
+    """Logits behind every position of whole sequences (sequence, position). Padding stands at the end and changes nothing before it."""
+    positions = jnp.arange(ids.shape[1])
+    seen = positions[:, None] >= positions[None, :]
+
+    def apply(x: jax.Array, layer: Weights) -> tuple[jax.Array, None]:
+        y = _norm(x, layer["norm_attention"])
+        q, k, v = _qkv(layer, y, jnp.pad(y, ((0, 0), (1, 0), (0, 0)))[:, :-1])
+        q, k = _rotate(q, positions), _rotate(k, positions)
+        scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / np.sqrt(HEAD)
+        shares = jax.nn.softmax(jnp.where(seen, scores, -1e9), -1)
+        x = x + jnp.einsum("bhqk,bkhd->bqhd", shares, v).reshape(x.shape) @ layer["out"]
+        return x + _mlp(layer, x), None
+
+    x, _ = jax.lax.scan(apply, weights["embed"][ids], _layers(weights))
+    return _norm(x, weights["norm"]) @ weights["head"]
+
+
+def token_logprobs(weights: Weights, ids: jax.Array) -> jax.Array:
+    """Log probability of each token given those before it; 0 for the first."""
+    logprobs = jax.nn.log_softmax(logits_of(weights, ids[:, :-1]))
+    chosen = jnp.take_along_axis(logprobs, ids[:, 1:, None], -1)[..., 0]
+    return jnp.pad(chosen, ((0, 0), (1, 0)))
+
+
+def new_cache(sequences: int) -> Cache:
+    shape = (LAYERS, sequences, CONTEXT, HEADS, HEAD)
+    return Cache(jnp.zeros(shape), jnp.zeros(shape), jnp.zeros((LAYERS, sequences, WIDTH)))
+
+
+def decode_step(weights: Weights, cache: Cache, ids: jax.Array, positions: jax.Array) -> tuple[jax.Array, Cache]:
+    """Feeds one token of each sequence at its own position; answers the logits behind it. Position 0 begins a sequence anew."""
+    rows = jnp.arange(ids.shape[0])
+    seen = jnp.arange(CONTEXT)[None, :] <= positions[:, None]
+
+    def apply(x: jax.Array, given: tuple[Weights, Cache]) -> tuple[jax.Array, Cache]:
+        layer, (keys, values, before) = given
+        y = _norm(x, layer["norm_attention"])
+        q, k, v = (part[:, None] for part in _qkv(layer, y, jnp.where((positions == 0)[:, None], 0.0, before)))
+        q, k = _rotate(q, positions[:, None]), _rotate(k, positions[:, None])
+        keys, values = keys.at[rows, positions].set(k[:, 0]), values.at[rows, positions].set(v[:, 0])
+        scores = jnp.einsum("bhd,bkhd->bhk", q[:, 0], keys) / np.sqrt(HEAD)
+        shares = jax.nn.softmax(jnp.where(seen[:, None], scores, -1e9), -1)
+        x = x + jnp.einsum("bhk,bkhd->bhd", shares, values).reshape(x.shape) @ layer["out"]
+        return x + _mlp(layer, x), Cache(keys, values, y)
+
+    x, cache = jax.lax.scan(apply, weights["embed"][ids], (_layers(weights), cache))
+    return _norm(x, weights["norm"]) @ weights["head"], cache
+
+
+def save_weights(path: Path, weights: Weights) -> None:
+    """Writes a safetensors file, in one step: a reader sees the old file or the new one."""
+    header: dict[str, object] = {}
+    arrays = {name: np.asarray(weights[name], np.float32) for name in sorted(weights)}
+    end = 0
+    for name, array in arrays.items():
+        header[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": [end, end + array.nbytes]}
+        end += array.nbytes
+    head = json.dumps(header, separators=(",", ":")).encode()
+    head += b" " * (-len(head) % 8)
+    partial = path.with_suffix(".partial")
+    partial.write_bytes(struct.pack("<Q", len(head)) + head + b"".join(array.tobytes() for array in arrays.values()))
+    partial.replace(path)
+
+
+def load_weights(data: bytes) -> Weights:
+    """Reads a safetensors file of float32 arrays."""
+    (size,) = struct.unpack_from("<Q", data)
+    header = json.loads(data[8 : 8 + size])
+    body = memoryview(data)[8 + size :]
+    return {
+        name: jnp.asarray(np.frombuffer(body[slice(*entry["data_offsets"])], np.float32).reshape(entry["shape"]))
+        for name, entry in header.items()
+    }

@@ -1,0 +1,133 @@
+"""Generation of many sequences at once: a slot each, one token of every slot in one step.
+
+Weights may change between two steps. A sequence that is under way then goes on with the new ones: what they would have remembered of it is
+computed again, and each token is told by which version it was generated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from model import CONTEXT, Cache, Weights, decode_step, new_cache
+from vocabulary import ENDS, IDS, PAD
+
+
+@dataclass
+class Generation:
+    """One request and what came of it so far."""
+
+    prompt: list[int]
+    max_tokens: int
+    temperature: float
+    done: Callable[[Generation], None]
+    ids: list[int] = field(default_factory=list)
+    #: Log probabilities under the temperature that was applied.
+    logprobs: list[float] = field(default_factory=list)
+    versions: list[int] = field(default_factory=list)
+    finish_reason: str = ""
+
+    def token(self, at: int) -> int:
+        return self.prompt[at] if at < len(self.prompt) else self.ids[at - len(self.prompt)]
+
+
+@dataclass
+class _Slot:
+    generation: Generation | None = None
+    #: Tokens that the cache remembers, computed by the current weights.
+    known: list[int] = field(default_factory=list)
+
+
+@partial(jax.jit, donate_argnums=(1,))
+def _advance(
+    weights: Weights, cache: Cache, ids: jax.Array, positions: jax.Array, temperatures: jax.Array, key: jax.Array
+) -> tuple[jax.Array, jax.Array, Cache]:
+    logits, cache = decode_step(weights, cache, ids, positions)
+    # nothing generates padding
+    logits = logits.at[:, IDS[PAD]].set(-1e9)
+    cold = temperatures == 0
+    scaled = logits / jnp.where(cold, 1.0, temperatures)[:, None]
+    noise = jnp.where(cold[:, None], 0.0, jax.random.gumbel(key, logits.shape))
+    chosen = jnp.argmax(scaled + noise, -1)
+    logprobs = jnp.take_along_axis(jax.nn.log_softmax(scaled), chosen[:, None], -1)[:, 0]
+    return chosen, logprobs, cache
+
+
+class Sampler:
+    """Belongs to one thread."""
+
+    def __init__(self, weights: Weights, version: int, slots: int, seed: int) -> None:
+        self.version = version
+        self._weights = weights
+        self._slots = [_Slot() for _ in range(slots)]
+        self._cache = new_cache(slots)
+        self._key = jax.random.key(seed)
+
+    def load(self, weights: Weights, version: int) -> None:
+        """New weights from the next token on."""
+        self._weights, self.version = weights, version
+        for slot in self._slots:
+            slot.known = []
+
+    @property
+    def free(self) -> int:
+        return sum(slot.generation is None for slot in self._slots)
+
+    @property
+    def idle(self) -> bool:
+        return self.free == len(self._slots)
+
+    def start(self, generation: Generation) -> None:
+        """Takes the free slot that remembers most of the prompt. There must be one."""
+        free = [slot for slot in self._slots if slot.generation is None]
+        slot = max(free, key=lambda one: _common(one.known, generation.prompt))
+        # the last token of the prompt is always fed, for its logits
+        keep = min(_common(slot.known, generation.prompt), len(generation.prompt) - 1)
+        # what a layer saw one token before is only known at the end of what was fed
+        slot.known = slot.known[:keep] if keep == len(slot.known) else []
+        slot.generation = generation
+
+    def step(self) -> None:
+        """Feeds one token to every slot that is under way."""
+        count = len(self._slots)
+        # an idle slot writes behind everything that counts
+        ids, positions = np.zeros(count, np.int32), np.full(count, CONTEXT - 1, np.int32)
+        temperatures = np.ones(count, np.float32)
+        for at, slot in enumerate(self._slots):
+            if slot.generation is not None:
+                positions[at] = len(slot.known)
+                ids[at] = slot.generation.token(len(slot.known))
+                temperatures[at] = slot.generation.temperature
+        self._key, key = jax.random.split(self._key)
+        chosen, logprobs, self._cache = _advance(self._weights, self._cache, ids, positions, temperatures, key)
+        for slot, token, logprob in zip(self._slots, np.asarray(chosen).tolist(), np.asarray(logprobs).tolist(), strict=True):
+            if slot.generation is not None:
+                self._take(slot, slot.generation, token, logprob)
+
+    def _take(self, slot: _Slot, generation: Generation, token: int, logprob: float) -> None:
+        slot.known.append(generation.token(len(slot.known)))
+        if len(slot.known) < len(generation.prompt) + len(generation.ids):
+            return
+        generation.ids.append(token)
+        generation.logprobs.append(logprob)
+        generation.versions.append(self.version)
+        full = len(generation.ids) >= generation.max_tokens or len(slot.known) + 1 >= CONTEXT - 1
+        if token in ENDS or full:
+            generation.finish_reason = "stop" if token in ENDS else "length"
+            slot.generation = None
+            generation.done(generation)
+
+
+def _common(left: list[int], right: list[int]) -> int:
+    """Length of the beginning that both share."""
+    count = 0
+    for a, b in zip(left, right, strict=False):
+        if a != b:
+            break
+        count += 1
+    return count

@@ -1,0 +1,178 @@
+"""The trainer's loop, and each row of the failure table that a client has a part in."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import threading
+from pathlib import Path
+from urllib.parse import unquote
+
+import httpx
+import pytest
+from fake_api import FakeApi, problem
+
+from turnstream import AsyncTurnstream, BatchCommitted, BatchReleased, ConnectionFailed, Fenced, LineageMismatch, Turnstream
+
+
+def test_trains_batch_after_batch_along_the_lineage(ts: Turnstream, api: FakeApi, tmp_path: Path) -> None:
+    file = tmp_path / "v.safetensors"
+    file.write_bytes(b"weights")
+    seen = []
+    with ts.run("demo").trainer("jax-1", framework="jax") as trainer:
+        assert trainer.restore is not None
+        for batch in trainer.batches(steps=3):
+            seen.append((batch.id, batch.to_numpy()["token_ids"].shape))
+            done = batch.commit(policy=ts.weights(file.as_uri()), metrics={"loss": 0.5})
+            assert (done.version, done.replayed) == (batch.step, False)
+        assert (trainer.version, trainer.lineage) == (3, "lineage-3")
+    assert seen == [(f"demo/step/{n}.0", (3, 6)) for n in (1, 2, 3)]
+    said = api.commits["demo/step/2.0"][0]
+    assert said["policy"]["format"] == "hf-safetensors" and said["policy"]["bytes"] == 7
+    assert api.released == []
+
+
+def test_releases_what_it_did_not_commit(ts: Turnstream, api: FakeApi) -> None:
+    with pytest.raises(ZeroDivisionError), ts.run("demo").trainer("a") as trainer:
+        for _batch in trainer.batches():
+            raise ZeroDivisionError
+    assert api.released == ["demo/step/1.0"]
+    with ts.run("demo").trainer("a") as trainer:
+        for number, batch in enumerate(trainer.batches()):
+            if number == 1:
+                batch.commit()
+                break
+    assert api.released == ["demo/step/1.0", "demo/step/1.1"]
+
+
+def test_extends_by_itself_until_the_commit(ts: Turnstream, api: FakeApi) -> None:
+    extended = threading.Event()
+    api.before.append(lambda request: extended.set() if unquote(request.url.path).endswith(":extend") else None)
+    with ts.run("demo").trainer("a") as trainer:
+        batch = trainer.lease()
+        assert batch is not None and extended.wait(10)
+        batch.commit()
+        count = api.extended
+        assert count >= 1
+    assert api.extended == count
+
+
+def test_says_when_a_lease_is_lost(ts: Turnstream, api: FakeApi) -> None:
+    with ts.run("demo").trainer("a") as trainer:
+        batch = trainer.lease()
+        assert batch is not None
+        api.out = None
+        with pytest.raises(BatchReleased):
+            batch.commit()
+        batch.leave()
+    assert not batch.open
+
+
+def test_is_fenced_by_the_next_claim(ts: Turnstream) -> None:
+    run = ts.run("demo")
+    with run.trainer("a") as first, run.trainer("b") as second:
+        assert (first.epoch, second.epoch) == (1, 2)
+        with pytest.raises(Fenced) as caught:
+            first.lease()
+        assert (caught.value.code, caught.value.status, caught.value.request_id) == ("FENCED", 409, "r-1")
+
+
+def test_a_trainer_that_is_behind_learns_what_to_restore(ts: Turnstream, api: FakeApi) -> None:
+    with ts.run("demo").trainer("a") as trainer:
+        batch = trainer.lease()
+        assert batch is not None
+        batch.commit()
+    with pytest.raises(LineageMismatch) as caught:
+        ts.run("demo").trainer("a", lineage="lineage-0").claim()
+    assert caught.value.restore == {"version": 1, "uri": "file:///w", "sha256": "00"}
+
+
+def test_a_commit_whose_answer_is_lost_is_repeated_in_the_same_words(ts: Turnstream, api: FakeApi) -> None:
+    lost = iter([True])
+    api.lose = lambda request: unquote(request.url.path).endswith(":commit") and next(lost, False)
+    with ts.run("demo").trainer("a") as trainer:
+        batch = trainer.lease()
+        assert batch is not None
+        done = batch.commit(metrics={"loss": 1})
+        assert (done.replayed, trainer.lineage) == (True, "lineage-1")
+    assert len(api.lineages) == 2
+
+
+def test_a_lease_whose_answer_is_lost_is_answered_again(ts: Turnstream, api: FakeApi) -> None:
+    lost = iter([True])
+    api.lose = lambda request: unquote(request.url.path).endswith(":lease") and next(lost, False)
+    with ts.run("demo").trainer("a") as trainer:
+        batch = trainer.lease()
+        assert batch is not None and batch.id == "demo/step/1.0"
+        assert trainer.lease(wait_ms=0) is None
+        assert json.loads(api.requests[-1].content)["held"] == ["demo/step/1.0"]
+
+
+@pytest.mark.parametrize("arrived", [False, True])
+def test_a_trainer_that_dies_before_its_commit_comes_back_with_it(ts: Turnstream, api: FakeApi, arrived: bool) -> None:
+    trainer = ts.run("demo").trainer("a")
+    trainer.claim()
+    batch = trainer.lease()
+    assert batch is not None
+    saved = json.loads(json.dumps({"lineage": trainer.lineage, "prepared": batch.prepare(policy=None, metrics={"loss": 0.5})}))
+    if arrived:
+        batch.commit(prepared=saved["prepared"])
+    with ts.run("demo").trainer("a", **saved) as successor:
+        assert successor.committed is not None
+        assert (successor.committed.replayed, successor.lineage, successor.epoch) == (arrived, "lineage-1", 2)
+    assert len(api.commits) == 1
+
+
+def test_a_prepared_batch_that_was_released_is_not_committed(ts: Turnstream, api: FakeApi) -> None:
+    trainer = ts.run("demo").trainer("a")
+    trainer.claim()
+    batch = trainer.lease()
+    assert batch is not None
+    prepared = batch.prepare(policy=None)
+    batch.release()
+    with pytest.raises(LineageMismatch):
+        ts.run("demo").trainer("a", lineage="lineage-0", prepared=prepared).claim()
+    assert api.commits == {}
+
+
+def test_other_words_for_a_committed_batch_are_refused(ts: Turnstream) -> None:
+    with ts.run("demo").trainer("a") as trainer:
+        batch = trainer.lease()
+        assert batch is not None
+        batch.commit(metrics={"loss": 1})
+        with pytest.raises(BatchCommitted):
+            batch.commit(metrics={"loss": 2})
+
+
+def test_a_claim_is_not_repeated_by_itself(ts: Turnstream, api: FakeApi) -> None:
+    api.lose = lambda request: request.url.path.endswith("/trainer")
+    with pytest.raises(ConnectionFailed):
+        ts.run("demo").trainer("a").claim()
+    assert api.epoch == 1
+
+
+def test_waits_while_there_is_no_batch(ts: Turnstream, api: FakeApi) -> None:
+    empty = iter([httpx.Response(204), httpx.Response(204), problem(503, "COORDINATOR_UNAVAILABLE")])
+    api.before.append(lambda request: next(empty, None) if unquote(request.url.path).endswith(":lease") else None)
+    with ts.run("demo").trainer("a") as trainer:
+        assert next(trainer.batches()).step == 1
+
+
+def test_the_asynchronous_trainer_does_the_same(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(random, "uniform", lambda low, high: 0.0)
+
+    async def train() -> list[int]:
+        versions = []
+        async with AsyncTurnstream("http://api.test", transport=api.transport()) as ts, ts.run("demo").trainer("a") as trainer:
+            async for batch in trainer.batches(steps=2):
+                while api.extended < batch.step:
+                    await asyncio.sleep(0.01)
+                assert (await batch.to_numpy(pad_to=8))["mask"].shape == (3, 8)
+                versions.append((await batch.commit()).version)
+            open_batch = await trainer.lease()
+            assert open_batch is not None
+        return versions
+
+    assert asyncio.run(train()) == [1, 2]
+    assert api.released == ["demo/step/3.0"]

@@ -1,0 +1,52 @@
+"""The client of turnstream."""
+
+from ._async.batch import AsyncBatch
+from ._async.client import AsyncTurnstream
+from ._async.trainer import AsyncTrainer
+from ._sync.batch import Batch
+from ._sync.client import Turnstream
+from ._sync.trainer import Trainer
+from .errors import (
+    ApiError,
+    BatchCommitted,
+    BatchReleased,
+    ClientClosed,
+    ConnectionFailed,
+    Fenced,
+    LineageMismatch,
+    PackageMissing,
+    TurnstreamError,
+)
+from .frames import Rows
+from .live import Event
+from .policy import Policy, weights
+from .rows import TrainingRow, TrainingRows
+from .training import Committed, Prepared, Restore, Skipped
+
+__all__ = [
+    "ApiError",
+    "AsyncBatch",
+    "AsyncTrainer",
+    "AsyncTurnstream",
+    "Batch",
+    "BatchCommitted",
+    "BatchReleased",
+    "ClientClosed",
+    "Committed",
+    "ConnectionFailed",
+    "Event",
+    "Fenced",
+    "LineageMismatch",
+    "PackageMissing",
+    "Policy",
+    "Prepared",
+    "Restore",
+    "Rows",
+    "Skipped",
+    "Trainer",
+    "TrainingRow",
+    "TrainingRows",
+    "Turnstream",
+    "TurnstreamError",
+    "weights",
+]

@@ -1,0 +1,164 @@
+"""A batch that is leased: its rows, and how it ends."""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from .._request import Request, path_of
+from ..errors import ApiError, ConnectionFailed, TurnstreamError
+from ..frames import fields_html
+from ..policy import Policy
+from ..rows import TrainingRows, parse_rows
+from ..training import Committed, GroupOfBatch, Lease, Prepared, Skipped, commit_body, wanted_types
+from ._waiting import AsyncRepeated
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from ..rows import Arrays
+    from .trainer import AsyncTrainer
+
+_HAS_ARROW = importlib.util.find_spec("pyarrow") is not None
+#: Extensions in the time of a lease: two may be lost.
+_EXTENSIONS = 3
+
+
+class AsyncBatch:
+    """Trajectories that are this trainer's until the deadline, which is extended until the batch is committed or released."""
+
+    def __init__(self, trainer: AsyncTrainer, lease: Lease) -> None:
+        self._trainer = trainer
+        self._begun = time.monotonic()
+        self._rows: TrainingRows | None = None
+        self._repeated: AsyncRepeated | None = None
+        self.lease = lease
+        self.open = True
+        #: Why the batch cannot be committed any more.
+        self.lost: TurnstreamError | None = None
+
+    @property
+    def id(self) -> str:
+        return self.lease["batch_id"]
+
+    @property
+    def step(self) -> int:
+        """The step that this batch will make."""
+        return self.lease["step"]
+
+    @property
+    def version_before(self) -> int:
+        return self.lease["version_before"]
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the rows."""
+        return self.lease["batch_sha256"]
+
+    @property
+    def groups(self) -> list[GroupOfBatch]:
+        return self.lease["groups"]
+
+    @property
+    def deadline(self) -> str:
+        return self.lease["deadline"]
+
+    async def rows(self) -> TrainingRows:
+        """Every row. They are read once."""
+        if self._rows is None:
+            wanted = wanted_types(self.lease, _HAS_ARROW)
+            request = Request("GET", self.lease["data"]["href"], headers={"accept": wanted}, patience=600)
+            response = await self._trainer.transport.send(request)
+            self._rows = parse_rows(response.content, response.headers.get("content-type", wanted))
+        return self._rows
+
+    async def to_numpy(self, pad_to: int = 1, rows: int | None = None) -> Arrays:
+        """The rows as padded arrays: see TrainingRows.to_numpy."""
+        return (await self.rows()).to_numpy(pad_to, rows)
+
+    async def to_arrow(self) -> pyarrow.Table:
+        return (await self.rows()).to_arrow()
+
+    async def extend(self) -> str:
+        """A new deadline, which it answers. It happens by itself while the batch is open."""
+        answer = await self._send("extend", {})
+        self.lease["deadline"] = answer["deadline"]
+        return self.deadline
+
+    def prepare(
+        self, policy: Policy | None, metrics: Mapping[str, float] | None = None, skipped: list[Skipped] | None = None
+    ) -> Prepared:
+        """The commit of this batch, to be kept in a checkpoint together with the new weights before it is made.
+
+        A trainer that dies in between claims the run with it: the batch is then committed if it is still its own.
+        """
+        train_ms = (time.monotonic() - self._begun) * 1000
+        body = commit_body(self.lease, policy, metrics or {}, skipped or [], train_ms)
+        return {"batch_id": self.id, "weights_sha256": policy["sha256"] if policy else "", "commit": body}
+
+    async def commit(
+        self,
+        policy: Policy | None = None,
+        metrics: Mapping[str, float] | None = None,
+        skipped: list[Skipped] | None = None,
+        prepared: Prepared | None = None,
+    ) -> Committed:
+        """Trained: the run has a new version. Repeated, it answers the same. `prepared` takes the place of everything else."""
+        await self._stop()
+        said = prepared or self.prepare(policy, metrics, skipped)
+        committed = await self._trainer.commit(said)
+        self.open = False
+        return committed
+
+    async def release(self, reason: str = "returned") -> None:
+        """Gives the trajectories back: they are ready for another batch."""
+        await self._stop()
+        if self.open:
+            self.open = False
+            await self._send("release", {"reason": reason})
+
+    def keep(self, lease_ms: float) -> None:
+        """Extends the lease from now on."""
+        self._repeated = AsyncRepeated(self._extend_once, lease_ms / 1000 / _EXTENSIONS)
+
+    async def _extend_once(self) -> bool:
+        try:
+            await self.extend()
+        except TurnstreamError as error:
+            passing = isinstance(error, ConnectionFailed) or (isinstance(error, ApiError) and error.status >= 500)
+            if not passing:
+                self.lost = error
+            return passing
+        return True
+
+    async def _stop(self) -> None:
+        if self._repeated is not None:
+            await self._repeated.stop()
+            self._repeated = None
+
+    async def _send(self, verb: str, body: dict[str, Any]) -> Any:
+        request = Request("POST", path_of("batches", f"{self.id}:{verb}"), json={"epoch": self._trainer.epoch, **body})
+        return await self._trainer.transport.json(request)
+
+    async def __aenter__(self) -> AsyncBatch:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.leave()
+
+    async def leave(self) -> None:
+        """Releases the batch if it is neither committed nor lost."""
+        try:
+            await self.release()
+        except TurnstreamError as error:
+            self.lost = error
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id}: {self.lease['rows']} rows, {self.lease['tokens']} tokens>"
+
+    def _repr_html_(self) -> str:
+        shown = ("step", "version_before", "rows", "tokens", "deadline", "batch_sha256")
+        return fields_html(f"Batch {self.id}", {name: self.lease[name] for name in shown})  # type: ignore[literal-required]

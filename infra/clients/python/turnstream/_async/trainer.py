@@ -1,0 +1,118 @@
+"""A trainer of a run: it claims the run, leases batches, and commits what it made of them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import Any
+
+from .._request import Request, path_of
+from ..frames import fields_html
+from ..policy import Policy
+from ..training import Committed, Prepared, Restore
+from ._waiting import sleep
+from .batch import AsyncBatch
+from .transport import AsyncTransport
+
+_WAIT_MS = 20_000
+_SOON = 0.5
+
+
+class AsyncTrainer:
+    """Claims the run when its block begins, unless it has. The next trainer that claims it fences this one: its calls then raise Fenced.
+
+    `lineage` and `prepared` come from the checkpoint that the weights come from. LineageMismatch says that the run goes on from other
+    weights: load those that its `restore` names and claim again with nothing.
+    """
+
+    def __init__(
+        self, transport: AsyncTransport, run: str, trainer_id: str, lineage: str | None, prepared: Prepared | None, framework: str
+    ) -> None:
+        self.transport = transport
+        self.run = run
+        self.id = trainer_id
+        #: To be kept in every checkpoint.
+        self.lineage = lineage
+        self.epoch = 0
+        #: Newest version of the run.
+        self.version = 0
+        #: What to load first; None for a trainer whose weights are those of the run.
+        self.restore: Restore | None = None
+        #: The prepared commit of the checkpoint, as it ended.
+        self.committed: Committed | None = None
+        self._prepared = prepared
+        self._framework = framework
+        self._lease_ms = 60_000.0
+        self._open: list[AsyncBatch] = []
+
+    async def claim(self) -> None:
+        """Claims the run, and commits what the checkpoint says was prepared."""
+        body: dict[str, Any] = {"trainer_id": self.id, "framework": self._framework}
+        if self.lineage is not None:
+            body["lineage"] = self.lineage
+        if self._prepared is not None:
+            body["prepared"] = {"batch_id": self._prepared["batch_id"], "weights_sha256": self._prepared["weights_sha256"]}
+        # a claim fences those before it, so it is not repeated by itself
+        answer = await self.transport.json(Request("POST", path_of("runs", self.run, "trainer"), json=body, idempotent=False))
+        self.epoch, self.version, self.lineage = answer["epoch"], answer["version"], answer["lineage"]
+        self._lease_ms, self.restore = answer["lease_ms"], answer.get("restore")
+        if self._prepared is not None:
+            self.committed = await self.commit(self._prepared)
+            self._prepared = None
+
+    async def lease(self, wait_ms: int = _WAIT_MS) -> AsyncBatch | None:
+        """The next batch; None if there is none within `wait_ms`."""
+        self._open = [batch for batch in self._open if batch.open]
+        held = [batch.id for batch in self._open]
+        body = {"epoch": self.epoch, "lineage": self.lineage, "held": held, "wait_ms": wait_ms}
+        response = await self.transport.send(
+            # a batch whose answer was lost is not among those that are held: the coordinator answers it again
+            Request("POST", path_of("runs", self.run, "batches:lease"), json=body, patience=wait_ms / 1000)
+        )
+        if response.status_code == 204:
+            return None
+        batch = AsyncBatch(self, response.json())
+        batch.keep(self._lease_ms)
+        self._open.append(batch)
+        return batch
+
+    async def batches(self, steps: int | None = None, wait_ms: int = _WAIT_MS) -> AsyncIterator[AsyncBatch]:
+        """Batches, one after the other, until version `steps` of the run. One that is not committed is released."""
+        while steps is None or self.version < steps:
+            batch = await self.lease(wait_ms)
+            if batch is None:
+                await sleep(_SOON)
+                continue
+            try:
+                yield batch
+            finally:
+                await batch.leave()
+
+    async def commit(self, prepared: Prepared) -> Committed:
+        """Commits a batch by what was prepared. Repeated, it answers the same."""
+        path = path_of("batches", f"{prepared['batch_id']}:commit")
+        answer = await self.transport.json(Request("POST", path, json={"epoch": self.epoch, **prepared["commit"]}))
+        committed = Committed(answer["step"], answer["version"], answer["lineage"], answer["replayed"])
+        self.version, self.lineage = committed.version, committed.lineage
+        return committed
+
+    async def publish(self, version: int, policy: Policy) -> None:
+        """Says where the weights of a committed version are, later or elsewhere."""
+        body = {"version": version, **policy}
+        await self.transport.send(Request("POST", path_of("runs", self.run, "policies"), json=body))
+
+    async def __aenter__(self) -> AsyncTrainer:
+        if self.epoch == 0:
+            await self.claim()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for batch in self._open:
+            await batch.leave()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id} of {self.run}: epoch {self.epoch}, version {self.version}>"
+
+    def _repr_html_(self) -> str:
+        fields = {"epoch": self.epoch, "version": self.version, "lineage": self.lineage}
+        return fields_html(f"Trainer {self.id} of {self.run}", fields)

@@ -1,0 +1,1 @@
+# Made from ../_async by tools/unasync.py. Do not edit.

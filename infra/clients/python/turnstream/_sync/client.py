@@ -1,0 +1,84 @@
+# Made from ../_async by tools/unasync.py. Do not edit.
+"""The client."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from .. import models
+from .._request import Request
+from ..live import Event
+from ..policy import Policy, weights
+from .follow import follow
+from .listing import Listing, Query
+from .run import Run
+from .transport import Transport
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+_URL = "http://127.0.0.1:8787"
+
+
+class Turnstream:
+    """A turnstream, by its URL: `TURNSTREAM_URL` and `TURNSTREAM_API_KEY` if they are not given.
+
+    Calls that do nothing when they are repeated are repeated, up to `retries` times, when the API is away or asks for it.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        retries: int = 5,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        key = api_key if api_key is not None else os.environ.get("TURNSTREAM_API_KEY")
+        self.url = url or os.environ.get("TURNSTREAM_URL", _URL)
+        self._transport = Transport(self.url, key, retries, transport)
+
+    def run(self, run_id: str) -> Run:
+        return Run(self._transport, run_id)
+
+    def runs(self, **query: Unpack[models.ListRunsQuery]) -> Listing[models.Run]:
+        return Listing(self._transport, "/v1/runs", query)
+
+    def questions(self, **query: Unpack[models.ListQuestionsQuery]) -> Listing[models.Question]:
+        return Listing(self._transport, "/v1/questions", query)
+
+    def evaluations(self, **query: Unpack[models.ListEvaluationsQuery]) -> Listing[models.Evaluation]:
+        return Listing(self._transport, "/v1/evaluations", query)
+
+    def sql(self, query: str, **params: Any) -> Query:
+        """One SELECT. Write `{name:Type}` in it for each of `params`."""
+        return Query(self._transport, query, params)
+
+    def live(self, types: Sequence[str] = (), after: str | None = None) -> Iterator[Event]:
+        """Events of every run as they are written, or after the id of an event."""
+        return follow(self._transport, None, types, after)
+
+    def weights(self, uri: str, *, sha256: str | None = None, format: str | None = None) -> Policy:
+        """Describes weights for a commit."""
+        return weights(uri, sha256=sha256, format=format)
+
+    def get(self, path: str, **query: Any) -> Any:
+        """The JSON of any route."""
+        return self._transport.json(Request("GET", path, query))
+
+    def close(self) -> None:
+        self._transport.close()
+
+    def __enter__(self) -> Turnstream:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.url}>"

@@ -1,0 +1,38 @@
+# Made from ../_async by tools/unasync.py. Do not edit.
+"""The log as it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from .._request import Request
+from ..errors import ApiError, ConnectionFailed
+from ..live import STREAM_NEWS, Event, EventParser
+from ._waiting import sleep
+from .transport import Transport
+
+_PAUSE = 1.0
+
+
+def follow(transport: Transport, run: str | None, types: Sequence[str], after: str | None) -> Iterator[Event]:
+    """Events from now on, or after the id of an event. A broken connection is opened again where it broke."""
+    known = after is not None
+    while True:
+        headers = {"accept": "text/event-stream", **({"last-event-id": after} if after else {})}
+        try:
+            with transport.stream(Request("GET", "/v1/live", {"run": run, "type": list(types) or None}, headers=headers)) as response:
+                parser = EventParser()
+                for line in response.iter_lines():
+                    event = parser.line(line)
+                    if event is None:
+                        continue
+                    known, after = True, event.id or after
+                    if event.type not in STREAM_NEWS:
+                        yield event
+        except ConnectionFailed:
+            if not known:
+                raise
+        except ApiError as error:
+            if not known or error.status < 500:
+                raise
+        sleep(_PAUSE)

@@ -1,0 +1,103 @@
+# Made from ../_async by tools/unasync.py. Do not edit.
+"""A run: its lists, its trainer, and rewards after the fact."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .. import models
+from .._request import Request, path_of
+from ..frames import fields_html
+from ..live import Event
+from ..training import Prepared
+from .follow import follow
+from .listing import Listing
+from .trainer import Trainer
+from .transport import Transport
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class Run:
+    """One run, by its id. Nothing is asked before it is needed."""
+
+    def __init__(self, transport: Transport, run_id: str) -> None:
+        self._transport = transport
+        self.id = run_id
+
+    def summary(self) -> models.Run:
+        """The state of the run."""
+        summary: models.Run = self._transport.json(Request("GET", self._path()))
+        return summary
+
+    def trainer(
+        self, trainer_id: str, *, lineage: str | None = None, prepared: Prepared | None = None, framework: str = ""
+    ) -> Trainer:
+        """The trainer of this run, in a `with` block. `lineage` and `prepared` are those of the checkpoint, if there is one."""
+        return Trainer(self._transport, self.id, trainer_id, lineage, prepared, framework)
+
+    def reward(
+        self,
+        trajectory_id: str,
+        value: float,
+        *,
+        name: str = "reward",
+        attempt: int = 0,
+        turn: int = -1,
+        identifier: str = "",
+        source: str = "client",
+    ) -> None:
+        """Attaches a reward to a trajectory, or to a turn of it. The same target, name and identifier count once."""
+        event_id = "/".join((trajectory_id, str(attempt), str(turn), name, identifier))
+        fields = {"trajectory_id": trajectory_id, "attempt": attempt, "turn": turn, "name": name, "value": value}
+        self.record([{"type": "RewardAttached", "event_id": event_id, **fields, "identifier": identifier, "source": source}])
+
+    def record(self, events: Iterable[Mapping[str, Any]]) -> Any:
+        """Writes events of `rollouts` to the log; those whose `event_id` is there already change nothing."""
+        lines = "".join(json.dumps(event) + "\n" for event in events)
+        headers = {"content-type": "application/x-ndjson"}
+        request = Request("POST", self._path("events"), content=lines.encode(), headers=headers)
+        return self._transport.json(request)
+
+    def live(self, types: Sequence[str] = (), after: str | None = None) -> Iterator[Event]:
+        """Events of this run as they are written, or after the id of an event."""
+        return follow(self._transport, self.id, types, after)
+
+    def steps(self, **query: Unpack[models.ListStepsQuery]) -> Listing[models.Step]:
+        return Listing(self._transport, self._path("steps"), query)
+
+    def trajectories(self, **query: Unpack[models.ListTrajectoriesQuery]) -> Listing[models.Trajectory]:
+        return Listing(self._transport, self._path("trajectories"), query)
+
+    def turns(self, trajectory_id: str, **query: Unpack[models.ListTurnsQuery]) -> Listing[models.Turn]:
+        return Listing(self._transport, path_of("trajectories", trajectory_id, "turns"), {"run": self.id, **query})
+
+    def tool_calls(self, **query: Unpack[models.ListToolCallsQuery]) -> Listing[models.ToolCall]:
+        return Listing(self._transport, self._path("tool-calls"), query)
+
+    def policies(self, **query: Unpack[models.ListPoliciesQuery]) -> Listing[models.Policy]:
+        return Listing(self._transport, self._path("policies"), query)
+
+    def staleness(self, **query: Unpack[models.ListStalenessQuery]) -> Listing[models.StepStaleness]:
+        return Listing(self._transport, self._path("staleness"), query)
+
+    def discarded(self, **query: Unpack[models.ListDiscardedQuery]) -> Listing[models.Discard]:
+        return Listing(self._transport, self._path("discarded"), query)
+
+    def lineage(self, **query: Unpack[models.ListLineageQuery]) -> Listing[models.LineageTurn]:
+        return Listing(self._transport, self._path("lineage"), query)
+
+    def heldout(self, **query: Unpack[models.ListHeldoutScoresQuery]) -> Listing[models.HeldoutScore]:
+        return Listing(self._transport, self._path("heldout"), query)
+
+    def _path(self, *parts: str) -> str:
+        return path_of("runs", self.id, *parts)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id}>"
+
+    def _repr_html_(self) -> str:
+        return fields_html(f"Run {self.id}", {"read it with": "summary(), steps(), trajectories(), staleness(), live()"})

@@ -1,0 +1,91 @@
+"""What a trainer and a coordinator tell each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+from .policy import Policy
+from .rows import ARROW, NDJSON
+
+
+class Restore(TypedDict):
+    """A version to load before training goes on."""
+
+    version: int
+    uri: str
+    sha256: str
+
+
+class Skipped(TypedDict):
+    """A row that was leased and not trained on."""
+
+    row: int
+    reason: str
+
+
+class Prepared(TypedDict):
+    """A commit that a trainer keeps in its checkpoint before it makes it. As JSON it is a few hundred bytes."""
+
+    batch_id: str
+    weights_sha256: str
+    commit: dict[str, Any]
+
+
+class GroupOfBatch(TypedDict):
+    """A group of trajectories that answer the same question."""
+
+    group_id: str
+    trajectories: int
+
+
+class _Data(TypedDict):
+    href: str
+    formats: list[str]
+    shards: int
+
+
+class Lease(TypedDict):
+    """A batch as it was leased."""
+
+    batch_id: str
+    step: int
+    version_before: int
+    batch_sha256: str
+    rows: int
+    tokens: int
+    bytes: int
+    deadline: str
+    groups: list[GroupOfBatch]
+    data: _Data
+
+
+@dataclass(frozen=True)
+class Committed:
+    """A batch is trained: the step, the version that it made, and the lineage token to keep in the checkpoint."""
+
+    step: int
+    version: int
+    lineage: str
+    #: It had been committed before, in the same words.
+    replayed: bool
+
+
+def commit_body(
+    lease: Lease, policy: Policy | None, metrics: Mapping[str, float], skipped: list[Skipped], train_ms: float
+) -> dict[str, Any]:
+    """What a commit says. A repeated commit must say the same."""
+    figures = {name: float(value) for name, value in metrics.items()}
+    return {
+        "batch_sha256": lease["batch_sha256"],
+        "policy": policy,
+        "metrics": figures,
+        "skipped": skipped,
+        "train_ms": round(train_ms),
+    }
+
+
+def wanted_types(lease: Lease, arrow: bool) -> str:
+    """The media type to ask rows in."""
+    return ARROW if arrow and "arrow" in lease["data"]["formats"] else NDJSON

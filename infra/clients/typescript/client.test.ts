@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest';
+import { ApiError, ConnectionFailed, Turnstream } from './index.ts';
+
+interface Asked {
+  readonly path: string;
+  readonly headers: Headers;
+  readonly body: unknown;
+}
+
+/** A client of an API that answers what the test says; an Error breaks the connection. */
+function clientOf(answer: (asked: Asked, count: number) => Response | Error): { readonly ts: Turnstream; readonly asked: Asked[] } {
+  const asked: Asked[] = [];
+  const fake: typeof fetch = async (input, init) => {
+    const url = new URL(input instanceof Request ? input.url : input);
+    const text = typeof init?.body === 'string' ? init.body : '';
+    const one = {
+      path: decodeURIComponent(url.pathname + url.search),
+      headers: new Headers(init?.headers),
+      body: text === '' ? undefined : (JSON.parse(text) as unknown),
+    };
+    asked.push(one);
+    const given = answer(one, asked.length);
+    if (given instanceof Error) throw given;
+    return given;
+  };
+  return { ts: new Turnstream({ url: 'http://api.test', apiKey: 'key-1', fetch: fake, sleep: async () => undefined }), asked };
+}
+
+const json = (body: unknown, status = 200): Response => Response.json(body, { status });
+const claim = { epoch: 1, version: 0, lineage: 'l-0', lease_ms: 60_000 };
+const lease = (step: number) => ({
+  ...{ batch_id: `demo/step/${step}.0`, step, version_before: step - 1, batch_sha256: 'ab', rows: 1, tokens: 2, bytes: 9 },
+  ...{ deadline: '', groups: [], data: { href: `/v1/batches/demo%2Fstep%2F${step}.0/rows`, formats: ['ndjson'], shards: 1 } },
+});
+
+/** Answers a trainer whose steps all go well. */
+function coordinator({ path }: Asked, state: { step: number }): Response {
+  if (path.endsWith('/trainer')) return json(claim);
+  if (path.endsWith(':lease')) return json(lease(state.step + 1));
+  if (path.endsWith('/rows')) return new Response('{"row":0,"token_ids":[1,2]}\n{"row":1,"token_ids":[3]}\n');
+  if (!path.endsWith(':commit')) return json({});
+  state.step += 1;
+  return json({ step: state.step, version: state.step, lineage: `l-${state.step}`, replayed: false });
+}
+
+describe('the client', () => {
+  it('reads a list to its end', async () => {
+    const { ts, asked } = clientOf((_, count) => json({ items: [{ trajectory_id: `t-${count}` }], next_cursor: count < 3 ? 'c' : null }));
+    const rows = await ts
+      .run('demo')
+      .trajectories({ min_reward: 0.5, fields: ['trajectory_id'] })
+      .rows();
+    expect(rows.map(({ trajectory_id }) => trajectory_id)).toEqual(['t-1', 't-2', 't-3']);
+    expect(asked[1]?.path).toBe('/v1/runs/demo/trajectories?limit=1000&min_reward=0.5&fields=trajectory_id&cursor=c');
+    expect(asked[0]?.headers.get('authorization')).toBe('Bearer key-1');
+  });
+
+  it('runs a statement', async () => {
+    const { ts, asked } = clientOf(() => json({ data: [{ n: 1 }] }));
+    expect(await ts.sql('select {n:Int32} as n', { n: 1 }).rows()).toEqual([{ n: 1 }]);
+    expect(asked[0]?.body).toEqual({ query: 'select {n:Int32} as n', params: { n: 1 }, format: 'JSON' });
+  });
+
+  it('throws the code of a problem', async () => {
+    const { ts } = clientOf(() => json({ code: 'NOT_FOUND', detail: 'there is none' }, 404));
+    const error = await ts
+      .run('x')
+      .summary()
+      .catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toMatchObject({ code: 'NOT_FOUND', status: 404, message: 'NOT_FOUND: there is none' });
+  });
+
+  it.each([() => new Error('broke'), () => json({}, 503), () => json({}, 429)])('repeats what may be repeated', async (fail) => {
+    const { ts, asked } = clientOf((_, count) => (count < 3 ? fail() : json({ data: [] })));
+    expect(await ts.sql('select 1').rows()).toEqual([]);
+    expect(asked).toHaveLength(3);
+  });
+
+  it('sends a claim once', async () => {
+    const { ts, asked } = clientOf(() => new Error('broke'));
+    await expect(ts.run('demo').trainer('a')).rejects.toThrow(ConnectionFailed);
+    expect(asked).toHaveLength(1);
+  });
+
+  it('goes on with the live stream where it broke', async () => {
+    const stream = (n: number): Response =>
+      new Response(`event: connected\nid: p${n - 1}\ndata: {}\n\nevent: A\nid: p${n}\ndata: {"n":${n}}\n\nevent: half`);
+    const { ts, asked } = clientOf((_, count) => (count === 2 ? json({}, 503) : stream(count)));
+    const seen: unknown[] = [];
+    for await (const { type, id, data } of ts.live({ types: ['A'] })) {
+      seen.push([type, id, data]);
+      if (seen.length === 2) break;
+    }
+    expect(seen).toEqual([
+      ['A', 'p1', { n: 1 }],
+      ['A', 'p3', { n: 3 }],
+    ]);
+    expect(asked.at(-1)?.headers.get('last-event-id')).toBe('p1');
+  });
+
+  it('attaches a reward with an identity', async () => {
+    const { ts, asked } = clientOf(() => json({}));
+    await ts.run('demo').reward({ trajectory_id: 't-1', value: 1, identifier: 'me' });
+    expect(asked[0]?.body).toMatchObject({ type: 'RewardAttached', event_id: 't-1/0/-1/reward/me', value: 1, turn: -1 });
+  });
+});
+
+describe('a trainer', () => {
+  it('trains batch after batch along the lineage, and releases what it did not commit', async () => {
+    const state = { step: 0 };
+    const { ts, asked } = clientOf((one) => coordinator(one, state));
+    const trainer = await ts.run('demo').trainer('ts-1', { framework: 'none' });
+    for await (const batch of trainer.batches()) {
+      if (batch.lease.step === 3) break;
+      const rows = [];
+      for await (const row of batch.rows()) rows.push(row.token_ids);
+      expect(rows).toEqual([[1, 2], [3]]);
+      await batch.commit({ policy: null, metrics: { loss: 1 } });
+    }
+    expect([trainer.version, trainer.lineage]).toEqual([2, 'l-2']);
+    expect(asked.map(({ path }) => path).filter((path) => !path.endsWith('/rows'))).toEqual([
+      '/v1/runs/demo/trainer',
+      ...['/v1/runs/demo/batches:lease', '/v1/batches/demo/step/1.0:commit'],
+      ...['/v1/runs/demo/batches:lease', '/v1/batches/demo/step/2.0:commit'],
+      ...['/v1/runs/demo/batches:lease', '/v1/batches/demo/step/3.0:release'],
+    ]);
+  });
+
+  it('comes back with a prepared commit and repeats it in the same words', async () => {
+    const state = { step: 0 };
+    const { ts, asked } = clientOf((one) => coordinator(one, state));
+    const batch = await (await ts.run('demo').trainer('a')).lease();
+    const prepared = batch?.prepare({ policy: { uri: 'file:///w', sha256: 'cd', format: 'gguf' } });
+    const successor = await ts.run('demo').trainer('a', { lineage: 'l-0', prepared: prepared! });
+    expect(successor.version).toBe(1);
+    expect(asked.at(-2)?.body).toEqual({
+      ...{ trainer_id: 'a', lineage: 'l-0' },
+      prepared: { batch_id: 'demo/step/1.0', weights_sha256: 'cd' },
+    });
+    expect(asked.at(-1)?.body).toEqual({ epoch: 1, ...prepared?.commit });
+    await batch?.release();
+  });
+});

@@ -1,0 +1,58 @@
+// The client of turnstream for Node and browsers: no dependency beyond fetch.
+import { Listing, Query } from './listing.ts';
+import { follow, type LiveEvent, type LiveOptions } from './live.ts';
+import { Run } from './run.ts';
+import type { Queries, Schemas } from './schemas.ts';
+import { Transport } from './transport.ts';
+
+export { ApiError, ConnectionFailed, TurnstreamError } from './errors.ts';
+export type { Batch, Committed, Lease, Prepared, Report, Trainer, TrainingRow, Weights } from './trainer.ts';
+export type { Reward } from './run.ts';
+export type { Queries, Schemas } from './schemas.ts';
+export type { LiveEvent, LiveOptions, Listing, Query, Run };
+
+export interface ClientOptions {
+  /** Default: http://127.0.0.1:8787 */
+  readonly url?: string;
+  readonly apiKey?: string;
+  /** How often a call that does nothing when it is repeated is repeated while the API is away or asks for it. Default: 5. */
+  readonly retries?: number;
+  readonly fetch?: typeof fetch;
+  readonly sleep?: (ms: number) => Promise<void>;
+}
+
+const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+export class Turnstream {
+  readonly #transport: Transport;
+
+  constructor({ url = 'http://127.0.0.1:8787', apiKey, retries = 5, ...ways }: ClientOptions = {}) {
+    this.#transport = new Transport({ url, apiKey, retries, fetch: ways.fetch ?? fetch, sleep: ways.sleep ?? wait });
+  }
+
+  run(id: string): Run {
+    return new Run(this.#transport, id);
+  }
+
+  runs(query: Queries['listRuns'] = {}): Listing<Schemas['Run']> {
+    return new Listing(this.#transport, '/v1/runs', query);
+  }
+
+  questions(query: Queries['listQuestions'] = {}): Listing<Schemas['Question']> {
+    return new Listing(this.#transport, '/v1/questions', query);
+  }
+
+  evaluations(query: Queries['listEvaluations'] = {}): Listing<Schemas['Evaluation']> {
+    return new Listing(this.#transport, '/v1/evaluations', query);
+  }
+
+  /** One SELECT. Write `{name:Type}` in it for each of `params`. */
+  sql<Row = Readonly<Record<string, unknown>>>(query: string, params: Readonly<Record<string, unknown>> = {}): Query<Row> {
+    return new Query<Row>(this.#transport, query, params);
+  }
+
+  /** Events as they are written, or after the id of an event. */
+  live(options: LiveOptions = {}): AsyncGenerator<LiveEvent> {
+    return follow(this.#transport, options);
+  }
+}

@@ -1,0 +1,81 @@
+// The log as it is written, over server-sent events.
+import { ApiError, ConnectionFailed } from './errors.ts';
+import { pathOf, type Transport } from './transport.ts';
+
+/** An event of the log; its type is `gap` where the log no longer has what was missed. */
+export interface LiveEvent {
+  readonly type: string;
+  /** Where to go on after it. */
+  readonly id: string;
+  readonly data: unknown;
+}
+
+export interface LiveOptions {
+  readonly run?: string;
+  readonly types?: readonly string[];
+  /** Id of the event to go on after; from now on if left out. */
+  readonly after?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** What the stream says about itself. */
+const NEWS: ReadonlySet<string> = new Set(['connected', 'fell-behind', 'closing']);
+const PAUSE_MS = 1_000;
+
+/** A connection that breaks is opened again where it broke. */
+export async function* follow(transport: Transport, options: LiveOptions): AsyncGenerator<LiveEvent> {
+  let last = options.after;
+  for (;;) {
+    try {
+      for await (const event of eventsOf(await open(transport, options, last))) {
+        last = event.id;
+        if (!NEWS.has(event.type)) yield event;
+      }
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      if (last === undefined || !passes(error)) throw error;
+    }
+    await transport.sleep(PAUSE_MS);
+  }
+}
+
+function open(transport: Transport, { run, types = [], signal }: LiveOptions, last: string | undefined): Promise<Response> {
+  return transport.send(pathOf('live'), {
+    query: { run, type: types.length === 0 ? undefined : types.join(',') },
+    headers: { accept: 'text/event-stream', ...(last === undefined ? {} : { 'last-event-id': last }) },
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
+
+const passes = (error: unknown): boolean => error instanceof ConnectionFailed || (error instanceof ApiError && error.status >= 500);
+
+async function* eventsOf(response: Response): AsyncGenerator<LiveEvent> {
+  let fields: Record<string, string> = {};
+  for await (const line of linesOf(response)) {
+    const { event = '', id = '', data } = fields;
+    if (line !== '') {
+      const at = line.indexOf(':');
+      const [name, value] = [line.slice(0, at), line.slice(at + 1).trimStart()];
+      fields[name] = name === 'data' && data !== undefined ? `${data}\n${value}` : value;
+    } else if (data !== undefined) {
+      yield { type: event, id, data: JSON.parse(data) as unknown };
+      fields = { id };
+    }
+  }
+}
+
+/** Whole lines of a body; a broken connection is a ConnectionFailed. */
+export async function* linesOf(response: Response): AsyncGenerator<string> {
+  if (response.body === null) return;
+  const decoder = new TextDecoder();
+  let rest = '';
+  try {
+    for await (const part of response.body as unknown as AsyncIterable<Uint8Array>) {
+      const lines = (rest + decoder.decode(part, { stream: true })).split('\n');
+      rest = lines.pop() ?? '';
+      yield* lines;
+    }
+  } catch (cause) {
+    throw new ConnectionFailed(`reading ${response.url}`, cause);
+  }
+}
