@@ -2,7 +2,7 @@
 // score. `npx tsx infra/bench/agent.bench.ts`
 import { runAgent } from '../../producers/rollouts/agent/run-agent.ts';
 import { createRankerPolicy } from '../../producers/rollouts/policies/ranker/ranker.ts';
-import { createFactbookTools } from '../../producers/rollouts/tools/factbook.ts';
+import { createFactbookTools } from '../../producers/factbook/tools.ts';
 import { writeFactbookQuestions } from '../../producers/questions/write-questions.ts';
 import { createRandom } from '../../streams/core/random.ts';
 import { systemClock } from '../lifecycle/clock.ts';

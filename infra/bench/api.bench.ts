@@ -23,14 +23,14 @@ const { values: flags } = parseArgs({
 const WANTED = 1_500;
 const WARM_MS = 2_000;
 
-interface Answers {
+interface ResponseTimes {
   readonly ms: readonly number[];
   readonly others: number;
   readonly seconds: number;
 }
 
 /** One connection that repeats one request; it counts bytes without parsing them, to cost little. */
-class Lane {
+class RequestLane {
   readonly #socket: Socket;
   readonly #request: string;
   #left = 0;
@@ -83,12 +83,12 @@ class Lane {
 }
 
 /** Every connection sends the next request as soon as it has a response. */
-async function ask(url: URL, connections: number, forMs: number): Promise<Answers> {
+async function ask(url: URL, connections: number, forMs: number): Promise<ResponseTimes> {
   const ms: number[] = [];
   let others = 0;
   const started = performance.now();
   const run = async (): Promise<void> => {
-    const lane = new Lane(url);
+    const lane = new RequestLane(url);
     for (let from = performance.now(); from - started < forMs; from = performance.now()) {
       if ((await lane.ask()) === 200) ms.push(performance.now() - from);
       else others += 1;
@@ -99,14 +99,14 @@ async function ask(url: URL, connections: number, forMs: number): Promise<Answer
   return { ms, others, seconds: (performance.now() - started) / 1_000 };
 }
 
-interface Counters {
+interface SinkCounters {
   /** Rows that the sink has stored so far; 0 without a warehouse next to this API. */
   readonly rows: number;
   /** CPU time of the API so far, s. */
   readonly cpu: number;
 }
 
-async function counters(): Promise<Counters> {
+async function counters(): Promise<SinkCounters> {
   const text = await (await fetch(new URL('/metrics', flags.url))).text();
   const sum = (pattern: RegExp): number => [...text.matchAll(pattern)].reduce((all, [, count]) => all + Number(count), 0);
   return {

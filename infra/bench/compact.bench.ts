@@ -34,7 +34,7 @@ const numbers = (list: string): readonly number[] => (list === '' ? [] : list.sp
 
 type Recipe = 'compact' | 'compact-tuned';
 
-interface Point {
+interface CurveSample {
   readonly step: number;
   /** Means over the steps since the previous point; null for version 0. */
   readonly reward: number | null;
@@ -49,10 +49,10 @@ interface Point {
 interface Curve {
   readonly minutes: number;
   readonly trajectories: number;
-  readonly points: readonly Point[];
+  readonly points: readonly CurveSample[];
 }
 
-interface Run {
+interface CompactRun {
   readonly recipe: Recipe;
   readonly seed: number;
   readonly curve: Curve;
@@ -84,7 +84,7 @@ async function measure(recipe: Recipe, seed: number): Promise<Curve> {
       const asked = ['--policy', String(version), '--questions', String(questions), '--n', String(SAMPLES), '--concurrency', '32'];
       await home.command('evaluate', '--run', 'bench', ...asked);
     }
-    const evaluated = await rowsOf<Pick<Point, 'step' | 'avg4' | 'answerTurns'>>(home, EVALUATED);
+    const evaluated = await rowsOf<Pick<CurveSample, 'step' | 'avg4' | 'answerTurns'>>(home, EVALUATED);
     const made = await rowsOf<{ step: number; reward: number; turns: number; entropy: number; trajectories: number }>(
       home,
       'select step, reward_mean as reward, turns_mean as turns, entropy, trajectories from steps order by step',
@@ -104,12 +104,12 @@ async function measure(recipe: Recipe, seed: number): Promise<Curve> {
 
 const liftOf = ({ points }: Curve): number => (points.at(-1)?.avg4 ?? NaN) - (points[0]?.avg4 ?? NaN);
 
-async function measureAll(keep: Keep): Promise<readonly Run[]> {
+async function measureAll(keep: Keep): Promise<readonly CompactRun[]> {
   const wanted: readonly (readonly [Recipe, readonly number[]])[] = [
     ['compact', flags.quick ? [1] : numbers(flags.document)],
     ['compact-tuned', flags.quick ? [] : numbers(flags.tuned)],
   ];
-  const runs: Run[] = [];
+  const runs: CompactRun[] = [];
   for (const [recipe, seeds] of wanted) {
     for (const seed of seeds) {
       runs.push({ recipe, seed, curve: await keep({ recipe, seed, steps, questions, looks }, () => measure(recipe, seed)) });

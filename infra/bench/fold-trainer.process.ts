@@ -53,8 +53,8 @@ async function fold({ brokers, topic }: FoldJob): Promise<FoldMeasure> {
     },
     rollouts: events,
     signs: {
-      heard(workerId) {
-        liveness.heard(workerId, performance.now());
+      heard(workerId, timestampMs) {
+        liveness.heard(workerId, { nowMs: performance.now(), timestampMs });
       },
       live: () => undefined,
     },

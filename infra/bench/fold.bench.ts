@@ -26,10 +26,10 @@ const { values: flags } = parseArgs({
 });
 
 const MODES = ['count', 'decode', 'fold'] as const;
-type Mode = (typeof MODES)[number];
+type FoldMode = (typeof MODES)[number];
 const TARGET = 0.7;
 
-const what: Readonly<Record<Mode, string>> = {
+const what: Readonly<Record<FoldMode, string>> = {
   count: 'kafkajs eachBatch, counting',
   decode: 'kafkajs eachBatch, decoding with avsc',
   fold: 'turnstream, to groups ready to train on',
@@ -38,7 +38,7 @@ const what: Readonly<Record<Mode, string>> = {
 interface SizeResult {
   readonly turnBytes: number;
   readonly topic: FoldTopic;
-  readonly measures: Readonly<Record<Mode, readonly FoldMeasure[]>>;
+  readonly measures: Readonly<Record<FoldMode, readonly FoldMeasure[]>>;
 }
 
 const ratesOf = (measures: readonly FoldMeasure[]): readonly number[] => measures.map(({ records, seconds }) => records / seconds);
@@ -65,8 +65,8 @@ async function measure(job: FoldJob, signal: AbortSignal): Promise<FoldMeasure> 
 async function measureSize(site: BenchSite, turnBytes: number, records: number): Promise<SizeResult> {
   say(`writing ${whole(records)} records with turns of ${turnBytes} bytes`);
   const topic = await prepareFoldTopic(site, { turnBytes, records });
-  const measures: Record<Mode, FoldMeasure[]> = { count: [], decode: [], fold: [] };
-  const job = (mode: Mode): FoldJob => ({ mode, brokers: site.brokers, topic });
+  const measures: Record<FoldMode, FoldMeasure[]> = { count: [], decode: [], fold: [] };
+  const job = (mode: FoldMode): FoldJob => ({ mode, brokers: site.brokers, topic });
   await measure(job('count'), site.signal); // warms the broker and the page cache
   for (let round = 1; round <= Number(flags.rounds); round += 1) {
     for (const mode of MODES) {

@@ -1,9 +1,11 @@
 // Tests whether training on harder synthesized questions improves the policy: questions are synthesized from the factbook, whole runs are
 // trained on them, and the evaluator compares the trained policy with the untrained one on held-out questions. `npm run bench grown`
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Compared } from '../../streams/evaluation/compare.ts';
+import type { ScoreComparison } from '../../streams/evaluation/compare.ts';
 import { describeEnvironment } from './environment.ts';
 import { openHome, type BenchHome } from './home.ts';
+import { keepRuns } from './kept-runs.ts';
 import { say } from './local-bench.ts';
 import { publish, whole } from './report.ts';
 
@@ -14,6 +16,7 @@ const { values: flags } = parseArgs({
     count: { type: 'string', default: '2000' },
     questions: { type: 'string', default: '200' },
     samples: { type: 'string', default: '4' },
+    home: { type: 'string' },
     out: { type: 'string' },
     quick: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -31,12 +34,12 @@ interface Synthesized {
   readonly seconds: number;
 }
 
-interface Trained {
+interface GrownRun {
   readonly seed: string;
   readonly minutes: number;
   /** Difference of Avg@k of F1, B - A, as a fraction. */
-  readonly lift: Compared;
-  readonly pass: Compared;
+  readonly lift: ScoreComparison;
+  readonly pass: ScoreComparison;
 }
 
 /** Returns the evaluation's id. */
@@ -47,7 +50,7 @@ async function evaluate(home: BenchHome, run: string, policy: string): Promise<s
   return evaluations[0]?.evaluation_id ?? '';
 }
 
-async function train(home: BenchHome, seed: string): Promise<Trained> {
+async function train(home: BenchHome, seed: string): Promise<GrownRun> {
   const run = `grown-${seed}`;
   const began = performance.now();
   await home.command('up', '--run', run, '--seed', seed, '--steps', steps, '--dataset', DATASET, '--no-eval');
@@ -56,29 +59,28 @@ async function train(home: BenchHome, seed: string): Promise<Trained> {
   const untrained = await evaluate(home, run, '0');
   const trained = await evaluate(home, run, 'newest');
   const compared = await home.command('evaluate', 'compare', untrained, trained, '--format', 'json');
-  const { figures } = JSON.parse(compared) as { figures: readonly Compared[] };
-  const of = (name: Compared['name']): Compared => {
+  const { figures } = JSON.parse(compared) as { figures: readonly ScoreComparison[] };
+  const of = (name: ScoreComparison['name']): ScoreComparison => {
     const found = figures.find((figure) => figure.name === name);
     if (found === undefined) throw new Error(`the comparison has no ${name}`);
     return found;
   };
-  const result = { seed, minutes, lift: of('avg_f1'), pass: of('pass_f1') };
-  say(`seed ${seed}: ${JSON.stringify(result)}`);
-  return result;
+  return { seed, minutes, lift: of('avg_f1'), pass: of('pass_f1') };
 }
 
 const points = (share: number): string => (100 * share).toFixed(1);
-const interval = ({ difference, low, high }: Compared): string => `+${points(difference)} (${points(low)} to ${points(high)})`;
+const interval = ({ difference, low, high }: ScoreComparison): string => `+${points(difference)} (${points(low)} to ${points(high)})`;
 
 async function bench(): Promise<boolean> {
   const environment = describeEnvironment();
-  const home = await openHome();
+  const home = await openHome({}, flags.home);
+  const keep = keepRuns(join(home.dir, 'bench-grown.jsonl'), environment.commit);
   try {
     const count = flags.quick ? '20' : flags.count;
-    const made = JSON.parse(await home.command('questions', 'synthesize', '--count', count, '--dataset', DATASET, '--json')) as Synthesized;
-    say(`${whole(made.accepted)} questions accepted in ${whole(made.seconds)} s`);
-    const all: Trained[] = [];
-    for (const seed of seeds) all.push(await train(home, seed));
+    const synthesize = ['questions', 'synthesize', '--count', count, '--dataset', DATASET, '--json'];
+    const made = await keep({ count }, async () => JSON.parse(await home.command(...synthesize)) as Synthesized);
+    const all: GrownRun[] = [];
+    for (const seed of seeds) all.push(await keep({ seed, steps, questions, samples: flags.samples }, () => train(home, seed)));
     return await publish(
       {
         name: 'grown',
@@ -116,13 +118,14 @@ async function bench(): Promise<boolean> {
       flags.out,
     );
   } finally {
-    await home.remove();
+    if (flags.home === undefined) await home.remove();
   }
 }
 
 if (flags.help) {
   process.stdout.write(
-    'npm run bench grown -- [--seeds 1,2,3] [--steps 300] [--count 2000] [--questions 200] [--samples 4] [--out dir] [--quick]\n',
+    'npm run bench grown -- [--seeds 1,2,3] [--steps 300] [--count 2000] [--questions 200] [--samples 4] [--home dir] [--out dir] [--quick]\n' +
+      'With --home, an interrupted bench goes on in that directory with the seeds that are missing.\n',
   );
 } else {
   process.exitCode = (await bench()) || flags.quick ? 0 : 1;

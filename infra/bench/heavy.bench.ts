@@ -69,14 +69,14 @@ function askHeavily(api: string): Heavies {
   };
 }
 
-interface Found {
+interface HeavyResult {
   readonly alone: readonly number[];
   readonly beside: readonly number[];
   readonly answers: ReadonlyMap<string, number>;
   readonly lagAtEnd: number;
 }
 
-async function measure(site: BenchSite): Promise<Found> {
+async function measure(site: BenchSite): Promise<HeavyResult> {
   const world = await startTablesWorld(site, 'heavy', 4);
   const turns = flags.quick ? '20000' : flags.turns;
   await world.command('load', '--turns', turns, '--run', 'before');
@@ -107,7 +107,7 @@ async function measure(site: BenchSite): Promise<Found> {
   return { alone, beside, answers: heavies.answers, lagAtEnd };
 }
 
-function reportOf({ alone, beside, answers, lagAtEnd }: Found, environment: BenchReport['environment']): BenchReport {
+function reportOf({ alone, beside, answers, lagAtEnd }: HeavyResult, environment: BenchReport['environment']): BenchReport {
   const ms = (value: number): string => `${Math.round(value)} ms`;
   const row = (name: string, times: readonly number[]): readonly string[] => [
     name,

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 const program = join(process.cwd(), 'infra', 'cli', 'turnstream.mjs');
 
@@ -18,12 +18,12 @@ export interface BenchHome {
   remove(): Promise<void>;
 }
 
-/** `settings` are variables for every program. */
-export async function openHome(settings: Readonly<Record<string, string>> = {}): Promise<BenchHome> {
-  const dir = await mkdtemp(join(tmpdir(), 'turnstream-bench-'));
+/** `settings` are variables for every program; `at` is a directory of an earlier bench to go on with, or a new one to keep. */
+export async function openHome(settings: Readonly<Record<string, string>> = {}, at?: string): Promise<BenchHome> {
+  const dir = at === undefined ? await mkdtemp(join(tmpdir(), 'turnstream-bench-')) : resolve(at);
   const libs = join(process.cwd(), '.turnstream', 'kafka', 'libs');
-  if (existsSync(libs)) {
-    await mkdir(join(dir, 'kafka'));
+  if (existsSync(libs) && !existsSync(join(dir, 'kafka'))) {
+    await mkdir(join(dir, 'kafka'), { recursive: true });
     await symlink(libs, join(dir, 'kafka', 'libs'));
   }
   const env = { ...process.env, TURNSTREAM_DATA_DIR: dir, TURNSTREAM_API_PORT: '0', ...settings };
@@ -46,10 +46,10 @@ function run(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   child.stderr.on('data', (part: Buffer) => {
     errors = (errors + part.toString()).slice(-KEPT_OF_ERRORS);
   });
-  return new Promise((resolve, reject) => {
+  return new Promise((done, reject) => {
     child.once('error', reject);
     child.once('close', (code, signal) => {
-      if (code === 0) resolve(Buffer.concat(printed).toString());
+      if (code === 0) done(Buffer.concat(printed).toString());
       else reject(new Error(`turnstream ${args.join(' ')} ended with ${code ?? signal ?? 'nothing'}:\n${errors}`));
     });
   });

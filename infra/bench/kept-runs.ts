@@ -8,7 +8,7 @@ import { say } from './local-bench.ts';
 /** Measures unless a result with that key is saved. */
 export type Keep = <T extends object>(key: Readonly<Record<string, unknown>>, measure: () => Promise<T>) => Promise<T>;
 
-interface Line {
+interface KeptLine {
   readonly key: string;
   readonly found: object;
 }
@@ -19,7 +19,7 @@ export function keepRuns(path: string, commit: string): Keep {
         .split('\n')
         .filter((line) => line !== '')
     : [];
-  const kept = new Map(lines.map((line) => JSON.parse(line) as Line).map(({ key, found }) => [key, found]));
+  const kept = new Map(lines.map((line) => JSON.parse(line) as KeptLine).map(({ key, found }) => [key, found]));
   return async <T extends object>(given: Readonly<Record<string, unknown>>, measure: () => Promise<T>) => {
     const key = JSON.stringify({ commit, ...given });
     const known = kept.get(key);

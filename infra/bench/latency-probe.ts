@@ -3,9 +3,10 @@
 // answer had the turn in it, so it is never too short; it is too long by half the time between two looks.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TurnRecorded } from '../../schemas/generated/events.ts';
+import { emptyTurn } from '../../schemas/rollouts/turn.ts';
 import type { EventWriter, Store } from '../../streams/core/ports.ts';
 
-interface Probe {
+interface LatencyProbe {
   /** Ends the writing, waits for the rest, and answers the times, ms, in the order of the turns. */
   stop(): Promise<readonly number[]>;
   /** Turns that were written and have not been seen, with how long they have been waiting for, ms. */
@@ -27,7 +28,7 @@ const GROUPS = 64;
 /** A turn that cannot be seen for so long never will. */
 const LOST_MS = 120_000;
 
-export function startProbe({ store, writer, rate, textBytes }: ProbeOptions): Probe {
+export function startProbe({ store, writer, rate, textBytes }: ProbeOptions): LatencyProbe {
   const text = 'The probe wrote this. '.repeat(Math.ceil(textBytes / 22)).slice(0, textBytes);
   const sent = new Map<number, number>();
   const times: number[] = [];
@@ -86,22 +87,11 @@ export function startProbe({ store, writer, rate, textBytes }: ProbeOptions): Pr
 export function probeTurn({ run, trajectory, turn }: ProbePlace, text: string): TurnRecorded {
   const micros = Date.now() * 1_000;
   return {
+    ...emptyTurn,
     event_id: `${trajectory}/0/${turn + 1}`,
     ...{ run_id: run, producer: 'bench/probe', group_id: trajectory, trajectory_id: trajectory, worker_id: 'bench' },
     ...{ occurred_at: micros, started_at: micros, attempt: 0, purpose: 'external', sequence: turn + 1, question_id: '', turn },
     ...{ policy_spans: [{ version: 0, tokens: 1 }], prompt_tokens: 1, completion_tokens: 1, generation_ms: 1, finish_reason: 'stop', text },
-    ...{ token_ids: [], logprobs: [], tool: '', call_id: '', arguments: '', status: '', error_type: '', latency_ms: 0, result: '' },
-    ...{
-      result_chars: 0,
-      result_sha256: '',
-      truncated: false,
-      cache_hit: false,
-      items: [],
-      reward: 0,
-      decision: null,
-      generation_timing: null,
-      tool_timing: null,
-    },
   };
 }
 

@@ -32,7 +32,7 @@ interface Minute {
   readonly rows: number;
 }
 
-interface Found {
+interface LatencyResult {
   readonly times: readonly number[];
   readonly looks: readonly Minute[];
   readonly turnsPerSecond: number;
@@ -41,7 +41,7 @@ interface Found {
   readonly drainedMs: number;
 }
 
-async function measure(site: BenchSite): Promise<Found> {
+async function measure(site: BenchSite): Promise<LatencyResult> {
   const world = await startTablesWorld(site, 'latency', Number(flags.partitions));
   const sink = await world.startWarehouse();
   await sink.until(({ state }) => state === 'live');
@@ -70,7 +70,10 @@ async function measure(site: BenchSite): Promise<Found> {
   return { times, looks, turnsPerSecond, lagAtEnd, drainedMs: performance.now() - ended };
 }
 
-function reportOf({ times, looks, turnsPerSecond, lagAtEnd, drainedMs }: Found, environment: BenchReport['environment']): BenchReport {
+function reportOf(
+  { times, looks, turnsPerSecond, lagAtEnd, drainedMs }: LatencyResult,
+  environment: BenchReport['environment'],
+): BenchReport {
   const [p50, p99, worst] = [0.5, 0.99, 1].map((share) => percentile(times, share)) as [number, number, number];
   const ms = (value: number): string => `${Math.round(value)} ms`;
   const rate = Number(flags.rate);

@@ -7,7 +7,7 @@ import type { AgentResult } from '../../producers/rollouts/agent/run-agent.ts';
 import type { TurnOutcome } from '../../producers/rollouts/agent/turn-outcome.ts';
 import { RANKER_WIDTH } from '../../producers/rollouts/policies/ranker/features.ts';
 import { createRankerPolicy } from '../../producers/rollouts/policies/ranker/ranker.ts';
-import { createFactbookTools } from '../../producers/rollouts/tools/factbook.ts';
+import { createFactbookTools } from '../../producers/factbook/tools.ts';
 import { writeFactbookQuestions } from '../../producers/questions/write-questions.ts';
 import type { QuestionAccepted } from '../../schemas/generated/events.ts';
 import { intervalOf } from '../../streams/evaluation/figures.ts';
@@ -55,18 +55,18 @@ const { accepted } = writeFactbookQuestions(20_250_101, { occurredAt: 0, produce
 const training = accepted.filter(({ split }) => split === 'train');
 const held = accepted.filter(({ split }) => split === 'heldout').slice(0, Number(flags.heldout));
 
-interface Attempt {
+interface AgentAttempt {
   readonly result: AgentResult;
   readonly turns: readonly TurnOutcome[];
 }
 
-interface Versions {
+interface SwappablePolicy {
   readonly policy: Policy;
   publish(bytes: Buffer): void;
 }
 
 /** Versions as a worker sees them: the last few, with a newest one that may lag. */
-function createVersions(): Versions {
+function createVersions(): SwappablePolicy {
   const scorers: Scorer[] = [];
   let newest = -1;
   const policy = createRankerPolicy({
@@ -94,7 +94,7 @@ interface Draw {
   readonly greedy: boolean;
 }
 
-async function attempt(policy: Policy, question: QuestionAccepted, { seed, version, greedy }: Draw): Promise<Attempt> {
+async function attempt(policy: Policy, question: QuestionAccepted, { seed, version, greedy }: Draw): Promise<AgentAttempt> {
   const turns: TurnOutcome[] = [];
   const result = await runAgent({
     policy,
@@ -161,14 +161,14 @@ async function evaluate(policy: Policy): Promise<Evaluated> {
   };
 }
 
-function toTrajectory(one: Attempt, advantage: number, id: string): TrainingTrajectory {
+function toTrajectory(one: AgentAttempt, advantage: number, id: string): TrainingTrajectory {
   const turns = one.turns.flatMap(({ decision, policy_spans }) =>
     decision === null ? [] : [{ ...decision, features: decision.features, version: policy_spans[0]?.version ?? -1, reward: 0 }],
   );
   return { trajectoryId: id, reward: one.result.reward, advantage, turns };
 }
 
-interface StepFigures {
+interface LearnFigures {
   readonly all: number;
   readonly trained: number;
   readonly groups: number;
@@ -187,15 +187,15 @@ async function run(seed: number): Promise<void> {
   versions.publish(updater.initial(seed).weights);
   const before = await evaluate(versions.policy);
   const lags = createRandom(seed, 7);
-  const figures: StepFigures[] = [];
+  const figures: LearnFigures[] = [];
   let admitted = 0;
   let turnsMade = 0;
-  const ready: Attempt[][] = [];
+  const ready: AgentAttempt[][] = [];
   const began = performance.now();
   let scoring = 0;
   const checkpoints: string[] = [];
   for (let step = 1; step <= steps; step += 1) {
-    const seen: Attempt[][] = [];
+    const seen: AgentAttempt[][] = [];
     while (ready.length < BATCH) {
       const wave = await Promise.all(
         Array.from({ length: Number(flags.wave) }, async () => {
@@ -213,7 +213,7 @@ async function run(seed: number): Promise<void> {
       ready.push(...wave.filter((group) => !isUniform(group.map(({ result }) => result.reward))));
     }
     const batch = ready.splice(0, BATCH);
-    const rewardsOf = (groups: readonly Attempt[][]): number => mean(groups.flat().map(({ result }) => result.reward));
+    const rewardsOf = (groups: readonly AgentAttempt[][]): number => mean(groups.flat().map(({ result }) => result.reward));
     turnsMade += seen.flat().reduce((sum, { turns }) => sum + turns.length, 0);
     const trajectories = batch.flatMap((group, at) => {
       const advantages = groupAdvantages(group.map(({ result }) => result.reward));
@@ -233,7 +233,7 @@ async function run(seed: number): Promise<void> {
     });
     if (step % 10 === 0 && !flags.quiet) {
       const last = figures.slice(-10);
-      const of = (key: keyof StepFigures): string => shown(mean(last.map((figure) => figure[key])));
+      const of = (key: keyof LearnFigures): string => shown(mean(last.map((figure) => figure[key])));
       say(
         `seed ${seed} step ${step}: all ${of('all')} trained ${of('trained')} groups ${of('groups')} turns ${of('turns')} entropy ${of('entropy')}`,
       );

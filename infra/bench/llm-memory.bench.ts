@@ -3,7 +3,7 @@
 import { openSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { factbookProfiles } from '../../producers/rollouts/tools/factbook-profiles.ts';
+import { factbookProfiles } from '../../producers/factbook/profiles.ts';
 import type { TrajectoryFinished, TrajectoryRequested } from '../../schemas/generated/events.ts';
 import { startRoleChild } from '../app/fleet/role-child.ts';
 import type { KafkaConnection } from '../kafka/connect.ts';
@@ -39,7 +39,7 @@ const trajectories = flags.quick ? 8 : Number(flags.trajectories);
 const turns = flags.quick ? 32 : Number(flags.turns);
 const limitMs = Number(flags.minutes) * 60_000;
 
-interface Measured {
+interface MemoryMeasurement {
   readonly memory: string;
   readonly peakMb: number;
   readonly seconds: number;
@@ -135,7 +135,7 @@ async function startWorker(site: BenchSite, settings: Readonly<Record<string, st
   return { pid: child.pid, finished: Promise.race([recorded, ended, late]), stop: () => child.stop() };
 }
 
-async function measure(site: BenchSite, memory: string): Promise<Measured> {
+async function measure(site: BenchSite, memory: string): Promise<MemoryMeasurement> {
   const namespace = `llm-${memory}`;
   const kafka = await site.connect(namespace);
   const urls = factbookProfiles()
@@ -168,7 +168,7 @@ async function measure(site: BenchSite, memory: string): Promise<Measured> {
 
 const least = (ends: readonly TrajectoryFinished[], of: (end: TrajectoryFinished) => number): number => Math.min(...ends.map(of));
 
-function targetsOf({ memory, peakMb, ends, tensors }: Measured) {
+function targetsOf({ memory, peakMb, ends, tensors }: MemoryMeasurement) {
   const answered = ends.filter(({ status, turns: made }) => status === 'answered' && made === turns).length;
   const calls = least(ends, ({ tool_calls: count }) => count);
   const tokens = least(ends, ({ completion_tokens: count }) => count);
@@ -186,7 +186,7 @@ function targetsOf({ memory, peakMb, ends, tensors }: Measured) {
 async function bench(): Promise<boolean> {
   const environment = describeEnvironment();
   const measured = await withSite(async (site) => {
-    const all: Measured[] = [];
+    const all: MemoryMeasurement[] = [];
     for (const memory of flags.memory.split(',')) {
       say(`${memory}: ${trajectories} trajectories of ${turns} turns`);
       all.push(await measure(site, memory));

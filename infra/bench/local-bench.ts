@@ -17,8 +17,8 @@ export interface BenchSite {
   readonly brokers: string[];
   readonly logger: Logger;
   readonly signal: AbortSignal;
-  /** A new connection with its topics created. Closed at the end if still open. */
-  connect(namespace: string, overrides?: Partial<Config>): Promise<KafkaConnection>;
+  /** A new connection with its topics created. Closed at the end if still open. Another codec may write. */
+  connect(namespace: string, overrides?: Partial<Config>, writing?: Codec): Promise<KafkaConnection>;
   readonly codec: Codec;
   /** Registers cleanup, run in reverse order. */
   defer(end: () => Promise<void>): void;
@@ -47,9 +47,10 @@ export async function withSite<T>(work: (site: BenchSite) => Promise<T>): Promis
     return await work({
       ...{ dataDir, kafka, brokers: kafka.brokers, logger, codec, signal: abort.signal },
       defer: (end) => void endings.push(end),
-      async connect(namespace, overrides = {}) {
+      async connect(namespace, overrides = {}, writing = codec) {
         const { kafkaCompression: compression = 'lz4' } = overrides;
-        const connection = connectKafka({ brokers: kafka.brokers, clientId: 'turnstream-bench', namespace, codec, logger, compression });
+        const [{ brokers }, clientId] = [kafka, 'turnstream-bench'];
+        const connection = connectKafka({ brokers, clientId, namespace, codec: writing, logger, compression });
         endings.push(() => connection.close());
         await connection.topics.apply(topicPlanOf(loadConfig({}, { partitionsRollouts: 8, ...overrides })));
         return connection;

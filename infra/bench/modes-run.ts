@@ -24,10 +24,10 @@ export interface Model {
  * async: some devices generate, the others train. split: the same devices, but alternating. colocated: all devices generate, then all of
  * them train, and switching costs nothing.
  */
-export type Mode = 'async' | 'split' | 'colocated';
+export type TrainingMode = 'async' | 'split' | 'colocated';
 
-export interface Variant {
-  readonly mode: Mode;
+export interface ModeVariant {
+  readonly mode: TrainingMode;
   /** Requested groups per group that the batch still needs; unused by async. */
   readonly oversample: number;
   /** async: concurrent trajectories. */
@@ -35,8 +35,8 @@ export interface Variant {
   readonly maxStaleness: number;
 }
 
-interface Plan {
-  readonly variant: Variant;
+interface ModePlan {
+  readonly variant: ModeVariant;
   readonly model: Model;
   readonly seed: number;
   readonly steps: number;
@@ -44,7 +44,7 @@ interface Plan {
   readonly questions: number;
 }
 
-export interface Found {
+export interface ModeResult {
   readonly steps: number;
   readonly questionsTrained: number;
   /** From the first record of the run to the commit of its last step. */
@@ -68,7 +68,7 @@ const text = (settings: Readonly<Record<string, number>>): Record<string, string
   Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, String(value)]));
 
 /** The environment variables of a variant. */
-function settingsOf({ variant, model }: Pick<Plan, 'variant' | 'model'>): Record<string, string> {
+function settingsOf({ variant, model }: Pick<ModePlan, 'variant' | 'model'>): Record<string, string> {
   const { mode, oversample, atOnce, maxStaleness } = variant;
   const [generating, training] = mode === 'colocated' ? [1, 1] : [model.generating, 1 - model.generating];
   const wanted = Math.ceil(BATCH * oversample);
@@ -127,13 +127,13 @@ async function avg4(home: BenchHome, questions: number): Promise<number> {
 }
 
 /** Runs the plan to its end. */
-export async function runOnce(plan: Plan): Promise<Found> {
+export async function runOnce(plan: ModePlan): Promise<ModeResult> {
   const home = await openHome();
   try {
     const args = ['up', '--run', 'bench', '--seed', String(plan.seed), '--steps', String(plan.steps), '--no-eval'];
     await home.commandWith(settingsOf(plan), ...args);
     const printed = await home.command('sql', '--format', 'JSONEachRow', '-q', SQL);
-    const found = JSON.parse(printed) as Omit<Found, 'avg4'>;
+    const found = JSON.parse(printed) as Omit<ModeResult, 'avg4'>;
     return { ...found, avg4: await avg4(home, plan.questions) };
   } finally {
     await home.remove();

@@ -4,9 +4,9 @@
 import { parseArgs } from 'node:util';
 import { describeEnvironment, type Environment } from './environment.ts';
 import { keepRuns, unfit, type Keep } from './kept-runs.ts';
-import { BATCH, GROUP, runOnce, type Found, type Mode, type Model, type Variant } from './modes-run.ts';
+import { BATCH, GROUP, runOnce, type ModeResult, type TrainingMode, type Model, type ModeVariant } from './modes-run.ts';
 import { publish } from './report.ts';
-import { meanOf, ratioOf, shownInterval, type Interval } from './statistics.ts';
+import { meanOf, ratioOf, shownInterval, type MeanInterval } from './statistics.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -45,7 +45,7 @@ const numbers = (list: string): readonly number[] => list.split(',').map(Number)
 const seeds = flags.quick ? [1] : numbers(flags.seeds);
 const steps = flags.quick ? 4 : Number(flags.steps);
 const factors = flags.quick ? [1, 2] : numbers(flags.factors);
-const modes = flags.modes.split(',') as readonly Mode[];
+const modes = flags.modes.split(',') as readonly TrainingMode[];
 const share = Number(flags['training-share']);
 
 const model: Model = {
@@ -57,23 +57,23 @@ const model: Model = {
   generating: Number(flags.generating),
 };
 
-const variantOf = (mode: Mode, oversample: number): Variant => ({
+const variantOf = (mode: TrainingMode, oversample: number): ModeVariant => ({
   ...{ mode, oversample },
   atOnce: Number(flags['at-once']),
   maxStaleness: Number(flags.staleness),
 });
 
-interface Row {
-  readonly mode: Mode;
+interface ModeRow {
+  readonly mode: TrainingMode;
   readonly oversample: number;
   readonly seed: number;
   readonly trainMs: number;
-  readonly found: Found;
+  readonly found: ModeResult;
 }
 
 /** Synchronous runs without a training step, by oversampling factor: finds the best factor, and how long generation takes. */
-async function sweep(keep: Keep): Promise<readonly Row[]> {
-  const rows: Row[] = [];
+async function sweep(keep: Keep): Promise<readonly ModeRow[]> {
+  const rows: ModeRow[] = [];
   for (const oversample of factors) {
     const plan = { variant: variantOf('colocated', oversample), model, seed: SWEEP_SEED, steps, questions: 0 };
     rows.push({ mode: 'colocated', oversample, seed: SWEEP_SEED, trainMs: 0, found: await keep(plan, () => runOnce(plan)) });
@@ -88,7 +88,7 @@ async function bench(environment: Environment): Promise<boolean> {
   if (best === undefined) throw new RangeError('--factors has none');
   // the wanted fraction of a step of the best synchronous trainer, which has all devices for it
   const trainMs = Math.round(((1_000 * best.found.seconds) / best.found.steps) * (share / (1 - share)));
-  const rows: Row[] = [];
+  const rows: ModeRow[] = [];
   for (const seed of seeds) {
     for (const mode of modes) {
       const variant = variantOf(mode, best.oversample);
@@ -99,17 +99,17 @@ async function bench(environment: Environment): Promise<boolean> {
   return report({ environment, swept, rows, trainMs, best: best.oversample });
 }
 
-interface Measured {
+interface ModesMeasurement {
   readonly environment: Environment;
-  readonly swept: readonly Row[];
-  readonly rows: readonly Row[];
+  readonly swept: readonly ModeRow[];
+  readonly rows: readonly ModeRow[];
   readonly trainMs: number;
   readonly best: number;
 }
 
 const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
 
-function cellsOf({ mode, oversample, seed, trainMs, found }: Row): readonly string[] {
+function cellsOf({ mode, oversample, seed, trainMs, found }: ModeRow): readonly string[] {
   const name = mode === 'async' ? 'async' : `sync, ${mode}`;
   return [
     ...[name, mode === 'async' ? '' : String(oversample), seed === SWEEP_SEED ? 'sweep' : String(seed), (trainMs / 1_000).toFixed(2)],
@@ -125,8 +125,8 @@ const COLUMNS = [
 ];
 
 /** How many times as long a mode takes as async, and how much lower the score of its policy is, over the seeds. */
-function against(rows: readonly Row[], mode: Mode): { readonly gain: Interval; readonly avg4: Interval } {
-  const of = (wanted: Mode) => rows.filter((row) => row.mode === wanted);
+function against(rows: readonly ModeRow[], mode: TrainingMode): { readonly gain: MeanInterval; readonly avg4: MeanInterval } {
+  const of = (wanted: TrainingMode) => rows.filter((row) => row.mode === wanted);
   const pairs = of('async').flatMap((one) => {
     const other = of(mode).find(({ seed }) => seed === one.seed);
     return other === undefined ? [] : [[one.found, other.found] as const];
@@ -137,7 +137,7 @@ function against(rows: readonly Row[], mode: Mode): { readonly gain: Interval; r
   };
 }
 
-function methodOf({ best, trainMs }: Pick<Measured, 'best' | 'trainMs'>): string {
+function methodOf({ best, trainMs }: Pick<ModesMeasurement, 'best' | 'trainMs'>): string {
   const split = `${percent(model.generating)} of the devices generate and the others train`;
   return [
     `MODELLED: an engine that ${model.load} others at once make half as fast, generations of ${model.generationMs} ms alone and tool calls of ${model.toolMs} ms (log-normal, sigma ${model.sigma}, one factor a trajectory),`,
@@ -149,7 +149,7 @@ function methodOf({ best, trainMs }: Pick<Measured, 'best' | 'trainMs'>): string
   ].join(' ');
 }
 
-function report(measured: Measured): Promise<boolean> {
+function report(measured: ModesMeasurement): Promise<boolean> {
   const { environment, swept, rows } = measured;
   const rivals = modes.filter((mode) => mode !== 'async');
   const compared = rivals.map((mode) => ({ mode, ...against(rows, mode) }));

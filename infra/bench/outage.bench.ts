@@ -25,7 +25,7 @@ const { values: flags } = parseArgs({
 const away = ['clickhouse', 'kafka'] as const;
 type Away = (typeof away)[number];
 
-interface Look {
+interface RoleSample {
   readonly role: OutageRole;
   readonly state: string;
   readonly rssMb: number;
@@ -33,9 +33,9 @@ interface Look {
   readonly waiting: number;
 }
 
-interface Outage {
+interface MeasuredOutage {
   readonly away: Away;
-  readonly looks: Readonly<Record<'before' | 'middle' | 'end' | 'after', readonly Look[]>>;
+  readonly looks: Readonly<Record<'before' | 'middle' | 'end' | 'after', readonly RoleSample[]>>;
   readonly readyMs: number;
   readonly drainedMs: number;
 }
@@ -44,7 +44,7 @@ const PATIENCE_MS = 900_000;
 /** Tolerated growth of a role's memory during an outage: uncollected garbage and the bounded buffers. */
 const GROWTH_MB = 160;
 
-async function look(world: OutageWorld): Promise<readonly Look[]> {
+async function look(world: OutageWorld): Promise<readonly RoleSample[]> {
   return Promise.all(
     outageRoles.map(async (role) => {
       const asked = world.roles[role];
@@ -59,7 +59,7 @@ async function look(world: OutageWorld): Promise<readonly Look[]> {
   );
 }
 
-async function endure(world: OutageWorld, what: Away, signal: AbortSignal): Promise<Outage> {
+async function endure(world: OutageWorld, what: Away, signal: AbortSignal): Promise<MeasuredOutage> {
   const halfMs = Number(flags.minutes) * 30_000;
   const before = await look(world);
   say(`${what} goes away`);
@@ -81,7 +81,7 @@ async function endure(world: OutageWorld, what: Away, signal: AbortSignal): Prom
   return { away: what, looks: { before, middle, end, after: await look(world) }, readyMs, drainedMs };
 }
 
-function rowsOf(outage: Outage): readonly (readonly string[])[] {
+function rowsOf(outage: MeasuredOutage): readonly (readonly string[])[] {
   const { before, middle, end, after } = outage.looks;
   return before.map((first, i) => {
     const all = [first, middle[i], end[i], after[i]];
@@ -98,7 +98,8 @@ function rowsOf(outage: Outage): readonly (readonly string[])[] {
 }
 
 /** From the middle of the outage, when every buffer is full, to its end. */
-const growthOf = ({ looks }: Outage): number => Math.max(...looks.end.map(({ rssMb }, i) => rssMb - (looks.middle[i]?.rssMb ?? rssMb)));
+const growthOf = ({ looks }: MeasuredOutage): number =>
+  Math.max(...looks.end.map(({ rssMb }, i) => rssMb - (looks.middle[i]?.rssMb ?? rssMb)));
 
 async function run(dir: string, signal: AbortSignal): Promise<BenchReport> {
   const environment = describeEnvironment();
@@ -114,7 +115,7 @@ async function run(dir: string, signal: AbortSignal): Promise<BenchReport> {
     );
     say('warming up');
     await pause(Number(flags['warm-up']) * 60_000, signal);
-    const outages: Outage[] = [];
+    const outages: MeasuredOutage[] = [];
     for (const what of away) outages.push(await endure(world, what, signal));
     const growth = Math.max(...outages.map(growthOf));
     const lived = outageRoles.every((role) => world.roles[role].alive());

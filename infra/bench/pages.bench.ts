@@ -25,21 +25,21 @@ const PAGE_BUDGET_MS = 30_000;
 /** Endless streams. */
 const STREAMS = /^\/v1\/live/;
 
-interface Parameter {
+interface OpenApiParameter {
   readonly name: string;
   readonly in: string;
   readonly required?: boolean;
 }
-interface Description {
-  readonly paths: Readonly<Record<string, { readonly get?: { readonly parameters?: readonly Parameter[] } }>>;
+interface OpenApiDocument {
+  readonly paths: Readonly<Record<string, { readonly get?: { readonly parameters?: readonly OpenApiParameter[] } }>>;
 }
 interface Items {
   readonly items: readonly Readonly<Record<string, unknown>>[];
 }
 /** Values of the run for a parameter, by its name in the document. */
-type Values = ReadonlyMap<string, readonly string[]>;
+type ParameterValues = ReadonlyMap<string, readonly string[]>;
 
-interface Timed {
+interface TimedPath {
   readonly path: string;
   readonly ms: readonly number[];
 }
@@ -50,7 +50,7 @@ async function read<T>(path: string): Promise<T> {
   return (await answer.json()) as T;
 }
 
-async function valuesOf(run: string): Promise<Values> {
+async function valuesOf(run: string): Promise<ParameterValues> {
   const list = async (path: string, column: string): Promise<readonly string[]> =>
     (await read<Items>(path)).items.map((item) => String(item[column]));
   const of = `/v1/runs/${encodeURIComponent(run)}`;
@@ -65,7 +65,11 @@ async function valuesOf(run: string): Promise<Values> {
 }
 
 /** The path with values of the run, different ones each time; undefined when a required parameter has no values. */
-function pageAt(path: string, given: { readonly required: readonly Parameter[]; readonly values: Values }, at: number): string | undefined {
+function pageAt(
+  path: string,
+  given: { readonly required: readonly OpenApiParameter[]; readonly values: ParameterValues },
+  at: number,
+): string | undefined {
   const value = (name: string): string | undefined => {
     const all = given.values.get(name) ?? [];
     return all[(at * 7_919) % Math.max(1, all.length)];
@@ -81,7 +85,7 @@ function pageAt(path: string, given: { readonly required: readonly Parameter[]; 
   return query.size === 0 ? filled : `${filled}?${query.toString()}`;
 }
 
-async function timePages(path: string, parameters: readonly Parameter[], values: Values): Promise<Timed | undefined> {
+async function timePages(path: string, parameters: readonly OpenApiParameter[], values: ParameterValues): Promise<TimedPath | undefined> {
   const required = parameters.filter((parameter) => parameter.in === 'path' || parameter.required === true);
   const ofTrajectory = path.startsWith('/v1/trajectories');
   const ms: number[] = [];
@@ -102,10 +106,10 @@ const shown = (ms: number): string => `${Math.round(ms)} ms`;
 
 async function main(run: string): Promise<void> {
   const environment = describeEnvironment();
-  const { paths } = await read<Description>('/openapi.json');
+  const { paths } = await read<OpenApiDocument>('/openapi.json');
   const values = await valuesOf(run);
   const { steps } = await read<{ readonly steps: number }>(`/v1/runs/${encodeURIComponent(run)}`);
-  const found: Timed[] = [];
+  const found: TimedPath[] = [];
   for (const [path, { get }] of Object.entries(paths)) {
     if (get === undefined || STREAMS.test(path) || !/^\/v1\/(?:runs|trajectories)/.test(path)) continue;
     const page = await timePages(path, get.parameters ?? [], values);

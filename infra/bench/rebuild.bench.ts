@@ -19,7 +19,7 @@ const { values: flags } = parseArgs({
 const STORE_SECONDS = 60;
 const turns = flags.quick ? 20_000 : Number(flags.turns);
 
-interface Found {
+interface RebuildResult {
   readonly records: number;
   readonly turns: number;
   readonly storeSeconds: number;
@@ -30,7 +30,7 @@ interface Found {
 
 const LAST = /^(\w+): (\d+) records stored in ([\d.]+) s \(\d+\/s\), (\d+) compared in ([\d.]+) s/m;
 
-async function measure(site: BenchSite): Promise<Found> {
+async function measure(site: BenchSite): Promise<RebuildResult> {
   const world = await startTablesWorld(site, 'rebuild', Number(flags.partitions));
   say(`writing ${whole(turns)} turns`);
   await world.command('load', '--turns', String(turns), '--turn-bytes', flags['turn-bytes'], '--run', 'rebuild', '--purpose', 'train');
@@ -47,7 +47,7 @@ async function measure(site: BenchSite): Promise<Found> {
   };
 }
 
-function reportOf(found: Found, environment: BenchReport['environment']): BenchReport {
+function reportOf(found: RebuildResult, environment: BenchReport['environment']): BenchReport {
   const { records, storeSeconds, auditSeconds, seconds, said } = found;
   const s = (value: number): string => `${value.toFixed(1)} s`;
   return {

@@ -5,16 +5,13 @@ import { openSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { connectLog, type LogConnection } from '../app/open/connections.ts';
-import { readServices, type ServicesFile } from '../app/open/services-file.ts';
-import { loadConfig } from '../config/load.ts';
-import { createLogger } from '../telemetry/logger.ts';
+import { readServices } from '../app/open/services-file.ts';
 import { describeEnvironment } from './environment.ts';
 import { say } from './local-bench.ts';
 import { publish } from './report.ts';
 import { median } from './statistics.ts';
+import { servicesOf, watchSteps, type StepWatch } from './step-watch.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -28,7 +25,6 @@ const { values: flags } = parseArgs({
 });
 
 const MS_OF_TARGET = 8_000;
-const LIMIT_MS = 90_000;
 const RUN = 'recovery';
 
 if (flags.help) {
@@ -72,65 +68,8 @@ function startUp(dir: string): ChildProcess {
   });
 }
 
-async function servicesOf(dir: string): Promise<ServicesFile> {
-  const deadline = Date.now() + LIMIT_MS;
-  for (;;) {
-    const services = readServices(dir);
-    if (services?.processes['trainer'] !== undefined) return services;
-    if (Date.now() > deadline) throw new Error(`starting turnstream up: no trainer within ${LIMIT_MS} ms; see ${join(dir, 'up.log')}`);
-    await sleep(100);
-  }
-}
-
-interface Steps {
-  count(): number;
-  /** Commit time of the newest step, ms. */
-  newestMs(): number;
-  until(count: number): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** Follows the ledger: its producer timestamps are those of the commits. */
-async function watchSteps(services: ServicesFile): Promise<Steps> {
-  const logger = createLogger({ level: 'warn', role: 'bench' });
-  const config = loadConfig({ KAFKA_BROKERS: services.kafkaBrokers.join(',') });
-  const log: LogConnection = await connectLog({ config, clientId: 'bench', logger });
-  let [count, newestMs] = [0, 0];
-  const following = await log.kafka.reader().follow({
-    topics: ['training'],
-    from: [],
-    otherwise: 'first',
-    onBatch: async (batch) => {
-      for (const record of batch.records) {
-        const read = await log.events.read(record);
-        if (!read.ok || read.value.type !== 'StepCompleted') continue;
-        count += 1;
-        newestMs = record.timestampMs;
-      }
-    },
-    onError: (error) => {
-      logger.error({ err: error }, 'following the ledger');
-    },
-  });
-  return {
-    count: () => count,
-    newestMs: () => newestMs,
-    async until(wanted) {
-      const deadline = Date.now() + LIMIT_MS;
-      while (count < wanted) {
-        if (Date.now() > deadline) throw new Error(`waiting for step ${wanted}: ${count} within ${LIMIT_MS} ms`);
-        await sleep(10);
-      }
-    },
-    async close() {
-      await following.close();
-      await log.close();
-    },
-  };
-}
-
 /** Kills it and returns the time to the next committed step, ms. */
-async function killTrainer(dir: string, steps: Steps): Promise<number> {
+async function killTrainer(dir: string, steps: StepWatch): Promise<number> {
   const pid = readServices(dir)?.processes['trainer'];
   if (pid === undefined) throw new Error('killing the trainer: none is running');
   const [before, killedMs] = [steps.count(), Date.now()];

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Environment } from './environment.ts';
 
-export interface Table {
+export interface BenchTable {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
 }
 
-interface Target {
+interface BenchTarget {
   readonly what: string;
   readonly wanted: string;
   readonly found: string;
@@ -25,8 +25,8 @@ export interface BenchReport {
   readonly quick: boolean;
   readonly environment: Environment;
   readonly parameters: Readonly<Record<string, unknown>>;
-  readonly table: Table;
-  readonly targets: readonly Target[];
+  readonly table: BenchTable;
+  readonly targets: readonly BenchTarget[];
   /** Everything that was measured. */
   readonly figures: unknown;
 }
@@ -46,7 +46,7 @@ export async function publish(report: BenchReport, directory?: string): Promise<
 }
 
 /** One table, or none for a bench that only compares. */
-function targetTables(targets: readonly Target[]): readonly Table[] {
+function targetTables(targets: readonly BenchTarget[]): readonly BenchTable[] {
   const rows = targets.map(({ what, wanted, found, met }) => [what, wanted, found, met ? 'met' : 'missed']);
   return rows.length === 0 ? [] : [{ columns: ['target', 'wanted', 'found', ''], rows }];
 }
@@ -66,7 +66,7 @@ function pageOf({ title, method, quick, environment, parameters, table, targets 
     .concat('\n');
 }
 
-function plain({ columns, rows }: Table): string {
+function plain({ columns, rows }: BenchTable): string {
   const all = [columns, ...rows];
   const widths = columns.map((_, at) => Math.max(...all.map((row) => (row[at] ?? '').length)));
   return all
@@ -80,7 +80,7 @@ function plain({ columns, rows }: Table): string {
 }
 
 /** Pads cells like prettier. */
-function markdown({ columns, rows }: Table): string {
+function markdown({ columns, rows }: BenchTable): string {
   const widths = columns.map((column, at) => Math.max(3, column.length, ...rows.map((row) => (row[at] ?? '').length)));
   const line = (cells: readonly string[]): string => `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`;
   return [line(columns), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...rows.map(line)].join('\n');

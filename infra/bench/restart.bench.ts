@@ -11,7 +11,7 @@ import { defaultShape, type LoadShape } from '../../producers/load/shape.ts';
 import { writeLoad } from '../../producers/load/write-load.ts';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
 import { readClosed } from '../e2e/torture/facts.ts';
-import { judgeRun, type Verdict } from '../e2e/torture/oracle.ts';
+import { judgeRun, type OracleVerdict } from '../e2e/torture/oracle.ts';
 import type { KafkaConnection } from '../kafka/connect.ts';
 import { pause } from '../lifecycle/backoff.ts';
 import { describeEnvironment } from './environment.ts';
@@ -66,7 +66,7 @@ const settings = {
 const shape: LoadShape = { ...defaultShape, faults: 0, turnBytes: Number(flags['turn-bytes']), meanTurns: 8 };
 const openShape: LoadShape = { ...shape, meanTurns: turns / trajectories, turnsSigma: 0 };
 
-interface Stage {
+interface RestartStage {
   readonly site: BenchSite;
   readonly kafka: KafkaConnection;
   readonly startTrainer: () => Promise<WatchedTrainer>;
@@ -79,7 +79,7 @@ interface Restart {
   readonly use: ProcessUse;
 }
 
-async function write(stage: Stage, load: Parameters<typeof writeLoad>[0]['load']): Promise<number> {
+async function write(stage: RestartStage, load: Parameters<typeof writeLoad>[0]['load']): Promise<number> {
   const writer = await stage.kafka.writer();
   const now = (): number => performance.now();
   const counts = await writeLoad({ load, writer, rate: 0, signal: stage.site.signal, now, pause });
@@ -98,7 +98,7 @@ interface Prologue {
 }
 
 /** Admits all groups and makes some steps. */
-async function prologue(stage: Stage): Promise<Prologue> {
+async function prologue(stage: RestartStage): Promise<Prologue> {
   const trainer = await stage.startTrainer();
   await trainer.until('admission', ({ figures }) => figures['running'] === groups, LIMIT_MS);
   say(`${whole(groups)} groups admitted`);
@@ -120,7 +120,7 @@ interface Behind {
 }
 
 /** Every open trajectory gets its turns, which the trainer folds; the oldest groups lack only their ends. Then the trainer is killed. */
-async function writeBehind(stage: Stage, { trainer, answered }: Prologue): Promise<Behind> {
+async function writeBehind(stage: RestartStage, { trainer, answered }: Prologue): Promise<Behind> {
   const asked = (await readAsked(stage.kafka.reader(), stage.site.codec, RUN)).filter(({ task }) => !answered.has(task.group_id));
   const open = asked.map(offer(false));
   const startMs = Date.now();
@@ -139,7 +139,7 @@ async function writeBehind(stage: Stage, { trainer, answered }: Prologue): Promi
 }
 
 /** Starts, waits for the first plan, and is killed. It leaves the snapshot that it found. */
-async function restartOnce(stage: Stage, snapshot: boolean): Promise<Restart> {
+async function restartOnce(stage: RestartStage, snapshot: boolean): Promise<Restart> {
   const file = join(stage.site.dataDir, 'snapshots', `${RUN}.bin`);
   const kept = await readFile(file).catch(() => undefined);
   if (!snapshot) await rm(file, { force: true });
@@ -156,11 +156,11 @@ async function restartOnce(stage: Stage, snapshot: boolean): Promise<Restart> {
 interface After {
   readonly stepMs: number;
   readonly use: ProcessUse;
-  readonly verdict: Verdict;
+  readonly verdict: OracleVerdict;
 }
 
 /** Restarts once more, finishes a batch, and checks the next step. */
-async function stepAfter(stage: Stage, ends: readonly OutgoingEvent[]): Promise<After> {
+async function stepAfter(stage: RestartStage, ends: readonly OutgoingEvent[]): Promise<After> {
   const trainer = await stage.startTrainer();
   await trainer.until('the first plan', ({ state }) => state === 'live', LIMIT_MS);
   const began = performance.now();
@@ -173,13 +173,13 @@ async function stepAfter(stage: Stage, ends: readonly OutgoingEvent[]): Promise<
   return { stepMs, use, verdict: judgeRun(await readClosed(stage.kafka.reader(), stage.site.codec, RUN)) };
 }
 
-interface Results {
+interface RestartResults {
   readonly behind: Omit<Behind, 'ends'>;
   readonly restarts: readonly Restart[];
   readonly after: After;
 }
 
-function reportOf({ behind, restarts, after }: Results, environment: BenchReport['environment']): BenchReport {
+function reportOf({ behind, restarts, after }: RestartResults, environment: BenchReport['environment']): BenchReport {
   const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
   const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(2)} GB`;
   const liveMs = median(restarts.filter(({ snapshot }) => snapshot).map((restart) => restart.liveMs));
@@ -253,11 +253,11 @@ async function hold({ brokers, dataDir, signal }: BenchSite): Promise<void> {
 
 async function main(): Promise<void> {
   const environment = describeEnvironment();
-  const results = await withSite(async (site): Promise<Results> => {
+  const results = await withSite(async (site): Promise<RestartResults> => {
     const kafka = await site.connect(NAMESPACE);
     await writeSyntheticQuestions(await kafka.writer(), 64);
     const start = { brokers: site.brokers, dataDir: site.dataDir, namespace: NAMESPACE, run: RUN, dataset: SYNTHETIC_DATASET, settings };
-    const stage: Stage = {
+    const stage: RestartStage = {
       site,
       kafka,
       async startTrainer() {

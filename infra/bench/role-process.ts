@@ -14,7 +14,7 @@ interface RoleProcessOptions {
   readonly dataDir: string;
 }
 
-export interface RoleProcess {
+export interface WatchedRole {
   readonly pid: number;
   newest(): RoleStatus | undefined;
   /** Resolves at the first report that matches; rejects when the role ends first, or after `limitMs`. */
@@ -28,7 +28,7 @@ const LIMIT_MS = 120_000;
 const LOOK_MS = 20;
 
 /** Starts it; resolves when the process exists. */
-export async function startRoleProcess({ program, args, settings, dataDir }: RoleProcessOptions): Promise<RoleProcess> {
+export async function startRoleProcess({ program, args, settings, dataDir }: RoleProcessOptions): Promise<WatchedRole> {
   const name = args[0] ?? 'role';
   const logFile = join(dataDir, `${name}.log`);
   let newest: RoleStatus | undefined;

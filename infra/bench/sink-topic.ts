@@ -2,9 +2,15 @@
 import { createLoad } from '../../producers/load/load.ts';
 import { defaultShape } from '../../producers/load/shape.ts';
 import { writeLoad } from '../../producers/load/write-load.ts';
+import type { Codec } from '../../schemas/codec.ts';
+import { encoderOf } from '../../schemas/encode-as.ts';
+import { publishedSchemas } from '../../schemas/generated/events.ts';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
 import { pause } from '../lifecycle/backoff.ts';
 import type { BenchSite } from './local-bench.ts';
+
+/** Which versions of the schema a topic's turns have. */
+export type TurnVersions = 'newest' | 'oldest' | 'mixed';
 
 export interface SinkTopic {
   readonly namespace: string;
@@ -13,10 +19,30 @@ export interface SinkTopic {
   readonly rows: number;
 }
 
+/** A codec that writes turns as these versions, one version after the other. */
+function codecFor(codec: Codec, versions: TurnVersions): Codec {
+  if (versions === 'newest') return codec;
+  const published = publishedSchemas.filter(({ name }) => name === 'TurnRecorded');
+  const encoders = (versions === 'oldest' ? published.slice(0, 1) : published).map(encoderOf);
+  let next = 0;
+  return {
+    ...codec,
+    encode(type, event) {
+      next = (next + 1) % encoders.length;
+      return encoders[next]?.(event) ?? codec.encode(type, event);
+    },
+  };
+}
+
+interface WantedTopic extends Omit<SinkTopic, 'rows'> {
+  readonly turns: number;
+  readonly versions?: TurnVersions;
+}
+
 /** Writes at least `turns` turns and answers how many there are. */
-export async function prepareSinkTopic(site: BenchSite, wanted: Omit<SinkTopic, 'rows'> & { readonly turns: number }): Promise<SinkTopic> {
-  const { namespace, partitions, turnBytes, turns } = wanted;
-  const connection = await site.connect(namespace, { partitionsRollouts: partitions });
+export async function prepareSinkTopic(site: BenchSite, wanted: WantedTopic): Promise<SinkTopic> {
+  const { namespace, partitions, turnBytes, turns, versions = 'newest' } = wanted;
+  const connection = await site.connect(namespace, { partitionsRollouts: partitions }, codecFor(site.codec, versions));
   const load = createLoad({
     ...{ runId: 'synthetic-sink', purpose: 'train', seed: 1, producer: 'load/1', startMs: Date.now(), turns },
     ...{ shape: { ...defaultShape, turnBytes }, trajectories: Infinity, open: 0, places: 512 },

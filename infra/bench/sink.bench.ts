@@ -1,6 +1,6 @@
 // How fast do turns come from the topic into the table, exactly once? Our sink as the role that it is, against the Kafka
 // engine of the very ClickHouse that it writes to, which stores at least once. Same topic, same table, same run.
-// `npm run bench sink`
+// `npm run bench sink`; with `--mixed`, how fast our sink reads turns of several versions of their schema.
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,8 +15,8 @@ import { storeEnvironment } from '../clickhouse/store-process.ts';
 import { describeEnvironment } from './environment.ts';
 import { say, withSite, type BenchSite } from './local-bench.ts';
 import { publish, whole, type BenchReport } from './report.ts';
-import { startRoleProcess, type RoleProcess } from './role-process.ts';
-import { prepareSinkTopic, type SinkTopic } from './sink-topic.ts';
+import { startRoleProcess, type WatchedRole } from './role-process.ts';
+import { prepareSinkTopic, type SinkTopic, type TurnVersions } from './sink-topic.ts';
 import { serveSchemas, startEngineReader, stopEngineReader } from './sink-theirs.ts';
 import { median, spread } from './statistics.ts';
 
@@ -27,6 +27,7 @@ const { values: flags } = parseArgs({
     partitions: { type: 'string', default: '8' },
     rounds: { type: 'string', default: '3' },
     readers: { type: 'string', default: 'ours,1x65536,2x65536,2x20000' },
+    mixed: { type: 'boolean', default: false },
     out: { type: 'string' },
     quick: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -47,18 +48,18 @@ interface Measure {
   readonly cpuSeconds: number;
 }
 
-interface World {
+interface SinkWorld {
   readonly site: BenchSite;
   readonly topic: SinkTopic;
   readonly registryUrl: string;
   readonly store: Store;
   readonly storeUrl: string;
-  readonly storeProcess: RoleProcess;
+  readonly storeProcess: WatchedRole;
   readonly dataDir: string;
 }
 
 /** Watches the table grow until it has all rows. */
-async function watch(world: World, processes: readonly RoleProcess[]): Promise<Measure> {
+async function watch(world: SinkWorld, processes: readonly WatchedRole[]): Promise<Measure> {
   const { store, topic, site } = world;
   const cpu = (): number => processes.reduce((sum, one) => sum + one.cpuSeconds(), 0);
   const count = async (): Promise<number> => (await store.query<{ n: number }>('select count() as n from turns'))[0]?.n ?? 0;
@@ -77,7 +78,7 @@ async function watch(world: World, processes: readonly RoleProcess[]): Promise<M
   }
 }
 
-async function measureOurs(world: World): Promise<Measure> {
+async function measureOurs(world: SinkWorld): Promise<Measure> {
   const { site, topic, storeUrl, storeProcess, dataDir } = world;
   const sink = await startRoleProcess({
     args: ['warehouse'],
@@ -94,7 +95,7 @@ async function measureOurs(world: World): Promise<Measure> {
   }
 }
 
-async function measureTheirs(world: World, consumers: number, blockRows: number): Promise<Measure> {
+async function measureTheirs(world: SinkWorld, consumers: number, blockRows: number): Promise<Measure> {
   const { site, topic, store, registryUrl, storeProcess } = world;
   const { brokers } = site;
   await startEngineReader(store, { brokers, topic: `${topic.namespace}.rollouts`, registryUrl, consumers, blockRows });
@@ -106,7 +107,7 @@ async function measureTheirs(world: World, consumers: number, blockRows: number)
 }
 
 /** One reader over a new store and with a new group, so that none profits or suffers from the one before. */
-async function measure(reader: string, given: Pick<World, 'site' | 'topic' | 'registryUrl'>): Promise<Measure> {
+async function measure(reader: string, given: Pick<SinkWorld, 'site' | 'topic' | 'registryUrl'>): Promise<Measure> {
   const { site, topic } = given;
   const dataDir = join(site.dataDir, `store-${Date.now()}`);
   await mkdir(dataDir, { recursive: true });
@@ -126,7 +127,7 @@ async function measure(reader: string, given: Pick<World, 'site' | 'topic' | 're
     const storeUrl = `http://127.0.0.1:${port}`;
     const store = connectStore({ url: storeUrl, database: 'turnstream', password: readStorePassword(dataDir) ?? '' });
     await migrate(store);
-    const world: World = { ...given, store, storeUrl, storeProcess, dataDir };
+    const world: SinkWorld = { ...given, store, storeUrl, storeProcess, dataDir };
     const [consumers = '1', blockRows = '65536'] = reader.split('x');
     const found = reader === 'ours' ? await measureOurs(world) : await measureTheirs(world, Number(consumers), Number(blockRows));
     await store.close();
@@ -188,17 +189,68 @@ function reportOf(topic: SinkTopic, found: ReadonlyMap<string, readonly Measure[
   };
 }
 
+const [turns, rounds] = flags.quick ? [60_000, 1] : [Number(flags.turns), Number(flags.rounds)];
+const sizeOf = (namespace: string) => ({
+  ...{ namespace, turns, partitions: Number(flags.partitions), turnBytes: Number(flags['turn-bytes']) },
+});
+
+/** The same turns as different versions of the schema, each in a topic of its own, read by our sink in turns. */
+async function mainMixed(): Promise<void> {
+  const environment = describeEnvironment();
+  const report = await withSite(async (site) => {
+    const topics = new Map<TurnVersions, SinkTopic>();
+    for (const versions of ['newest', 'oldest', 'mixed'] as const) {
+      say(`writing ${whole(turns)} turns, versions: ${versions}`);
+      topics.set(versions, await prepareSinkTopic(site, { ...sizeOf(`sink-${versions}`), versions }));
+    }
+    const found = new Map<TurnVersions, Measure[]>([...topics.keys()].map((versions) => [versions, []]));
+    for (let round = 1; round <= rounds; round += 1) {
+      for (const [versions, topic] of topics) {
+        const one = await measure('ours', { site, topic, registryUrl: '' });
+        found.get(versions)?.push(one);
+        say(`round ${round}: ${versions}: ${whole(one.counted / one.seconds)} rows/s, ${whole(one.counted / one.cpuSeconds)} a CPU second`);
+      }
+    }
+    return reportOfMixed(found, environment);
+  });
+  if (!(await publish(report, flags.out))) process.exitCode = flags.quick ? 0 : 1;
+}
+
+function reportOfMixed(found: ReadonlyMap<TurnVersions, readonly Measure[]>, environment: BenchReport['environment']): BenchReport {
+  const rateOf = (versions: TurnVersions): number => median(ratesOf(found.get(versions) ?? []));
+  const [pure, mixed] = [rateOf('newest'), rateOf('mixed')];
+  return {
+    name: 'sink-mixed',
+    title: 'The sink: a topic with several versions of a turn',
+    method:
+      `As in \`sink\`, with ${whole(turns)} turns written as the newest version of their schema, as the oldest, and as every published version in turn. ` +
+      'Our sink reads the three topics one after the other, each into a new store.',
+    quick: flags.quick,
+    environment,
+    parameters: { turns, 'turn bytes': flags['turn-bytes'], partitions: flags.partitions, rounds },
+    table: {
+      columns: ['versions', 'rows/s', 'spread', 'of the newest alone', 'rows a CPU second'],
+      rows: [...found].map(([versions, measures]) => [
+        versions,
+        whole(median(ratesOf(measures))),
+        `${(spread(ratesOf(measures)) * 100).toFixed(0)} %`,
+        (median(ratesOf(measures)) / pure).toFixed(2),
+        whole(median(perCpuSecond(measures))),
+      ]),
+    },
+    targets: [{ what: 'mixed / newest', wanted: 'at least 0.95', found: (mixed / pure).toFixed(2), met: mixed >= 0.95 * pure }],
+    figures: Object.fromEntries(found),
+  };
+}
+
 async function main(): Promise<void> {
   const environment = describeEnvironment();
-  const turns = flags.quick ? 60_000 : Number(flags.turns);
-  const rounds = flags.quick ? 1 : Number(flags.rounds);
   const readers = flags.quick ? ['ours', '2x65536'] : flags.readers.split(',');
   const report = await withSite(async (site) => {
     const registry = await serveSchemas();
     site.defer(() => registry.close());
-    const size = { namespace: 'sink', partitions: Number(flags.partitions), turnBytes: Number(flags['turn-bytes']), turns };
     say(`writing ${whole(turns)} turns`);
-    const topic = await prepareSinkTopic(site, size);
+    const topic = await prepareSinkTopic(site, sizeOf('sink'));
     const found = new Map<string, Measure[]>(readers.map((reader) => [reader, []]));
     for (let round = 1; round <= rounds; round += 1) {
       for (const [reader, measures] of found) {
@@ -216,8 +268,8 @@ async function main(): Promise<void> {
 
 if (flags.help) {
   process.stdout.write(
-    'npm run bench sink -- [--turns 800000] [--turn-bytes 2200] [--partitions 8] [--rounds 3] [--readers ours,1x65536,2x65536] [--out dir] [--quick]\n',
+    'npm run bench sink -- [--turns 800000] [--turn-bytes 2200] [--partitions 8] [--rounds 3] [--readers ours,1x65536,2x65536] [--mixed] [--out dir] [--quick]\n',
   );
 } else {
-  await main();
+  await (flags.mixed ? mainMixed() : main());
 }

@@ -2,7 +2,7 @@
 // Every tenth group is discarded, eight groups make a step, and every step makes a version.
 import type { Store } from '../../streams/core/ports.ts';
 
-interface Made {
+interface SyntheticTable {
   readonly table: string;
   /** The content of each column, by name. */
   readonly columns: Readonly<Record<string, string>>;
@@ -11,11 +11,14 @@ interface Made {
 
 const GROUP = "toInt32(toUInt32OrZero(splitByString('-g', group_id)[-1]))";
 const STEP = `toInt32(intDiv(${GROUP}, 8) + 1)`;
-const FINISHED = "from trajectories where run_id = {run:String} and status = 'answered'";
+/** A trainer takes only attempts of which it has every turn. */
+const WHOLE = `(trajectory_id, attempt, turns) in
+  (select trajectory_id, attempt, toInt32(uniqExact(turn)) from turns where run_id = {run:String} group by trajectory_id, attempt)`;
+const FINISHED = `from trajectories where run_id = {run:String} and status = 'answered' and ${WHOLE}`;
 
 const origin = { producer: "'bench'", _topic: "'training'", _partition: '0', _offset: '0' } as const;
 
-const outcome: Made['columns'] = {
+const outcome: SyntheticTable['columns'] = {
   ...origin,
   ...{ run_id: 'run_id', group_id: 'group_id', trajectory_id: 'trajectory_id', attempt: 'attempt', question_id: 'question_id' },
   ...{ reward: 'reward', tokens: 'completion_tokens', turns: 'turns', version_first: 'version_first', version_last: 'version_last' },
@@ -30,7 +33,7 @@ const outcome: Made['columns'] = {
   ...{ at: 'finished_at', _timestamp: '_timestamp' },
 };
 
-const made: readonly Made[] = [
+const made: readonly SyntheticTable[] = [
   {
     table: 'step_trajectories',
     columns: { ...outcome, step: STEP, version_before: `${STEP} - 1`, version_after: STEP, advantage: 'reward - 0.5' },

@@ -35,16 +35,16 @@ const turns = flags.quick ? 20_000 : Number(flags.turns);
 const rounds = flags.quick ? 1 : Number(flags.rounds);
 const pages = flags.quick ? 20 : Number(flags.pages);
 
-interface Timed {
+interface TimedQuery {
   readonly name: string;
   readonly ms: readonly number[];
 }
 
-interface Found {
+interface SizeMeasurement {
   readonly turns: number;
   readonly bytes: number;
-  readonly questions: readonly Timed[];
-  readonly pages: readonly (Timed & { readonly wantedMs: number })[];
+  readonly questions: readonly TimedQuery[];
+  readonly pages: readonly (TimedQuery & { readonly wantedMs: number })[];
 }
 
 async function writeLong(world: TablesWorld): Promise<void> {
@@ -79,8 +79,8 @@ async function fill(world: TablesWorld, site: BenchSite): Promise<void> {
   for (const run of [RUN, OTHER]) await writeLedgerRows(world.store, run);
 }
 
-async function askQuestions(api: string, values: GuideValues): Promise<readonly Timed[]> {
-  const found: Timed[] = [];
+async function askQuestions(api: string, values: GuideValues): Promise<readonly TimedQuery[]> {
+  const found: TimedQuery[] = [];
   for (const { title, sql } of guideQuestions) {
     const ms: number[] = [];
     const body = JSON.stringify({ query: sql, params: paramsOf(sql, values), format: 'JSONEachRow' });
@@ -94,7 +94,10 @@ async function askQuestions(api: string, values: GuideValues): Promise<readonly 
 }
 
 /** Different pages each time, so that no response comes from the cache. */
-async function askPages(api: string, lists: { readonly trajectories: readonly string[]; readonly steps: number }): Promise<Found['pages']> {
+async function askPages(
+  api: string,
+  lists: { readonly trajectories: readonly string[]; readonly steps: number },
+): Promise<SizeMeasurement['pages']> {
   const { trajectories, steps } = lists;
   const trajectory = (at: number): string => encodeURIComponent(trajectories[at % trajectories.length] ?? '');
   const step = (at: number): number => 1 + ((at * 7_919) % Math.max(1, steps));
@@ -122,7 +125,7 @@ async function askPages(api: string, lists: { readonly trajectories: readonly st
       (at) => `/v1/trajectories/${LONG}/turns?run=${RUN}&min_turn=${5_000 + ((at * 97) % 20_000)}&limit=50`,
     ],
   ];
-  const found: (Timed & { readonly wantedMs: number })[] = [];
+  const found: (TimedQuery & { readonly wantedMs: number })[] = [];
   for (const [name, wantedMs, path] of kinds) {
     const ms: number[] = [];
     for (let at = 0; at < pages; at += 1) ms.push(await timedAnswer(() => fetch(`${api}${path(at)}`)));
@@ -147,7 +150,7 @@ const SAMPLE =
 const SIZE = "select sum(rows) as turns, sum(bytes_on_disk) as bytes from system.parts where table = 'turns' and active";
 const STEPS = 'select count() as steps from steps where run_id = {run:String}';
 
-async function measure(site: BenchSite): Promise<Found> {
+async function measure(site: BenchSite): Promise<SizeMeasurement> {
   const world = await startTablesWorld(site, 'size', 4);
   const sink = await world.startWarehouse();
   await sink.until(({ state }) => state === 'live');
@@ -169,10 +172,10 @@ async function measure(site: BenchSite): Promise<Found> {
   return { ...size, questions, pages: found };
 }
 
-function reportOf(found: Found, environment: BenchReport['environment']): BenchReport {
+function reportOf(found: SizeMeasurement, environment: BenchReport['environment']): BenchReport {
   const ms = (value: number): string => `${Math.round(value)} ms`;
-  const slowest = (one: Timed): number => percentile(one.ms, 1);
-  const p99 = (one: Timed): number => percentile(one.ms, 0.99);
+  const slowest = (one: TimedQuery): number => percentile(one.ms, 1);
+  const p99 = (one: TimedQuery): number => percentile(one.ms, 0.99);
   const all = [...found.questions, ...found.pages];
   return {
     name: 'size',

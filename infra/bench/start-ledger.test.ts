@@ -30,5 +30,5 @@ it('is verified and counted to its end, and only what the newest resume point ne
     trainedTrajectories: 6_400,
     closedTrajectories: 6_400,
   });
-  expect([state.settled.size, state.admitted.size]).toEqual([length.groups, 0]);
+  expect([state.closed.size, state.admitted.size]).toEqual([length.groups, 0]);
 });

@@ -1,4 +1,5 @@
 // What the start bench puts into the log: entries of other runs, and the ledger of a long run behind its real beginning.
+import { TOLD_NOTHING } from '../../consumers/trainer/commit-parts.ts';
 import { groupIdFor } from '../../consumers/trainer/entries.ts';
 import { createLedgerWriter, type Unchained } from '../../consumers/trainer/ledger-writer.ts';
 import { createCodec } from '../../schemas/codec.ts';
@@ -34,7 +35,7 @@ function foreignEntry(index: number): OutgoingEvent {
 }
 
 /** A run as its trainer left it. */
-export interface Begun {
+export interface WrittenRun {
   readonly head: ChainHead;
   readonly started: RunStarted;
   readonly policy: PolicyPublished;
@@ -42,7 +43,7 @@ export interface Begun {
   readonly end: number;
 }
 
-export async function readBegun(log: LogReader, events: EventReader, run: string): Promise<Begun> {
+export async function readBegun(log: LogReader, events: EventReader, run: string): Promise<WrittenRun> {
   let [head, admitted, end] = [emptyChain, 0, 0];
   let started: RunStarted | undefined;
   let policy: PolicyPublished | undefined;
@@ -74,7 +75,7 @@ export interface Length {
 }
 
 /** Writes steps as a trainer does, two entries each, with the weights of the start as the newest; answers their bytes. */
-export async function writeSteps(writer: EventWriter, begun: Begun, { steps, groups, samples }: Length): Promise<number> {
+export async function writeSteps(writer: EventWriter, begun: WrittenRun, { steps, groups, samples }: Length): Promise<number> {
   const codec = createCodec();
   const { started, policy } = begun;
   let [{ head }, next, bytes] = [begun, begun.admitted, 0];
@@ -152,5 +153,15 @@ function stepOf(
     })),
   );
   const totals = { groups: ids.length, tokens: trajectories.length * 20_000, unknown_tokens: 0 };
-  return { step, version_before: step - 1, version_after: step, ...totals, metrics: METRICS, wait_ms: 1, train_ms: 1, trajectories };
+  return {
+    step,
+    version_before: step - 1,
+    version_after: step,
+    ...totals,
+    metrics: METRICS,
+    wait_ms: 1,
+    train_ms: 1,
+    trajectories,
+    ...TOLD_NOTHING,
+  };
 }

@@ -44,7 +44,7 @@ interface Resumed {
   readonly bytes: number;
 }
 
-interface Results {
+interface StartResults {
   /** Time until live, ms, of each round. */
   readonly alone: readonly number[];
   readonly beside: readonly number[];
@@ -68,7 +68,7 @@ async function startNew(site: BenchSite, namespace: string, run: string): Promis
   return liveMs;
 }
 
-async function newRuns(site: BenchSite): Promise<Pick<Results, 'alone' | 'beside'>> {
+async function newRuns(site: BenchSite): Promise<Pick<StartResults, 'alone' | 'beside'>> {
   for (const namespace of ['alone', 'beside']) {
     const kafka = await site.connect(namespace);
     const writer = await kafka.writer();
@@ -107,7 +107,7 @@ async function resume(site: BenchSite): Promise<Resumed> {
   return { liveMs, peak, bytes };
 }
 
-function reportOf({ alone, beside, resumed }: Results): BenchReport {
+function reportOf({ alone, beside, resumed }: StartResults): BenchReport {
   const [aloneMs, besideMs] = [median(alone), median(beside)];
   const ms = (value: number): string => `${whole(value)} ms`;
   const gigabytes = (value: number): string => `${(value / 1e9).toFixed(2)} GB`;
@@ -152,7 +152,7 @@ if (flags.help) {
   );
 } else {
   const limit = setTimeout(() => process.kill(process.pid, 'SIGTERM'), Number(flags.minutes) * 60_000);
-  const results = await withSite(async (site): Promise<Results> => ({ ...(await newRuns(site)), resumed: await resume(site) }));
+  const results = await withSite(async (site): Promise<StartResults> => ({ ...(await newRuns(site)), resumed: await resume(site) }));
   if (!(await publish(reportOf(results), flags.out))) process.exitCode = flags.quick ? 0 : 1;
   clearTimeout(limit);
 }

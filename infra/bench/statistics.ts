@@ -18,14 +18,14 @@ export function percentile(values: readonly number[], share: number): number {
 /** Two-sided 95 % quantiles of Student's t with 1, 2, ... degrees of freedom; beyond them the normal distribution is close enough. */
 const T95 = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131];
 
-export interface Interval {
+export interface MeanInterval {
   readonly mean: number;
   readonly low: number;
   readonly high: number;
 }
 
 /** Mean with its 95 % interval by Student's t; infinitely wide for a single value. */
-export function meanOf(values: readonly number[]): Interval {
+export function meanOf(values: readonly number[]): MeanInterval {
   const count = values.length;
   const mean = values.reduce((sum, value) => sum + value, 0) / count;
   const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (count - 1);
@@ -34,13 +34,13 @@ export function meanOf(values: readonly number[]): Interval {
 }
 
 /** Geometric mean of ratios with its 95 % interval. */
-export function ratioOf(ratios: readonly number[]): Interval {
+export function ratioOf(ratios: readonly number[]): MeanInterval {
   const { mean, low, high } = meanOf(ratios.map(Math.log));
   return { mean: Math.exp(mean), low: Math.exp(low), high: Math.exp(high) };
 }
 
 /** `2.10 (1.92 to 2.30)`. */
-export function shownInterval({ mean, low, high }: Interval, digits = 2): string {
+export function shownInterval({ mean, low, high }: MeanInterval, digits = 2): string {
   const shown = (value: number): string => (Number.isFinite(value) ? value.toFixed(digits) : '?');
   return `${shown(mean)} (${shown(low)} to ${shown(high)})`;
 }

@@ -2,7 +2,7 @@
 // at a steady rate for a long time; each step is one transaction of 256 trajectories. `npm run bench steady`
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { createFleet, type Fleet } from '../../producers/load/fleet.ts';
+import { createFleet, type SyntheticFleet } from '../../producers/load/fleet.ts';
 import { SYNTHETIC_DATASET } from '../../producers/load/load.ts';
 import { defaultShape, type LoadShape } from '../../producers/load/shape.ts';
 import { RANKER_WIDTH } from '../../producers/rollouts/policies/ranker/features.ts';
@@ -54,7 +54,7 @@ const settings = {
 
 const shape: LoadShape = { ...defaultShape, maxTurns: 64, decision: { candidates: 12, width: RANKER_WIDTH } };
 
-interface Seen {
+interface SteadySamples {
   /** Resident bytes at each second, with the seconds since the warm-up. */
   readonly resident: { readonly s: number; readonly bytes: number }[];
   readonly commitMs: number[];
@@ -63,7 +63,7 @@ interface Seen {
 }
 
 /** Requests of the run as they appear, in FIFO order. */
-async function followTasks({ kafka, site }: Stage): Promise<AskedTask[]> {
+async function followTasks({ kafka, site }: SteadyStage): Promise<AskedTask[]> {
   const waiting: AskedTask[] = [];
   const following = await kafka.reader().follow({
     topics: ['tasks'],
@@ -83,14 +83,14 @@ async function followTasks({ kafka, site }: Stage): Promise<AskedTask[]> {
   return waiting;
 }
 
-interface Stage {
+interface SteadyStage {
   readonly site: BenchSite;
   readonly kafka: KafkaConnection;
   readonly trainer: WatchedTrainer;
 }
 
 /** Events with up to `turns` turns. */
-function portionOf(fleet: Fleet, waiting: AskedTask[], turns: number): readonly OutgoingEvent[] {
+function portionOf(fleet: SyntheticFleet, waiting: AskedTask[], turns: number): readonly OutgoingEvent[] {
   const events: OutgoingEvent[] = [];
   for (let taken = 0; taken < turns;) {
     while (fleet.free > 0 && waiting.length > 0) {
@@ -106,7 +106,7 @@ function portionOf(fleet: Fleet, waiting: AskedTask[], turns: number): readonly 
 }
 
 /** Writes at the given rate until the time is over; a late tick catches up. */
-async function drive(stage: Stage, writer: EventWriter, seen: Seen): Promise<void> {
+async function drive(stage: SteadyStage, writer: EventWriter, seen: SteadySamples): Promise<void> {
   const waiting = await followTasks(stage);
   const versionAt = (): number => stage.trainer.newest()?.figures['step'] ?? 0;
   const fleet = createFleet({ shape, places: 1_280, workers: 32, startMs: Date.now(), versionAt });
@@ -132,7 +132,7 @@ async function drive(stage: Stage, writer: EventWriter, seen: Seen): Promise<voi
 }
 
 /** Records every step that the status reports; of two within 200 ms it reports only the newer one. */
-function watchSteps(seen: Seen) {
+function watchSteps(seen: SteadySamples) {
   let newest = 0;
   return ({ figures }: RoleStatus): void => {
     const step = figures['step'] ?? 0;
@@ -146,14 +146,14 @@ function watchSteps(seen: Seen) {
 }
 
 /** Medians of the first and of the last fifth: garbage collection makes single samples too noisy. */
-function growthOf({ resident }: Seen): { readonly first: number; readonly last: number; readonly share: number } {
+function growthOf({ resident }: SteadySamples): { readonly first: number; readonly last: number; readonly share: number } {
   const fifth = Math.max(1, Math.floor(resident.length / 5));
   const first = median(resident.slice(0, fifth).map(({ bytes }) => bytes));
   const last = median(resident.slice(-fifth).map(({ bytes }) => bytes));
   return { first, last, share: last / first - 1 };
 }
 
-function reportOf(seen: Seen, environment: BenchReport['environment']): BenchReport {
+function reportOf(seen: SteadySamples, environment: BenchReport['environment']): BenchReport {
   const growth = growthOf(seen);
   const [p50, p99] = [percentile(seen.commitMs, 0.5), percentile(seen.commitMs, 0.99)];
   const megabytes = (bytes: number): string => `${whole(bytes / 1e6)} MB`;
@@ -195,7 +195,7 @@ function reportOf(seen: Seen, environment: BenchReport['environment']): BenchRep
 
 async function main(): Promise<void> {
   const environment = describeEnvironment();
-  const seen: Seen = { resident: [], commitMs: [], steps: 0, turns: 0 };
+  const seen: SteadySamples = { resident: [], commitMs: [], steps: 0, turns: 0 };
   await withSite(async (site) => {
     const kafka = await site.connect(NAMESPACE);
     const writer = await kafka.writer();

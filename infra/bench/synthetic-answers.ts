@@ -32,7 +32,7 @@ export async function readAsked(log: LogReader, codec: Codec, runId: string): Pr
   return asked.sort((a, b) => a.task.group_index - b.task.group_index || a.task.sample - b.task.sample);
 }
 
-export interface AnswerOptions {
+export interface SyntheticAnswerOptions {
   readonly shape: LoadShape;
   readonly startMs: number;
   readonly places: number;
@@ -42,7 +42,7 @@ export interface AnswerOptions {
 /** The attempts at these tasks as one sequence of events; `takeEnd` may hold the end of an attempt back. */
 export function answersOf(
   tasks: readonly OfferedTask[],
-  options: AnswerOptions,
+  options: SyntheticAnswerOptions,
   takeEnd: (event: OutgoingEvent & { readonly type: 'TrajectoryFinished' }) => boolean = () => false,
 ): Load {
   const waiting = [...tasks].reverse();

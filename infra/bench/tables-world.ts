@@ -11,18 +11,18 @@ import { migrate } from '../clickhouse/migrate.ts';
 import { storeEnvironment } from '../clickhouse/store-process.ts';
 import type { KafkaConnection } from '../kafka/connect.ts';
 import type { BenchSite } from './local-bench.ts';
-import { startRoleProcess, withoutOurs, type RoleProcess } from './role-process.ts';
+import { startRoleProcess, withoutOurs, type WatchedRole } from './role-process.ts';
 
 const SESSIONS = 4;
 
 export interface TablesWorld {
   readonly kafka: KafkaConnection;
   readonly store: Store;
-  readonly storeProcess: RoleProcess;
+  readonly storeProcess: WatchedRole;
   readonly namespace: string;
   /** Addresses of all services, by environment variable. */
   readonly settings: Readonly<Record<string, string>>;
-  startWarehouse(): Promise<RoleProcess>;
+  startWarehouse(): Promise<WatchedRole>;
   /** Resolves with its URL when it listens. */
   startApi(settings?: Readonly<Record<string, string>>): Promise<string>;
   /** Runs a `turnstream` command to its end; rejects with its output unless it succeeds. */
@@ -45,7 +45,7 @@ export async function startTablesWorld(site: BenchSite, namespace: string, parti
   await mkdir(dataDir, { recursive: true });
   const kafka = await site.connect(namespace, { partitionsRollouts: partitions });
   const port = await freePort();
-  const role = async (args: readonly string[], settings: Readonly<Record<string, string>>): Promise<RoleProcess> => {
+  const role = async (args: readonly string[], settings: Readonly<Record<string, string>>): Promise<WatchedRole> => {
     const started = await startRoleProcess({ args, settings, dataDir });
     site.defer(() => started.stop());
     return started;
@@ -83,12 +83,12 @@ export async function startTablesWorld(site: BenchSite, namespace: string, parti
   };
 }
 
-interface Place {
+interface TablesSite {
   readonly settings: Readonly<Record<string, string>>;
   readonly dataDir: string;
 }
 
-function runCommand(args: readonly string[], { settings, dataDir }: Place): RunningCommand {
+function runCommand(args: readonly string[], { settings, dataDir }: TablesSite): RunningCommand {
   const file = join(dataDir, `${args.join('-').replace(/[^\w-]/g, '')}.out`);
   const out = openSync(file, 'w');
   const child: ChildProcess = spawn(process.execPath, [resolve('infra/cli/turnstream.mjs'), ...args], {

@@ -26,7 +26,7 @@ const turns = flags.quick ? 20_000 : Number(flags.turns);
 const rounds = flags.quick ? 1 : Number(flags.rounds);
 const SETTINGS = { max_insert_threads: 2, max_execution_time: 600 } as const;
 
-interface Variant {
+interface TableVariant {
   readonly name: string;
   /** Derived from the statement that creates the current table. */
   readonly ddl: (asItIs: string) => string;
@@ -42,7 +42,7 @@ const TOOLS = `ALTER TABLE ${TABLE} ADD PROJECTION tools (
   SELECT run_id, tool, tool_error_type, policy_version_max, count(), quantiles(0.5, 0.95)(tool_ms), argMax(tool_arguments, tool_ms)
   GROUP BY run_id, tool, tool_error_type, policy_version_max)`;
 
-const variants: readonly Variant[] = [
+const variants: readonly TableVariant[] = [
   { name: 'as it is', ddl: (ddl) => ddl },
   { name: 'order: run_id, _timestamp', ddl: order('run_id, _timestamp') },
   { name: 'order: run_id, tool, trajectory_id, attempt, turn', ddl: order('run_id, tool, trajectory_id, attempt, turn') },
@@ -80,7 +80,7 @@ const questions: readonly (readonly [string, string])[] = [
   ['time by phase', `SELECT sum(generation_ms), sum(tool_ms) FROM ${TABLE} WHERE run_id = {run:String} AND purpose = 'train'`],
 ];
 
-interface Found {
+interface TableResult {
   readonly name: string;
   readonly writeSeconds: number;
   readonly bytes: number;
@@ -102,7 +102,7 @@ interface Base {
   readonly ids: readonly string[];
 }
 
-async function measureVariant({ store, asItIs, ids }: Base, variant: Variant): Promise<Found> {
+async function measureVariant({ store, asItIs, ids }: Base, variant: TableVariant): Promise<TableResult> {
   await store.command(`DROP TABLE IF EXISTS ${TABLE}`);
   await store.command(variant.ddl(asItIs));
   if (variant.then !== undefined) await store.command(variant.then);
@@ -129,7 +129,7 @@ const COLUMNS =
 const SIZE = `SELECT sum(bytes_on_disk) AS bytes FROM system.parts WHERE database = currentDatabase() AND table = '${TABLE}' AND active`;
 const SOME = 'SELECT trajectory_id AS id FROM trajectories WHERE run_id = {run:String} ORDER BY cityHash64(trajectory_id) LIMIT 64';
 
-async function measure(site: BenchSite): Promise<readonly Found[]> {
+async function measure(site: BenchSite): Promise<readonly TableResult[]> {
   const world = await startTablesWorld(site, 'tables', 4);
   const sink = await world.startWarehouse();
   await sink.until(({ state }) => state === 'live');
@@ -140,12 +140,12 @@ async function measure(site: BenchSite): Promise<readonly Found[]> {
   const ids = (await store.query<{ id: string }>(SOME, { params: { run: RUN } })).map(({ id }) => id);
   const [made] = await store.query<{ statement: string }>('SHOW CREATE TABLE turns');
   const asItIs = (made?.statement ?? '').replace(/^CREATE TABLE \S+/, `CREATE TABLE ${TABLE}`);
-  const found: Found[] = [];
+  const found: TableResult[] = [];
   for (const variant of variants) found.push(await measureVariant({ store, asItIs, ids }, variant));
   return found;
 }
 
-function reportOf(found: readonly Found[], environment: BenchReport['environment']): BenchReport {
+function reportOf(found: readonly TableResult[], environment: BenchReport['environment']): BenchReport {
   return {
     name: 'tables',
     title: 'Choices of the table of turns',

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import type { RoleStatus } from '../../streams/core/telemetry.ts';
 import { startRoleChild, type RoleChild } from '../app/fleet/role-child.ts';
 
-export interface TrainerOptions {
+export interface TrainerChildOptions {
   readonly brokers: readonly string[];
   readonly dataDir: string;
   readonly namespace: string;
@@ -36,19 +36,19 @@ export interface ProcessUse {
   readonly cpuMs: number;
 }
 
-interface Waiter {
+interface StatusWaiter {
   readonly fits: (status: RoleStatus) => boolean;
   readonly resolve: (afterMs: number) => void;
   readonly reject: (error: Error) => void;
 }
 
 /** Starts it; its log goes to a file in the data directory. */
-export async function startTrainer(options: TrainerOptions): Promise<WatchedTrainer> {
+export async function startTrainer(options: TrainerChildOptions): Promise<WatchedTrainer> {
   const { dataDir, run } = options;
   const logFile = join(dataDir, `${run}.log`);
   const beganMs = performance.now();
   const states = new Map<string, number>();
-  const waiters = new Set<Waiter>();
+  const waiters = new Set<StatusWaiter>();
   const watchers: ((status: RoleStatus) => void)[] = [];
   let newest: RoleStatus | undefined;
   let failure: string | undefined;
@@ -97,7 +97,7 @@ export async function startTrainer(options: TrainerOptions): Promise<WatchedTrai
           clearTimeout(timer);
           waiters.delete(waiter);
         };
-        const waiter: Waiter = {
+        const waiter: StatusWaiter = {
           fits,
           resolve: (after) => {
             end();

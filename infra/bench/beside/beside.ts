@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { describeEnvironment } from '../environment.ts';
-import { publish, whole, type BenchReport, type Table } from '../report.ts';
+import { publish, whole, type BenchReport, type BenchTable } from '../report.ts';
 import { median } from '../statistics.ts';
-import { compare, figuresOf, type BenchName, type Compared } from './compare.ts';
+import { compare, figuresOf, type BenchName, type BenchComparison } from './compare.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -53,7 +53,7 @@ function checkOut(revision: string, into: string): string {
 }
 
 /** Runs the built bench of a tree; a target that the bench itself misses is ignored here. */
-async function run(tree: string, bench: BenchName, out: string): Promise<Table> {
+async function run(tree: string, bench: BenchName, out: string): Promise<BenchTable> {
   const given = flags.flags.split(' ').filter((word) => word !== '');
   const child = spawn(process.execPath, ['dist/infra/bench/main.js', bench, ...given, '--out', out], {
     cwd: tree,
@@ -65,10 +65,10 @@ async function run(tree: string, bench: BenchName, out: string): Promise<Table> 
   return (JSON.parse(readFileSync(file, 'utf8')) as BenchReport).table;
 }
 
-async function measure(bench: BenchName, scratch: string): Promise<readonly Compared[]> {
+async function measure(bench: BenchName, scratch: string): Promise<readonly BenchComparison[]> {
   say(`building ${flags.against}`);
   const older = checkOut(flags.against, scratch);
-  const [old, fresh]: [Table[], Table[]] = [[], []];
+  const [old, fresh]: [BenchTable[], BenchTable[]] = [[], []];
   for (let round = 1; round <= Number(flags.rounds); round += 1) {
     const turns = [
       { name: 'old', tree: older, tables: old },
@@ -82,7 +82,7 @@ async function measure(bench: BenchName, scratch: string): Promise<readonly Comp
   return compare(bench, old, fresh);
 }
 
-function reportOf(bench: BenchName, compared: readonly Compared[]): BenchReport {
+function reportOf(bench: BenchName, compared: readonly BenchComparison[]): BenchReport {
   const tolerance = Number(flags.tolerance) / 100;
   const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
   const figure = (value: number): string => (value >= 100 ? whole(value) : value.toFixed(2));

@@ -1,9 +1,9 @@
 // Parses the tables that benches write and compares those of two revisions, figure by figure.
-import type { Table } from '../report.ts';
+import type { BenchTable } from '../report.ts';
 import { median } from '../statistics.ts';
 
 /** A published figure of a bench: which table cells contain it, and which direction is better. */
-interface Figure {
+interface PublishedFigure {
   readonly what: string;
   readonly column: string;
   /** Text that a row must contain; empty for every row. For several rows, their median counts. */
@@ -26,11 +26,11 @@ export const figuresOf = {
     { what: 'restart without a snapshot, s', row: 'deleted', column: 'back to work', better: 'lower' },
   ],
   api: [{ what: 'API, requests/s', row: '', column: 'requests/s', better: 'higher' }],
-} as const satisfies Readonly<Record<string, readonly Figure[]>>;
+} as const satisfies Readonly<Record<string, readonly PublishedFigure[]>>;
 
 export type BenchName = keyof typeof figuresOf;
 
-export interface Compared {
+export interface BenchComparison {
   readonly what: string;
   readonly old: readonly number[];
   readonly new: readonly number[];
@@ -39,8 +39,8 @@ export interface Compared {
 }
 
 /** The tables of one bench, run by run, of the old and of the new revision. */
-export function compare(bench: BenchName, old: readonly Table[], fresh: readonly Table[]): readonly Compared[] {
-  return figuresOf[bench].map((figure: Figure) => {
+export function compare(bench: BenchName, old: readonly BenchTable[], fresh: readonly BenchTable[]): readonly BenchComparison[] {
+  return figuresOf[bench].map((figure: PublishedFigure) => {
     const before = old.map((table) => valueIn(table, figure));
     const after = fresh.map((table) => valueIn(table, figure));
     const change = median(after) / median(before) - 1;
@@ -49,7 +49,7 @@ export function compare(bench: BenchName, old: readonly Table[], fresh: readonly
 }
 
 /** Throws when the table lacks this figure: a renamed column must not count as unchanged. */
-function valueIn({ columns, rows }: Table, { what, column, row }: Figure): number {
+function valueIn({ columns, rows }: BenchTable, { what, column, row }: PublishedFigure): number {
   const at = columns.indexOf(column);
   const values = rows
     .filter((cells) => cells.some((cell) => cell.includes(row)))
