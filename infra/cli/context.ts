@@ -1,9 +1,9 @@
 import type { RoleHost } from '../app/roles/role.ts';
-import type { Env } from '../config/load.ts';
+import type { ProcessEnv } from '../lifecycle/inherited-env.ts';
 
 /** What a command may use of the process that runs it. */
 export interface CommandContext {
-  readonly env: Env;
+  readonly env: ProcessEnv;
   /** Path of the program, to start roles with. */
   readonly program: string;
   /** Standard output: only the result of the command. */

@@ -56,13 +56,13 @@ export function buildProgram(context: CommandContext): Command {
     storeCommand,
   ];
   for (const make of commands) program.addCommand(make(context));
-  return settled(program, context);
+  return configured(program, context);
 }
 
 /** Settings of every command: it throws instead of ending the process, and writes to the streams of the context. */
-function settled(command: Command, context: CommandContext): Command {
+function configured(command: Command, context: CommandContext): Command {
   command.exitOverride().showHelpAfterError('(see --help)').configureOutput({ writeOut: context.out, writeErr: context.err });
-  for (const sub of command.commands) settled(sub, context);
+  for (const sub of command.commands) configured(sub, context);
   return command;
 }
 

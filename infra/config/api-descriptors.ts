@@ -1,4 +1,4 @@
-// Where the API listens, who may use it and how much; part of the table in descriptors.ts.
+// Where the API listens, who may use it and how much, and whom it tells of advisories; part of the table in descriptors.ts.
 
 export const apiDescriptors = {
   apiHost: {
@@ -27,9 +27,9 @@ export const apiDescriptors = {
     env: 'TURNSTREAM_API_KEYS',
     kind: 'list',
     fallback: [],
-    pattern: /^[^\s:]{16,}:(read|write|sql|admin)(\+(read|write|sql|admin))*$/,
+    pattern: /^[^\s:]{16,}:(read|write|sql|train|record|admin)(\+(read|write|sql|train|record|admin))*$/,
     shape: '<key of 16 or more characters>:<scope>[+<scope>…]',
-    help: 'API keys with scopes read, write, sql, admin. None: loopback only, with every scope.',
+    help: 'API keys with scopes read, write, sql, train, record, admin. None: loopback only, with every scope.',
     secret: true,
   },
   apiCorsOrigins: {
@@ -55,5 +55,22 @@ export const apiDescriptors = {
     max: 60_000,
     fallback: 200,
     help: 'How old a response to a GET may be when it is shared by equal requests; if it took long, up to ten times as long as it took, but at most 10 s. While a newer one is being read, up to five times as old. 0 reads the tables every time.',
+  },
+  webhookUrl: {
+    env: 'TURNSTREAM_WEBHOOK_URL',
+    kind: 'text',
+    fallback: '',
+    pattern: /^https?:\/\/[^\s/@]+(\/\S*)?$/,
+    shape: 'an http(s) URL without a user',
+    help: 'Where the API posts a JSON message when an advisory of a running run begins or ends. Its `text` fits the webhooks of chats. Set it for one API only.',
+    secret: true,
+  },
+  webhookHosts: {
+    env: 'TURNSTREAM_WEBHOOK_HOSTS',
+    kind: 'list',
+    fallback: [],
+    pattern: /^[^\s:,]+:\d{1,5}$/,
+    shape: 'host:port',
+    help: 'Private hosts that TURNSTREAM_WEBHOOK_URL may name, as written in the URL. Every other private address is refused.',
   },
 } as const;

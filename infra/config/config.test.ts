@@ -2,9 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isPlatformError } from '../../streams/core/errors.ts';
 import { descriptors, type Descriptor } from './descriptors.ts';
-import { loadConfig, redact, toEnv, type Env } from './load.ts';
+import { loadConfig, redact, toEnv } from './load.ts';
+import type { ProcessEnv } from '../lifecycle/inherited-env.ts';
 
-const problemsOf = (env: Env): string => {
+const problemsOf = (env: ProcessEnv): string => {
   try {
     loadConfig(env);
     return '';

@@ -9,6 +9,7 @@ import { webDescriptors } from './web-descriptors.ts';
 import { modeDescriptors } from './mode-descriptors.ts';
 import { recipeDescriptors } from './recipe-descriptors.ts';
 import { synthesisDescriptors } from './synthesis-descriptors.ts';
+import { trainerDescriptors } from './trainer-descriptors.ts';
 
 interface Common<T> {
   readonly env: string;
@@ -329,6 +330,7 @@ export const descriptors = {
   ...evaluationDescriptors,
   ...judgeDescriptors,
   ...modeDescriptors,
+  ...trainerDescriptors,
   ...recipeDescriptors,
   ...synthesisDescriptors,
 } as const satisfies Record<string, Descriptor>;

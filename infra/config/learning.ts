@@ -87,6 +87,8 @@ const none = [
   'apiKeys',
   'apiNames',
   'apiCorsOrigins',
+  'webhookUrl',
+  'webhookHosts',
   'llmUrl',
   'llmApiKey',
   'retrievalUrl',
@@ -141,7 +143,17 @@ const none = [
   'latencyTrainMs',
   // what is recorded beside
   'llmLogprobs',
+  'llmTokenIds',
+  'llmLogprobsKind',
+  'llmTokenizerSha256',
+  'llmEngine',
   'llmVersionFrom',
+  // RunStarted has the trainer; how it is reached, and how long it may take
+  'trainer',
+  'leaseMs',
+  'prefetch',
+  'trainerHost',
+  'trainerPort',
   // where the replay buffer lies, not what is in it
   'replayMemoryMb',
   // RunStarted has the backend; it changes rounding, and a run may move to another machine
@@ -205,7 +217,8 @@ function isInUse(name: WorkerSetting, config: Config): boolean {
 }
 
 /** Whether the trainer makes the policy: it knows the ranker alone. Other runs are collected, without steps. */
-export const trainsPolicy = ({ policy }: Pick<Config, 'policy'>): boolean => policy === 'ranker';
+export const trainsPolicy = ({ policy, trainer }: Pick<Config, 'policy' | 'trainer'>): boolean =>
+  policy === 'ranker' && trainer === 'built-in';
 
 const HASHED = /^\{"sha256":"[0-9a-f]{64}"\}$/;
 

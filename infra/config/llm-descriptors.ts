@@ -110,6 +110,33 @@ export const llmDescriptors = {
     fallback: false,
     help: 'Request and record the log probability of every token.',
   },
+  llmTokenIds: {
+    env: 'TURNSTREAM_LLM_TOKEN_IDS',
+    kind: 'flag',
+    fallback: false,
+    help: 'Request (return_token_ids, as in vLLM and SGLang) and record the token ids of every prompt and completion, which training on the turns needs.',
+  },
+  llmLogprobsKind: {
+    env: 'TURNSTREAM_LLM_LOGPROBS_KIND',
+    kind: 'choice',
+    choices: ['', 'raw', 'processed'],
+    fallback: '',
+    help: 'What the log probabilities of the server are of: raw, the distribution of the model (the default of vLLM), or processed, after temperature and truncation (SGLang, or vLLM with --logprobs-mode processed_logprobs). Recorded with them; empty: unknown.',
+  },
+  llmTokenizerSha256: {
+    env: 'TURNSTREAM_LLM_TOKENIZER_SHA256',
+    kind: 'text',
+    fallback: '',
+    pattern: /^([0-9a-f]{64})?$/,
+    shape: 'a SHA-256 in lowercase hexadecimal',
+    help: 'SHA-256 of the tokenizer behind the token ids, recorded with every turn.',
+  },
+  llmEngine: {
+    env: 'TURNSTREAM_LLM_ENGINE',
+    kind: 'text',
+    fallback: '',
+    help: 'Name and version of the inference engine, such as vllm/0.11.0, recorded with every turn. Empty: the system_fingerprint of the answer.',
+  },
   llmExtra: {
     env: 'TURNSTREAM_LLM_EXTRA',
     kind: 'text',

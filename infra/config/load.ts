@@ -1,8 +1,7 @@
 import { PlatformError } from '../../streams/core/errors.ts';
 import { descriptors, type Config, type Descriptor } from './descriptors.ts';
 import { recipeOf } from './recipes.ts';
-
-export type Env = Readonly<Record<string, string | undefined>>;
+import type { ProcessEnv } from '../lifecycle/inherited-env.ts';
 
 const PREFIX = 'TURNSTREAM_';
 
@@ -11,7 +10,7 @@ const PREFIX = 'TURNSTREAM_';
  * CONFIG_INVALID, and hands out a frozen object. Unknown TURNSTREAM_* keys are refused, so that a misspelt one is not
  * silently without effect.
  */
-export function loadConfig(env: Env, overrides: Partial<Config> = {}): Config {
+export function loadConfig(env: ProcessEnv, overrides: Partial<Config> = {}): Config {
   const entries = Object.entries(descriptors) as [keyof Config, Descriptor][];
   const defaults: Partial<Config> = recipeOf(overrides.recipe ?? env[descriptors.recipe.env]?.trim() ?? '');
   const read = entries.map(([key, descriptor]) => {
@@ -30,9 +29,9 @@ export function loadConfig(env: Env, overrides: Partial<Config> = {}): Config {
 }
 
 /** True when the environment sets it, be it to its default. */
-export const isSet = (env: Env, key: keyof Config): boolean => (env[descriptors[key].env]?.trim() ?? '') !== '';
+export const isSet = (env: ProcessEnv, key: keyof Config): boolean => (env[descriptors[key].env]?.trim() ?? '') !== '';
 
-function readOne(descriptor: Descriptor, env: Env, fallback: unknown): Parsed {
+function readOne(descriptor: Descriptor, env: ProcessEnv, fallback: unknown): ParsedValue {
   const raw = env[descriptor.env]?.trim();
   if (raw === undefined || raw === '') return { value: fallback };
   const parsed = parse(descriptor, raw);
@@ -41,16 +40,16 @@ function readOne(descriptor: Descriptor, env: Env, fallback: unknown): Parsed {
     : { problem: `${descriptor.env} ${parsed.problem}, got ${descriptor.secret === true ? '(hidden)' : JSON.stringify(raw)}` };
 }
 
-function unknownKeys(env: Env): string[] {
+function unknownKeys(env: ProcessEnv): string[] {
   const known = new Set(Object.values(descriptors).map((descriptor: Descriptor) => descriptor.env));
   return Object.keys(env)
     .filter((name) => name.startsWith(PREFIX) && !known.has(name))
     .map((name) => `${name} is not a setting of turnstream`);
 }
 
-type Parsed = { readonly value: unknown } | { readonly problem: string };
+type ParsedValue = { readonly value: unknown } | { readonly problem: string };
 
-function parse(descriptor: Descriptor, raw: string): Parsed {
+function parse(descriptor: Descriptor, raw: string): ParsedValue {
   switch (descriptor.kind) {
     case 'text':
       return matching(descriptor, [raw], raw);
@@ -71,13 +70,17 @@ function parse(descriptor: Descriptor, raw: string): Parsed {
   }
 }
 
-function matching(descriptor: { readonly pattern?: RegExp; readonly shape?: string }, items: readonly string[], value: unknown): Parsed {
+function matching(
+  descriptor: { readonly pattern?: RegExp; readonly shape?: string },
+  items: readonly string[],
+  value: unknown,
+): ParsedValue {
   const { pattern } = descriptor;
   if (pattern === undefined || items.every((item) => pattern.test(item))) return { value };
   return { problem: `must be ${descriptor.shape ?? String(pattern)}` };
 }
 
-function numeric(descriptor: Extract<Descriptor, { readonly kind: 'whole' | 'number' }>, raw: string): Parsed {
+function numeric(descriptor: Extract<Descriptor, { readonly kind: 'whole' | 'number' }>, raw: string): ParsedValue {
   const value = Number(raw);
   const not = 'not' in descriptor ? descriptor.not : undefined;
   const except = not === undefined ? '' : ` other than ${not}`;
@@ -96,6 +99,9 @@ const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
 
 function crossChecks(config: Config): string[] {
   const problems: string[] = [];
+  if (config.trainer === 'external' && !LOOPBACK.has(config.trainerHost) && config.apiKeys.length === 0) {
+    problems.push(`TURNSTREAM_TRAINER_HOST ${config.trainerHost} is reachable from other machines: set TURNSTREAM_API_KEYS as well`);
+  }
   if (!LOOPBACK.has(config.apiHost) && config.apiKeys.length === 0) {
     problems.push(`TURNSTREAM_API_HOST ${config.apiHost} is reachable from other machines: set TURNSTREAM_API_KEYS as well`);
   }

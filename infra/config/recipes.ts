@@ -1,9 +1,9 @@
 // Recipes: named sets of settings. They replace the defaults; environment variables and flags override them.
 import type { Config } from './descriptors.ts';
 
-type Settings = Partial<Omit<Config, 'recipe'>>;
+type RecipeSettings = Partial<Omit<Config, 'recipe'>>;
 
-const recipes: Readonly<Record<Config['recipe'], Settings>> = {
+const recipes: Readonly<Record<Config['recipe'], RecipeSettings>> = {
   asearcher: {},
   // Discount 0.99, AdamW, gradient clip 1.0, a buffer of 100,000 trajectories, and ten batches of 128 with one optimizer step each come
   // from the algorithm.
@@ -35,4 +35,4 @@ const recipes: Readonly<Record<Config['recipe'], Settings>> = {
 const isRecipe = (name: string): name is Config['recipe'] => Object.hasOwn(recipes, name);
 
 /** What a recipe sets in place of the defaults; empty for an unknown name. */
-export const recipeOf = (name: string): Settings => (isRecipe(name) ? recipes[name] : {});
+export const recipeOf = (name: string): RecipeSettings => (isRecipe(name) ? recipes[name] : {});

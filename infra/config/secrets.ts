@@ -26,7 +26,9 @@ export const usersOf: Readonly<Record<SecretKey | CarrierKey, readonly RoleName[
   clickhousePassword: ofTheStore,
   schemaRegistryUrl: ofTheLog,
   kafkaSaslPassword: ofTheLog,
-  apiKeys: ['api'],
+  webhookUrl: ['api'],
+  // the trainer serves external trainers itself
+  apiKeys: ['api', 'trainer'],
   llmUrl: ['worker', 'evaluator'],
   llmExtra: ['worker', 'evaluator'],
   llmApiKey: ['worker', 'evaluator'],

@@ -8,14 +8,14 @@ import type { RawRecord } from '../kafka/records/message.ts';
 import { topicPlanOf } from '../kafka/topics/topics.ts';
 import { silentLogger } from '../testing/logger.ts';
 
-export interface Victim {
+export interface ChangedAttempt {
   readonly trajectory: string;
   readonly attempt: number;
   readonly reward: number;
 }
 
 /** Makes the copy and returns the trajectory whose reward is increased by 0.125. */
-export function copyChanged(config: Config, run: string): Promise<Victim> {
+export function copyChanged(config: Config, run: string): Promise<ChangedAttempt> {
   return withServices({ config, needs: { kafka: true, store: false }, logger: silentLogger, purpose: 'test' }, async (found) => {
     const source = await connectLog({ config: found, clientId: 'test', logger: silentLogger });
     const target = await connectLog({ config: { ...found, namespace: 'changed' }, clientId: 'test', logger: silentLogger });
@@ -32,8 +32,8 @@ export function copyChanged(config: Config, run: string): Promise<Victim> {
   });
 }
 
-async function firstTrained({ kafka, events }: LogConnection, run: string): Promise<Victim> {
-  let victim: Victim | undefined;
+async function firstTrained({ kafka, events }: LogConnection, run: string): Promise<ChangedAttempt> {
+  let victim: ChangedAttempt | undefined;
   await kafka.reader().readToEnd('training', {
     onBatch: async ({ records }) => {
       for (const record of records) {
@@ -51,7 +51,7 @@ async function firstTrained({ kafka, events }: LogConnection, run: string): Prom
 interface Copy {
   readonly source: LogConnection;
   readonly target: LogConnection;
-  readonly victim: Victim;
+  readonly victim: ChangedAttempt;
 }
 
 /** Transaction markers occupy an offset each but are not records: unrelated records fill these offsets. */

@@ -5,7 +5,9 @@ import { dirname, join } from 'node:path';
 /** One step: the change of one file. */
 export interface GuideStep {
   readonly path: string;
-  /** The whole text of a new file, or diffs of an existing one. */
+  /** The file that a new one is a copy of; empty for any other. */
+  readonly copyOf: string;
+  /** The whole text of a new file, or diffs of an existing one or of the copy. */
   readonly blocks: readonly { readonly language: string; readonly text: string }[];
   /** The error of a check when the step is left out. */
   readonly missing: string;
@@ -23,7 +25,8 @@ function stepOf(section: string): GuideStep {
   const path = /^\[?`([^`]+)`/.exec(section)?.[1] ?? '';
   const blocks = [...section.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, language = '', text = '']) => ({ language, text }));
   const missing = /^Without this step: `(.+)`$/m.exec(section)?.[1] ?? '';
-  return { path, blocks, missing };
+  const copyOf = /\(new, a copy of \[?`([^`]+)`/.exec(section)?.[1] ?? '';
+  return { path, copyOf, blocks, missing };
 }
 
 /** Every change in the guide, in order. */
@@ -55,7 +58,10 @@ export function takeStep(root: string, step: GuideStep): void {
   );
   const isChange = step.blocks.every(({ language }) => language === 'diff');
   const text = isChange
-    ? step.blocks.reduce((changed, block) => applyDiff(changed, block.text), readFileSync(path, 'utf8'))
+    ? step.blocks.reduce(
+        (changed, block) => applyDiff(changed, block.text),
+        readFileSync(step.copyOf === '' ? path : join(root, step.copyOf), 'utf8'),
+      )
     : (step.blocks[0]?.text ?? '');
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);

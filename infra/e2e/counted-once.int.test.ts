@@ -12,8 +12,7 @@ import { outgoing } from '../testing/events.ts';
 import { finished, requested, started, turn } from '../testing/rollout-events.ts';
 import { startTestStore, type TestStore } from '../testing/store.ts';
 import { newToldWorld, type ToldWorld } from '../testing/told-world.ts';
-
-type Json = Record<string, unknown>;
+import type { JsonObject } from '../testing/json.ts';
 
 let engine: TestStore;
 let databases = 0;
@@ -52,7 +51,7 @@ async function viewsOf({ store }: ToldWorld): Promise<Record<string, readonly st
   );
   expect(views.length).toBeGreaterThan(10);
   const shown: Record<string, readonly string[]> = {};
-  for (const { name } of views) shown[name] = (await store.query<Json>(`select * from ${name}`)).map(said).sort();
+  for (const { name } of views) shown[name] = (await store.query<JsonObject>(`select * from ${name}`)).map(said).sort();
   return shown;
 }
 
@@ -137,18 +136,18 @@ describe('an event that is written twice', () => {
   ])('is what the view says on every page of /%s', async (list, view) => {
     const world = await newWorld();
     await world.tell(storyEvents());
-    const rows = await world.store.query<Json>(`select * from ${view} where run_id = '${storyRun}' order by step`);
-    const walked: Json[] = [];
+    const rows = await world.store.query<JsonObject>(`select * from ${view} where run_id = '${storyRun}' order by step`);
+    const walked: JsonObject[] = [];
     let cursor = '';
     do {
       const [page] = await world.get([`/v1/runs/${storyRun}/${list}?limit=1${cursor}`]);
-      walked.push(...(page?.body['items'] as Json[]));
+      walked.push(...(page?.body['items'] as JsonObject[]));
       const next = page?.body['next_cursor'] as string | null;
       cursor = next === null ? '' : `&cursor=${next}`;
     } while (cursor !== '');
     expect(walked.length).toBeGreaterThan(1);
     const shown = Object.keys(walked[0] ?? {}).filter((name) => name !== 'at');
-    const figures = (row: Json): unknown => plain(shown.map((name) => [name, row[name]]));
+    const figures = (row: JsonObject): unknown => plain(shown.map((name) => [name, row[name]]));
     expect(walked.map(figures)).toEqual(rows.map(figures));
   });
 
@@ -203,10 +202,10 @@ describe('an attempt that was cancelled', () => {
   it('is no answer: no flip, no length, no cost, and not lost', async () => {
     const world = await newWorld();
     await world.tell(right);
-    const get = async (path: string): Promise<Json> => (await world.get([`/v1/runs/${run}${path}`]))[0]?.body ?? {};
+    const get = async (path: string): Promise<JsonObject> => (await world.get([`/v1/runs/${run}${path}`]))[0]?.body ?? {};
     const reports = async () => [await get('/questions'), await get('/lengths'), await get('/cost')] as const;
     const before = await reports();
-    const [questions, lengths, costs] = before.map(({ items }) => items as Json[]);
+    const [questions, lengths, costs] = before.map(({ items }) => items as JsonObject[]);
     expect(questions).toHaveLength(8);
     for (const question of questions ?? []) expect(question).toMatchObject({ tries: 10, outcome: 'always', flips: 0 });
     expect(lengths).toMatchObject([{ turns: 1, early: 20, late: 20, early_reward: 1, late_reward: 1 }]);

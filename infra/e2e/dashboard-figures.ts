@@ -6,14 +6,14 @@ import { longRun, longTrajectory, NEEDLE, startDashboardWorld, type DashboardWor
 import { outgoing } from '../testing/events.ts';
 import { turn } from '../testing/rollout-events.ts';
 
-interface Figure {
+interface BudgetFigure {
   readonly what: string;
   readonly budget: string;
   readonly measured: string;
   readonly ok: boolean;
 }
 
-const figures: Figure[] = [];
+const figures: BudgetFigure[] = [];
 const ms = (value: number): string => `${value.toFixed(0)} ms`;
 interface Below {
   readonly most: number;

@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { dashboardFolder } from '../app/package-folder.ts';
 import { LONG_TURNS, longRun, longTrajectory, NEEDLE, SPIKE } from '../testing/dashboard-world.ts';
+import { evaluationPair, seedEvaluationPair, seedTokenTurn, tokenTurn } from '../testing/dashboard-figures.ts';
 import { hasChromium, startJourneys } from '../testing/journeys.ts';
 
 describe.skipIf(!hasChromium)('the dashboard', () => {
@@ -81,6 +82,16 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     await expect.poll(selected).toBe(before);
   });
 
+  it('shows the times of an attempt as a waterfall, beside a map of all its turns', async () => {
+    await open(trajectory);
+    await journey.page.locator('canvas.minimap').waitFor();
+    await journey.page.keyboard.press('v');
+    await journey.page.locator('.reader.waterfall .turn-row').first().waitFor();
+    expect(journey.page.url()).toContain('view=waterfall');
+    await journey.page.reload();
+    await journey.page.locator('.reader.waterfall .turn-row').first().waitFor();
+  });
+
   it('finds a word in what is not drawn', async () => {
     await open(trajectory);
     await journey.page.keyboard.press('/');
@@ -99,6 +110,57 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     await journey.page.locator('h1', { hasText: 'Step 50' }).waitFor();
     await journey.page.keyboard.press(']');
     await journey.page.locator('h1', { hasText: 'Step 51' }).waitFor();
+  });
+
+  it('goes to the next of a filtered list and back by keys, as far as it reaches, and keeps the filter', async () => {
+    const filter = 'min_reward=0.9&order=asc';
+    const list = await fetch(`${journey.world.url}/v1/runs/${longRun}/trajectories?limit=4&fields=trajectory_id,attempt&${filter}`);
+    const ids = ((await list.json()) as { items: { trajectory_id: string }[] }).items.map((row) => row.trajectory_id);
+    await open(`/runs/${longRun}/t/${ids[0] ?? ''}?of=${encodeURIComponent(filter)}`);
+    const shown = journey.page.locator('p.note code').first();
+    for (const id of ids.slice(1)) {
+      await journey.page.locator('a[aria-label="Next trajectory of the list"]').waitFor();
+      await journey.page.keyboard.press(']');
+      await expect.poll(() => shown.innerText()).toBe(id);
+    }
+    await journey.page.locator('a[aria-label="Previous trajectory of the list"]').waitFor();
+    await journey.page.keyboard.press('[');
+    await expect.poll(() => shown.innerText()).toBe(ids.at(-2));
+    expect(new URL(journey.page.url()).searchParams.get('of')).toBe(filter);
+  });
+
+  it('colors the tokens of a turn, and says what of them was not recorded', async () => {
+    await seedTokenTurn(journey.world.store);
+    await open(`/runs/${longRun}/t/${tokenTurn.trajectory}?view=tokens`);
+    await expect.poll(() => journey.page.locator('pre.tokens').innerText()).toBe(tokenTurn.text);
+    const ranges = "[...CSS.highlights].filter(([name]) => name.startsWith('token-')).flatMap(([, of]) => [...of].map(String))";
+    await expect.poll(() => journey.page.evaluate<string[]>(ranges).then((all) => all.length)).toBe(tokenTurn.tokens.length);
+    await journey.page.locator('.chip', { hasText: 'version' }).click();
+    await journey.page.waitForURL(/by=version/);
+    expect(await journey.page.locator('[aria-label=Tokens] tbody tr').count()).toBe(tokenTurn.tokens.length);
+    await journey.page.keyboard.press('j');
+    await journey.page.getByText('The engine reported no tokens of this turn').waitFor();
+    expect(await journey.barriers()).toEqual([]);
+  });
+
+  it('shows how the figures of a step and of those about it are distributed', async () => {
+    await open(`/runs/${longRun}/steps/50`);
+    await journey.page.locator('.histogram', { hasText: 'advantage' }).waitFor();
+    await journey.page.locator('.histogram', { hasText: '8 trained' }).first().waitFor();
+    await journey.page.getByText('10 steps about it').click();
+    await journey.page.locator('.histogram', { hasText: '168 trained' }).first().waitFor();
+    expect(journey.page.url()).toContain('around=10');
+  });
+
+  it('says whether one evaluation is better than another, and how sure that is', async () => {
+    await seedEvaluationPair(journey.world.store);
+    const [better, worse] = evaluationPair;
+    await open(`/evaluations/${worse}?with=${better}`);
+    const row = journey.page.locator('[aria-label=Difference] tr', { hasText: 'avg f1' });
+    await row.locator('td', { hasText: 'more' }).waitFor();
+    expect(await row.locator('td').nth(3).innerText()).toBe('+0.4');
+    await journey.page.getByText('100 questions of both').waitFor();
+    expect(await journey.barriers()).toEqual([]);
   });
 
   it('runs the statement of a link', async () => {

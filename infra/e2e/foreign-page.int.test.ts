@@ -18,7 +18,7 @@ import {
   typed,
   type ForeignSite,
   type OpenPort,
-  type Plan,
+  type ForeignPagePlan,
 } from './foreign-page.ts';
 
 const quick = { TURNSTREAM_GROUP_SIZE: '4', TURNSTREAM_BATCH_GROUPS: '2', TURNSTREAM_LOG_LEVEL: 'error' };
@@ -47,7 +47,7 @@ describe.skipIf(chromium === undefined || !linux)('a page of another origin (ski
   let ports: readonly number[] = [];
   const calls: string[] = [];
 
-  const planFor = (some: readonly number[], canary: number): Plan => {
+  const planFor = (some: readonly number[], canary: number): ForeignPagePlan => {
     const statement = `SELECT * FROM url('http://127.0.0.1:${canary}/stolen', LineAsString)`;
     const paths = [
       ...['/v1/runs', '/v1/live', '/v1/sql', '/metrics', `/registry/subjects/${subject}/versions`, '/retrieve'],

@@ -36,14 +36,14 @@ async function withProfile<T>(work: (profile: string) => Promise<T>): Promise<T>
 export const typed = (url: string): Promise<string> =>
   withProfile(async (profile) => (await run(chromium ?? '', [...flags(profile), '--dump-dom', url], { timeout: 60_000 })).stdout);
 
-export interface Plan {
+export interface ForeignPagePlan {
   readonly urls: readonly string[];
   /** Body of requests, possibly a SQL statement. */
   readonly statement: string;
   readonly json: string;
 }
 
-interface Report {
+interface ForeignPageReport {
   readonly ways: readonly string[];
   /** Everything that the page could read. */
   readonly read: readonly string[];
@@ -52,7 +52,7 @@ interface Report {
 export interface ForeignSite {
   readonly port: number;
   /** Opens the page under this host name, and resolves when it has tried everything. */
-  attack(host: string, plan: Plan): Promise<Report>;
+  attack(host: string, plan: ForeignPagePlan): Promise<ForeignPageReport>;
   close(): Promise<void>;
 }
 
@@ -83,7 +83,7 @@ export async function startForeignSite(): Promise<ForeignSite> {
           });
         });
         try {
-          return JSON.parse(await Promise.race([reported, gone])) as Report;
+          return JSON.parse(await Promise.race([reported, gone])) as ForeignPageReport;
         } finally {
           gone.catch(() => undefined);
           browser.kill('SIGKILL');

@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 import { connectWarehouse } from '../app/open/connections.ts';
 import type { ClickHouseStore } from '../clickhouse/client.ts';
 import { loadConfig } from '../config/load.ts';
-import { readServices, type Addresses } from '../app/open/services-file.ts';
+import { readServices, type ConfiguredAddresses } from '../app/open/services-file.ts';
 import { generateHostile, hostileParams, type Generated } from '../testing/hostile-sql.ts';
 import { seeded } from '../testing/events.ts';
 import { flagsOr } from './flags.ts';
@@ -43,7 +43,7 @@ const RESTART_MS = 10_000;
 const BARE_SHARE = 0.25;
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-const connect = (services: Addresses): ClickHouseStore =>
+const connect = (services: ConfiguredAddresses): ClickHouseStore =>
   connectWarehouse({ ...loadConfig(process.env), clickhouseUrl: services.clickhouseUrl });
 
 async function tables(store: ClickHouseStore): Promise<string> {
@@ -53,13 +53,13 @@ async function tables(store: ClickHouseStore): Promise<string> {
   return rows.map(({ name }) => name).join(' ');
 }
 
-interface Answer {
+interface FuzzResponse {
   /** 0: no response. */
   readonly status: number;
   readonly body: string;
 }
 
-async function ask(api: string, query: string): Promise<Answer> {
+async function ask(api: string, query: string): Promise<FuzzResponse> {
   const body = JSON.stringify({ query, params: hostileParams(SECRET), format: 'TSV' });
   try {
     const answer = await fetch(`${api}/v1/sql`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });

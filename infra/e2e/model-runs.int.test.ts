@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeFactbookQuestions } from '../../producers/questions/write-questions.ts';
 import type { RunSummary } from '../cli/status/run-summary.ts';
 import { exitCodes } from '../app/exit-codes.ts';
-import { startLlmServer, type LlmServer, type Script } from '../testing/llm-server.ts';
+import { startLlmServer, type LlmServer, type LlmScript } from '../testing/llm-server.ts';
 import { sharedHome } from '../testing/shared-home.ts';
 import { command, startUp, type TestHome } from '../testing/up.ts';
 
@@ -16,7 +16,7 @@ let server: LlmServer;
 let golds: ReadonlyMap<string, string>;
 
 /** Half of the answers are correct, so that groups have a learning signal; two turns each. */
-function answering(naming: 'chunks' | undefined): Script {
+function answering(naming: 'chunks' | undefined): LlmScript {
   const named = naming === undefined ? {} : { naming };
   const asked = new Map<string, number>();
   return ({ prompt }) => {

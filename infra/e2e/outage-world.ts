@@ -16,7 +16,7 @@ import { startChaosProxy, type ChaosProxy } from './torture/chaos-proxy.ts';
 export const outageRoles = ['trainer', 'worker', 'warehouse'] as const;
 export type OutageRole = (typeof outageRoles)[number];
 
-interface Said {
+interface ReportedState {
   readonly state: string;
   readonly detail: string;
   readonly figures: Readonly<Record<string, number>>;
@@ -27,7 +27,7 @@ interface AskedRole {
   /** True while the first process is alive. */
   alive(): boolean;
   ready(): Promise<boolean>;
-  says(): Promise<Said>;
+  says(): Promise<ReportedState>;
   /** The sum of all series of a metric. */
   metric(name: string): Promise<number>;
 }
@@ -42,7 +42,7 @@ export interface OutageWorld {
   close(): Promise<void>;
 }
 
-export interface OutageOptions {
+export interface OutageWorldOptions {
   readonly dir: string;
   /** infra/cli/turnstream.mjs */
   readonly program: string;
@@ -55,7 +55,7 @@ export interface OutageOptions {
 }
 
 /** Resolves when every role has been started; they may not be live yet. */
-export async function startOutageWorld(options: OutageOptions): Promise<OutageWorld> {
+export async function startOutageWorld(options: OutageWorldOptions): Promise<OutageWorld> {
   mkdirSync(options.dir, { recursive: true });
   const endings: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {
@@ -69,7 +69,7 @@ export async function startOutageWorld(options: OutageOptions): Promise<OutageWo
   }
 }
 
-async function build(options: OutageOptions, endings: (() => Promise<unknown>)[], close: () => Promise<void>): Promise<OutageWorld> {
+async function build(options: OutageWorldOptions, endings: (() => Promise<unknown>)[], close: () => Promise<void>): Promise<OutageWorld> {
   const { dir, logger, libsDir } = options;
   const [listen, storePort] = [await freePort(), await freePort()];
   const kafka = await startChaosProxy({ port: 0, target: listen });
@@ -102,7 +102,7 @@ async function build(options: OutageOptions, endings: (() => Promise<unknown>)[]
   return { kafka, clickhouse, roles, config, env, close };
 }
 
-function launch({ dir, program, base }: OutageOptions, args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {
+function launch({ dir, program, base }: OutageWorldOptions, args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {
   const log = openSync(join(dir, `${args[0] ?? 'turnstream'}.log`), 'a');
   return spawn(process.execPath, [program, ...args], { stdio: ['ignore', log, log], env: { ...base, ...env } });
 }
@@ -129,7 +129,7 @@ function askedRole(child: ChildProcess, port: number): AskedRole {
     ready: async () => (await ask('/readyz'))?.status === 200,
     async says() {
       const answer = await ask('/healthz');
-      return answer === undefined ? { state: 'gone', detail: '', figures: {} } : ((await answer.json()) as Said);
+      return answer === undefined ? { state: 'gone', detail: '', figures: {} } : ((await answer.json()) as ReportedState);
     },
     async metric(name) {
       const text = (await (await ask('/metrics'))?.text()) ?? '';

@@ -1,8 +1,8 @@
 // Runs that no trainer of turnstream made: external trajectories, and those of a load. They appear wherever runs appear.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { charts } from '../../consumers/curves/charts.ts';
+import { charts } from '../cli/plot/charts.ts';
 import { readRecordedCurves } from '../../consumers/curves/recorded-curves.ts';
-import { renderChart } from '../../consumers/curves/svg.ts';
+import { renderChart } from '../cli/plot/svg.ts';
 import { createLoad } from '../../producers/load/load.ts';
 import { defaultShape } from '../../producers/load/shape.ts';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
@@ -14,8 +14,7 @@ import { finished, started, turn } from '../testing/rollout-events.ts';
 import { startTestStore, type TestStore } from '../testing/store.ts';
 import { newToldWorld, type ToldWorld } from '../testing/told-world.ts';
 import { guideQuestions, paramsOf, routeOf } from './guides.ts';
-
-type Json = Record<string, unknown>;
+import type { JsonObject } from '../testing/json.ts';
 
 let engine: TestStore;
 let world: ToldWorld;
@@ -55,20 +54,20 @@ afterAll(async () => {
   await engine.stop();
 });
 
-const get = async (url: string): Promise<Json> => {
+const get = async (url: string): Promise<JsonObject> => {
   const [answer] = await world.get([url]);
   expect(answer?.status, `${url}: ${JSON.stringify(answer?.body)}`).toBe(200);
   return answer?.body ?? {};
 };
-const itemsOf = async (url: string): Promise<Json[]> => (await get(url))['items'] as Json[];
-const idsOf = (rows: readonly Json[]): readonly unknown[] => rows.map(({ run_id: id }) => id).sort();
+const itemsOf = async (url: string): Promise<JsonObject[]> => (await get(url))['items'] as JsonObject[];
+const idsOf = (rows: readonly JsonObject[]): readonly unknown[] => rows.map(({ run_id: id }) => id).sort();
 
 describe('a run that was not trained here', () => {
   it('is in the list of runs, as what it is', async () => {
     const rows = await itemsOf('/v1/runs');
     expect(idsOf(rows)).toEqual([agent, torn, storyRun, loaded].sort());
     const tables = ['tasks', 'trajectory_starts', 'turns', 'trajectories', 'run_events', 'evaluation_events'];
-    const known = await world.store.query<Json>(
+    const known = await world.store.query<JsonObject>(
       `select distinct run_id from (${tables.map((table) => `select run_id from ${table}`).join(' union all ')}) where run_id != ''`,
     );
     expect(idsOf(rows)).toEqual(idsOf(known));
@@ -93,10 +92,10 @@ describe('a run that was not trained here', () => {
     expect(idsOf(await itemsOf('/v1/runs?status=running'))).toEqual([storyRun]);
     expect(idsOf(await itemsOf('/v1/runs?purpose=external'))).toEqual([agent, torn, loaded].sort());
     expect(idsOf(await itemsOf('/v1/runs?purpose=train&status=running'))).toEqual([storyRun]);
-    const pages: Json[] = [];
+    const pages: JsonObject[] = [];
     for (let cursor = ''; ;) {
       const page = await get(`/v1/runs?limit=1${cursor}`);
-      pages.push(...(page['items'] as Json[]));
+      pages.push(...(page['items'] as JsonObject[]));
       const next = page['next_cursor'];
       if (typeof next !== 'string') break;
       cursor = `&cursor=${next}`;
@@ -125,7 +124,7 @@ describe('a run that was not trained here', () => {
   });
 
   it('answers the questions of the guide that need no step', async () => {
-    const [one] = await world.store.query<Json>(
+    const [one] = await world.store.query<JsonObject>(
       `select trajectory_id, question_id from trajectories where run_id = '${loaded}' and status = 'answered' limit 1`,
     );
     const values = {
@@ -134,7 +133,7 @@ describe('a run that was not trained here', () => {
     };
     const ofSteps = new Set([0, 5, 6]);
     for (const [at, { title, sql, routes }] of guideQuestions.entries()) {
-      const rows = await world.store.query<Json>(sql, { params: paramsOf(sql, values) });
+      const rows = await world.store.query<JsonObject>(sql, { params: paramsOf(sql, values) });
       if (!ofSteps.has(at)) expect(rows.length, title).toBeGreaterThan(0);
       for (const route of routes.filter((path) => !path.includes('/steps/'))) await get(routeOf(route, values));
     }
@@ -142,7 +141,7 @@ describe('a run that was not trained here', () => {
 
   it('is told apart by purpose everywhere', async () => {
     const counted = async (run: string, of: string) => {
-      const sum = (rows: readonly Json[], name: string) => rows.reduce((total, row) => total + Number(row[name]), 0);
+      const sum = (rows: readonly JsonObject[], name: string) => rows.reduce((total, row) => total + Number(row[name]), 0);
       return {
         cost: sum(await itemsOf(`/v1/runs/${run}/cost${of}`), 'trajectories'),
         questions: sum(await itemsOf(`/v1/runs/${run}/questions${of}`), 'tries'),
@@ -165,7 +164,7 @@ describe('a run that was not trained here', () => {
 
   it('is in the terminal, alone and in the list', async () => {
     const runs = await listRuns(world.store);
-    expect(idsOf(runs as unknown as Json[])).toEqual([agent, torn, storyRun, loaded].sort());
+    expect(idsOf(runs as unknown as JsonObject[])).toEqual([agent, torn, storyRun, loaded].sort());
     expect(runs.find(({ run_id: id }) => id === agent)).toMatchObject({ state: 'recorded', steps: 0, reward_last: null, attempts: 10 });
     expect(renderRuns(runs)).toMatch(/external-agent +recorded +0 +– +10 +– /);
     const summary = await summaryOf(world.store, agent);

@@ -7,7 +7,7 @@ import type { AccountedTrajectory } from '../../streams/batch/batch.ts';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
 import { newGroup, foldRequest } from '../../streams/group/group.ts';
 import { stalenessOf, type TokenAges, type VersionSpan } from '../../streams/staleness/staleness.ts';
-import { newAttempt, spansOf, type Attempt, type Ending } from '../../streams/trajectory/attempt.ts';
+import { newAttempt, spansOf, type Attempt, type AttemptOutcome } from '../../streams/trajectory/attempt.ts';
 import { summaryOf } from '../cli/status/run-summary.ts';
 import { connectStore, type ClickHouseStore } from '../clickhouse/client.ts';
 import { migrate } from '../clickhouse/migrate.ts';
@@ -19,8 +19,7 @@ import { outgoing, randomEvent, seeded } from '../testing/events.ts';
 import { MemoryLog } from '../testing/memory-log.ts';
 import { requested } from '../testing/rollout-events.ts';
 import { startTestStore, type TestStore } from '../testing/store.ts';
-
-type Json = Record<string, unknown>;
+import type { JsonObject } from '../testing/json.ts';
 
 let engine: TestStore;
 let store: ClickHouseStore;
@@ -42,7 +41,7 @@ afterAll(async () => {
 });
 
 const update = { loss: 0, approx_kl: 0, behave_kl: 0, clip_fraction: 0, capped_fraction: 0, ess: 1, entropy: 1, grad_norm: 1 };
-const ending: Ending = {
+const ending: AttemptOutcome = {
   ...{ sequence: 1, status: 'answered', reward: 1, f1: 1, em: 1, formatOk: true, turns: 1, toolCalls: 0, tokens: 0 },
   ...{ startedAt: 0, finishedAt: 1_000_000 },
 };
@@ -53,22 +52,22 @@ const spans = fc.array(fc.record({ back: fc.integer({ min: -1, max: 6 }), tokens
   maxLength: 6,
 });
 const step = fc.record({ trained: fc.array(spans, { minLength: 1, maxLength: 9 }), discarded: fc.array(spans, { maxLength: 6 }) });
-type Drawn = readonly { readonly back: number; readonly tokens: number }[];
+type DrawnSpans = readonly { readonly back: number; readonly tokens: number }[];
 
 /** In turn order: versions never decrease, unless they are unknown. */
-function attemptOf(drawn: Drawn, version: number): Attempt {
+function attemptOf(drawn: DrawnSpans, version: number): Attempt {
   const sorted = [...drawn].sort((a, b) => b.back - a.back);
   const triples = sorted.flatMap(({ back, tokens }, at) => [at + 1, back < 0 ? -1 : Math.max(0, version - back), tokens]);
   return { ...newAttempt(0), spans: triples, tokens: drawn.reduce((sum, { tokens }) => sum + tokens, 0), ending };
 }
 
-interface Ledger {
+interface DrawnLedger {
   readonly run: string;
   readonly steps: readonly { readonly trained: readonly (readonly VersionSpan[])[]; readonly version: number }[];
   readonly events: readonly OutgoingEvent[];
 }
 
-function ledgerOf(drawn: readonly { readonly trained: readonly Drawn[]; readonly discarded: readonly Drawn[] }[]): Ledger {
+function ledgerOf(drawn: readonly { readonly trained: readonly DrawnSpans[]; readonly discarded: readonly DrawnSpans[] }[]): DrawnLedger {
   runs += 1;
   const run = `aged-${runs}`;
   const events: OutgoingEvent[] = [outgoing('RunStarted', randomEvent('RunStarted', random, { run_id: run, sequence: 0 }))];
@@ -120,26 +119,26 @@ function expectedOf(trained: readonly (readonly VersionSpan[])[], version: numbe
   };
 }
 
-const get = async (url: string): Promise<Json> => {
+const get = async (url: string): Promise<JsonObject> => {
   const answer = await server.app.inject(url);
   expect(answer.statusCode, answer.body).toBe(200);
-  return answer.json<Json>();
+  return answer.json<JsonObject>();
 };
-const itemsOf = async (url: string) => (await get(url))['items'] as Json[];
-const sql = async (query: string, run: string): Promise<Json> => {
+const itemsOf = async (url: string) => (await get(url))['items'] as JsonObject[];
+const sql = async (query: string, run: string): Promise<JsonObject> => {
   const answer = await server.app.inject({ method: 'POST', url: '/v1/sql', payload: { query, params: { run } } });
-  return answer.json<{ data: Json[] }>().data[0] ?? {};
+  return answer.json<{ data: JsonObject[] }>().data[0] ?? {};
 };
 
 /** Compares every figure of `found` that is in `wanted`; there must be at least one. */
-function agree(where: string, found: Json | undefined, wanted: Readonly<Record<string, number>>): void {
+function agree(where: string, found: JsonObject | undefined, wanted: Readonly<Record<string, number>>): void {
   const shared = Object.keys(wanted).filter((name) => found !== undefined && name in found);
   expect(shared.length, where).toBeGreaterThan(0);
   for (const name of shared) expect(Number(found?.[name]), `${where} ${name}`).toBeCloseTo(wanted[name]!, 9);
 }
 
 /** `mean = in_flight + in_queue`, with any prefix. */
-function partsAddUp(where: string, row: Json): void {
+function partsAddUp(where: string, row: JsonObject): void {
   for (const name of Object.keys(row).filter((one) => one.endsWith('staleness_in_flight_mean'))) {
     const before = name.slice(0, -'in_flight_mean'.length);
     const parts = Number(row[name]) + Number(row[`${before}in_queue_mean`]);
@@ -147,7 +146,7 @@ function partsAddUp(where: string, row: Json): void {
   }
 }
 
-async function curveAt(run: string, number: number): Promise<Json> {
+async function curveAt(run: string, number: number): Promise<JsonObject> {
   const { steps, series } = (await get(`/v1/runs/${run}/curves`)) as unknown as { steps: number[]; series: Record<string, unknown[]> };
   const at = steps.indexOf(number);
   return Object.fromEntries(Object.entries(series).map(([name, values]) => [name, values[at]]));
@@ -155,9 +154,9 @@ async function curveAt(run: string, number: number): Promise<Json> {
 
 async function checkStep(run: string, number: number, wanted: ReturnType<typeof expectedOf>): Promise<void> {
   const one = `from_step=${number}&to_step=${number}`;
-  const rows: Readonly<Record<string, Json | undefined>> = {
+  const rows: Readonly<Record<string, JsonObject | undefined>> = {
     steps: (await itemsOf(`/v1/runs/${run}/steps?${one}`))[0],
-    step: (await get(`/v1/runs/${run}/steps/${number}`))['step'] as Json,
+    step: (await get(`/v1/runs/${run}/steps/${number}`))['step'] as JsonObject,
     staleness: (await itemsOf(`/v1/runs/${run}/staleness?${one}`))[0],
     curves: await curveAt(run, number),
     'SQL of steps': await sql(`SELECT * FROM steps WHERE run_id = {run:String} AND step = ${number}`, run),
@@ -217,7 +216,7 @@ it('is corrected in tables that were stored before, so that they are what the lo
   await log.writer().append(asBefore);
   await storeLog(log, store, run);
   const query = 'SELECT * EXCEPT (run_id) FROM steps WHERE run_id = {run:String}';
-  const rowOf = async (of: string): Promise<Json> => (await store.query<Json>(query, { params: { run: of } }))[0] ?? {};
+  const rowOf = async (of: string): Promise<JsonObject> => (await store.query<JsonObject>(query, { params: { run: of } }))[0] ?? {};
   const now = await rowOf(run);
   agree('a step of an older entry', now, { staleness_mean: 1, staleness_token_mean: 15 / 7, staleness_token_max: 3 });
   partsAddUp('a step of an older entry', now);

@@ -31,7 +31,7 @@ function python(): string {
   return file;
 }
 
-interface Addresses {
+interface StatusAddresses {
   readonly kafka: string;
   readonly registry: string;
   readonly clickhouse: string;
@@ -39,12 +39,12 @@ interface Addresses {
   readonly runs: readonly { readonly run_id: string }[];
 }
 
-function addresses(): Addresses {
+function addresses(): StatusAddresses {
   const { stdout, status } = spawnSync(program[0], [program[1], 'status', '--json'], { encoding: 'utf8' });
-  const found = (status === 0 ? JSON.parse(stdout) : {}) as Partial<Addresses>;
+  const found = (status === 0 ? JSON.parse(stdout) : {}) as Partial<StatusAddresses>;
   if (!found.api)
     throw new Error('no turnstream runs here; start one with npm start, and give TURNSTREAM_DATA_DIR if it has one of its own');
-  return found as Addresses;
+  return found as StatusAddresses;
 }
 
 function tryOne([command = '', ...args]: readonly string[], env: NodeJS.ProcessEnv): Promise<boolean> {

@@ -5,17 +5,17 @@ import { command, runProgram, testHome, type TestHome } from '../testing/up.ts';
 
 const quick = { TURNSTREAM_GROUP_SIZE: '4', TURNSTREAM_BATCH_GROUPS: '2', TURNSTREAM_LOG_LEVEL: 'error' };
 
-interface Line {
+interface StatusLine {
   readonly event: string;
   readonly service?: string;
   readonly restarts?: number;
 }
 
-const linesOf = (out: string): readonly Line[] =>
+const linesOf = (out: string): readonly StatusLine[] =>
   out
     .split('\n')
     .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line) as Line);
+    .map((line) => JSON.parse(line) as StatusLine);
 
 describe('up', { timeout: 180_000 }, () => {
   let home: TestHome;

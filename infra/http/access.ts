@@ -59,18 +59,18 @@ function limit(limiter: RateLimiter, caller: string): void {
   });
 }
 
-interface Admission {
+interface AccessDecision {
   readonly caller?: Caller;
   readonly refusal?: PlatformError;
 }
 
-const NOBODY: Admission = {};
+const NOBODY: AccessDecision = {};
 
 /** A browser adds the cookie by itself: it counts for pages of this port alone, not for those of other origins that may ask with a key. */
 const sessionOf = ({ headers }: FastifyRequest, options: AccessOptions): string | undefined =>
   foreignRequest(headers, { ...options, origins: [] }) === undefined ? sessionIn(headers.cookie) : undefined;
 
-function authorize(ring: KeyRing, request: FastifyRequest, session: string | undefined): Admission {
+function authorize(ring: KeyRing, request: FastifyRequest, session: string | undefined): AccessDecision {
   const scope = request.routeOptions.config.scope ?? 'read';
   if (scope === 'public') return NOBODY;
   const key = presentedKey(request.headers);

@@ -4,6 +4,7 @@
 // the old response, for at most STALE_FACTOR times that long, so that a slow store does not make everyone wait. Without an old response
 // they wait for the read. `maxBytes` limits the memory. With freshMs 0 nothing is cached or shared.
 import type { Coding } from './codings.ts';
+import { deferred } from '../../streams/core/waiting.ts';
 
 export interface CachedAnswer {
   readonly body: Buffer;
@@ -15,7 +16,7 @@ export interface CachedAnswer {
 }
 
 /** What a request should do: use a response, wait for that of an identical request, or read it and share it. */
-type Entry =
+type CacheLookup =
   | { readonly kind: 'found'; readonly answer: CachedAnswer; readonly ageMs: number }
   | { readonly kind: 'wait'; readonly flight: Promise<CachedAnswer | undefined> }
   /** Call `end` with the response, or without one on failure; only the first call counts. */
@@ -28,10 +29,10 @@ const MOST_FRESH_MS = 10_000;
 const STALE_FACTOR = 5;
 
 export interface AnswerCache {
-  enter(url: string): Entry;
+  enter(url: string): CacheLookup;
 }
 
-interface Kept {
+interface FreshAnswer {
   readonly answer: CachedAnswer;
   readonly beganMs: number;
   /** How long a response is fresh, ms. */
@@ -45,7 +46,7 @@ export function createAnswerCache(options: {
   readonly now: () => number;
 }): AnswerCache {
   const { freshMs, maxBytes, now } = options;
-  const kept = new Map<string, Kept>();
+  const kept = new Map<string, FreshAnswer>();
   const flights = new Map<string, Promise<CachedAnswer | undefined>>();
   let bytes = 0;
 
@@ -56,8 +57,8 @@ export function createAnswerCache(options: {
     bytes -= old.answer.body.length;
   }
 
-  const isUsable = (one: Kept): boolean => now() - one.beganMs < one.freshMs * STALE_FACTOR;
-  const isFresh = (one: Kept): boolean => now() - one.beganMs < one.freshMs;
+  const isUsable = (one: FreshAnswer): boolean => now() - one.beganMs < one.freshMs * STALE_FACTOR;
+  const isFresh = (one: FreshAnswer): boolean => now() - one.beganMs < one.freshMs;
 
   function keep(url: string, answer: CachedAnswer, beganMs: number): void {
     drop(url);
@@ -71,20 +72,17 @@ export function createAnswerCache(options: {
     }
   }
 
-  function lead(url: string): Entry {
+  function lead(url: string): CacheLookup {
     const beganMs = now();
-    let tell: (answer: CachedAnswer | undefined) => void = () => undefined;
-    const flight = new Promise<CachedAnswer | undefined>((resolve) => {
-      tell = resolve;
-    });
-    flights.set(url, flight);
+    const flight = deferred<CachedAnswer | undefined>();
+    flights.set(url, flight.promise);
     return {
       kind: 'lead',
       end(answer) {
-        if (flights.get(url) !== flight) return;
+        if (flights.get(url) !== flight.promise) return;
         flights.delete(url);
         if (answer !== undefined) keep(url, answer, beganMs);
-        tell(answer);
+        flight.resolve(answer);
       },
     };
   }

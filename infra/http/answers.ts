@@ -83,13 +83,13 @@ export function holds(header: string | undefined, etag: string): boolean {
 
 const etagOf = (body: Buffer): string => `W/"${createHash('sha1').update(body).digest('base64url')}"`;
 
-interface Body {
+interface EncodedBody {
   readonly body: Buffer;
   readonly coded: Map<Coding, Buffer>;
   readonly type: string;
 }
 
-async function compressed(request: FastifyRequest, reply: FastifyReply, { body, coded, type }: Body): Promise<Buffer> {
+async function compressed(request: FastifyRequest, reply: FastifyReply, { body, coded, type }: EncodedBody): Promise<Buffer> {
   addVary(reply, 'accept-encoding');
   if (body.length < MIN_COMPRESSED_BYTES || reply.hasHeader('content-encoding') || isPacked(type)) return body;
   const coding = codingOf(request.headers['accept-encoding']);

@@ -4,7 +4,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { createSession, keyOfSession } from './sessions.ts';
 
-export type Scope = 'read' | 'write' | 'sql' | 'admin';
+export type Scope = 'read' | 'write' | 'sql' | 'train' | 'record' | 'admin';
 
 /** Who asks: the scopes that the presented key has. */
 export interface Caller {
@@ -24,7 +24,7 @@ export interface KeyRing {
   callerOfSession(session: string): Caller | undefined;
 }
 
-interface Entry {
+interface KeyEntry {
   readonly name: string;
   /** Digest of the key; also the secret of its sessions. */
   readonly secret: Buffer;
@@ -54,7 +54,7 @@ export function createKeyRing(entries: readonly string[]): KeyRing {
   };
 }
 
-function parseEntry(entry: string): Entry {
+function parseEntry(entry: string): KeyEntry {
   const colon = entry.lastIndexOf(':');
   const key = entry.slice(0, Math.max(colon, 0));
   const scopes = entry.slice(colon + 1).split('+');
@@ -66,7 +66,7 @@ function parseEntry(entry: string): Entry {
   return { name, secret: digest, caller: { name, scopes: new Set(scopes) } };
 }
 
-const SCOPES: readonly string[] = ['read', 'write', 'sql', 'admin'] satisfies readonly Scope[];
+const SCOPES: readonly string[] = ['read', 'write', 'sql', 'train', 'record', 'admin'] satisfies readonly Scope[];
 const isScope = (text: string): text is Scope => SCOPES.includes(text);
 
 /** admin includes every other scope. */
@@ -80,4 +80,10 @@ export function presentedKey(headers: Readonly<Record<string, string | readonly 
     if (match?.[1] !== undefined) return match[1];
   }
   return typeof apiKey === 'string' && apiKey !== '' ? apiKey : undefined;
+}
+
+/** The headers that hold a key, as they were sent. */
+export function keyHeaders(headers: Readonly<Record<string, string | readonly string[] | undefined>>): Readonly<Record<string, string>> {
+  const names = ['authorization', 'x-api-key'] as const;
+  return Object.fromEntries(names.flatMap((name) => (typeof headers[name] === 'string' ? [[name, headers[name]] as const] : [])));
 }

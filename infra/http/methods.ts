@@ -6,14 +6,14 @@ export interface MethodTable {
   of(path: string): readonly string[];
 }
 
-interface Entry {
+interface RouteMethod {
   readonly pattern: RegExp;
   readonly method: string;
 }
 
 /** Learns routes as they are registered; call it before any route is. */
 export function watchMethods(app: FastifyInstance): MethodTable {
-  const entries: Entry[] = [];
+  const entries: RouteMethod[] = [];
   app.addHook('onRoute', (route) => {
     const methods = Array.isArray(route.method) ? route.method : [route.method];
     const pattern = patternOf(route.url);
@@ -25,9 +25,14 @@ export function watchMethods(app: FastifyInstance): MethodTable {
 }
 
 function patternOf(url: string): RegExp {
-  const source = url
-    .split('/')
-    .map((part) => (part === '*' ? '.*' : part.startsWith(':') ? '[^/]+' : part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')))
-    .join('/');
+  const source = url.split('/').map(patternOfPart).join('/');
   return new RegExp(`^${source}$`);
+}
+
+/** A parameter may have its own pattern; a double colon stands for one. */
+function patternOfPart(part: string): string {
+  if (part === '*') return '.*';
+  const [parameter = ''] = /^:\w+(\([^)]*\))?/.exec(part) ?? [];
+  const rest = part.slice(parameter.length).replaceAll('::', ':');
+  return `${parameter === '' ? '' : '[^/]+'}${rest.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}`;
 }

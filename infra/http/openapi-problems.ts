@@ -1,10 +1,10 @@
 // The answers of an operation in the OpenAPI document: its own, and the errors that can take their place.
 import { errorCodes } from '../../streams/core/errors.ts';
-import { isObject, mapValues, type Components, type Json } from './openapi-schemas.ts';
+import { isObject, mapValues, type Components, type SchemaObject } from './openapi-schemas.ts';
 
 const text = { type: 'string' };
 
-const problemSchema: Json = {
+const problemSchema: SchemaObject = {
   type: 'object',
   description: 'An error as in RFC 9457.',
   required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
@@ -24,48 +24,57 @@ const problemSchema: Json = {
         properties: { parameter: text, message: text },
       },
     },
+    restore: {
+      type: 'object',
+      description: 'LINEAGE_MISMATCH: the version that a trainer is to restore.',
+      required: ['version', 'uri', 'sha256'],
+      properties: { version: { type: 'integer' }, uri: text, sha256: text },
+    },
   },
 };
 
 const PROBLEM = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } } as const;
 const retry = { 'retry-after': { description: 'Seconds to wait.', schema: { type: 'integer' } } };
 
-const problems: Readonly<Record<string, Json>> = {
+const problems: Readonly<Record<string, SchemaObject>> = {
   BadRequest: { description: 'The request does not fit the description. `errors` names the parameters.' },
   Unauthenticated: { description: 'An API key is needed.' },
   Forbidden: { description: 'The API key may not do this, or the request came from where it may not come from.' },
   NotFound: { description: 'There is no such resource.' },
-  Conflict: { description: 'The request conflicts with what is there; a cursor with the list that it is sent to.' },
+  Conflict: {
+    description: 'The request conflicts with what is there; a cursor with the list that it is sent to, a trainer with its lease.',
+  },
   TooManyRequests: { description: 'Too many requests.', headers: retry },
   Unavailable: { description: 'Kafka or ClickHouse does not answer now.', headers: retry },
   Failure: { description: 'Any other failure.' },
 };
 
 export const problemComponents = {
-  schemas: { Problem: problemSchema } as Json,
-  responses: mapValues(problems, (_name, parts) => ({ ...(parts as Json), content: PROBLEM })),
+  schemas: { Problem: problemSchema } as SchemaObject,
+  responses: mapValues(problems, (_name, parts) => ({ ...(parts as SchemaObject), content: PROBLEM })),
 };
 
-const ref = (name: string): Json => ({ $ref: `#/components/responses/${name}` });
+const ref = (name: string): SchemaObject => ({ $ref: `#/components/responses/${name}` });
 
 /** Every answer. An operation that tells of a failure of its own shape has that beside the problem. */
-export function answersOf(path: string, operation: Json, components: Components): Json {
+export function answersOf(path: string, operation: SchemaObject, components: Components): SchemaObject {
   const own = mapValues(operation['responses'], (status, answer) => {
-    const content = components.ofAnswer((answer as Json)['content']);
+    const content = components.ofAnswer((answer as SchemaObject)['content']);
     const more = /^2/.test(status) ? {} : PROBLEM;
-    return Object.keys(content).length === 0 ? answer : { ...(answer as Json), content: { ...content, ...more } };
+    return Object.keys(content).length === 0 ? answer : { ...(answer as SchemaObject), content: { ...content, ...more } };
   });
   return { ...failuresOf(path, operation), ...own };
 }
 
-function failuresOf(path: string, { parameters }: Json): Json {
+function failuresOf(path: string, { parameters, tags }: SchemaObject): SchemaObject {
   const named = (name: string): boolean => Array.isArray(parameters) && parameters.some((one) => isObject(one) && one['name'] === name);
+  const isTraining = Array.isArray(tags) && tags.includes('training');
   return {
     400: ref('BadRequest'),
     401: ref('Unauthenticated'),
     403: ref('Forbidden'),
     ...(path.includes('{') || named('run') ? { 404: ref('NotFound') } : {}),
-    ...(named('cursor') ? { 409: ref('Conflict') } : {}),
+    ...(named('cursor') || isTraining ? { 409: ref('Conflict') } : {}),
     429: ref('TooManyRequests'),
     503: ref('Unavailable'),
     default: ref('Failure'),

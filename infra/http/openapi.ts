@@ -2,11 +2,12 @@
 // components, parameters with a default are optional, and every operation tells its errors.
 import type { SwaggerOptions } from '@fastify/swagger';
 import { answersOf, problemComponents } from './openapi-problems.ts';
-import { createComponents, isObject, mapValues, type Components, type Json } from './openapi-schemas.ts';
+import { createComponents, isObject, mapValues, type Components, type SchemaObject } from './openapi-schemas.ts';
 
 const tags = [
   { name: 'runs', description: 'Runs, their steps, and what each step did.' },
   { name: 'rollouts', description: 'Groups, trajectories, turns and tool calls.' },
+  { name: 'training', description: 'Batches for a trainer of your own: claim a run, lease, read rows, commit.' },
   { name: 'reports', description: 'Questions about a run that take more than a list.' },
   { name: 'questions', description: 'Questions, accepted and rejected.' },
   { name: 'evaluations', description: 'Evaluations and their scores.' },
@@ -46,29 +47,31 @@ export function openapiOptions(version: string): SwaggerOptions {
 
 /** The document as clients read it. */
 export function finishDocument(document: object): object {
-  const { paths, components, ...rest } = document as Json;
+  const { paths, components, ...rest } = document as SchemaObject;
   if (!isObject(paths)) return document;
   const made = createComponents(problemComponents.schemas);
   const finished = mapValues(paths, (path, item) =>
-    mapValues(item, (_method, operation) => finishOperation(path, operation as Json, made)),
+    mapValues(item, (_method, operation) => finishOperation(path, operation as SchemaObject, made)),
   );
   const known = isObject(components) ? components : {};
   return { ...rest, paths: finished, components: { ...known, schemas: made.all(), responses: problemComponents.responses } };
 }
 
-function finishOperation(path: string, operation: Json, components: Components): Json {
+function finishOperation(path: string, operation: SchemaObject, components: Components): SchemaObject {
   const { summary, description, parameters, requestBody } = operation;
   return {
     ...operation,
     description: description ?? `${String(summary)}.`,
-    ...(Array.isArray(parameters) ? { parameters: parameters.map((parameter: Json) => finishParameter(parameter, components)) } : {}),
+    ...(Array.isArray(parameters)
+      ? { parameters: parameters.map((parameter: SchemaObject) => finishParameter(parameter, components)) }
+      : {}),
     ...(isObject(requestBody) ? { requestBody: { ...requestBody, content: components.ofBody(requestBody['content']) } } : {}),
     responses: answersOf(path, operation, components),
   };
 }
 
 /** A default makes a parameter optional. A list is `a,b`; that it may be repeated as well is not in the document. */
-function finishParameter(parameter: Json, components: Components): Json {
+function finishParameter(parameter: SchemaObject, components: Components): SchemaObject {
   const { schema } = parameter;
   if (!isObject(schema)) return parameter;
   const list = schema['type'] === 'array' ? { style: 'form', explode: false } : {};

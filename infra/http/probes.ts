@@ -7,7 +7,7 @@ import type { RoleStatus } from '../../streams/core/telemetry.ts';
 import { unreadyAmong, type ServiceHealth } from '../telemetry/health.ts';
 
 /** A dependency that must work before requests can be answered: the log, the store, its migrations. */
-export interface Probe {
+export interface HealthProbe {
   readonly name: string;
   /** Resolves when it works; otherwise rejects with a message that says why. */
   check(): Promise<void>;
@@ -24,11 +24,11 @@ export interface ProbeReport {
 const TIMEOUT_MS = 2_000;
 
 /** Runs every probe in parallel; one that hangs counts as down after two seconds. */
-export async function runProbes(probes: readonly Probe[], timeoutMs = TIMEOUT_MS): Promise<readonly ProbeReport[]> {
+export async function runProbes(probes: readonly HealthProbe[], timeoutMs = TIMEOUT_MS): Promise<readonly ProbeReport[]> {
   return Promise.all(probes.map((probe) => runProbe(probe, timeoutMs)));
 }
 
-async function runProbe(probe: Probe, timeoutMs: number): Promise<ProbeReport> {
+async function runProbe(probe: HealthProbe, timeoutMs: number): Promise<ProbeReport> {
   const started = performance.now();
   const report = (state: ProbeReport['state'], detail: string): ProbeReport => ({
     name: probe.name,
@@ -54,7 +54,7 @@ async function runProbe(probe: Probe, timeoutMs: number): Promise<ProbeReport> {
 
 /** Sources of the health and the metrics of this process. */
 export interface HealthSources {
-  readonly probes: readonly Probe[];
+  readonly probes: readonly HealthProbe[];
   /** Metrics in the Prometheus text format. */
   readonly metricsText: () => Promise<string> | string;
   /** State of the role that runs in this process. */

@@ -3,7 +3,7 @@
 import { errorCodes, isPlatformError, type ErrorCode } from '../../streams/core/errors.ts';
 
 /** RFC 9457, with our code, the request id and, for bad input, what is wrong where. */
-interface Problem {
+interface ProblemDetails {
   readonly type: string;
   readonly title: string;
   readonly status: number;
@@ -11,25 +11,27 @@ interface Problem {
   readonly code: ErrorCode;
   readonly request_id: string;
   readonly errors?: readonly { readonly parameter: string; readonly message: string }[];
+  /** Where a trainer is to go on from: LINEAGE_MISMATCH alone. */
+  readonly restore?: unknown;
 }
 
-export interface Answer {
-  readonly problem: Problem;
+export interface ProblemResponse {
+  readonly problem: ProblemDetails;
   readonly headers: Readonly<Record<string, string>>;
   /** True when the error is ours and belongs into the log. */
   readonly unexpected: boolean;
 }
 
-interface Described {
+interface ProblemDescription {
   readonly code: ErrorCode;
   readonly detail: string;
-  readonly errors?: Problem['errors'];
+  readonly errors?: ProblemDetails['errors'];
   readonly headers?: Readonly<Record<string, string>>;
   readonly unexpected?: true;
 }
 
 /** Total: anything that was thrown has an answer. `parameters` are the query parameters that the route takes. */
-export function answerOf(error: unknown, requestId: string, parameters?: readonly string[]): Answer {
+export function answerOf(error: unknown, requestId: string, parameters?: readonly string[]): ProblemResponse {
   const described = describe(error, parameters);
   const { httpStatus: status, help } = errorCodes[described.code];
   const title = help.slice(0, help.indexOf('. ') + 1 || undefined);
@@ -42,10 +44,17 @@ export function answerOf(error: unknown, requestId: string, parameters?: readonl
       code: described.code,
       request_id: requestId,
       ...(described.errors === undefined ? {} : { errors: described.errors }),
+      ...membersOf(error),
     },
     headers: { ...retryHeaders(status, error), ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}), ...described.headers },
     unexpected: described.unexpected === true,
   };
+}
+
+/** What a refusal says beside its code. */
+function membersOf(error: unknown): Pick<ProblemDetails, 'restore'> {
+  const restore = isPlatformError(error, 'LINEAGE_MISMATCH') ? error.context['restore'] : undefined;
+  return restore === undefined ? {} : { restore };
 }
 
 const RETRY_SECONDS = 2;
@@ -56,12 +65,12 @@ function retryHeaders(status: number, error: unknown): Record<string, string> {
   return { 'retry-after': String(typeof known === 'number' ? known : RETRY_SECONDS) };
 }
 
-function describe(error: unknown, parameters: readonly string[] | undefined): Described {
+function describe(error: unknown, parameters: readonly string[] | undefined): ProblemDescription {
   if (isPlatformError(error)) return describePlatform(error.code, error.message);
   return describeFramework(error, parameters) ?? { code: 'INTERNAL', detail: errorCodes.INTERNAL.help, unexpected: true };
 }
 
-function describePlatform(code: ErrorCode, message: string): Described {
+function describePlatform(code: ErrorCode, message: string): ProblemDescription {
   const { httpStatus, retriable, help } = errorCodes[code];
   if (httpStatus < 500 || code === 'NOT_READY') return { code, detail: message };
   // The message of an outage or of a failure of ours can hold addresses or statements: the help text is enough.
@@ -77,7 +86,7 @@ const byStatus: Readonly<Record<number, ErrorCode>> = {
 };
 
 /** Errors that fastify made itself: a validation, a body that is no JSON, a URL that cannot be decoded. */
-function describeFramework(error: unknown, parameters: readonly string[] | undefined): Described | undefined {
+function describeFramework(error: unknown, parameters: readonly string[] | undefined): ProblemDescription | undefined {
   if (!(error instanceof Error)) return undefined;
   if ('validation' in error && Array.isArray(error.validation)) {
     return describeValidation(error.validation as readonly Violation[], contextOf(error), parameters);
@@ -104,7 +113,11 @@ const places: Readonly<Record<string, string>> = {
 
 const contextOf = (error: Error): string => ('validationContext' in error ? String(error.validationContext) : '');
 
-function describeValidation(violations: readonly Violation[], context: string, parameters: readonly string[] | undefined): Described {
+function describeValidation(
+  violations: readonly Violation[],
+  context: string,
+  parameters: readonly string[] | undefined,
+): ProblemDescription {
   const known = context === 'querystring' ? parameters : undefined;
   const place = places[context] ?? 'parameter';
   const errors = violations.map((violation) => ({ parameter: parameterOf(violation), message: messageOfViolation(violation, known) }));

@@ -16,3 +16,17 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
     signal?.addEventListener('abort', done, { once: true });
   });
 }
+
+/** Resolves with true when the work has settled, or with false when the time is up. */
+export async function settledWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
+  const timer = new AbortController();
+  const done = await Promise.race([
+    work.then(
+      () => true,
+      () => true,
+    ),
+    pause(ms, timer.signal).then(() => false),
+  ]);
+  timer.abort();
+  return done;
+}

@@ -12,7 +12,7 @@ const SPACING_MS = 5_000;
 /** A rate is known after this long, ms. */
 const KNOWN_MS = 60_000;
 
-interface Sample {
+interface DiskSample {
   readonly atMs: number;
   readonly free: number;
 }
@@ -23,7 +23,7 @@ export interface DiskForecast {
 }
 
 export function createDiskForecast(): DiskForecast {
-  const samples: Sample[] = [];
+  const samples: DiskSample[] = [];
   return {
     look(free, atMs) {
       const newest = samples.at(-1);
@@ -37,7 +37,7 @@ export function createDiskForecast(): DiskForecast {
   };
 }
 
-function msUntilFull(first: Sample | undefined, now: Sample): number {
+function msUntilFull(first: DiskSample | undefined, now: DiskSample): number {
   if (first === undefined || now.atMs - first.atMs < KNOWN_MS) return Number.POSITIVE_INFINITY;
   const taken = first.free - now.free;
   return taken <= 0 ? Number.POSITIVE_INFINITY : (now.free * (now.atMs - first.atMs)) / taken;

@@ -1,7 +1,7 @@
 // Which environment variables a child process inherits. A shell may hold keys of clouds, registries and models that turnstream does not
 // need: variables that are not on the list are dropped.
 
-export type Env = Readonly<Record<string, string | undefined>>;
+export type ProcessEnv = Readonly<Record<string, string | undefined>>;
 
 /** To find programs and libraries, use the user's language and write temporary files. */
 const SYSTEM = [
@@ -28,5 +28,5 @@ const kinds = {
 
 /** The part of `parent` that a child of this kind inherits. Default: the environment of this process. */
 // eslint-disable-next-line no-restricted-properties -- it is handed on, not read
-export const inheritedEnv = (kind: keyof typeof kinds, parent: Env = process.env): Env =>
+export const inheritedEnv = (kind: keyof typeof kinds, parent: ProcessEnv = process.env): ProcessEnv =>
   Object.fromEntries(Object.entries(parent).filter(([name]) => kinds[kind].some((pattern) => pattern.test(name))));

@@ -8,7 +8,7 @@ export type LockResult =
   | { readonly taken: true; readonly release: () => void }
   | { readonly taken: false; readonly owner: { readonly pid: number; readonly purpose: string } };
 
-interface Owner {
+interface LockOwner {
   readonly pid: number;
   readonly mark: string;
   readonly purpose: string;
@@ -17,7 +17,7 @@ interface Owner {
 /** Takes the lock, or returns its owner. `purpose` appears in the message of the next process that wants it. */
 export function takeLock(path: string, purpose: string): LockResult {
   mkdirSync(dirname(path), { recursive: true });
-  const mine: Owner = { pid: process.pid, mark: startMarkOf(process.pid), purpose };
+  const mine: LockOwner = { pid: process.pid, mark: startMarkOf(process.pid), purpose };
   for (let attempt = 0; attempt < 3; attempt += 1) {
     try {
       writeFileSync(path, JSON.stringify(mine), { flag: 'wx' });
@@ -45,9 +45,9 @@ function releaseOwn(path: string): void {
   if (readOwner(path)?.pid === process.pid) rmSync(path, { force: true });
 }
 
-function readOwner(path: string): Owner | undefined {
+function readOwner(path: string): LockOwner | undefined {
   try {
-    const owner = JSON.parse(readFileSync(path, 'utf8')) as Partial<Owner> | null;
+    const owner = JSON.parse(readFileSync(path, 'utf8')) as Partial<LockOwner> | null;
     if (typeof owner?.pid !== 'number' || owner.pid <= 0) return undefined;
     return { pid: owner.pid, mark: owner.mark ?? '', purpose: owner.purpose ?? '' };
   } catch {

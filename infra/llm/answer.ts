@@ -4,6 +4,7 @@ import type { Generation } from '../../streams/core/models.ts';
 import { CallsBuilder } from './function-calls.ts';
 import { at, countAt, listAt, textAt } from './json.ts';
 import { stopTextIn } from './stop-text.ts';
+import { SourceTrack, type SourceTerms } from './source.ts';
 import { trackVersions, type VersionTrack } from './weight-versions.ts';
 
 export interface AnswerBuilder {
@@ -55,9 +56,10 @@ const known = (calls: readonly FunctionCall[], servedAs: string): Pick<Generatio
   ...(servedAs === '' ? {} : { servedAs }),
 });
 
-class Answer implements AnswerBuilder {
+class StreamedAnswer implements AnswerBuilder {
   readonly #promptChars: number;
   readonly #versions: VersionTrack;
+  readonly #source: SourceTrack | undefined;
   readonly #texts: string[] = [];
   readonly #reasoning: string[] = [];
   readonly #ids: number[] = [];
@@ -72,7 +74,8 @@ class Answer implements AnswerBuilder {
   #promptTokens: number | undefined;
   #completionTokens: number | undefined;
 
-  constructor({ promptChars, versionFrom }: AnswerOptions) {
+  constructor({ promptChars, versionFrom, source }: AnswerOptions) {
+    this.#source = source === undefined ? undefined : new SourceTrack(source);
     this.#promptChars = promptChars;
     this.#versions = trackVersions(versionFrom);
   }
@@ -88,6 +91,7 @@ class Answer implements AnswerBuilder {
     this.#promptTokens = countAt(chunk, 'usage', 'prompt_tokens') ?? this.#promptTokens;
     this.#completionTokens = countAt(chunk, 'usage', 'completion_tokens') ?? this.#completionTokens;
     this.#servedAs = firstText(this.#servedAs, textAt(chunk, 'model'));
+    this.#source?.add(chunk);
     const tokens = this.#addChoice(at(chunk, 'choices', 0));
     this.#versions.add(chunk, tokens);
     return tokens > 0;
@@ -128,7 +132,12 @@ class Answer implements AnswerBuilder {
       tokenIds: matched ? this.#ids : [],
       logprobs: matched ? this.#logprobs : [],
       ...known(this.#calls.all(), this.#servedAs),
+      ...this.#from(text, reasoning, matched ? counted : 0),
     };
+  }
+
+  #from(text: string, reasoning: string, tokens: number): Pick<Generation, 'source'> {
+    return this.#source === undefined ? {} : { source: this.#source.finish({ text, reasoning, tokens }) };
   }
 }
 
@@ -136,7 +145,9 @@ export interface AnswerOptions {
   readonly promptChars: number;
   /** Where versions are looked for. */
   readonly versionFrom: readonly string[];
+  /** What is known of the generation before the answer; without it, the answer has no source. */
+  readonly source?: SourceTerms;
 }
 
 /** An answer that has not begun. Token counts that the server does not give are a quarter of the characters. */
-export const buildAnswer = (options: AnswerOptions): AnswerBuilder => new Answer(options);
+export const buildAnswer = (options: AnswerOptions): AnswerBuilder => new StreamedAnswer(options);

@@ -15,9 +15,9 @@ function restOf(request: GenerationRequest, before: Generation): GenerationReque
   return { ...request, prompt: [...request.prompt, { from: 'model', text: before.text }], maxTokens, goesOn: true };
 }
 
-type Spans = Generation['spans'];
+type GenerationSpans = Generation['spans'];
 
-const spansOf = (before: Spans, after: Spans): Spans => {
+const spansOf = (before: GenerationSpans, after: GenerationSpans): GenerationSpans => {
   const [last, next] = [before.at(-1), after[0]];
   if (last === undefined || next === undefined || last.version !== next.version) return [...before, ...after];
   return [...before.slice(0, -1), { ...last, tokens: last.tokens + next.tokens }, ...after.slice(1)];
@@ -26,6 +26,32 @@ const spansOf = (before: Spans, after: Spans): Spans => {
 /** Lists that one of the parts does not have are of no use. */
 const lists = (before: readonly number[], after: Generation, own: readonly number[]): readonly number[] =>
   before.length === 0 || (own.length === 0 && after.completionTokens > 0) ? [] : [...before, ...own];
+
+/** The second prompt is the first and what was written to it, token by token; else nobody knows which tokens the rest was written to. */
+function goesOnExactly(before: Generation, after: Generation): boolean {
+  const [first = [], second = []] = [before.source?.promptIds, after.source?.promptIds];
+  const { tokenIds } = before;
+  if (first.length === 0 || tokenIds.length === 0 || second.length !== first.length + tokenIds.length) return false;
+  return second.every((id, at) => id === (at < first.length ? first[at] : tokenIds[at - first.length]));
+}
+
+const sourceOf = (before: Generation, after: Generation): Pick<Generation, 'source'> => {
+  const source = joinedSource(before, after);
+  return source === undefined ? {} : { source };
+};
+
+function joinedSource(before: Generation, after: Generation): Generation['source'] {
+  const [first, last] = [before.source, after.source];
+  if (first === undefined || last === undefined) return undefined;
+  const offset = Buffer.byteLength(before.text);
+  const ends = first.tokenEnds.length === 0 || last.tokenEnds.length === 0 ? [] : last.tokenEnds.map((end) => offset + end);
+  return {
+    ...last,
+    promptIds: goesOnExactly(before, after) ? first.promptIds : [],
+    tokenEnds: ends.length === 0 ? [] : [...first.tokenEnds, ...ends],
+    sampling: first.sampling,
+  };
+}
 
 /** Both parts as one generation: it began with the prompt of the first, and ended as the second. */
 const joined = (before: Generation, after: Generation): Generation => ({
@@ -36,6 +62,7 @@ const joined = (before: Generation, after: Generation): Generation => ({
   spans: spansOf(before.spans, after.spans),
   tokenIds: lists(before.tokenIds, after, after.tokenIds),
   logprobs: lists(before.logprobs, after, after.logprobs),
+  ...sourceOf(before, after),
 });
 
 /** It was interrupted at its last token. */

@@ -1,9 +1,8 @@
-// Parses server-sent events and yields the data of each event as it arrives. Chunks may end anywhere, even within a character.
+// Yields the data of each server-sent event as it arrives. Chunks may end anywhere, even within a character.
+import { createParser } from 'eventsource-parser';
 
 /** The response exceeds `maxBytes`. */
 export class TooLong extends Error {}
-
-const LINE_END = /\r\n|\r|\n/;
 
 /** The text of a body in chunks; throws TooLong. */
 export async function* textOf(body: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<string> {
@@ -19,21 +18,10 @@ export async function* textOf(body: AsyncIterable<Uint8Array>, maxBytes: number)
 
 /** The data of each event, with its lines joined; an incomplete event at the end is dropped. */
 export async function* eventData(texts: AsyncIterable<string>): AsyncGenerator<string> {
-  let rest = '';
-  let data: string[] = [];
+  const arrived: string[] = [];
+  const parser = createParser({ onEvent: ({ data }) => void arrived.push(data) });
   for await (const text of texts) {
-    rest += text;
-    // a line end that may be the first half of \r\n waits for the next chunk
-    const held = rest.endsWith('\r') ? '\r' : '';
-    const lines = rest.slice(0, rest.length - held.length).split(LINE_END);
-    rest = (lines.pop() ?? '') + held;
-    for (const line of lines) {
-      if (line === '' && data.length > 0) {
-        yield data.join('\n');
-        data = [];
-      } else if (line.startsWith('data:')) {
-        data.push(line.slice(line.startsWith('data: ') ? 6 : 5));
-      }
-    }
+    parser.feed(text);
+    yield* arrived.splice(0);
   }
 }

@@ -1,8 +1,8 @@
 // Safe access to JSON from other programs.
 
-type Fields = Readonly<Record<string, unknown>>;
+type JsonFields = Readonly<Record<string, unknown>>;
 
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
+const isFields = (value: unknown): value is JsonFields => typeof value === 'object' && value !== null;
 
 /** The value at a path, or undefined; numbers index lists. */
 export function at(value: unknown, ...path: readonly (string | number)[]): unknown {

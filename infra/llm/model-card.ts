@@ -31,13 +31,13 @@ export async function modelCard(place: ModelPlace, signal: AbortSignal): Promise
   return Object.fromEntries(FIELDS.flatMap((name) => (at(listed, name) == null ? [] : [[name, at(listed, name)]])));
 }
 
-interface Answer {
+interface ModelCardResponse {
   readonly ok: boolean;
   readonly status: number;
   readonly text: string;
 }
 
-async function get({ url, apiKey }: ModelPlace, signal: AbortSignal): Promise<Answer> {
+async function get({ url, apiKey }: ModelPlace, signal: AbortSignal): Promise<ModelCardResponse> {
   for (let tried = 0; ; tried += 1) {
     try {
       const response = await fetch(`${url.replace(/\/+$/, '')}/models`, {

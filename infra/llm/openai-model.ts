@@ -14,9 +14,9 @@ import type { Metrics } from '../../streams/core/telemetry.ts';
 import { pause } from '../lifecycle/backoff.ts';
 import { createCallClock, type CallClock } from '../lifecycle/call-clock.ts';
 import { Continuation } from './continued.ts';
-import { createLimiter, type Limiter } from './limiter.ts';
+import { createLimiter, type Limiter } from '../../streams/core/limiter.ts';
 import type { LlmOptions } from './options.ts';
-import { tryOnce, type Tried } from './try-once.ts';
+import { tryOnce, type TryResult } from './try-once.ts';
 
 export interface LlmParts {
   readonly logger: Logger;
@@ -104,7 +104,7 @@ class ModelOverHttp implements ServedModel {
     }
   }
 
-  #mayRetry({ again, failure }: Extract<Tried, { ok: false }>, retry: number, continuation: Continuation): boolean {
+  #mayRetry({ again, failure }: Extract<TryResult, { ok: false }>, retry: number, continuation: Continuation): boolean {
     if (retry >= this.#options.retries) return false;
     return again || (isRefusal(failure) && continuation.anew());
   }
@@ -112,7 +112,7 @@ class ModelOverHttp implements ServedModel {
   /**
    * Continues a generation each time its server interrupts it: tokens generated so far are progress, and an interruption is not a failure.
    */
-  async #tryOn(continuation: Continuation, signal: AbortSignal, clock: CallClock): Promise<Tried> {
+  async #tryOn(continuation: Continuation, signal: AbortSignal, clock: CallClock): Promise<TryResult> {
     for (;;) {
       const tried = await this.#tryInTurn(continuation.request, signal, clock);
       if (tried.ok) return { ...tried, generation: continuation.ended(tried.generation) };
@@ -123,7 +123,7 @@ class ModelOverHttp implements ServedModel {
   }
 
   /** Waits do not occupy a slot: other requests proceed. */
-  async #tryInTurn(request: GenerationRequest, signal: AbortSignal, clock: CallClock): Promise<Tried> {
+  async #tryInTurn(request: GenerationRequest, signal: AbortSignal, clock: CallClock): Promise<TryResult> {
     this.#gauge();
     const leave = await clock.queued(this.#limiter.enter(signal));
     this.#gauge();
@@ -160,7 +160,7 @@ class ModelOverHttp implements ServedModel {
     return Math.max(most * (0.5 + random / 2), Math.min(afterMs, LONGEST_ASKED_MS) * (1 + random / 10));
   }
 
-  #note(tried: Tried, began: number): void {
+  #note(tried: TryResult, began: number): void {
     const { metrics } = this.#parts;
     const outcome = tried.ok ? 'ok' : tried.failure.errorType;
     metrics.count('llm_requests_total', { outcome });

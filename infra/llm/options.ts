@@ -11,6 +11,13 @@ export interface LlmOptions {
   readonly topP: number;
   readonly stream: boolean;
   readonly logprobs: boolean;
+  /** Asks for the token ids of prompt and completion, as vLLM and SGLang name it. */
+  readonly tokenIds?: boolean;
+  /** What the server's logprobs are of; empty when nobody says. */
+  readonly logprobsKind?: string;
+  readonly tokenizerSha256?: string;
+  /** Name and version of the engine; what the answer says unless it is given. */
+  readonly engine?: string;
   /** More fields of the request. */
   readonly extra: Readonly<Record<string, unknown>>;
   /** Where the version of the weights is looked for: `header:<name>` or a path into the answer. */

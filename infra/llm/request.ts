@@ -24,7 +24,7 @@ const functionFields = ({ functions }: GenerationRequest): object =>
       };
 
 function fieldsOf(request: GenerationRequest, options: LlmOptions): Readonly<Record<string, unknown>> {
-  const { api, model, stream, logprobs, extra } = options;
+  const { api, model, stream, logprobs, tokenIds, extra } = options;
   const fields: Readonly<Record<string, unknown>> = {
     [api === 'chat' ? 'messages' : 'prompt']: PLACE,
     model,
@@ -33,6 +33,7 @@ function fieldsOf(request: GenerationRequest, options: LlmOptions): Readonly<Rec
     stop: request.stop.length === 0 ? null : request.stop,
     ...functionFields(request),
     ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
+    ...(tokenIds === true ? { return_token_ids: true } : {}),
     ...(logprobs ? { logprobs: api === 'chat' ? true : 1 } : {}),
     // as vLLM and SGLang name it
     ...(request.goesOn === true && api === 'chat' ? { continue_final_message: true, add_generation_prompt: false } : {}),
@@ -40,6 +41,17 @@ function fieldsOf(request: GenerationRequest, options: LlmOptions): Readonly<Rec
   };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }
+
+/** What decides which token comes next, and when it ends. */
+const SAMPLING = new Set([
+  ...['temperature', 'top_p', 'top_k', 'min_p', 'typical_p', 'seed', 'max_tokens', 'max_completion_tokens', 'min_tokens', 'stop'],
+  ...['stop_token_ids', 'ignore_eos', 'repetition_penalty', 'presence_penalty', 'frequency_penalty', 'length_penalty', 'logit_bias'],
+  ...['bad_words', 'allowed_token_ids', 'no_repeat_ngram_size', 'guided_regex', 'guided_choice', 'include_stop_str_in_output'],
+]);
+
+/** The sampling parameters of a request, JSON. Other fields of `extra` may hold secrets and stay out. */
+export const samplingOf = (request: GenerationRequest, options: LlmOptions): string =>
+  JSON.stringify(Object.fromEntries(Object.entries(fieldsOf(request, options)).filter(([name]) => SAMPLING.has(name))));
 
 /** The inside of a JSON string. */
 const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);

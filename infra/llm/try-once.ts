@@ -6,10 +6,10 @@ import { buildAnswer, type AnswerBuilder } from './answer.ts';
 import { eventData, textOf, TooLong } from './event-stream.ts';
 import { at, parseJson, textAt } from './json.ts';
 import type { LlmOptions } from './options.ts';
-import { requestBody } from './request.ts';
+import { requestBody, samplingOf } from './request.ts';
 
 /** How one try went. */
-export type Tried = {
+export type TryResult = {
   /** From sending to the first token; undefined when the answer was not streamed. */ readonly firstTokenMs?: number;
 } & (
   | { readonly ok: true; readonly generation: Generation }
@@ -24,7 +24,7 @@ export type Tried = {
     }
 );
 
-type Failed = Extract<Tried, { readonly ok: false }>;
+type Failed = Extract<TryResult, { readonly ok: false }>;
 
 const MAX_ANSWER_BYTES = 64 * 2 ** 20;
 const MAX_ERROR_BYTES = 2 ** 16;
@@ -35,7 +35,7 @@ const TOO_LONG_PROMPT =
   /context[ _](length|window)|maximum (context|model|input) length|max_model_len|(prompt|input) is too long|longer than the model/i;
 
 /** Ends a request: because its caller has no use for it any more, or because it takes too long. */
-interface Watch {
+interface RequestWatch {
   readonly signal: AbortSignal;
   /** Something came: the time to wait for the next begins again. */
   touch(): void;
@@ -43,7 +43,7 @@ interface Watch {
   close(): void;
 }
 
-function watch(caller: AbortSignal, { timeoutMs, idleMs }: LlmOptions): Watch {
+function watch(caller: AbortSignal, { timeoutMs, idleMs }: LlmOptions): RequestWatch {
   const controller = new AbortController();
   let ended: 'aborted' | 'timeout' | undefined;
   const end = (why: 'aborted' | 'timeout'): void => {
@@ -100,7 +100,7 @@ export function retryAfterMs(header: string | null, nowMs: number): number {
   return Number.isFinite(ms) ? Math.max(0, ms) : 0;
 }
 
-async function* touched(body: AsyncIterable<Uint8Array>, watching: Watch): AsyncGenerator<Uint8Array> {
+async function* touched(body: AsyncIterable<Uint8Array>, watching: RequestWatch): AsyncGenerator<Uint8Array> {
   for await (const chunk of body) {
     watching.touch();
     yield chunk;
@@ -119,7 +119,7 @@ function complaintIn(body: string): string {
   return textAt(json, 'error', 'message') || textAt(json, 'message') || textAt(json, 'error') || textAt(json, 'detail') || body;
 }
 
-async function refused(response: Response, options: LlmOptions): Promise<Tried> {
+async function refused(response: Response, options: LlmOptions): Promise<TryResult> {
   const body = await wholeText(response.body ?? noBody(), MAX_ERROR_BYTES).catch(() => '');
   const said = complaintIn(body);
   const { status } = response;
@@ -158,13 +158,15 @@ async function readWhole(texts: AsyncIterable<string>, answer: AnswerBuilder): P
 async function read(
   response: Response,
   options: LlmOptions,
-  parts: { readonly promptChars: number; readonly watching: Watch; readonly sentMs: number },
-): Promise<Tried> {
+  parts: { readonly request: GenerationRequest; readonly watching: RequestWatch; readonly sentMs: number },
+): Promise<TryResult> {
   let firstTokenMs: number | undefined;
   const onToken = (): void => {
     firstTokenMs ??= performance.now() - parts.sentMs;
   };
-  const answer = buildAnswer({ promptChars: parts.promptChars, versionFrom: options.versionFrom });
+  const promptChars = parts.request.prompt.reduce((sum, { text }) => sum + text.length, 0);
+  const source = { ...options, sampling: samplingOf(parts.request, options) };
+  const answer = buildAnswer({ promptChars, versionFrom: options.versionFrom, source });
   answer.begin(response.headers);
   const texts = textOf(touched(response.body ?? noBody(), parts.watching), MAX_ANSWER_BYTES);
   const streamed = (response.headers.get('content-type') ?? '').includes('text/event-stream');
@@ -186,9 +188,8 @@ function causeOf(error: unknown): string {
 }
 
 /** One try. */
-export async function tryOnce(request: GenerationRequest, options: LlmOptions, signal: AbortSignal): Promise<Tried> {
+export async function tryOnce(request: GenerationRequest, options: LlmOptions, signal: AbortSignal): Promise<TryResult> {
   const watching = watch(signal, options);
-  const promptChars = request.prompt.reduce((sum, { text }) => sum + text.length, 0);
   const body = requestBody(request, options);
   const sentMs = performance.now();
   let begun = false;
@@ -208,7 +209,7 @@ export async function tryOnce(request: GenerationRequest, options: LlmOptions, s
     });
     watching.touch();
     begun = true;
-    return await (response.ok ? read(response, options, { promptChars, watching, sentMs }) : refused(response, options));
+    return await (response.ok ? read(response, options, { request, watching, sentMs }) : refused(response, options));
   } catch (error) {
     const ended = watching.ended();
     if (ended === 'aborted') return failed(options, 'model_aborted', { what: 'the request was stopped', status: 'timeout', again: false });

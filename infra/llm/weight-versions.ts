@@ -3,7 +3,7 @@
 // belong to the first version. Without any report the version is -1: unknown, never a guess.
 import { at, countAt } from './json.ts';
 
-export interface Span {
+export interface WeightSpan {
   readonly version: number;
   readonly tokens: number;
 }
@@ -26,7 +26,7 @@ export function versionOf(value: unknown): number {
 }
 
 /** Parses a list of one version per token, or of {version, tokens} or {version, start, end}; undefined for anything else. */
-function spansOf(value: unknown): readonly Span[] | undefined {
+function spansOf(value: unknown): readonly WeightSpan[] | undefined {
   if (!Array.isArray(value) || value.length === 0) return undefined;
   return merged(
     value.map((item: unknown) => {
@@ -37,8 +37,8 @@ function spansOf(value: unknown): readonly Span[] | undefined {
   );
 }
 
-function merged(spans: readonly Span[]): readonly Span[] {
-  const result: Span[] = [];
+function merged(spans: readonly WeightSpan[]): readonly WeightSpan[] {
+  const result: WeightSpan[] = [];
   for (const span of spans) {
     const last = result.at(-1);
     if (last?.version === span.version) result.splice(-1, 1, { ...last, tokens: last.tokens + span.tokens });
@@ -48,7 +48,7 @@ function merged(spans: readonly Span[]): readonly Span[] {
 }
 
 /** Scales the spans so that their tokens add up to `total`, with rounding that loses no token. */
-export function scaled(spans: readonly Span[], total: number): readonly Span[] {
+export function scaled(spans: readonly WeightSpan[], total: number): readonly WeightSpan[] {
   const sum = spans.reduce((all, { tokens }) => all + tokens, 0);
   const last = spans.at(-1);
   if (last === undefined) return [{ version: UNKNOWN, tokens: total }];
@@ -72,16 +72,16 @@ export interface VersionTrack {
   begin(headers: Headers): void;
   /** A chunk arrived, with this many tokens. */
   add(chunk: unknown, tokens: number): void;
-  spans(total: number): readonly Span[];
+  spans(total: number): readonly WeightSpan[];
 }
 
 /** `from`: where to look for versions, in order: `header:<name>`, or a path into the response like `metadata.weight_version`. */
 export function trackVersions(from: readonly string[]): VersionTrack {
   const headers = from.flatMap((place) => (place.startsWith('header:') ? [place.slice('header:'.length)] : []));
   const paths = from.filter((place) => !place.startsWith('header:')).map((place) => place.split('.'));
-  const told: Span[] = [];
+  const told: WeightSpan[] = [];
   let current = UNKNOWN;
-  let listed: readonly Span[] | undefined;
+  let listed: readonly WeightSpan[] | undefined;
   return {
     begin(given) {
       for (const name of headers) if (current < 0) current = versionOf(given.get(name));

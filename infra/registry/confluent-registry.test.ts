@@ -6,11 +6,11 @@ import { subjectOf } from '../../schemas/subjects.ts';
 import { createRecordingLogger } from '../testing/logger.ts';
 import { createConfluentRegistry } from './confluent-registry.ts';
 
-interface Answer {
+interface RegistryResponse {
   readonly status: number;
   readonly body: unknown;
 }
-interface Asked {
+interface SeenRegistryRequest {
   readonly method: string;
   readonly path: string;
   readonly authorization: string | undefined;
@@ -18,8 +18,8 @@ interface Asked {
 }
 
 /** A registry with Confluent's routes and error bodies; `before` may respond in its place. */
-async function serve(before: (asked: Asked) => Answer | 'hang up' | undefined = () => undefined) {
-  const asked: Asked[] = [];
+async function serve(before: (asked: SeenRegistryRequest) => RegistryResponse | 'hang up' | undefined = () => undefined) {
+  const asked: SeenRegistryRequest[] = [];
   const bySubject = new Map<string, string[]>();
   const ids: string[] = [];
   const levels = new Map<string, unknown>();
@@ -27,11 +27,11 @@ async function serve(before: (asked: Asked) => Answer | 'hang up' | undefined = 
     if (!ids.includes(schema)) ids.push(schema);
     return ids.indexOf(schema) + 100;
   };
-  const missing = (code: number): Answer => ({ status: 404, body: { error_code: code, message: 'not found' } });
+  const missing = (code: number): RegistryResponse => ({ status: 404, body: { error_code: code, message: 'not found' } });
 
   const schemaOf = (body: unknown): string => (body as { schema?: string } | undefined)?.schema ?? '';
 
-  function route(call: Asked): Answer {
+  function route(call: SeenRegistryRequest): RegistryResponse {
     const [, kind, part = '', ...rest] = call.path.split('/');
     const subject = decodeURIComponent(part);
     if (kind === 'config') {
@@ -46,14 +46,14 @@ async function serve(before: (asked: Asked) => Answer | 'hang up' | undefined = 
     return call.method === 'POST' && rest[0] === 'versions' ? register(subject, schemaOf(call.body)) : lookUp(subject, call, rest[1]);
   }
 
-  function register(subject: string, schema: string): Answer {
+  function register(subject: string, schema: string): RegistryResponse {
     if (schema === '{') return { status: 422, body: { error_code: 42201, message: 'Invalid schema' } };
     if (schema === 'incompatible') return { status: 409, body: { error_code: 409, message: 'READER_FIELD_MISSING_DEFAULT_VALUE' } };
     bySubject.set(subject, [...new Set([...(bySubject.get(subject) ?? []), schema])]);
     return { status: 200, body: { id: idOf(schema) } };
   }
 
-  function lookUp(subject: string, call: Asked, version: string | undefined): Answer {
+  function lookUp(subject: string, call: SeenRegistryRequest, version: string | undefined): RegistryResponse {
     const versions = bySubject.get(subject);
     if (versions === undefined) return missing(40401);
     if (call.method === 'GET' && version === undefined) return { status: 200, body: versions.map((_, index) => index + 1) };
@@ -152,7 +152,7 @@ describe("Confluent's registry", () => {
   });
 
   it('tries again after an error of the server and after a lost connection', async () => {
-    const failures: (Answer | 'hang up')[] = [{ status: 500, body: { error_code: 50001 } }, 'hang up'];
+    const failures: (RegistryResponse | 'hang up')[] = [{ status: 500, body: { error_code: 50001 } }, 'hang up'];
     const { open, asked } = await serve(() => failures.shift());
     expect(await open().subjects()).toEqual([]);
     expect(asked).toHaveLength(3);

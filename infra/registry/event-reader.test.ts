@@ -4,7 +4,7 @@ import { frame } from '../../schemas/framing.ts';
 import { contentId, latestSchema } from '../../schemas/subjects.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { LogRecord } from '../../streams/core/ports.ts';
-import { heartbeat } from '../testing/log.contract.ts';
+import { heartbeat } from '../testing/log/log-under-test.ts';
 import { createEventReader } from './event-reader.ts';
 
 const codec = createCodec();

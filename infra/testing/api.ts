@@ -1,11 +1,12 @@
 // The API as it runs, for tests: the real server and routes over whatever store and log a test gives it.
-import { createApi } from '../../consumers/api/api.ts';
+import { createApi, type ApiDeps } from '../../consumers/api/api.ts';
 import { dashboardRoutes } from '../../consumers/dashboard/dashboard.route.ts';
 import type { Site } from '../../consumers/dashboard/site.ts';
 import type { SqlLimits } from '../../consumers/api/sql/limits.ts';
+import { PlatformError } from '../../streams/core/errors.ts';
 import type { EventReader, Logger, LogReader, SchemaRegistry, Store } from '../../streams/core/ports.ts';
 import type { MetricName, Metrics } from '../../streams/core/telemetry.ts';
-import type { Probe } from '../http/probes.ts';
+import type { HealthProbe } from '../http/probes.ts';
 import { createHttpServer, type HttpServer } from '../http/server.ts';
 import { silentLogger } from './logger.ts';
 import { MemoryLog } from './memory-log.ts';
@@ -21,14 +22,14 @@ export const testLimits: SqlLimits = {
   maxWaitMs: 10_000,
 };
 
-export interface Counted {
+export interface CountedMetric {
   readonly name: MetricName;
   readonly labels: Readonly<Record<string, string>>;
 }
 
 /** Metrics that keep what was counted. */
-export function recordingMetrics(): Metrics & { readonly counted: Counted[] } {
-  const counted: Counted[] = [];
+export function recordingMetrics(): Metrics & { readonly counted: CountedMetric[] } {
+  const counted: CountedMetric[] = [];
   return {
     counted,
     count: (name, labels) => {
@@ -50,15 +51,23 @@ export interface TestApiOptions {
   readonly host?: string;
   readonly corsOrigins?: readonly string[];
   readonly limits?: Partial<SqlLimits>;
+  /** Records that are not in the tables yet; none when left out. */
+  readonly countBehind?: () => Promise<number>;
   readonly live?: { readonly heartbeatMs?: number; readonly maxClients?: number; readonly maxBufferedBytes?: number };
   readonly logger?: Logger;
   readonly metrics?: Metrics;
-  readonly probes?: readonly Probe[];
+  readonly probes?: readonly HealthProbe[];
   /** Files of the dashboard; it is not served when left out. */
   readonly site?: Site;
   /** A free one when left out. */
   readonly port?: number;
+  /** No run has one unless given. */
+  readonly coordinatorOf?: ApiDeps['coordinatorOf'];
 }
+
+const nobody: ApiDeps['coordinatorOf'] = async (run) => {
+  throw new PlatformError('COORDINATOR_UNAVAILABLE', `finding the coordinator of run ${run}`);
+};
 
 /** Registered and ready for inject(); call listen() for a real port. */
 export async function testApi(given: TestApiOptions): Promise<HttpServer> {
@@ -79,6 +88,8 @@ export async function testApi(given: TestApiOptions): Promise<HttpServer> {
     ...(given.source ?? { log: log.reader(), events: codecReader(log.codec) }),
     registry: given.registry === null ? undefined : (given.registry ?? createMemoryRegistry()),
     sql: { ...testLimits, ...given.limits },
+    countBehind: given.countBehind ?? (() => Promise.resolve(0)),
+    coordinatorOf: given.coordinatorOf ?? nobody,
     ...(given.live === undefined ? {} : { live: given.live }),
   });
   if (given.site !== undefined) await server.app.register(dashboardRoutes, { site: given.site });

@@ -3,21 +3,20 @@
 import type { EventByType, EventType } from '../../schemas/generated/events.ts';
 import { latestSchema, topicOf } from '../../schemas/subjects.ts';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
+import type { Random } from '../../streams/core/random.ts';
 
-export type Random = () => number;
-
-interface Field {
+interface EventSchemaField {
   readonly name: string;
-  readonly type: Schema;
+  readonly type: EventSchema;
 }
-interface Complex {
-  readonly type: Schema;
+interface ComplexEventSchema {
+  readonly type: EventSchema;
   readonly name?: string;
-  readonly fields?: readonly Field[];
-  readonly items?: Schema;
+  readonly fields?: readonly EventSchemaField[];
+  readonly items?: EventSchema;
   readonly logicalType?: string;
 }
-type Schema = string | Complex | readonly Schema[];
+type EventSchema = string | ComplexEventSchema | readonly EventSchema[];
 
 /** Numbers in [0, 1) from a seed (mulberry32). */
 export function seeded(seed: number): Random {
@@ -99,15 +98,15 @@ function eachTrajectoryOnce(made: readonly unknown[]): readonly unknown[] {
   });
 }
 
-const isUnion = (schema: Schema): schema is readonly Schema[] => Array.isArray(schema);
+const isUnion = (schema: EventSchema): schema is readonly EventSchema[] => Array.isArray(schema);
 
 function walker(random: Random) {
-  const named = new Map<string, Complex>();
-  function record(schema: Complex): Record<string, unknown> {
+  const named = new Map<string, ComplexEventSchema>();
+  function record(schema: ComplexEventSchema): Record<string, unknown> {
     if (schema.name !== undefined) named.set(schema.name, schema);
     return Object.fromEntries((schema.fields ?? []).map((field) => [field.name, value(field.type, field.name)]));
   }
-  function value(schema: Schema, name: string): unknown {
+  function value(schema: EventSchema, name: string): unknown {
     if (isUnion(schema)) return value(pick(random, schema), name);
     if (typeof schema === 'string') {
       const known = named.get(schema);
@@ -121,7 +120,7 @@ function walker(random: Random) {
     }
     return schema.logicalType === 'timestamp-micros' ? micros(random) : value(schema.type, name);
   }
-  function remember(schema: Schema): void {
+  function remember(schema: EventSchema): void {
     if (!isUnion(schema) && typeof schema === 'object' && schema.name !== undefined) named.set(schema.name, schema);
   }
   return record;
@@ -129,7 +128,7 @@ function walker(random: Random) {
 
 /** A valid event of the type; `overrides` replace whole fields. */
 export function randomEvent<T extends EventType>(type: T, random: Random, overrides: Partial<EventByType[T]> = {}): EventByType[T] {
-  const schema = JSON.parse(latestSchema(type).schema) as Complex;
+  const schema = JSON.parse(latestSchema(type).schema) as ComplexEventSchema;
   const event = walker(random)(schema) as unknown as EventByType[T];
   return { ...event, event_id: `${type}/${hex(random, 16)}`, ...overrides };
 }

@@ -1,16 +1,18 @@
 // A store for unit tests of readers and routes: it returns what the test wants and records its queries.
 import type { QueryOptions, Store } from '../../streams/core/ports.ts';
 
-export interface Asked {
+export interface RecordedStatement {
   readonly sql: string;
   readonly params: Readonly<Record<string, unknown>>;
   readonly settings: Readonly<Record<string, string | number>>;
 }
 
 /** `answer` returns the rows for a statement, or throws. Default: no rows. */
-export function createFakeStore(answer: (asked: Asked) => readonly object[] = () => []): Store & { readonly asked: Asked[] } {
-  const asked: Asked[] = [];
-  const note = (sql: string, options: QueryOptions = {}): Asked => {
+export function createFakeStore(
+  answer: (asked: RecordedStatement) => readonly object[] = () => [],
+): Store & { readonly asked: RecordedStatement[] } {
+  const asked: RecordedStatement[] = [];
+  const note = (sql: string, options: QueryOptions = {}): RecordedStatement => {
     const question = { sql, params: options.params ?? {}, settings: options.settings ?? {} };
     asked.push(question);
     return question;

@@ -69,8 +69,8 @@ export function holdingsContract(name: string, connect: () => Promise<HoldingsUn
       expect(await world.holdings.tops('rollouts', new Map([[3, -1], [4, -1]]))).toEqual(new Map([[3, top(1)], [4, top(2)]])); // prettier-ignore
     });
 
-    it('settle what is under way, which is nothing', async () => {
-      await world.holdings.settle(['heartbeats'], [0, 1]);
+    it('end the inserts that are running: none', async () => {
+      await world.holdings.endInserts(['heartbeats'], [0, 1]);
       expect(world.holdings.idOf('heartbeats', [0, 1])).not.toBe(world.holdings.idOf('heartbeats', [0, 1]));
     });
   });

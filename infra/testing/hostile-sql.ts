@@ -2,7 +2,9 @@
 // harmless statements; cores that name something dangerous without calling it; statements that once stalled or crashed the engine, and ones
 // that use all the resources they may; and the statements of sql-statements.ts with words dropped, doubled, swapped and spliced. Some of
 // the last two kinds are valid, so only their outcome can be checked.
-import { hostileStatements, legitimateStatements } from './sql-statements.ts';
+import { hostileStatements } from './hostile-statements.ts';
+import { legitimateStatements } from './legitimate-statements.ts';
+import type { Random } from '../../streams/core/random.ts';
 
 /** What the generated statements attack; `secret` is a table outside of the project's database. */
 const cores = (secret: string): readonly string[] => [
@@ -152,8 +154,6 @@ const holders: readonly ((inner: string) => string)[] = [
   (inner) => `${inner} into outfile '/tmp/x'`,
   (inner) => `${inner} format Null settings max_threads = 1`,
 ];
-
-type Random = () => number;
 
 const disguises: readonly ((text: string, random: Random) => string)[] = [
   (text) => text,

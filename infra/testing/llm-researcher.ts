@@ -1,7 +1,7 @@
 // A scripted model that researches for as long as it may: it searches, opens pages, thinks at length, and makes typical mistakes of models.
 // Its behavior depends on the question and on how often it was asked; the prompt text only decides whether a call, a thought or the answer
 // is expected.
-import type { Script, SeenRequest } from './llm-server.ts';
+import type { LlmScript, SeenRequest } from './llm-server.ts';
 
 export interface ResearcherOptions {
   /** URLs to open, in order. */
@@ -41,7 +41,7 @@ const wants = ({ prompt, body }: SeenRequest): 'call' | 'thought' | 'answer' => 
 };
 
 /** Each question belongs to one trajectory, so the answers to it are counted. */
-export function researcher(options: ResearcherOptions): Script {
+export function researcher(options: ResearcherOptions): LlmScript {
   const turns = new Map<string, number>();
   const opened = new Map<string, number>();
   const { urls, queries, opensEvery, thoughtChars } = options;

@@ -41,7 +41,7 @@ export interface Says {
   readonly keepsStop?: boolean;
 }
 
-export type Reply =
+export type ScriptedReply =
   | Says
   | { readonly kind: 'status'; readonly status: number; readonly body?: string; readonly headers?: Readonly<Record<string, string>> }
   /** These bytes, with a content type. */
@@ -50,14 +50,14 @@ export type Reply =
   /** Closes the connection before a response. */
   | { readonly kind: 'hangs_up' };
 
-export type Script = (request: SeenRequest) => Reply | Promise<Reply>;
+export type LlmScript = (request: SeenRequest) => ScriptedReply | Promise<ScriptedReply>;
 
 export interface LlmServer {
   /** Including /v1. */
   readonly url: string;
   /** The number of requests, and the maximum number of concurrent ones. */
   seen(): { readonly requests: number; readonly atOnce: number };
-  setScript(script: Script): void;
+  setScript(script: LlmScript): void;
   setVersion(version: number): void;
   /** Sets the list of `GET /v1/models`; such requests are not counted. */
   setModels(models: readonly object[]): void;
@@ -71,14 +71,14 @@ function tokensOf(text: string): readonly string[] {
   return Array.from({ length: Math.ceil(text.length / TOKEN_CHARS) }, (_, at) => text.slice(at * TOKEN_CHARS, (at + 1) * TOKEN_CHARS));
 }
 
-interface Token {
+interface ServedToken {
   readonly text: string;
   readonly version: number;
   readonly reasoning: boolean;
 }
 
-interface Written {
-  readonly tokens: readonly Token[];
+interface GeneratedTokens {
+  readonly tokens: readonly ServedToken[];
   readonly finishReason: string;
   readonly stopped: string;
 }
@@ -101,7 +101,7 @@ function untilStop({ text, keepsStop = false }: Says, body: SeenRequest['body'])
 }
 
 /** What a model with this script would write: up to a stop string and to max_tokens. */
-function write(says: Says, body: SeenRequest['body'], version: number): Written {
+function write(says: Says, body: SeenRequest['body'], version: number): GeneratedTokens {
   const { text, stopped } = untilStop(says, body);
   const texts = [
     ...tokensOf(says.reasoning ?? '').map((one) => [one, true] as const),
@@ -118,7 +118,7 @@ function write(says: Says, body: SeenRequest['body'], version: number): Written 
 }
 
 /** The fields of a choice that contains these tokens. */
-function choiceOf(tokens: readonly Token[], { api, body }: SeenRequest, says: Says): Record<string, unknown> {
+function choiceOf(tokens: readonly ServedToken[], { api, body }: SeenRequest, says: Says): Record<string, unknown> {
   const join = (reasoning: boolean): string => tokens.flatMap((token) => (token.reasoning === reasoning ? [token.text] : [])).join('');
   const part = body['stream'] === true ? 'delta' : 'message';
   const content = { content: join(false), ...(says.reasoning === undefined ? {} : { reasoning_content: join(true) }) };
@@ -139,7 +139,7 @@ function choiceOf(tokens: readonly Token[], { api, body }: SeenRequest, says: Sa
 }
 
 /** Not streamed: the message contains the calls. */
-function wholeChoice(tokens: readonly Token[], request: SeenRequest, says: Says): Record<string, unknown> {
+function wholeChoice(tokens: readonly ServedToken[], request: SeenRequest, says: Says): Record<string, unknown> {
   const choice = choiceOf(tokens, request, says);
   const message = choice['message'];
   if (says.calls === undefined || typeof message !== 'object') return choice;
@@ -147,7 +147,7 @@ function wholeChoice(tokens: readonly Token[], request: SeenRequest, says: Says)
 }
 
 /** Spans as SGLang lists them. */
-function spansOf(tokens: readonly Token[]): readonly object[] {
+function spansOf(tokens: readonly ServedToken[]): readonly object[] {
   const spans: { version: string; start: number; end: number }[] = [];
   for (const [at, { version }] of tokens.entries()) {
     const last = spans.at(-1);
@@ -158,7 +158,7 @@ function spansOf(tokens: readonly Token[]): readonly object[] {
 }
 
 /** Reports the versions of these tokens; the final chunk has none. */
-function naming(says: Says, tokens: readonly Token[], all: readonly Token[]): object {
+function naming(says: Says, tokens: readonly ServedToken[], all: readonly ServedToken[]): object {
   const newest = tokens.at(-1) ?? all.at(-1);
   switch (says.naming) {
     case 'chunks':
@@ -191,7 +191,7 @@ function callChunks(says: Says): readonly object[] {
   });
 }
 
-function endOf(request: SeenRequest, says: Says, written: Written): { readonly choice: object; readonly usage: object } {
+function endOf(request: SeenRequest, says: Says, written: GeneratedTokens): { readonly choice: object; readonly usage: object } {
   const callTokens = (says.calls ?? []).reduce((sum, call) => sum + tokensOf(call.arguments).length, 0);
   const usage = {
     prompt_tokens: Math.ceil(request.prompt.length / TOKEN_CHARS),
@@ -206,11 +206,15 @@ function endOf(request: SeenRequest, says: Says, written: Written): { readonly c
   };
 }
 
-function chunked(tokens: readonly Token[], size: number): readonly (readonly Token[])[] {
+function chunked(tokens: readonly ServedToken[], size: number): readonly (readonly ServedToken[])[] {
   return Array.from({ length: Math.ceil(tokens.length / size) }, (_, at) => tokens.slice(at * size, (at + 1) * size));
 }
 
-async function stream(response: ServerResponse, request: SeenRequest, { says, written }: { says: Says; written: Written }): Promise<void> {
+async function stream(
+  response: ServerResponse,
+  request: SeenRequest,
+  { says, written }: { says: Says; written: GeneratedTokens },
+): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream', ...header(says, written) });
   const send = (data: object): void => void response.write(`data: ${JSON.stringify(data)}\n\n`);
   const chunks = chunked(written.tokens, says.chunkTokens ?? Math.max(1, written.tokens.length));
@@ -235,7 +239,7 @@ async function stream(response: ServerResponse, request: SeenRequest, { says, wr
   response.end('data: [DONE]\n\n');
 }
 
-const header = (says: Says, { tokens }: Written): Record<string, string> =>
+const header = (says: Says, { tokens }: GeneratedTokens): Record<string, string> =>
   says.naming === 'header' ? { 'x-policy-version': String(tokens[0]?.version ?? '') } : {};
 
 async function say(response: ServerResponse, request: SeenRequest, { says, version }: { says: Says; version: number }): Promise<void> {
@@ -271,7 +275,7 @@ async function seenRequest(request: IncomingMessage, index: number): Promise<See
 }
 
 /** Listens on a free port of this machine; the caller closes it. */
-export async function startLlmServer(script: Script = () => ({ kind: 'says', text: '<answer> 42 </answer>' })): Promise<LlmServer> {
+export async function startLlmServer(script: LlmScript = () => ({ kind: 'says', text: '<answer> 42 </answer>' })): Promise<LlmServer> {
   let [current, version, requests, open, atOnce] = [script, 0, 0, 0, 0];
   let models: readonly object[] = [];
 

@@ -1,6 +1,6 @@
 // Both models of question synthesis for tests: each prompt is recognized by its words and answered like a good model, or as the test
 // specifies. It writes artificial questions, with quotes from the page that it receives.
-import type { Reply, Script, SeenRequest } from './llm-server.ts';
+import type { ScriptedReply, LlmScript, SeenRequest } from './llm-server.ts';
 
 const kinds = {
   choose: 'Which step makes this question harder',
@@ -18,7 +18,7 @@ const kinds = {
 
 export type SynthesisPrompt = keyof typeof kinds;
 export const synthesisPrompts = Object.keys(kinds) as readonly SynthesisPrompt[];
-export type SynthesisWords = Readonly<Record<SynthesisPrompt, string | ((request: SeenRequest) => string | Reply)>>;
+export type SynthesisWords = Readonly<Record<SynthesisPrompt, string | ((request: SeenRequest) => string | ScriptedReply)>>;
 
 /** Which synthesis prompt a request contains; undefined when it contains none. */
 export const synthesisPromptOf = ({ prompt }: SeenRequest): SynthesisPrompt | undefined =>
@@ -71,7 +71,7 @@ const goodWords: SynthesisWords = {
 };
 
 /** Answers like a good model, except for the given answers. */
-export function synthesizer(words: Partial<SynthesisWords> = {}): Script {
+export function synthesizer(words: Partial<SynthesisWords> = {}): LlmScript {
   return (request) => {
     const kind = synthesisPromptOf(request);
     const said = kind === undefined ? 'what?' : (words[kind] ?? goodWords[kind]);

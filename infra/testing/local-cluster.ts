@@ -61,12 +61,12 @@ export async function openLocalCluster(options: LocalClusterOptions): Promise<Lo
   };
 }
 
-type Identity = Pick<ClusterNode, 'clusterId' | 'ports'>;
+type ClusterIdentity = Pick<ClusterNode, 'clusterId' | 'ports'>;
 
-async function identityOf(dataDir: string, nodes: number): Promise<Identity> {
+async function identityOf(dataDir: string, nodes: number): Promise<ClusterIdentity> {
   const file = join(dataDir, 'cluster.json');
   const known = await readFile(file, 'utf8').catch(() => undefined);
-  if (known !== undefined) return JSON.parse(known) as Identity;
+  if (known !== undefined) return JSON.parse(known) as ClusterIdentity;
   const identity = { clusterId: newClusterId(), ports: await choosePortsOf(nodes) };
   await mkdir(dataDir, { recursive: true });
   await writeFile(file, JSON.stringify(identity));

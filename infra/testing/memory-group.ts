@@ -7,7 +7,7 @@ import type { CommittedOffset, MemoryLog, MemoryPartition } from './memory-log.t
 
 type MemberOptions = Parameters<GroupConsumer['start']>[0] & { readonly paused: ReadonlySet<EventTopic> };
 
-interface Member {
+interface MemoryMember {
   readonly options: MemberOptions;
   generation: number;
   assigned: MemoryPartition[];
@@ -23,8 +23,8 @@ export class MemoryGroup {
   readonly #name: string;
   readonly #log: MemoryLog;
   readonly #committed = new Map<string, CommittedOffset>();
-  #members: Member[] = [];
-  #assignment = new Map<Member, MemoryPartition[]>();
+  #members: MemoryMember[] = [];
+  #assignment = new Map<MemoryMember, MemoryPartition[]>();
   #generation = 0;
   #preparing = 0;
 
@@ -49,7 +49,15 @@ export class MemoryGroup {
   /** Joins the group; returns a function that leaves it. */
   async join(options: MemberOptions): Promise<() => Promise<void>> {
     const fenced: GroupSession = { commit: async () => this.#refuse(), heartbeat: async () => this.#refuse(), isOver: () => true };
-    const member: Member = { options, generation: -1, assigned: [], positions: new Map(), session: fenced, busy: false, closed: false };
+    const member: MemoryMember = {
+      options,
+      generation: -1,
+      assigned: [],
+      positions: new Map(),
+      session: fenced,
+      busy: false,
+      closed: false,
+    };
     const forget = this.#log.watch(() => member.closed || this.#isIdle(member));
     await this.#rebalance([...this.#members, member]);
     const pumping = this.#pump(member);
@@ -67,11 +75,11 @@ export class MemoryGroup {
     this.#assign(this.#members);
   }
 
-  #isIdle(member: Member): boolean {
+  #isIdle(member: MemoryMember): boolean {
     return !member.busy && this.#preparing === 0 && member.generation === this.#generation && this.#next(member) === undefined;
   }
 
-  async #rebalance(members: Member[]): Promise<void> {
+  async #rebalance(members: MemoryMember[]): Promise<void> {
     this.#preparing += 1;
     this.#members = members;
     while (members.some((member) => member.busy)) await tick();
@@ -79,7 +87,7 @@ export class MemoryGroup {
     this.#assign(this.#members);
   }
 
-  #assign(members: readonly Member[]): void {
+  #assign(members: readonly MemoryMember[]): void {
     this.#generation += 1;
     this.#assignment = new Map(members.map((member) => [member, []]));
     const topics = new Set(members.flatMap((member) => [...member.options.topics]));
@@ -93,7 +101,7 @@ export class MemoryGroup {
     this.#log.changed();
   }
 
-  async #pump(member: Member): Promise<void> {
+  async #pump(member: MemoryMember): Promise<void> {
     while (!member.closed) {
       if (this.#preparing > 0) {
         await tick();
@@ -115,7 +123,7 @@ export class MemoryGroup {
   }
 
   /** Reports an error of a handler; the member restarts from the committed offsets. */
-  async #guarded(member: Member, work: () => Promise<void>): Promise<void> {
+  async #guarded(member: MemoryMember, work: () => Promise<void>): Promise<void> {
     member.busy = true;
     try {
       await work();
@@ -128,7 +136,7 @@ export class MemoryGroup {
     }
   }
 
-  async #adopt(member: Member): Promise<void> {
+  async #adopt(member: MemoryMember): Promise<void> {
     const generation = this.#generation;
     member.assigned = this.#assignment.get(member) ?? [];
     member.session = this.#sessionOf(member, generation);
@@ -147,7 +155,7 @@ export class MemoryGroup {
   }
 
   /** Reports an out-of-range position to a member with a callback for it, which then rejoins; returns whether it did. */
-  #isOutOfRange(member: Member): boolean {
+  #isOutOfRange(member: MemoryMember): boolean {
     const { onOutOfRange } = member.options;
     const lost = member.assigned.find((log) => {
       const position = member.positions.get(log) ?? 0;
@@ -159,7 +167,7 @@ export class MemoryGroup {
     return true;
   }
 
-  #next(member: Member): LogBatch | undefined {
+  #next(member: MemoryMember): LogBatch | undefined {
     for (const log of member.assigned) {
       if (member.options.paused.has(log.topic)) continue;
       const batch = this.#log.batchAt(log, member.positions.get(log) ?? 0);
@@ -168,13 +176,13 @@ export class MemoryGroup {
     return undefined;
   }
 
-  async #deliver(member: Member, batch: LogBatch): Promise<void> {
+  async #deliver(member: MemoryMember, batch: LogBatch): Promise<void> {
     await member.options.onBatch(batch, member.session);
     const log = member.assigned.find((candidate) => candidate.topic === batch.topic && candidate.partition === batch.partition);
     if (log !== undefined) member.positions.set(log, batch.nextOffset);
   }
 
-  #sessionOf(member: Member, generation: number): GroupSession {
+  #sessionOf(member: MemoryMember, generation: number): GroupSession {
     const owned = new Set(member.assigned.map((log) => `${log.topic}/${log.partition}`));
     return {
       commit: async (positions) => {

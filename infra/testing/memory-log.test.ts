@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { expired, heartbeat, logContract } from './log.contract.ts';
+import { logContract } from './log/log.contract.ts';
+import { expired, heartbeat } from './log/log-under-test.ts';
 import { MemoryLog } from './memory-log.ts';
 
 logContract('memory', async () => {

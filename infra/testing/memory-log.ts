@@ -1,5 +1,5 @@
 // The log in memory, for unit tests of lanes: real encoded records, partitions chosen as Kafka does, markers of
-// transactions, groups with generations. It passes the same contract (log.contract.ts) as the adapter of Kafka.
+// transactions, groups with generations. It passes the same contract (log/log.contract.ts) as the adapter of Kafka.
 import { createCodec, type Codec } from '../../schemas/codec.ts';
 import { publishedSchemas, type EventTopic } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
@@ -7,7 +7,6 @@ import type {
   Appended,
   Clock,
   EventWriter,
-  Following,
   GroupConsumer,
   GroupOffsets,
   LogBatch,
@@ -19,6 +18,7 @@ import type {
 } from '../../streams/core/ports.ts';
 import { messageOf, type HeaderValues, type RawRecord } from '../kafka/records/message.ts';
 import { partitionOf } from '../kafka/writing/partitioner.ts';
+import { followMemory } from './memory-follow.ts';
 import { MemoryGroup } from './memory-group.ts';
 
 export type FaultPoint =
@@ -145,7 +145,7 @@ export class MemoryLog {
         }
         signal?.throwIfAborted();
       },
-      follow: async (options) => this.#follow(options),
+      follow: async (options) => followMemory(this, options),
     };
   }
 
@@ -304,58 +304,6 @@ export class MemoryLog {
     const touched = new Set(appended.map(({ topic, partition }) => this.partitionsOf(topic)[partition]));
     for (const log of touched) log?.slots.push({ visible: false });
     this.changed();
-  }
-
-  #follow(options: Parameters<LogReader['follow']>[0]): Following {
-    const cursors = options.topics.flatMap((topic) =>
-      this.partitionsOf(topic).map((log) => {
-        const given = options.from.find((position) => position.topic === topic && position.partition === log.partition);
-        return { log, offset: given?.offset ?? (options.otherwise === 'first' ? log.first : log.slots.length) };
-      }),
-    );
-    const paused = new Set<EventTopic>();
-    let closed = false;
-    let busy = false;
-    const next = () => cursors.find(({ log, offset }) => !paused.has(log.topic) && this.batchAt(log, offset) !== undefined);
-    const forget = this.watch(() => closed || (!busy && next() === undefined));
-    const pump = async (): Promise<void> => {
-      while (!closed) {
-        const cursor = next();
-        const batch = cursor === undefined ? undefined : this.batchAt(cursor.log, cursor.offset);
-        if (cursor === undefined || batch === undefined) {
-          await this.nextChange();
-          continue;
-        }
-        busy = true;
-        const { topic, partition, first } = cursor.log;
-        if (cursor.offset < first) options.onSkipped?.({ topic, partition, from: cursor.offset, to: first });
-        try {
-          await options.onBatch(batch);
-          cursor.offset = batch.nextOffset;
-        } catch (error) {
-          options.onError(error);
-        } finally {
-          busy = false;
-        }
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-    };
-    const pumping = pump();
-    return {
-      pause: (names) => {
-        for (const name of names) paused.add(name);
-      },
-      resume: (names) => {
-        for (const name of names) paused.delete(name);
-        this.changed();
-      },
-      close: async () => {
-        closed = true;
-        forget();
-        this.changed();
-        if (!busy) await pumping;
-      },
-    };
   }
 }
 

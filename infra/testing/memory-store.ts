@@ -96,7 +96,7 @@ export class MemoryStore implements Store {
     let ids = 0;
     return {
       idOf: (table, partitions) => `sink.${table}.${partitions.join('-')}.${(ids += 1)}`,
-      settle: async (tables, partitions) => {
+      endInserts: async (tables, partitions) => {
         for (const insert of this.#underWay) {
           const [, table = '', of = ''] = insert.id.split('.');
           insert.ended ||= tables.some((name) => name === table) && of.split('-').some((one) => partitions.includes(Number(one)));

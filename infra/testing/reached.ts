@@ -1,7 +1,7 @@
 // Records crash points in a test: which ones are reached, and whether effects happen only inside of a step.
 import { crashSteps, type CrashPoint, type CrashStep } from '../../streams/core/crash-points.ts';
 
-export interface Reached {
+export interface ReachedPoints {
   readonly reach: (point: CrashPoint) => void;
   readonly points: readonly CrashPoint[];
   /** Effects with the step that they belong to; '' for effects outside of any step. */
@@ -10,7 +10,7 @@ export interface Reached {
   readonly effect: (name: string) => void;
 }
 
-export function watchPoints(): Reached {
+export function watchPoints(): ReachedPoints {
   const points: CrashPoint[] = [];
   const effects: [CrashStep | '', string][] = [];
   let inside: CrashStep | '' = '';

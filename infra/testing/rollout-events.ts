@@ -6,9 +6,10 @@ import type {
   TurnRecorded,
   WorkerHeartbeat,
 } from '../../schemas/generated/events.ts';
+import { emptyTurn } from '../../schemas/rollouts/turn.ts';
 import { groupIdOf, rolloutEventId } from '../../streams/core/ids.ts';
 
-interface Place {
+interface RolloutPosition {
   readonly trajectory: string;
   readonly attempt?: number;
   readonly sequence?: number;
@@ -17,7 +18,7 @@ interface Place {
 
 const AT = 1_700_000_000_000_000;
 
-const rollout = ({ trajectory, attempt = 0, sequence = 0, run = 'run-a' }: Place) => ({
+const rollout = ({ trajectory, attempt = 0, sequence = 0, run = 'run-a' }: RolloutPosition) => ({
   event_id: rolloutEventId(trajectory, attempt, sequence),
   run_id: run,
   occurred_at: AT,
@@ -31,7 +32,7 @@ const rollout = ({ trajectory, attempt = 0, sequence = 0, run = 'run-a' }: Place
   question_id: 'q-0',
 });
 
-export function requested(place: Place, fields: Partial<TrajectoryRequested> = {}): TrajectoryRequested {
+export function requested(place: RolloutPosition, fields: Partial<TrajectoryRequested> = {}): TrajectoryRequested {
   const { trajectory, attempt = 0, run = 'run-a' } = place;
   return {
     event_id: `${trajectory}/${attempt}/request`,
@@ -62,7 +63,7 @@ export function requested(place: Place, fields: Partial<TrajectoryRequested> = {
   };
 }
 
-export const started = (place: Place, fields: Partial<TrajectoryStarted> = {}): TrajectoryStarted => ({
+export const started = (place: RolloutPosition, fields: Partial<TrajectoryStarted> = {}): TrajectoryStarted => ({
   ...rollout(place),
   task_partition: 0,
   task_offset: 0,
@@ -70,8 +71,9 @@ export const started = (place: Place, fields: Partial<TrajectoryStarted> = {}): 
 });
 
 /** A turn by one policy version with a two-candidate decision. */
-export function turn(place: Place, version: number, fields: Partial<TurnRecorded> = {}): TurnRecorded {
+export function turn(place: RolloutPosition, version: number, fields: Partial<TurnRecorded> = {}): TurnRecorded {
   return {
+    ...emptyTurn,
     ...rollout(place),
     turn: Math.max(0, (place.sequence ?? 1) - 1),
     policy_spans: [{ version, tokens: 10 }],
@@ -80,22 +82,14 @@ export function turn(place: Place, version: number, fields: Partial<TurnRecorded
     generation_ms: 1,
     finish_reason: 'stop',
     text: '<search> capital of Austria </search>',
-    token_ids: [],
-    logprobs: [],
     tool: 'search',
     call_id: 'c',
     arguments: '{"query":"capital of Austria"}',
     status: 'ok',
-    error_type: '',
     started_at: AT,
     latency_ms: 1,
     result: 'Vienna',
     result_chars: 6,
-    result_sha256: '',
-    truncated: false,
-    cache_hit: false,
-    items: [],
-    reward: 0,
     decision: {
       features: Buffer.from(new Float32Array([1, 0, 0, 1]).buffer),
       candidates: 2,
@@ -104,13 +98,11 @@ export function turn(place: Place, version: number, fields: Partial<TurnRecorded
       logprob: -0.7,
       entropy: 0.7,
     },
-    generation_timing: null,
-    tool_timing: null,
     ...fields,
   };
 }
 
-export const finished = (place: Place, reward: number, fields: Partial<TrajectoryFinished> = {}): TrajectoryFinished => ({
+export const finished = (place: RolloutPosition, reward: number, fields: Partial<TrajectoryFinished> = {}): TrajectoryFinished => ({
   ...rollout(place),
   question: 'Which country?',
   answer: 'Austria',

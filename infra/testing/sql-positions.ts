@@ -1,6 +1,6 @@
 // Every position of a statement where a name can stand, for the sweep over all names of the engine (sql-sweep.ts).
 
-export interface Position {
+export interface SqlPosition {
   readonly position: string;
   readonly write: (name: string) => string;
   /** Only in the full sweep, not in CI, which covers it in another form. */
@@ -17,7 +17,7 @@ const text = (name: string): string => `'${name.replace(/[\\']/g, '\\$&')}'`;
 const name = (of: string): string => `\`${of.replace(/[\\`]/g, '\\$&')}\``;
 
 /** Positions of a function call, or of a bare name that could act as one. */
-export const functionPositions: readonly Position[] = [
+export const functionPositions: readonly SqlPosition[] = [
   { position: 'call', write: (n) => `select ${name(n)}('/etc/passwd')` },
   { position: 'bare name', write: (n) => `select ${name(n)}`, rare: true, reads: true },
   { position: 'higher-order argument', write: (n) => `select arrayMap(${name(n)}, ['/etc/passwd'])` },
@@ -84,22 +84,22 @@ export const functionPositions: readonly Position[] = [
   { position: 'VALUES', write: (n) => `select * from (values (${name(n)}('/etc/passwd')))`, rare: true },
 ];
 
-export const aggregatePositions: readonly Position[] = [
+export const aggregatePositions: readonly SqlPosition[] = [
   { position: 'aggregate with a combinator', write: (n) => `select ${name(n)}(step) from steps` },
 ];
 
 /** Positions where a string literal names a function. */
-export const namedInText: readonly Position[] = [
+export const namedInText: readonly SqlPosition[] = [
   { position: 'arrayReduce', write: (n) => `select arrayReduce(${text(n)}, [1])` },
   { position: 'arrayReduce with -If', write: (n) => `select arrayReduce(${text(`${n}If`)}, [1], [1])`, rare: true },
 ];
 
-export const namedInTypes: readonly Position[] = [
+export const namedInTypes: readonly SqlPosition[] = [
   { position: 'initializeAggregation', write: (n) => `select initializeAggregation(${text(n)}, 1)`, rare: true },
   { position: 'a type of state', write: (n) => `select CAST('' as AggregateFunction(${n}, String))` },
 ];
 
-export const tableFunctionPositions: readonly Position[] = [
+export const tableFunctionPositions: readonly SqlPosition[] = [
   { position: 'table function', write: (n) => `select * from ${name(n)}('/etc/passwd')` },
   { position: 'table function without arguments', write: (n) => `select * from ${name(n)}()` },
   { position: 'right of IN', write: (n) => `select 1 in (select * from ${name(n)}('/etc/passwd'))` },
@@ -107,7 +107,7 @@ export const tableFunctionPositions: readonly Position[] = [
   { position: 'JOIN', write: (n) => `select * from steps as a join ${name(n)}('/etc/passwd') as b on 1` },
 ];
 
-export const typePositions: readonly Position[] = [
+export const typePositions: readonly SqlPosition[] = [
   { position: 'CAST AS', write: (n) => `select CAST('1' as ${n})` },
   { position: 'CAST', write: (n) => `select CAST('1', ${text(n)})` },
   { position: '::', write: (n) => `select '1'::${n}` },
@@ -121,24 +121,24 @@ export const typePositions: readonly Position[] = [
   { position: 'subcolumn', write: (n) => `with '{}'::JSON as j select j.a.:\`${n}\`` },
 ];
 
-export const settingPositions: readonly Position[] = [
+export const settingPositions: readonly SqlPosition[] = [
   { position: 'SETTINGS', write: (n) => `select 1 settings ${n} = 1` },
   { position: 'SETTINGS of a subquery', write: (n) => `select * from (select 1 settings ${n} = 1)`, rare: true },
   { position: 'getSetting', write: (n) => `select getSetting(${text(n)})`, rare: true },
   { position: 'bare name', write: (n) => `select ${name(n)}`, reads: true },
 ];
 
-export const formatPositions: readonly Position[] = [
+export const formatPositions: readonly SqlPosition[] = [
   { position: 'FORMAT', write: (n) => `select 1 format ${n}` },
   { position: 'formatRow', write: (n) => `select formatRow(${text(n)}, 1)` },
   { position: 'table function', write: (n) => `select * from format(${n}, 'x')` },
 ];
 
-export const collationPositions: readonly Position[] = [
+export const collationPositions: readonly SqlPosition[] = [
   { position: 'COLLATE', write: (n) => `select 1 as a order by a collate ${text(n)}` },
 ];
 
-export const tablePositions: readonly Position[] = [
+export const tablePositions: readonly SqlPosition[] = [
   { position: 'table', write: (n) => `select * from system.${name(n)}` },
   { position: 'right of IN', write: (n) => `select 1 in system.${name(n)}` },
   { position: 'column', write: (n) => `select system.${name(n)}.name` },

@@ -23,7 +23,7 @@ interface Sweep {
   readonly kind: string;
   /** One column, `name`. */
   readonly names: string;
-  readonly positions: readonly positions.Position[];
+  readonly positions: readonly positions.SqlPosition[];
   readonly isListed: (name: string) => boolean;
   readonly every?: number;
 }

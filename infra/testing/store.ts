@@ -25,7 +25,7 @@ export interface TestStore {
   stop(): Promise<void>;
 }
 
-interface Running {
+interface StoreChild {
   readonly child: ChildProcess;
   readonly url: string;
   readonly port: number;
@@ -84,7 +84,7 @@ export async function startStoreHere(): Promise<RunningStore & { readonly dataDi
   return { ...store, dataDir, stop };
 }
 
-async function launch(dataDir: string, options: { readonly sessions?: number; readonly port?: number }): Promise<Running> {
+async function launch(dataDir: string, options: { readonly sessions?: number; readonly port?: number }): Promise<StoreChild> {
   const sessions = options.sessions ?? 4;
   const child = spawn(process.execPath, ['--import', 'tsx', main, dataDir, String(options.port ?? 0), String(sessions)], {
     env: { ...process.env, ...storeEnvironment(sessions) },

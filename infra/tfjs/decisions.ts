@@ -97,13 +97,13 @@ export const buffersOf = (decisions: Decisions): ArrayBuffer[] =>
   );
 
 /** One decision within a set. */
-export interface Source {
+export interface DecisionRef {
   readonly decisions: Decisions;
   readonly index: number;
 }
 
 /** The decisions of `sources` in that order; a copy. */
-export function select(sources: readonly Source[], width: number): Decisions {
+export function select(sources: readonly DecisionRef[], width: number): Decisions {
   const starts = new Int32Array(sources.length + 1);
   const rows = sources.map(({ decisions, index }) => {
     const [from, to] = [numberAt(decisions.starts, index), numberAt(decisions.starts, index + 1)];

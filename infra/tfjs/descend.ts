@@ -9,20 +9,20 @@ import { lossOf, type LossResult, type Term } from './losses.ts';
 import { backward, forward, loadLayers, readLogits } from './network.ts';
 
 /** What an update computes on. */
-export interface Engine {
+export interface UpdateEngine {
   readonly backend: Backend;
   readonly architecture: Architecture;
   readonly hyper: Hyper;
 }
 
 /** What an update changes. */
-export interface State {
+export interface LearnerState {
   readonly weights: Float32Array;
   readonly adam: AdamState;
 }
 
 export interface Update {
-  readonly state: State;
+  readonly state: LearnerState;
   readonly metrics: UpdateMetrics;
 }
 
@@ -39,7 +39,7 @@ export const noMetrics: UpdateMetrics = {
 };
 
 /** Log-probabilities and entropy of the decisions under the given weights. */
-export function evaluate({ backend, architecture }: Engine, weights: Float32Array, decisions: Decisions): LossResult {
+export function evaluate({ backend, architecture }: UpdateEngine, weights: Float32Array, decisions: Decisions): LossResult {
   return backend.compute(() => {
     const logits = readLogits(forward(loadLayers(architecture, weights), rowsOf(decisions)));
     return lossOf(logits, decisions, { term: () => ({ loss: 0, slope: 0 }), entropyBonus: 0 });
@@ -54,7 +54,7 @@ export interface Objective {
 
 /** The objective and its gradient with respect to the flat weights. */
 export function gradientOf(
-  { backend, architecture, hyper }: Engine,
+  { backend, architecture, hyper }: UpdateEngine,
   weights: Float32Array,
   { decisions, term }: Objective,
 ): { readonly loss: number; readonly gradient: Float32Array } {
@@ -68,20 +68,20 @@ export function gradientOf(
 }
 
 export interface Descent {
-  readonly state: State;
+  readonly state: LearnerState;
   readonly loss: number;
   /** Gradient norm before clipping. */
   readonly norm: number;
 }
 
 /** One Adam step along the gradient of the objective. */
-export const descend = (engine: Engine, state: State, objective: Objective): Descent =>
+export const descend = (engine: UpdateEngine, state: LearnerState, objective: Objective): Descent =>
   descendAlong(engine, state, gradientOf(engine, state.weights, objective));
 
 /** One Adam step along a gradient, clipped to the maximum norm. */
 export function descendAlong(
-  { hyper }: Engine,
-  state: State,
+  { hyper }: UpdateEngine,
+  state: LearnerState,
   { loss, gradient }: { readonly loss: number; readonly gradient: Float32Array },
 ): Descent {
   const norm = Math.sqrt(gradient.reduce((sum, slope) => sum + slope * slope, 0));

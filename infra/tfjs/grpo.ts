@@ -1,11 +1,11 @@
 // GRPO with the decoupled, clipped loss of PPO: the advantages come with the batch; the clipped ratio is relative to the weights before the
 // update (the proximal policy), and a separate weight accounts for the distance between those and the behavior policy.
 import { countOf, select, type Decisions } from './decisions.ts';
-import { descend, evaluate, noMetrics, type Engine, type State, type Update } from './descend.ts';
+import { descend, evaluate, noMetrics, type UpdateEngine, type LearnerState, type Update } from './descend.ts';
 import { behaviourAccount, klEstimate, proximalTerm } from './losses.ts';
 
 /** One update: `epochs` passes over the batch. Loss, norm and clip fraction are means over the passes. */
-export function updateProximal(engine: Engine, before: State, decisions: Decisions): Update {
+export function updateProximal(engine: UpdateEngine, before: LearnerState, decisions: Decisions): Update {
   const count = countOf(decisions);
   if (count === 0) return { state: before, metrics: noMetrics };
   const { hyper } = engine;
@@ -36,13 +36,13 @@ export function updateProximal(engine: Engine, before: State, decisions: Decisio
   return { state, metrics };
 }
 
-interface Part {
+interface DecisionPart {
   readonly decisions: Decisions;
   readonly proximal: Float64Array;
 }
 
 /** Decision i goes to minibatch i mod n: deterministic, and neighboring decisions are spread. */
-function split(decisions: Decisions, proximal: Float64Array, minibatches: number): readonly Part[] {
+function split(decisions: Decisions, proximal: Float64Array, minibatches: number): readonly DecisionPart[] {
   const count = countOf(decisions);
   const parts = Math.min(minibatches, count);
   if (parts <= 1) return [{ decisions, proximal }];

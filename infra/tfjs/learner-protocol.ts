@@ -16,13 +16,13 @@ export interface LearnerSettings {
   readonly crashAt?: string;
 }
 
-export type Request =
+export type LearnerRequest =
   | { readonly kind: 'initial'; readonly seed: number }
   | { readonly kind: 'restore'; readonly weights: Uint8Array; readonly optimizer: Uint8Array; readonly hyper: Hyper }
   | { readonly kind: 'train'; readonly packed: Packed }
   | { readonly kind: 'close' };
 
-export interface Answers {
+export interface LearnerAnswers {
   readonly initial: WireCheckpoint;
   readonly restore: undefined;
   readonly train: WireCheckpoint & { readonly metrics: UpdateMetrics; readonly trainMs: number };
@@ -34,11 +34,11 @@ export interface WireCheckpoint {
   readonly optimizer: Uint8Array;
 }
 
-type Level = 'debug' | 'info' | 'warn' | 'error';
+type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-export type Reply =
-  | { readonly kind: 'log'; readonly level: Level; readonly fields: Record<string, unknown>; readonly message: string }
+export type LearnerReply =
+  | { readonly kind: 'log'; readonly level: LogLevel; readonly fields: Record<string, unknown>; readonly message: string }
   | { readonly kind: 'ready'; readonly backend: string }
   | { readonly kind: 'failed'; readonly code: ErrorCode; readonly message: string }
-  | { readonly kind: 'answer'; readonly id: number; readonly answer: Answers[keyof Answers] }
+  | { readonly kind: 'answer'; readonly id: number; readonly answer: LearnerAnswers[keyof LearnerAnswers] }
   | { readonly kind: 'refusal'; readonly id: number; readonly code: ErrorCode; readonly message: string };

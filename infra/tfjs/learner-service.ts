@@ -7,7 +7,7 @@ import type { Checkpoint } from '../../streams/core/learning.ts';
 import type { Logger } from '../../streams/core/ports.ts';
 import { reachFor } from '../lifecycle/crash-at.ts';
 import { loadBackend, type Backend } from './backend.ts';
-import type { Answers, LearnerSettings, Reply, Request, WireCheckpoint } from './learner-protocol.ts';
+import type { LearnerAnswers, LearnerSettings, LearnerReply, LearnerRequest, WireCheckpoint } from './learner-protocol.ts';
 import { createUpdater, type Updater } from './updater.ts';
 
 const codeOf = (error: unknown): ErrorCode => (isPlatformError(error) ? error.code : 'INTERNAL');
@@ -19,14 +19,14 @@ const wire = ({ weights, optimizer }: Checkpoint): WireCheckpoint => ({
 
 /** Serves a learner at `port` until it receives a close request. */
 export async function serveLearner(port: MessagePort, settings: LearnerSettings): Promise<void> {
-  const reply = (message: Reply, transfer: readonly ArrayBuffer[] = []): void => {
+  const reply = (message: LearnerReply, transfer: readonly ArrayBuffer[] = []): void => {
     port.postMessage(message, transfer);
   };
   try {
     const reach = reachFor(settings.crashAt ?? '');
     const backend = reaching(await loadBackend(settings.backend, forwardLog(reply)), reach);
     const updater = createUpdater({ backend, architecture: settings.architecture, hyper: settings.hyper }, settings.replay);
-    port.on('message', ({ id, request }: { readonly id: number; readonly request: Request }) => {
+    port.on('message', ({ id, request }: { readonly id: number; readonly request: LearnerRequest }) => {
       try {
         if (request.kind === 'train') reach('learner.update.before');
         const answer = answerTo(updater, request);
@@ -55,7 +55,7 @@ const reaching = (backend: Backend, reach: ReachPoint): Backend => ({
   },
 });
 
-function answerTo(updater: Updater, request: Request): Answers[keyof Answers] {
+function answerTo(updater: Updater, request: LearnerRequest): LearnerAnswers[keyof LearnerAnswers] {
   switch (request.kind) {
     case 'initial':
       return wire(updater.initial(request.seed));
@@ -75,7 +75,7 @@ function answerTo(updater: Updater, request: Request): Answers[keyof Answers] {
 const buffersOf = ({ weights, optimizer }: WireCheckpoint): ArrayBuffer[] =>
   [weights, optimizer].map((bytes) => bytes.buffer as ArrayBuffer);
 
-function forwardLog(reply: (message: Reply) => void): Logger {
+function forwardLog(reply: (message: LearnerReply) => void): Logger {
   const forward =
     (level: keyof Logger) =>
     (fields: Record<string, unknown>, message: string): void => {

@@ -3,7 +3,7 @@ import { MessageChannel, Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import { createRecordingLogger } from '../testing/logger.ts';
 import { hyperOf } from './hyper.ts';
-import type { Reply } from './learner-protocol.ts';
+import type { LearnerReply } from './learner-protocol.ts';
 import { serveLearner } from './learner-service.ts';
 import { startThread } from './learner-thread.ts';
 import { createLearner } from './learner.ts';
@@ -75,8 +75,8 @@ describe('createLearner', { timeout: 60_000 }, () => {
 describe('serveLearner', () => {
   it('answers, refuses, and closes its port', async () => {
     const { port1, port2 } = new MessageChannel();
-    const replies: Reply[] = [];
-    port2.on('message', (reply: Reply) => replies.push(reply));
+    const replies: LearnerReply[] = [];
+    port2.on('message', (reply: LearnerReply) => replies.push(reply));
     await serveLearner(port1, settings);
     port2.postMessage({ id: 1, request: { kind: 'train', packed: { step: 1 } } });
     port2.postMessage({ id: 2, request: { kind: 'initial', seed: 1 } });
@@ -87,8 +87,8 @@ describe('serveLearner', () => {
 
   it('says why it cannot start', async () => {
     const { port1, port2 } = new MessageChannel();
-    const replies: Reply[] = [];
-    port2.on('message', (reply: Reply) => replies.push(reply));
+    const replies: LearnerReply[] = [];
+    port2.on('message', (reply: LearnerReply) => replies.push(reply));
     await serveLearner(port1, { ...settings, backend: 'tfjs-node' });
     await once(port2, 'close');
     expect(replies).toMatchObject([{ kind: 'failed', code: 'BACKEND_UNAVAILABLE' }]);

@@ -5,21 +5,21 @@ import { pathToFileURL } from 'node:url';
 import { SHARE_ENV, Worker, type WorkerOptions } from 'node:worker_threads';
 import { messageOf, PlatformError } from '../../streams/core/errors.ts';
 import type { Logger } from '../../streams/core/ports.ts';
-import type { Answers, LearnerSettings, Reply, Request } from './learner-protocol.ts';
+import type { LearnerAnswers, LearnerSettings, LearnerReply, LearnerRequest } from './learner-protocol.ts';
 
 /** A running learner thread. */
 export interface LearnerThread {
   /** Name of the loaded backend. */
   readonly backend: string;
   /** `transfer` is moved to the thread: it cannot be used here afterwards. */
-  ask<R extends Request>(request: R, transfer?: readonly ArrayBuffer[]): Promise<Answers[R['kind']]>;
+  ask<R extends LearnerRequest>(request: R, transfer?: readonly ArrayBuffer[]): Promise<LearnerAnswers[R['kind']]>;
   close(): Promise<void>;
 }
 
-type Answer = Answers[keyof Answers];
+type LearnerAnswer = LearnerAnswers[keyof LearnerAnswers];
 
-interface Call {
-  readonly resolve: (answer: Answer) => void;
+interface LearnerCall {
+  readonly resolve: (answer: LearnerAnswer) => void;
   readonly reject: (error: PlatformError) => void;
 }
 
@@ -38,10 +38,10 @@ export function openWorker(settings: LearnerSettings): Worker {
 
 /** Pending calls to `worker`. */
 function createCalls(worker: Worker) {
-  const waiting = new Map<number, Call>();
+  const waiting = new Map<number, LearnerCall>();
   let ended: PlatformError | undefined;
   let count = 0;
-  const take = (id: number): Call | undefined => {
+  const take = (id: number): LearnerCall | undefined => {
     const call = waiting.get(id);
     waiting.delete(id);
     if (waiting.size === 0) worker.unref();
@@ -57,7 +57,7 @@ function createCalls(worker: Worker) {
       ended ??= reason;
       for (const id of [...waiting.keys()]) take(id)?.reject(ended);
     },
-    ask(request: Request, transfer: readonly ArrayBuffer[]): Promise<Answer> {
+    ask(request: LearnerRequest, transfer: readonly ArrayBuffer[]): Promise<LearnerAnswer> {
       const refusal = ended;
       if (refusal !== undefined) return Promise.reject(refusal);
       return new Promise((resolve, reject) => {
@@ -67,7 +67,7 @@ function createCalls(worker: Worker) {
         worker.postMessage({ id: count, request }, transfer);
       });
     },
-    accept(reply: Reply): void {
+    accept(reply: LearnerReply): void {
       if (reply.kind === 'answer') take(reply.id)?.resolve(reply.answer);
       if (reply.kind === 'refusal') take(reply.id)?.reject(new PlatformError(reply.code, reply.message));
     },
@@ -77,7 +77,7 @@ function createCalls(worker: Worker) {
 /** Waits until the thread has loaded its backend; throws BACKEND_UNAVAILABLE when it cannot. */
 export async function startThread(worker: Worker, logger: Logger | undefined): Promise<LearnerThread> {
   const calls = createCalls(worker);
-  worker.on('message', (reply: Reply) => {
+  worker.on('message', (reply: LearnerReply) => {
     if (reply.kind === 'log') logger?.[reply.level](reply.fields, reply.message);
     calls.accept(reply);
   });
@@ -95,7 +95,7 @@ export async function startThread(worker: Worker, logger: Logger | undefined): P
   worker.unref();
   return {
     backend,
-    ask: (request, transfer = []) => calls.ask(request, transfer) as Promise<Answers[(typeof request)['kind']]>,
+    ask: (request, transfer = []) => calls.ask(request, transfer) as Promise<LearnerAnswers[(typeof request)['kind']]>,
     async close() {
       const closing = calls.ask({ kind: 'close' }, []).catch(() => undefined);
       calls.refuse(new PlatformError('INTERNAL', 'training: the learner was closed'));
@@ -108,7 +108,7 @@ export async function startThread(worker: Worker, logger: Logger | undefined): P
 
 function backendOf(worker: Worker): Promise<string> {
   return new Promise((resolve, reject) => {
-    worker.on('message', function onMessage(reply: Reply) {
+    worker.on('message', function onMessage(reply: LearnerReply) {
       if (reply.kind === 'ready') resolve(reply.backend);
       else if (reply.kind === 'failed') reject(new PlatformError(reply.code, reply.message));
       else return;

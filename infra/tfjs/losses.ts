@@ -30,13 +30,13 @@ export interface LossResult {
   readonly gradient: Float32Array;
 }
 
-interface Distribution {
+interface ActionDistribution {
   /** Log-probabilities of the candidates. */
   readonly logs: Float64Array;
   readonly entropy: number;
 }
 
-function distributionOf(logits: Float32Array): Distribution | undefined {
+function distributionOf(logits: Float32Array): ActionDistribution | undefined {
   const top = logits.reduce((max, value) => Math.max(max, value), -Infinity);
   const sum = logits.reduce((total, value) => total + Math.exp(value - top), 0);
   if (!Number.isFinite(top) || !Number.isFinite(sum)) return undefined;

@@ -114,14 +114,14 @@ export function forward(layers: readonly LayerTensors[], features: tf.Tensor2D):
 }
 
 /** One pass over some rows: the logits, and the gradient once the loss is known. */
-export interface Pass {
+export interface ForwardPass {
   readonly layers: readonly LayerTensors[];
   readonly features: tf.Tensor2D;
   readonly outputs: readonly tf.Tensor2D[];
 }
 
 /** Gradient of the loss with respect to the flat weights, from its gradient with respect to the logits. */
-export function backward({ layers, features, outputs }: Pass, logitGradient: Float32Array): Float32Array {
+export function backward({ layers, features, outputs }: ForwardPass, logitGradient: Float32Array): Float32Array {
   const pieces: tf.Tensor1D[] = [];
   let gradient = tf.tensor2d(logitGradient, [logitGradient.length, 1]);
   for (let i = layers.length - 1; i >= 0; i -= 1) {

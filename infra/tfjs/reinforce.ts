@@ -7,15 +7,15 @@ import {
   gradientOf,
   noMetrics,
   type Descent,
-  type Engine,
+  type UpdateEngine,
   type Objective,
-  type State,
+  type LearnerState,
   type Update,
 } from './descend.ts';
 import { behaviourAccount, klEstimate, logRatio } from './losses.ts';
 import { numberAt } from './number-at.ts';
 import { createRandom } from './random.ts';
-import { chunksOf, type Replay } from './replay-buffer.ts';
+import { chunksOf, type ReplayBuffer } from './replay-buffer.ts';
 
 /** Lower bound for log-probabilities in the loss: e^-50 is practically 0. */
 const MIN_LOGPROB = -50;
@@ -47,7 +47,7 @@ function replayObjective(
 const sumOf = (values: Float64Array): number => values.reduce((sum, value) => sum + value, 0);
 
 /** One gradient step on a batch: equal to a step on the whole batch, computed in chunks. */
-function descendOn(engine: Engine, state: State, batch: readonly Decisions[]): Descent & { readonly held: number } {
+function descendOn(engine: UpdateEngine, state: LearnerState, batch: readonly Decisions[]): Descent & { readonly held: number } {
   const count = batch.reduce((sum, part) => sum + countOf(part), 0);
   const baseline = batch.reduce((sum, part) => sum + sumOf(part.signals), 0) / Math.max(1, count);
   const gradient = new Float32Array(state.weights.length);
@@ -70,9 +70,9 @@ function descendOn(engine: Engine, state: State, batch: readonly Decisions[]): D
  * clipped weights.
  */
 export function updateReplayed(
-  engine: Engine,
-  before: State,
-  { packed, replay }: { readonly packed: Packed; readonly replay: Replay },
+  engine: UpdateEngine,
+  before: LearnerState,
+  { packed, replay }: { readonly packed: Packed; readonly replay: ReplayBuffer },
 ): Update {
   const { decisions, step } = packed;
   if (countOf(decisions) === 0) return { state: before, metrics: noMetrics };

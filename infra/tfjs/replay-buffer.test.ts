@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Decisions } from './decisions.ts';
 import { hyperOf } from './hyper.ts';
-import { chunksOf, createReplay, type ReplayOptions } from './replay-buffer.ts';
+import { chunksOf, createReplay, type ReplayBufferOptions } from './replay-buffer.ts';
 import { packDecisions, unpackDecisions } from './replay-codec.ts';
 import { createSpill } from './replay-spill.ts';
 
@@ -24,9 +24,9 @@ const decisionOf = (width: number) =>
       signal: fc.double({ min: -1e6, max: 1e6, noNaN: true }),
     }),
   );
-type Decision = typeof decisionOf extends (width: number) => fc.Arbitrary<infer D> ? D : never;
+type BufferedDecision = typeof decisionOf extends (width: number) => fc.Arbitrary<infer D> ? D : never;
 
-function flat(width: number, all: readonly Decision[]): Decisions {
+function flat(width: number, all: readonly BufferedDecision[]): Decisions {
   const starts = [0];
   for (const { features } of all) starts.push(starts.at(-1)! + features.length / width);
   return {
@@ -87,7 +87,7 @@ const packed = (...all: readonly Decisions[]) => {
 };
 
 const bytesOf = (decisions: number): number => packDecisions(trajectory(0, decisions)).byteLength;
-const hyper = (changes: Partial<ReplayOptions['hyper']> = {}) => ({
+const hyper = (changes: Partial<ReplayBufferOptions['hyper']> = {}) => ({
   replayTrajectories: 1,
   replayCapacity: 100,
   replayBytes: 0,

@@ -7,7 +7,7 @@ import { numberAt } from './number-at.ts';
 import { packDecisions, unpackDecisions } from './replay-codec.ts';
 import type { Spill, Spilled } from './replay-spill.ts';
 
-export interface Replay {
+export interface ReplayBuffer {
   add(packed: Pick<Packed, 'decisions' | 'trajectories'>): void;
   /** Samples with replacement; returns fewer only while the buffer holds fewer. */
   sample(count: number, random: () => number): readonly Decisions[];
@@ -18,13 +18,13 @@ export interface Replay {
   close(): void;
 }
 
-export interface ReplayOptions {
+export interface ReplayBufferOptions {
   readonly hyper: Pick<Hyper, 'replayCapacity' | 'replayBytes' | 'replayTrajectories'>;
   /** Moves the oldest units to disk once those in memory exceed this many bytes; without it everything stays in memory. */
   readonly spill?: { readonly to: Spill; readonly memoryBytes: number };
 }
 
-interface Unit {
+interface ReplayUnit {
   readonly bytes: number;
   readonly width: number;
   /** Exactly one of the two is set. */
@@ -32,19 +32,19 @@ interface Unit {
   spilled: Spilled | undefined;
 }
 
-export function createReplay(options: ReplayOptions): Replay {
+export function createReplay(options: ReplayBufferOptions): ReplayBuffer {
   return new Buffered(options);
 }
 
-class Buffered implements Replay {
-  readonly #options: ReplayOptions;
-  #units: Unit[] = [];
+class Buffered implements ReplayBuffer {
+  readonly #options: ReplayBufferOptions;
+  #units: ReplayUnit[] = [];
   #bytes = 0;
   #memoryBytes = 0;
   /** Number of units on disk: the oldest ones. */
   #spilled = 0;
 
-  constructor(options: ReplayOptions) {
+  constructor(options: ReplayBufferOptions) {
     this.#options = options;
   }
 
@@ -116,7 +116,7 @@ class Buffered implements Replay {
     }
   }
 
-  #read({ block, spilled, width }: Unit): Decisions {
+  #read({ block, spilled, width }: ReplayUnit): Decisions {
     if (block !== undefined) return unpackDecisions(block, width);
     const { spill } = this.#options;
     if (spill === undefined || spilled === undefined) throw new RangeError('reading the replay buffer: a unit is nowhere');

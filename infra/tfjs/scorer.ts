@@ -5,7 +5,7 @@ import type { PolicyWeights, Scorer, ScorerFactory } from '../../streams/core/le
 import type { Backend } from './backend.ts';
 import { forward, loadLayers, parseWeights, readLogits, type LayerTensors } from './network.ts';
 
-interface Call {
+interface ScoreCall {
   readonly features: Float32Array;
   readonly candidates: number;
   readonly resolve: (logits: Float32Array) => void;
@@ -24,7 +24,7 @@ function createScorer(backend: Backend, { architecture, bytes }: PolicyWeights):
   const width = architecture.inputs;
   const weights = parseWeights(architecture, bytes);
   const layers = backend.compute(() => loadLayers(architecture, weights).map(kept));
-  let calls: Call[] = [];
+  let calls: ScoreCall[] = [];
   let state: 'open' | 'closing' | 'closed' = 'open';
 
   const free = (): void => {
@@ -62,9 +62,9 @@ function createScorer(backend: Backend, { architecture, bytes }: PolicyWeights):
 
 const kept = ({ matrix, bias }: LayerTensors): LayerTensors => ({ matrix: tf.keep(matrix), bias: tf.keep(bias) });
 
-function inGroups(calls: readonly Call[]): Call[][] {
-  const groups: Call[][] = [];
-  let group: Call[] = [];
+function inGroups(calls: readonly ScoreCall[]): ScoreCall[][] {
+  const groups: ScoreCall[][] = [];
+  let group: ScoreCall[] = [];
   let rows = 0;
   for (const call of calls) {
     if (group.length > 0 && rows + call.candidates > MAX_ROWS) {
@@ -79,7 +79,7 @@ function inGroups(calls: readonly Call[]): Call[][] {
   return groups;
 }
 
-function answer(calls: readonly Call[], compute: (features: Float32Array, rows: number) => Float32Array): void {
+function answer(calls: readonly ScoreCall[], compute: (features: Float32Array, rows: number) => Float32Array): void {
   try {
     const rows = calls.reduce((sum, call) => sum + call.candidates, 0);
     const features = new Float32Array(calls.reduce((sum, call) => sum + call.features.length, 0));
@@ -99,12 +99,12 @@ function answer(calls: readonly Call[], compute: (features: Float32Array, rows: 
   }
 }
 
-interface Rows {
+interface FeatureRows {
   readonly features: Float32Array;
   readonly rows: number;
   readonly width: number;
 }
 
-function logitsOf(backend: Backend, layers: readonly LayerTensors[], { features, rows, width }: Rows): Float32Array {
+function logitsOf(backend: Backend, layers: readonly LayerTensors[], { features, rows, width }: FeatureRows): Float32Array {
   return backend.compute(() => readLogits(forward(layers, tf.tensor2d(features, [rows, width]))));
 }

@@ -6,7 +6,7 @@ import { freshAdam } from './adam.ts';
 import { hyperFrom, hyperOf, type Hyper } from './hyper.ts';
 import { numberAt } from './number-at.ts';
 import { updateReplayed } from './reinforce.ts';
-import { createReplay, type Replay } from './replay-buffer.ts';
+import { createReplay, type ReplayBuffer } from './replay-buffer.ts';
 import { createScorerFactory } from './scorer.ts';
 import { toBytes } from './network.ts';
 
@@ -63,7 +63,7 @@ describe('an update of REINFORCE', () => {
     const every = createReplay({ hyper });
     let at = 0;
     // each trajectory once
-    const inOrder: Replay = {
+    const inOrder: ReplayBuffer = {
       ...{ units: 100, bytes: 0, memoryBytes: 0, close: () => undefined },
       add(given) {
         every.add(given);

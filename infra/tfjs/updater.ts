@@ -5,12 +5,12 @@ import { PlatformError } from '../../streams/core/errors.ts';
 import type { Checkpoint, UpdateMetrics } from '../../streams/core/learning.ts';
 import { adamToBytes, freshAdam, parseAdam } from './adam.ts';
 import type { Packed } from './decisions.ts';
-import type { Engine, State } from './descend.ts';
+import type { UpdateEngine, LearnerState } from './descend.ts';
 import { updateProximal } from './grpo.ts';
 import type { Hyper } from './hyper.ts';
 import { initialWeights, parseWeights, toBytes, weightCount } from './network.ts';
 import { updateReplayed } from './reinforce.ts';
-import { createReplay, type Replay } from './replay-buffer.ts';
+import { createReplay, type ReplayBuffer } from './replay-buffer.ts';
 import { createSpill } from './replay-spill.ts';
 
 export interface Updater {
@@ -27,13 +27,13 @@ export interface ReplayPlace {
 }
 
 /** An updater in this thread; without a place, the replay buffer stays in memory. */
-export function createUpdater(first: Engine, place?: ReplayPlace): Updater {
+export function createUpdater(first: UpdateEngine, place?: ReplayPlace): Updater {
   const { architecture } = first;
   let engine = first;
   const count = weightCount(architecture);
-  let current: State | undefined;
-  let replay: Replay | undefined;
-  const begin = (state: State): void => {
+  let current: LearnerState | undefined;
+  let replay: ReplayBuffer | undefined;
+  const begin = (state: LearnerState): void => {
     current = state;
     replay?.close();
     const spill = place === undefined ? {} : { spill: { to: createSpill(place.directory), memoryBytes: place.memoryBytes } };
@@ -64,4 +64,4 @@ export function createUpdater(first: Engine, place?: ReplayPlace): Updater {
   };
 }
 
-const checkpointOf = ({ weights, adam }: State): Checkpoint => ({ weights: toBytes(weights), optimizer: adamToBytes(adam) });
+const checkpointOf = ({ weights, adam }: LearnerState): Checkpoint => ({ weights: toBytes(weights), optimizer: adamToBytes(adam) });

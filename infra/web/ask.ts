@@ -19,11 +19,11 @@ export interface AskOptions {
   readonly clock: CallClock;
 }
 
-export type Asked =
+export type TextResponse =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly status: 'error' | 'timeout'; readonly errorType: string; readonly message: string };
 
-type Tried = Asked & { readonly again?: boolean };
+type TriedResponse = TextResponse & { readonly again?: boolean };
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8_000;
@@ -39,12 +39,12 @@ async function readText(body: Dispatcher.ResponseData['body'], maxBytes: number)
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function refused(statusCode: number): Tried {
+function refused(statusCode: number): TriedResponse {
   const again = statusCode >= 500 || statusCode === 429 || statusCode === 408;
   return { ok: false, status: 'error', errorType: `http_${statusCode}`, message: `the service answered ${statusCode}`, again };
 }
 
-async function once(url: string, options: AskOptions): Promise<Tried> {
+async function once(url: string, options: AskOptions): Promise<TriedResponse> {
   const { method, headers, body, timeoutMs, maxBytes, dispatcher } = options;
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeoutMs)]);
   try {
@@ -69,7 +69,7 @@ async function once(url: string, options: AskOptions): Promise<Tried> {
 }
 
 /** Sends the request; retries transient failures with exponential backoff. Never rejects. */
-export async function ask(url: string, options: AskOptions): Promise<Asked> {
+export async function ask(url: string, options: AskOptions): Promise<TextResponse> {
   for (let retry = 0; ; retry += 1) {
     const tried = await options.clock.tried(() => once(url, options));
     if (tried.ok || tried.again !== true || retry >= options.retries) return tried;

@@ -20,7 +20,7 @@ export interface DiskCacheOptions {
   readonly now: () => number;
 }
 
-interface Entry {
+interface DiskCacheEntry {
   readonly key: string;
   readonly at: number;
   readonly value: string;
@@ -49,7 +49,7 @@ class FolderCache implements DiskCache {
   }
 
   async set(key: string, value: string): Promise<void> {
-    const text = JSON.stringify({ key, at: this.#options.now(), value } satisfies Entry);
+    const text = JSON.stringify({ key, at: this.#options.now(), value } satisfies DiskCacheEntry);
     const bytes = Buffer.byteLength(text);
     if (bytes > this.#options.maxBytes) return;
     const path = this.#pathOf(key);
@@ -69,9 +69,9 @@ class FolderCache implements DiskCache {
     return join(this.#options.folder, `${createHash('sha256').update(key).digest('hex')}.json`);
   }
 
-  async #read(key: string): Promise<Entry | undefined> {
+  async #read(key: string): Promise<DiskCacheEntry | undefined> {
     try {
-      const entry = JSON.parse(await readFile(this.#pathOf(key), 'utf8')) as Partial<Entry>;
+      const entry = JSON.parse(await readFile(this.#pathOf(key), 'utf8')) as Partial<DiskCacheEntry>;
       const { key: of, at, value } = entry;
       return typeof of === 'string' && typeof at === 'number' && typeof value === 'string' ? { key: of, at, value } : undefined;
     } catch {

@@ -139,9 +139,9 @@ function discard(body: Readable): void {
   body.destroy();
 }
 
-type Step = FetchedPage | FetchFailure | { readonly ok: 'moved'; readonly to: string };
+type FetchStep = FetchedPage | FetchFailure | { readonly ok: 'moved'; readonly to: string };
 
-async function step(url: URL, limits: PageLimits, { dispatcher, signal }: Asking): Promise<Step> {
+async function step(url: URL, limits: PageLimits, { dispatcher, signal }: FetchContext): Promise<FetchStep> {
   const { statusCode, headers, body } = await request(url, {
     dispatcher,
     signal,
@@ -171,12 +171,12 @@ async function step(url: URL, limits: PageLimits, { dispatcher, signal }: Asking
   return { ok: true, url: url.href, contentType, ...(await readBody(body, through, limits.maxBytes)) };
 }
 
-interface Asking {
+interface FetchContext {
   readonly dispatcher: Dispatcher;
   readonly signal: AbortSignal;
 }
 
-async function follow(raw: string, limits: PageLimits, asking: Asking): Promise<FetchedPage | FetchFailure> {
+async function follow(raw: string, limits: PageLimits, asking: FetchContext): Promise<FetchedPage | FetchFailure> {
   const seen = new Set<string>();
   let url = parsePageUrl(raw);
   for (let redirects = 0; redirects <= limits.maxRedirects; redirects += 1) {
@@ -191,7 +191,11 @@ async function follow(raw: string, limits: PageLimits, asking: Asking): Promise<
 }
 
 /** Fetches a page within its limits; never rejects. */
-export async function fetchPage(url: string, limits: PageLimits, { dispatcher, signal }: Asking): Promise<FetchedPage | FetchFailure> {
+export async function fetchPage(
+  url: string,
+  limits: PageLimits,
+  { dispatcher, signal }: FetchContext,
+): Promise<FetchedPage | FetchFailure> {
   const controller = new AbortController();
   let ended: 'timeout' | 'aborted' | undefined;
   const end = (why: 'timeout' | 'aborted'): void => {

@@ -26,14 +26,14 @@ class PrivateAddress extends Error {
 
 const refusal = (hostname: string): PrivateAddress => new PrivateAddress(`${hostname} is not a public address`);
 
-type Lookup = (
+type DnsLookup = (
   hostname: string,
   options: LookupOptions,
   done: (error: Error | null, address: string | LookupAddress[], family?: number) => void,
 ) => void;
 
 /** A lookup that returns only public addresses: a name with any private address is rejected. */
-function guardedLookup(resolve: Resolve): Lookup {
+function guardedLookup(resolve: Resolve): DnsLookup {
   return (hostname, options, done) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error !== null) {

@@ -38,7 +38,7 @@ function resolved(href: string, base: string): string | undefined {
 }
 
 /** Collects text; collapses white space, and drops everything beyond the limit. */
-class Writer {
+class TextCollector {
   readonly #parts: string[] = [];
   #chars = 0;
   #blank = true;
@@ -80,9 +80,9 @@ class Writer {
   }
 }
 
-class Reader {
-  readonly all = new Writer();
-  readonly main = new Writer();
+class HtmlReader {
+  readonly all = new TextCollector();
+  readonly main = new TextCollector();
   title = '';
   /** Number of open elements. */
   depth = 0;
@@ -174,7 +174,7 @@ const ENOUGH = 200;
 
 /** Parses HTML. Links are resolved against `url`. */
 function readableHtml(html: string, url: string): Readable {
-  const reader = new Reader(url);
+  const reader = new HtmlReader(url);
   const parser = new Parser(
     {
       onopentag: (name, attributes) => {

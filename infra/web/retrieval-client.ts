@@ -2,7 +2,7 @@
 // [[{contents, url}, …]]}; POST /access {urls} returns {"result": [{contents, url} or null]}.
 import type { Tool, ToolResult } from '../../streams/core/agents.ts';
 import { createCallClock, type CallClock } from '../lifecycle/call-clock.ts';
-import { createLimiter } from '../llm/limiter.ts';
+import { createLimiter } from '../../streams/core/limiter.ts';
 import { ask } from './ask.ts';
 import { cleanQuery, failed, found, page, timed, type Doc } from './results.ts';
 
@@ -43,7 +43,7 @@ function docOf(value: unknown): Doc | undefined {
 const bad = failed('error', 'bad_answer', 'The retrieval server answered with something that is no result.');
 
 /** One call of a tool. */
-interface Call {
+interface RetrievalCall {
   readonly signal: AbortSignal;
   readonly clock: CallClock;
 }
@@ -53,7 +53,7 @@ export function createRetrievalTools(options: RetrievalOptions): readonly Tool[]
   const limiter = createLimiter(options.concurrency);
   const base = options.url.replace(/\/+$/, '');
 
-  async function post(path: string, body: object, { signal, clock }: Call): Promise<readonly unknown[] | ToolResult> {
+  async function post(path: string, body: object, { signal, clock }: RetrievalCall): Promise<readonly unknown[] | ToolResult> {
     const leave = await clock.queued(limiter.enter(signal));
     if (leave === undefined) return failed('timeout', 'aborted', 'The call was stopped.');
     try {
@@ -69,7 +69,7 @@ export function createRetrievalTools(options: RetrievalOptions): readonly Tool[]
     }
   }
 
-  async function search(raw: string, call: Call): Promise<ToolResult> {
+  async function search(raw: string, call: RetrievalCall): Promise<ToolResult> {
     const query = cleanQuery(raw);
     if (query === undefined) return found([]);
     const result = await post('retrieve', { queries: [query], topk: options.topK, return_scores: false }, call);
@@ -79,7 +79,7 @@ export function createRetrievalTools(options: RetrievalOptions): readonly Tool[]
     return found((docs as unknown[]).flatMap((doc) => docOf(doc) ?? []));
   }
 
-  async function access(raw: string, call: Call): Promise<ToolResult> {
+  async function access(raw: string, call: RetrievalCall): Promise<ToolResult> {
     const url = raw.trim();
     const result = await post('access', { urls: [url] }, call);
     if ('status' in result) return result;

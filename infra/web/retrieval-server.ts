@@ -65,9 +65,9 @@ function topKIn({ topk }: Readonly<Record<string, unknown>>): number {
   return topk;
 }
 
-type Body = Readonly<Record<string, unknown>>;
+type RetrievalBody = Readonly<Record<string, unknown>>;
 
-async function retrieve(source: RetrievalSource, body: Body): Promise<unknown> {
+async function retrieve(source: RetrievalSource, body: RetrievalBody): Promise<unknown> {
   const queries = textsIn(body, 'queries');
   const topK = topKIn(body);
   const lists = await Promise.all(queries.map((query) => source.retrieve(query, topK)));
@@ -76,7 +76,7 @@ async function retrieve(source: RetrievalSource, body: Body): Promise<unknown> {
   return { result: lists.map((list) => list.map(write)) };
 }
 
-async function access(source: RetrievalSource, body: Body): Promise<unknown> {
+async function access(source: RetrievalSource, body: RetrievalBody): Promise<unknown> {
   const pages = await Promise.all(textsIn(body, 'urls').map((url) => source.access(url)));
   return { result: pages.map((page) => (page === undefined ? null : { contents: page.contents, url: page.url })) };
 }

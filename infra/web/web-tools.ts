@@ -4,9 +4,9 @@
 import type { Tool, ToolResult } from '../../streams/core/agents.ts';
 import { pause } from '../lifecycle/backoff.ts';
 import { createCallClock, type CallClock } from '../lifecycle/call-clock.ts';
-import { createLimiter, type Limiter } from '../llm/limiter.ts';
+import { createLimiter, type Limiter } from '../../streams/core/limiter.ts';
 import type { Dispatcher } from 'undici';
-import { ask, type Asked } from './ask.ts';
+import { ask, type TextResponse } from './ask.ts';
 import { createDiskCache, type DiskCache } from './disk-cache.ts';
 import { fetchPage, parsePageUrl, type FetchFailure } from './fetch-page.ts';
 import { createGuardedAgent, judgeUrl, type Resolve } from './guarded-agent.ts';
@@ -146,7 +146,7 @@ class Web {
     url: string,
     signal: AbortSignal,
     more: { method: 'GET' | 'POST'; headers: Record<string, string>; body?: string; dispatcher?: Dispatcher; clock: CallClock },
-  ): Promise<Asked> {
+  ): Promise<TextResponse> {
     const { timeoutMs, retries } = this.#options;
     return ask(url, { ...more, signal, timeoutMs, retries, maxBytes: MAX_ANSWER_BYTES, random: this.#parts.random });
   }

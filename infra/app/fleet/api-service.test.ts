@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import { apiService, apiUrlOf, freeApiPort, type ApiServiceOptions } from './api-service.ts';
 import type { RoleService } from './role-services.ts';
-import type { Running } from './service.ts';
+import type { RunningProcess } from './service.ts';
 
 let dataDir = '';
 const servers: Server[] = [];
@@ -39,7 +39,7 @@ function service(apiPort: number, over: Partial<ApiServiceOptions> = {}) {
   const running = { pid: 1, exited: new Promise<never>(() => undefined), stop: async () => undefined, kill: () => undefined };
   const role: RoleService = {
     ...{ name: 'api', tier: 2, pass: () => undefined, failure: () => failure },
-    start: async (): Promise<Running> => running,
+    start: async (): Promise<RunningProcess> => running,
     launch: async () => running,
     judge: () => (failure === undefined ? 'restart' : { fatal: failure }),
   };

@@ -2,9 +2,9 @@
 // serves them.
 import type { RoleStatus } from '../../../streams/core/telemetry.ts';
 import type { RoleName } from '../../config/secrets.ts';
-import type { Env } from '../../lifecycle/inherited-env.ts';
+import type { ProcessEnv } from '../../lifecycle/inherited-env.ts';
 import type { MetricsMessage } from '../messages.ts';
-import type { Progress } from './progress.ts';
+import type { FleetProgress } from './progress.ts';
 import { roleService, type RoleService, type RoleServiceOptions } from './role-services.ts';
 import type { SupervisorEvent } from './service.ts';
 import type { Supervised, Supervisor } from './supervisor.ts';
@@ -14,8 +14,8 @@ type RoleParts = Pick<RoleServiceOptions, 'name' | 'tier' | 'args' | 'onSuccess'
 export interface CrewOptions {
   readonly program: string;
   readonly logOf: (child: string) => number;
-  readonly env: (role: RoleName) => Env;
-  readonly progress: Progress;
+  readonly env: (role: RoleName) => ProcessEnv;
+  readonly progress: FleetProgress;
   readonly onChange: (kind: string, fields: Readonly<Record<string, unknown>>) => void;
   readonly onStatus: (name: string, status: RoleStatus) => void;
 }

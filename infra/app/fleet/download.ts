@@ -4,9 +4,9 @@ import type { CrewOptions } from './crew.ts';
 
 const LINE_MS = 2_000;
 
-type Told = Pick<CrewOptions, 'progress' | 'onChange'>;
+type DownloadReporting = Pick<CrewOptions, 'progress' | 'onChange'>;
 
-export function tellDownload({ progress, onChange }: Told, nowMs = (): number => performance.now()): OnDownload {
+export function tellDownload({ progress, onChange }: DownloadReporting, nowMs = (): number => performance.now()): OnDownload {
   let toldMs = -Infinity;
   return (downloaded) => {
     if (downloaded === undefined) {

@@ -4,11 +4,11 @@ import type { Logger } from '../../../streams/core/ports.ts';
 import type { Config } from '../../config/descriptors.ts';
 import { trainsPolicy } from '../../config/learning.ts';
 import type { RoleName } from '../../config/secrets.ts';
-import type { Env } from '../../lifecycle/inherited-env.ts';
+import type { ProcessEnv } from '../../lifecycle/inherited-env.ts';
 import { apiService, apiUrlOf } from './api-service.ts';
 import { createCrew, type Crew } from './crew.ts';
 import { tellDownload } from './download.ts';
-import type { Progress } from './progress.ts';
+import type { FleetProgress } from './progress.ts';
 import { rememberedPort } from '../open/local-ports.ts';
 import { measureDisk, type DiskUse } from '../../lifecycle/disk-use.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
@@ -18,9 +18,10 @@ import { prepareLog, prepareStore } from '../open/prepare.ts';
 import { roleEnv } from './role-env.ts';
 import { startTidying } from './tidy-log.ts';
 import { watchOwnTrouble, type OwnTrouble } from './own-trouble.ts';
-import type { Addresses } from '../open/services-file.ts';
+import type { ConfiguredAddresses } from '../open/services-file.ts';
 import { createSupervisor, type Supervisor } from './supervisor.ts';
-import type { Training } from './training.ts';
+import type { TrainingRun } from './training.ts';
+import { deferred } from '../../../streams/core/waiting.ts';
 
 const STOP_MS = 15_000;
 const tiers = { store: 1, api: 2, warehouse: 3, worker: 4, trainer: 5, evaluator: 6 } as const;
@@ -32,7 +33,7 @@ const storeThreads = (sessions: number) => ({ UV_THREADPOOL_SIZE: String(session
 export interface FleetOptions {
   readonly config: Config;
   /** Undefined: what is there is opened, and nothing is trained. */
-  readonly training: Training | undefined;
+  readonly training: TrainingRun | undefined;
   /** The port of the API was asked for by its number: no other one will do. */
   readonly apiPortFixed: boolean;
   /** infra/cli/turnstream.mjs */
@@ -40,7 +41,7 @@ export interface FleetOptions {
   /** File descriptor for the logs of a child. */
   readonly logOf: (child: string) => number;
   readonly logger: Logger;
-  readonly progress: Progress;
+  readonly progress: FleetProgress;
   /** Called whenever the progress changed in a way worth a line. */
   readonly onChange: (kind: string, fields: Readonly<Record<string, unknown>>) => void;
 }
@@ -48,7 +49,7 @@ export interface FleetOptions {
 export interface Fleet {
   /** Resolves when every service was started once and the log and the store are prepared. */
   startAll(): Promise<void>;
-  addresses(): Addresses;
+  addresses(): ConfiguredAddresses;
   /** Settles when the run is over; never when nothing is trained. */
   readonly trainer: { readonly done: Promise<void> };
   /** The run was not worth going on with: nothing more is asked for. */
@@ -74,19 +75,19 @@ class LocalFleet implements Fleet {
   readonly #startedAt = new Date().toISOString();
   readonly #own: OwnTrouble;
   readonly #metrics = createMetrics('up');
-  #trainerDone: () => void = () => undefined;
+  readonly #trainerDone = deferred();
   /** One evaluation after the other; undefined before the first. */
   #evaluations: Promise<void> | undefined;
   /** Newest version between the first and the last that was to be evaluated. */
   #evaluated = 0;
   #endedEarly = false;
-  #addresses: Addresses = { kafkaBrokers: [], clickhouseUrl: '', apiUrl: '', registryUrl: '' };
+  #addresses: ConfiguredAddresses = { kafkaBrokers: [], clickhouseUrl: '', apiUrl: '', registryUrl: '' };
   #apiPort = 0;
   #stopTidying: () => Promise<void> = () => Promise.resolve();
 
   constructor(options: FleetOptions) {
     this.#options = options;
-    this.trainer = { done: new Promise((resolve) => (this.#trainerDone = resolve)) };
+    this.trainer = { done: this.#trainerDone.promise };
     this.#crew = createCrew(
       {
         ...options,
@@ -117,7 +118,7 @@ class LocalFleet implements Fleet {
     this.failed = this.#supervisor.failed;
   }
 
-  addresses(): Addresses {
+  addresses(): ConfiguredAddresses {
     return this.#addresses;
   }
 
@@ -196,12 +197,12 @@ class LocalFleet implements Fleet {
     this.#move({ clickhouseUrl: url });
   }
 
-  #startLearning({ run, seed, steps, workers }: Training): void {
+  #startLearning({ run, seed, steps, workers }: TrainingRun): void {
     const trainer = ['trainer', '--run', run, '--seed', String(seed), '--steps', String(steps)];
     const { done } = this.#crew.add({ role: 'trainer', name: 'trainer', tier: tiers.trainer, args: trainer, onSuccess: 'done' });
     void done.then(() => {
       this.#crew.finished('trainer');
-      this.#trainerDone();
+      this.#trainerDone.resolve();
     });
     for (let number = 1; number <= workers; number += 1) {
       const name = `worker-${number}`;
@@ -271,14 +272,14 @@ class LocalFleet implements Fleet {
     this.#crew.passMetrics({ type: 'metrics', role: 'up', metrics: await this.#metrics.snapshot() });
   }
 
-  #env(role: RoleName): Env {
+  #env(role: RoleName): ProcessEnv {
     const { kafkaBrokers, clickhouseUrl } = this.#addresses;
     const port = this.#apiPort === 0 ? {} : { apiPort: this.#apiPort };
     return roleEnv(role, { ...this.#options.config, kafkaBrokers, clickhouseUrl, ...port, healthPort: 0 }, process.env);
   }
 
   /** A new address: written down for other programs, and roles that were started with the old one start again. */
-  #move(change: Partial<Addresses>): void {
+  #move(change: Partial<ConfiguredAddresses>): void {
     const before = this.#addresses;
     this.#addresses = { ...before, ...change };
     this.#options.progress.addresses(this.#addresses);

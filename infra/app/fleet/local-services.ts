@@ -7,7 +7,7 @@ import { startLocalKafka } from '../../kafka/broker/local.ts';
 import type { OnDownload } from '../../kafka/broker/maven-download.ts';
 import { pause } from '../../lifecycle/backoff.ts';
 import { pings } from '../open/local-ports.ts';
-import type { Exit, Running, Service } from './service.ts';
+import type { Exit, RunningProcess, Service } from './service.ts';
 
 /** The local Kafka. It never finishes by itself: the supervisor restarts it after any exit. */
 export function kafkaService(options: {
@@ -43,7 +43,7 @@ const STEADY_MS = 30_000;
 /** The store process. It is ready when its engine answers. */
 export function storeService(options: {
   readonly url: string;
-  readonly start: () => Promise<Running>;
+  readonly start: () => Promise<RunningProcess>;
   /** The error that its last process reported. */
   readonly failure: () => Error | undefined;
   /** Called when it has been answering for a while: after its next exit it restarts without a wait. */
@@ -71,7 +71,7 @@ export function storeService(options: {
   };
 }
 
-async function answering(url: string, running: Running, signal: AbortSignal): Promise<void> {
+async function answering(url: string, running: RunningProcess, signal: AbortSignal): Promise<void> {
   let exit: Exit | undefined;
   void running.exited.then((ended) => {
     exit = ended;

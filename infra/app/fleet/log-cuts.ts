@@ -13,7 +13,7 @@ export interface KnownRun {
   readonly finishedAtMs: number | undefined;
 }
 
-export interface PartitionRange {
+export interface StoredRange {
   readonly topic: 'rollouts' | 'tasks';
   readonly partition: number;
   readonly first: number;
@@ -35,13 +35,13 @@ export interface LogKnown {
   readonly runs: readonly KnownRun[];
   /** Where runs begin. A run listed here but not in `runs` has not reached the tables. */
   readonly starts: ReadonlyMap<string, RunStart>;
-  readonly partitions: readonly PartitionRange[];
+  readonly partitions: readonly StoredRange[];
   /** Current size of `rollouts` and `tasks`. */
   readonly bytes: number;
 }
 
-interface Cut {
-  readonly topic: PartitionRange['topic'];
+interface LogCut {
+  readonly topic: StoredRange['topic'];
   readonly partition: number;
   /** The first record to keep. */
   readonly offset: number;
@@ -49,7 +49,7 @@ interface Cut {
 
 export interface CutPlan {
   /** Only partitions that lose records. */
-  readonly cuts: readonly Cut[];
+  readonly cuts: readonly LogCut[];
   /** Runs that are no longer kept, in the order in which they finished. */
   readonly released: readonly string[];
 }
@@ -68,7 +68,7 @@ export function planCuts(known: LogKnown, rules: KeepRules): CutPlan {
   return { cuts, released };
 }
 
-function cutsWithout({ runs, starts, partitions }: LogKnown, released: readonly string[]): readonly Cut[] {
+function cutsWithout({ runs, starts, partitions }: LogKnown, released: readonly string[]): readonly LogCut[] {
   const gone = new Set(released);
   const kept = new Set([...runs.map(({ runId }) => runId), ...starts.keys()].filter((runId) => !gone.has(runId)));
   return partitions.flatMap(({ topic, partition, first, stored }) => {
@@ -79,7 +79,7 @@ function cutsWithout({ runs, starts, partitions }: LogKnown, released: readonly 
 }
 
 /** An estimate: assumes that all records of a partition have the same size. */
-function bytesAfter({ partitions, bytes }: LogKnown, cuts: readonly Cut[]): number {
+function bytesAfter({ partitions, bytes }: LogKnown, cuts: readonly LogCut[]): number {
   const records = partitions.reduce((sum, { first, end }) => sum + end - first, 0);
   const cut = cuts.reduce((sum, { topic, partition, offset }) => {
     const range = partitions.find((one) => one.topic === topic && one.partition === partition);

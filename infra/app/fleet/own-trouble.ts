@@ -37,7 +37,7 @@ export function watchOwnTrouble(options: OwnTroubleOptions): OwnTrouble {
 }
 
 /** `full` and `file` are problems; `warning` and `use` are not. */
-interface Texts {
+interface TroubleTexts {
   full: string;
   file: string;
   warning: string;
@@ -48,7 +48,7 @@ class OwnWatch implements OwnTrouble {
   readonly #options: OwnTroubleOptions;
   readonly #timers: readonly NodeJS.Timeout[];
   readonly #forecast = createDiskForecast();
-  readonly #texts: Texts = { full: '', file: '', warning: '', use: '' };
+  readonly #texts: TroubleTexts = { full: '', file: '', warning: '', use: '' };
   #told = '';
   #toldNews = '';
   #closed = false;
@@ -76,7 +76,7 @@ class OwnWatch implements OwnTrouble {
     for (const timer of this.#timers) clearInterval(timer);
   }
 
-  #tell(change: Partial<Texts>): void {
+  #tell(change: Partial<TroubleTexts>): void {
     if (this.#closed) return;
     Object.assign(this.#texts, change);
     const { full, file, warning, use } = this.#texts;

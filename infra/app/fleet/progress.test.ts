@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { linesReporter, terminalReporter } from '../../cli/up/reporter.ts';
 import { progressFields, renderProgress } from '../../cli/up/progress-view.ts';
 import { withoutSecrets } from '../../cli/views/addresses.ts';
-import { createProgress, type Progress } from './progress.ts';
+import { createProgress, type FleetProgress } from './progress.ts';
 import type { SupervisorEvent } from './service.ts';
 
 function trained() {
@@ -110,7 +110,7 @@ describe('progress', () => {
 
 describe('the health of the services', () => {
   let now = 0;
-  let progress: Progress;
+  let progress: FleetProgress;
   beforeEach(() => {
     now = 0;
     progress = createProgress({ run: 'r', steps: 0, nowMs: () => 0, dateMs: () => now });

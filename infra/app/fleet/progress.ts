@@ -3,7 +3,7 @@
 import type { RoleStatus } from '../../../streams/core/telemetry.ts';
 import type { ServiceHealth, ServiceState } from '../../telemetry/health.ts';
 import type { SupervisorEvent } from './service.ts';
-import type { Addresses } from '../open/services-file.ts';
+import type { ConfiguredAddresses } from '../open/services-file.ts';
 
 export interface ServiceView {
   readonly name: string;
@@ -34,15 +34,15 @@ export interface Snapshot {
   /** Oldest and newest policy version among the workers; undefined while none has one. */
   readonly versions: readonly [number, number] | undefined;
   readonly services: readonly ServiceView[];
-  readonly addresses: Addresses | undefined;
+  readonly addresses: ConfiguredAddresses | undefined;
 }
 
-export interface Progress {
+export interface FleetProgress {
   /** Returns whether anything other than numbers changed. */
   status(service: string, status: RoleStatus): boolean;
   event(event: SupervisorEvent): void;
   phase(text: string): void;
-  addresses(addresses: Addresses): void;
+  addresses(addresses: ConfiguredAddresses): void;
   /** The service ended because its work is done. */
   finished(service: string): void;
   snapshot(): Snapshot;
@@ -76,12 +76,12 @@ export interface ProgressOptions {
 }
 
 /** Starts with an empty state. */
-export function createProgress(options: ProgressOptions): Progress {
+export function createProgress(options: ProgressOptions): FleetProgress {
   const beganMs = options.nowMs();
   const pace = createPace(options);
   const services = new Map<string, Mutable>();
   let phase = 'starting';
-  let addresses: Addresses | undefined;
+  let addresses: ConfiguredAddresses | undefined;
   const use = (name: string): Mutable => {
     const known = services.get(name) ?? {
       ...{ state: 'starting' as const, detail: '', pid: undefined, restarts: 0, sinceMs: options.dateMs(), figures: {} },

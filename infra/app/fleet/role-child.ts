@@ -1,7 +1,7 @@
 // A role as a child process, in its own process group so that Ctrl-C in a terminal reaches only the supervisor. The child stops by itself
 // when this process vanishes: the IPC channel closes.
 import { fork } from 'node:child_process';
-import type { Exit, Running } from './service.ts';
+import type { Exit, RunningProcess } from './service.ts';
 import { parseFromRole, type FromRole, type HealthMessage, type MetricsMessage } from '../messages.ts';
 
 /**
@@ -27,7 +27,7 @@ export interface RoleChildOptions {
   readonly onMessage: (message: FromRole) => void;
 }
 
-export interface RoleChild extends Running {
+export interface RoleChild extends RunningProcess {
   /** Forwards metrics or health of other roles; dropped when the child has exited. */
   pass(message: MetricsMessage | HealthMessage): void;
 }

@@ -11,7 +11,7 @@ import { storeService } from './local-services.ts';
 import { parseFromRole } from '../messages.ts';
 import { preflight } from '../../cli/up/preflight.ts';
 import { roleService, type RoleServiceOptions } from './role-services.ts';
-import type { Exit, Running } from './service.ts';
+import type { Exit, RunningProcess } from './service.ts';
 
 const PROGRAM = `
 const [mode] = process.argv.slice(2);
@@ -131,7 +131,7 @@ describe('role services', () => {
   });
 
   describe('of the store', () => {
-    const running = (exited: Promise<Exit> = new Promise(() => undefined)): Running => ({
+    const running = (exited: Promise<Exit> = new Promise(() => undefined)): RunningProcess => ({
       pid: 1,
       exited,
       stop: async () => undefined,

@@ -5,7 +5,7 @@ import type { RoleStatus } from '../../../streams/core/telemetry.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { FailedMessage, FromRole, HealthMessage, MetricsMessage } from '../messages.ts';
 import { startRoleChild, type RoleChild } from './role-child.ts';
-import type { Exit, Running, Service, Verdict } from './service.ts';
+import type { Exit, RunningProcess, Service, ExitVerdict } from './service.ts';
 
 export interface RoleServiceOptions {
   readonly name: string;
@@ -34,7 +34,7 @@ export interface RoleService extends Service {
   pass(message: MetricsMessage | HealthMessage): void;
   /** The error that its last process reported, if that error is final. */
   failure(): PlatformError | undefined;
-  start(): Promise<Running>;
+  start(): Promise<RunningProcess>;
 }
 
 /** A role that runs as a child process. */
@@ -48,7 +48,7 @@ export function roleService(options: RoleServiceOptions): RoleService {
     else if (message.type === 'metrics') options.onMetrics(message);
     else failed = message;
   }
-  async function start(): Promise<Running> {
+  async function start(): Promise<RunningProcess> {
     failed = undefined;
     starts += 1;
     const { program, args, log } = options;
@@ -101,14 +101,14 @@ function finalFailure(name: string, failed: FailedMessage | undefined): Platform
   return new PlatformError(failed.code, `running the ${name}: ${failed.message}`);
 }
 
-interface Judging {
-  readonly onSuccess: Verdict & string;
+interface ExitPolicy {
+  readonly onSuccess: ExitVerdict & string;
   readonly failure: PlatformError | undefined;
   /** It was started before. */
   readonly again: boolean;
 }
 
-function judge(exit: Exit, { onSuccess, failure, again }: Judging): Verdict {
+function judge(exit: Exit, { onSuccess, failure, again }: ExitPolicy): ExitVerdict {
   if (exit.code === exitCodes.ok) return onSuccess;
   // The previous process finished the run and was killed before it could report that.
   if (again && isPlatformError(failure, 'RUN_FINISHED')) return onSuccess;

@@ -12,7 +12,7 @@ export interface Exit {
 }
 
 /** One running process of a service. */
-export interface Running {
+export interface RunningProcess {
   readonly pid: number;
   readonly exited: Promise<Exit>;
   /** Asks the process to end and resolves when it has. */
@@ -20,16 +20,16 @@ export interface Running {
   kill(): void;
 }
 
-export type Verdict = 'restart' | 'done' | { readonly fatal: Error };
+export type ExitVerdict = 'restart' | 'done' | { readonly fatal: Error };
 
 export interface Service {
   readonly name: string;
   /** Services stop from the highest tier to the lowest; services of one tier stop together. */
   readonly tier: number;
   /** Starts a process and resolves when it is ready. A failure of the first launch, or one that a retry cannot fix, ends everything. */
-  launch(signal: AbortSignal): Promise<Running>;
+  launch(signal: AbortSignal): Promise<RunningProcess>;
   /** Classifies an unexpected exit. */
-  judge(exit: Exit): Verdict;
+  judge(exit: Exit): ExitVerdict;
 }
 
 export interface SupervisorEvent {
@@ -55,7 +55,7 @@ export class ServiceLives {
   readonly #options: LivesOptions;
   readonly #backoff: Backoff;
   readonly #stopping = new AbortController();
-  #running: Running | undefined;
+  #running: RunningProcess | undefined;
   #killed = false;
   #wasStarted = false;
   #restarts = 0;
@@ -143,12 +143,12 @@ export class ServiceLives {
   }
 
   /** The stop was requested during the start. */
-  async #endLate(launched: Running): Promise<void> {
+  async #endLate(launched: RunningProcess): Promise<void> {
     if (this.#killed) launched.kill();
     else await this.#endWithin(launched);
   }
 
-  async #endWithin(launched: Running): Promise<void> {
+  async #endWithin(launched: RunningProcess): Promise<void> {
     if (await within(launched.stop(), this.#options.stopMs)) return;
     launched.kill();
     this.#tell('killed', `did not stop within ${this.#options.stopMs} ms`, launched.pid);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { PlatformError } from '../../../streams/core/errors.ts';
-import type { Exit, Running, Service, SupervisorEvent } from './service.ts';
+import type { Exit, RunningProcess, Service, SupervisorEvent } from './service.ts';
 import { createSupervisor } from './supervisor.ts';
 
 interface FakeProcess {
   end(exit: Exit): void;
-  readonly running: Running;
+  readonly running: RunningProcess;
   readonly calls: string[];
 }
 
@@ -161,14 +161,14 @@ describe('supervisor', () => {
   it('ends a process that appears while it is being stopped', async () => {
     const { made } = supervisor();
     const late = fakeProcess(7);
-    let arrive: (running: Running) => void = () => undefined;
+    let arrive: (running: RunningProcess) => void = () => undefined;
     const asked = new Promise<void>((told) => {
       made.add({
         name: 'late',
         tier: 1,
         launch() {
           told();
-          return new Promise<Running>((resolve) => (arrive = resolve));
+          return new Promise<RunningProcess>((resolve) => (arrive = resolve));
         },
         judge: () => 'restart',
       });

@@ -29,7 +29,7 @@ export interface Supervisor {
   killAll(): void;
 }
 
-interface Kept {
+interface SupervisedService {
   readonly tier: number;
   readonly supervised: Supervised;
   kill(): void;
@@ -37,7 +37,7 @@ interface Kept {
 
 /** Creates an empty supervisor. */
 export function createSupervisor(options: LivesOptions): Supervisor {
-  const kept: Kept[] = [];
+  const kept: SupervisedService[] = [];
   let ended = false;
   const failed = deferred<never>();
   return {
@@ -61,7 +61,7 @@ export function createSupervisor(options: LivesOptions): Supervisor {
   };
 }
 
-function superviseOne(service: Service, options: LivesOptions, fail: (error: unknown) => void): Kept {
+function superviseOne(service: Service, options: LivesOptions, fail: (error: unknown) => void): SupervisedService {
   const lives = new ServiceLives(service, options);
   const started = deferred();
   const done = lives.run(started.resolve).catch((error: unknown) => {

@@ -2,10 +2,10 @@
 import type { Logger, Store } from '../../../streams/core/ports.ts';
 import { messageOf } from '../../../streams/core/errors.ts';
 import type { Config } from '../../config/descriptors.ts';
-import { settledWithin } from '../../kafka/backoff.ts';
+import { settledWithin } from '../../lifecycle/backoff.ts';
 import { measureDisk } from '../../lifecycle/disk-use.ts';
 import { connectLog, connectWarehouse, groupsOf, type LogConnection } from '../open/connections.ts';
-import { planCuts, type CutPlan, type KeepRules, type KnownRun, type PartitionRange } from './log-cuts.ts';
+import { planCuts, type CutPlan, type KeepRules, type KnownRun, type StoredRange } from './log-cuts.ts';
 
 const FIRST_MS = 60_000;
 const EVERY_MS = 600_000;
@@ -93,7 +93,7 @@ const rulesOf = ({ keepLogHours, keepLogGb }: Config, nowMs: number): Omit<KeepR
   keepBytes: keepLogGb < 0 ? Number.POSITIVE_INFINITY : keepLogGb * 1e9,
 });
 
-async function rangesOf(kafka: LogConnection['kafka'], group: string): Promise<readonly PartitionRange[]> {
+async function rangesOf(kafka: LogConnection['kafka'], group: string): Promise<readonly StoredRange[]> {
   const ranges = await Promise.all(
     TOPICS.map(async (topic) => {
       const [committed, bounds] = await Promise.all([kafka.offsets.fetch(group, topic), kafka.reader().bounds(topic)]);
@@ -122,7 +122,7 @@ from (
 )
 group by run_id`;
 
-interface RunRow {
+interface TidiedRun {
   readonly run_id: string;
   readonly ended: number;
   readonly entry: number;
@@ -130,7 +130,7 @@ interface RunRow {
 }
 
 async function runsOf(store: TidyWork['store'], rules: Pick<KeepRules, 'nowMs' | 'keepMs'>): Promise<readonly KnownRun[]> {
-  const rows = await store.query<RunRow>(RUNS);
+  const rows = await store.query<TidiedRun>(RUNS);
   return rows.map(({ run_id: runId, ended, entry, last }) => {
     // A run without a ledger here, such as imported trajectories, has no end: only its age counts.
     const isOver = entry > 0 ? ended >= entry : rules.nowMs - last > rules.keepMs;

@@ -1,5 +1,5 @@
 /** The run that an `up` trains. */
-export interface Training {
+export interface TrainingRun {
   readonly run: string;
   readonly seed: number;
   /** 0 = until stopped. */

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { sameProcessAlive, startMarkOf } from '../../lifecycle/process-alive.ts';
 
 /** Service addresses, in the format of the configuration. */
-export interface Addresses {
+export interface ConfiguredAddresses {
   readonly kafkaBrokers: readonly string[];
   readonly clickhouseUrl: string;
   readonly apiUrl: string;
@@ -15,7 +15,7 @@ export interface Addresses {
   readonly apiPortTaken?: number;
 }
 
-export interface ServicesFile extends Addresses {
+export interface ServicesFile extends ConfiguredAddresses {
   /** The supervisor. */
   readonly pid: number;
   readonly mark: string;

@@ -47,19 +47,19 @@ export async function withServices<T>(options: ServiceOptions, work: (config: Co
   }
 }
 
-interface Parts {
+interface ServicesContext {
   readonly config: Config;
   readonly logger: Logger;
 }
 
-async function localKafka({ config, logger }: Parts, started: (() => Promise<void>)[]): Promise<readonly string[]> {
+async function localKafka({ config, logger }: ServicesContext, started: (() => Promise<void>)[]): Promise<readonly string[]> {
   const { startLocalKafka } = await import('../../kafka/broker/local.ts');
   const kafka = await startLocalKafka({ dataDir: config.dataDir, logger });
   started.push(() => kafka.stop());
   return kafka.brokers;
 }
 
-async function localStore({ config, logger }: Parts, started: (() => Promise<void>)[]): Promise<string> {
+async function localStore({ config, logger }: ServicesContext, started: (() => Promise<void>)[]): Promise<string> {
   const [{ startStore }, { ensureStorePassword }] = await Promise.all([
     import('../../clickhouse/store-process.ts'),
     import('../../clickhouse/store/password.ts'),

@@ -1,14 +1,23 @@
 // The HTTP interface: the dashboard, REST, SQL, the live stream, metrics, health and the schema registry.
+import { join } from 'node:path';
 import { createApi, sqlLimitsOf } from '../../../consumers/api/api.ts';
+import { readAllFindings } from '../../../consumers/api/watch/findings.reader.ts';
 import { dashboardRoutes } from '../../../consumers/dashboard/dashboard.route.ts';
+import { warehouseTopics } from '../../../consumers/warehouse/rows/tables.ts';
 import { readSite } from '../../../consumers/dashboard/site.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 import type { ReportStatus } from '../../../streams/core/telemetry.ts';
 import { createHttpServer } from '../../http/server.ts';
-import { runProbes, type Probe } from '../../http/probes.ts';
+import { runProbes, type HealthProbe } from '../../http/probes.ts';
 import { withDependencies } from '../../telemetry/health.ts';
-import { connectLog, connectWarehouse } from '../open/connections.ts';
-import type { RoleMain } from './role.ts';
+import { systemClock } from '../../lifecycle/clock.ts';
+import { createWebhook } from '../../web/webhook.ts';
+import { connectLog, connectWarehouse, groupsOf, type LogConnection } from '../open/connections.ts';
+import type { RoleContext, RoleMain } from './role.ts';
+import { watchAdvisories, type AdvisoryWatch } from './advisory-watch.ts';
+import { keyHeaders } from '../../http/keys.ts';
+import { remoteCoordinator } from '../../http/remote-coordinator.ts';
+import { findCoordinator } from '../open/coordinator-address.ts';
 import { untilAborted } from './until-aborted.ts';
 import { dashboardFolder } from '../package-folder.ts';
 import { version } from '../version.ts';
@@ -21,7 +30,8 @@ export const apiRole: RoleMain = async (context, signal) => {
   const { config, logger, metrics, report, onSkipped } = context;
   const log = await connectLog({ config, clientId: 'api', logger, metrics, onSkipped });
   const store = connectWarehouse(config, 'api');
-  const probes: readonly Probe[] = [
+  const behind = (): Promise<number> => countBehind(log.kafka, groupsOf(config.namespace).warehouse);
+  const probes: readonly HealthProbe[] = [
     { name: 'kafka', check: () => log.kafka.ping() },
     { name: 'clickhouse', check: () => migrated(store) },
   ];
@@ -45,13 +55,18 @@ export const apiRole: RoleMain = async (context, signal) => {
     await createApi(server.app, {
       ...{ store, logger, metrics, events: log.events, log: log.kafka.reader(), sql: sqlLimitsOf(config) },
       registry: config.schemaRegistryUrl === '' ? log.registry : undefined,
+      countBehind: behind,
+      coordinatorOf: async (run, headers) => {
+        const url = await findCoordinator(run, log.kafka.offsets, groupsOf(config.namespace).trainer(run));
+        return remoteCoordinator({ url, headers: keyHeaders(headers) });
+      },
     });
     await server.app.register(dashboardRoutes, { site: await readSite(dashboardFolder) });
     const { url, port } = await server.listen();
     logger.info({ url }, 'the API is listening');
     report({ state: 'live', detail: '', figures: { port } });
     const watch = setInterval(() => void reportHealth(probes, report, signal), LOOK_MS);
-    await untilAborted(signal).finally(() => {
+    await Promise.all([untilAborted(signal), tellOfAdvisories(context, () => readAllFindings(store, behind), signal)]).finally(() => {
       clearInterval(watch);
     });
     report({ state: 'stopping', detail: '', figures: {} });
@@ -64,7 +79,7 @@ export const apiRole: RoleMain = async (context, signal) => {
 };
 
 /** Live while its dependencies answer, waiting while one does not. */
-async function reportHealth(probes: readonly Probe[], report: ReportStatus, signal: AbortSignal): Promise<void> {
+async function reportHealth(probes: readonly HealthProbe[], report: ReportStatus, signal: AbortSignal): Promise<void> {
   const down = (await runProbes(probes)).filter(({ state }) => state === 'down').map(({ name }) => name);
   if (!signal.aborted) report(withDependencies({ state: 'live', detail: '', figures: {} }, down));
 }
@@ -72,4 +87,23 @@ async function reportHealth(probes: readonly Probe[], report: ReportStatus, sign
 /** The tables are there, which the store alone answering does not say. */
 async function migrated(store: Store): Promise<void> {
   await store.query('SELECT count() AS migrations FROM schema_migrations');
+}
+
+/** Records of the log that the sink has not committed: they are not in the tables yet. */
+async function countBehind(kafka: LogConnection['kafka'], group: string): Promise<number> {
+  const topics = await Promise.all(warehouseTopics.map((topic) => kafka.lag(group, topic)));
+  return topics.flat().reduce((sum, { lag }) => sum + lag, 0);
+}
+
+const WEBHOOK_RETRIES = 5;
+const WEBHOOK_TIMEOUT_MS = 10_000;
+
+/** Tells the configured webhook, if there is one, until the signal aborts. */
+async function tellOfAdvisories({ config, logger, metrics }: RoleContext, look: AdvisoryWatch['look'], signal: AbortSignal): Promise<void> {
+  const { webhookUrl: url, webhookHosts: allowed } = config;
+  if (url === '') return;
+  const webhook = createWebhook({ url, allowed, retries: WEBHOOK_RETRIES, timeoutMs: WEBHOOK_TIMEOUT_MS, random: Math.random });
+  const path = join(config.dataDir, 'advisories.json');
+  await watchAdvisories({ look, webhook, path, clock: systemClock, logger, metrics }, signal);
+  await webhook.close();
 }

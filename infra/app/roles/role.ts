@@ -33,6 +33,8 @@ export interface RoleContext {
   /** Health of every service of the supervisor, if there is one. */
   readonly services: () => readonly ServiceHealth[];
   readonly reach: ReachPoint;
+  /** A supervisor runs this process: it starts the next one of this name only after this one has ended. */
+  readonly supervised: boolean;
 }
 
 /** Runs a role until it is finished or the signal aborts; resolves when it has fully stopped. */
@@ -41,7 +43,7 @@ export type RoleMain = (context: RoleContext, signal: AbortSignal) => Promise<'f
 const STOP_MS = 12_000;
 const METRICS_MS = 5_000;
 
-export interface RoleProcess {
+export interface RoleDefinition {
   readonly name: string;
   readonly config: Config;
   readonly main: RoleMain;
@@ -72,7 +74,7 @@ function processHost(): RoleHost {
 }
 
 /** Runs a role in this process and returns the exit code. */
-export async function runRole({ name, config, main, run }: RoleProcess, host: RoleHost = processHost()): Promise<number> {
+export async function runRole({ name, config, main, run }: RoleDefinition, host: RoleHost = processHost()): Promise<number> {
   const logger = createLogger({ level: config.logLevel, role: name });
   const stop = listenForStop(host);
   const metrics = createMetrics(name, run);
@@ -88,7 +90,10 @@ export async function runRole({ name, config, main, run }: RoleProcess, host: Ro
     const current = (): RoleStatus => status.current();
     if (config.healthPort > 0) health = await openHealth({ name, config, status: current, sinceMs: () => status.sinceMs(), metrics });
     const passed = { onSkipped, metricsOfOthers: others.metrics, services: others.services };
-    const end = await main({ config, name, logger, metrics, report, status: current, reach, ...passed }, stop.signal);
+    const end = await main(
+      { config, name, logger, metrics, report, status: current, reach, supervised: host.send !== undefined, ...passed },
+      stop.signal,
+    );
     return end === 'stopped' && host.send !== undefined ? exitCodes.stopped : exitCodes.ok;
   } catch (error) {
     const code = isPlatformError(error) ? error.code : 'INTERNAL';

@@ -30,7 +30,7 @@ import { workerRole } from './worker/worker.ts';
 const RUN = 'in-process';
 const STEPS = 2;
 
-interface Started {
+interface StartedRole {
   readonly end: Promise<'finished' | 'stopped'>;
   status(): RoleStatus;
   until(fits: (status: RoleStatus) => boolean): Promise<RoleStatus>;
@@ -38,7 +38,7 @@ interface Started {
 }
 
 /** Runs a role like role.ts, but in this process. */
-function start(name: string, config: Config, main: RoleMain): Started {
+function start(name: string, config: Config, main: RoleMain): StartedRole {
   const stopping = new AbortController();
   const waiting = new Set<() => void>();
   let current: RoleStatus = { state: 'starting', detail: '', figures: {} };
@@ -52,6 +52,7 @@ function start(name: string, config: Config, main: RoleMain): Started {
     onSkipped: () => undefined,
     metricsOfOthers: () => [],
     services: () => [],
+    supervised: false,
     reach: reachNothing,
   };
   const end = main(context, stopping.signal);
@@ -82,8 +83,8 @@ describe('roles', { timeout: 120_000 }, () => {
   let env: Record<string, string>;
   let dataDir = '';
   const cleanups: (() => Promise<unknown>)[] = [];
-  const started: Started[] = [];
-  const run = (name: string, main: RoleMain): Started => {
+  const started: StartedRole[] = [];
+  const run = (name: string, main: RoleMain): StartedRole => {
     const role = start(name, config, main);
     started.push(role);
     return role;

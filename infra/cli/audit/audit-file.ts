@@ -20,9 +20,9 @@ export interface AuditFile {
   remove(): Promise<void>;
 }
 
-type Place = Pick<Config, 'dataDir' | 'namespace' | 'clickhouseDatabase'>;
+type AuditFileLocation = Pick<Config, 'dataDir' | 'namespace' | 'clickhouseDatabase'>;
 
-export function auditFile({ dataDir, namespace, clickhouseDatabase }: Place): AuditFile {
+export function auditFile({ dataDir, namespace, clickhouseDatabase }: AuditFileLocation): AuditFile {
   const path = join(dataDir, 'audit.json');
   const of = `${namespace} in ${clickhouseDatabase}`;
   return {

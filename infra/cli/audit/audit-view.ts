@@ -1,6 +1,7 @@
 // Formats the output of `turnstream audit`.
 import type { AuditProgress, AuditResult } from '../../../consumers/warehouse/audit.ts';
 import { createRate, renderPace } from '../views/progress-rate.ts';
+import type { AuditDifference } from '../../../consumers/warehouse/audit-findings.ts';
 
 /** Formats progress reports as lines. */
 export function createAuditLines(): (progress: AuditProgress | 'waiting', nowMs: number) => string {
@@ -13,9 +14,7 @@ export function createAuditLines(): (progress: AuditProgress | 'waiting', nowMs:
   };
 }
 
-type Difference = AuditResult['differences'][number];
-
-function differenceLines({ kind, table, topic, partition, offset, logRows, tableRows, columns }: Difference): string[] {
+function differenceLines({ kind, table, topic, partition, offset, logRows, tableRows, columns }: AuditDifference): string[] {
   const place = `${topic}/${partition}@${offset}`;
   const head = `  ${kind} in ${table}: ${place}, ${logRows} rows by the log, ${tableRows} in the table`;
   return [head, ...columns.map((column) => `    ${JSON.stringify(column)}`)];

@@ -3,7 +3,7 @@
 import { constants, getPriority, setPriority } from 'node:os';
 import { audit, type AuditProgress, type AuditResult } from '../../../consumers/warehouse/audit.ts';
 import type { AuditState } from '../../../consumers/warehouse/audit-findings.ts';
-import type { Sample } from '../../../consumers/warehouse/audit-slices.ts';
+import type { AuditSample } from '../../../consumers/warehouse/audit-slices.ts';
 import { messageOf, PlatformError } from '../../../streams/core/errors.ts';
 import type { Logger, Store } from '../../../streams/core/ports.ts';
 import type { Config } from '../../config/descriptors.ts';
@@ -18,7 +18,7 @@ export interface AuditWork {
   readonly waitMs: number;
   readonly differences: number;
   /** Compares only a sample of the log. */
-  readonly sample?: Sample;
+  readonly sample?: AuditSample;
   /** Resumes an interrupted audit after the last slice that it compared. */
   readonly resume: boolean;
   readonly signal: AbortSignal;
@@ -32,7 +32,7 @@ export function runAudit(config: Config, work: AuditWork): Promise<AuditResult> 
   const options = { config, logger: work.logger, purpose: 'audit', store: true };
   return withLog(options, async (log, found) => {
     const store = connectWarehouse(found);
-    const place: Place = { log, config: found, store, group: groupsOf(found.namespace).warehouse };
+    const place: AuditTarget = { log, config: found, store, group: groupsOf(found.namespace).warehouse };
     try {
       return alone ? await compare(place, work) : await giveWay(() => compareBeside(place, work));
     } finally {
@@ -41,21 +41,21 @@ export function runAudit(config: Config, work: AuditWork): Promise<AuditResult> 
   });
 }
 
-interface Place {
+interface AuditTarget {
   readonly log: LogConnection;
   readonly config: Config;
   readonly store: Store;
   readonly group: string;
 }
 
-async function compareBeside(place: Place, work: AuditWork): Promise<AuditResult> {
+async function compareBeside(place: AuditTarget, work: AuditWork): Promise<AuditResult> {
   work.onProgress('waiting');
   const stored = await drained(place.log, place.group, AbortSignal.any([work.signal, AbortSignal.timeout(work.waitMs)]));
   const result = await compare(place, work);
   return { ...result, ok: result.ok && stored };
 }
 
-async function compare({ log, config, store, group }: Place, work: AuditWork): Promise<AuditResult> {
+async function compare({ log, config, store, group }: AuditTarget, work: AuditWork): Promise<AuditResult> {
   const { differences, sample, signal, onProgress } = work;
   const file = auditFile(config);
   const kept = work.resume ? await keptOf(file.read()) : undefined;

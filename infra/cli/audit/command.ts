@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Sample } from '../../../consumers/warehouse/audit-slices.ts';
+import type { AuditSample } from '../../../consumers/warehouse/audit-slices.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import { exitCodes } from '../../app/exit-codes.ts';
 import { loadConfig } from '../../config/load.ts';
@@ -37,7 +37,7 @@ export function auditCommand(context: CommandContext): Command {
     });
 }
 
-function sampleOf({ sample, seed, resume }: AuditArguments): { readonly sample?: Sample } {
+function sampleOf({ sample, seed, resume }: AuditArguments): { readonly sample?: AuditSample } {
   if (sample !== undefined && resume)
     throw new PlatformError('USAGE_INVALID', 'auditing: a sample cannot be resumed; give --sample or --resume');
   if (sample === undefined && seed !== undefined) throw new PlatformError('USAGE_INVALID', 'auditing: --seed needs --sample');

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Letter } from '../../../consumers/dead-letters/letters.ts';
+import type { DeadLetter } from '../../../consumers/dead-letters/letters.ts';
 import { timeOrAge } from './command.ts';
 import { hexDump, renderLetter, renderLetters, renderRetry, toJson } from './dead-letters-view.ts';
 
-const letter: Letter = {
+const letter: DeadLetter = {
   id: 'rollouts/3/7',
   at: { partition: 0, offset: 2 },
   original: { topic: 'rollouts', partition: 3, offset: 7 },

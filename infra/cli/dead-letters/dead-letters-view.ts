@@ -1,5 +1,5 @@
 // Formats dead letters. Their content is untrusted: control characters never reach a terminal.
-import type { LetterGroup, Letter } from '../../../consumers/dead-letters/letters.ts';
+import type { LetterGroup, DeadLetter } from '../../../consumers/dead-letters/letters.ts';
 import type { RetryLine } from '../../../consumers/dead-letters/retry.ts';
 import type { LetterList, ShownLetter } from './dead-letters.ts';
 
@@ -10,12 +10,12 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u20
 const plain = (text: string): string => text.replaceAll(CONTROL, '\u00b7');
 const timeOf = (ms: number): string => (Number.isFinite(ms) && Math.abs(ms) < 8.64e15 ? new Date(ms).toISOString() : 'unknown');
 
-function stateOf({ retriedAtMs, retryOf }: Letter): string {
+function stateOf({ retriedAtMs, retryOf }: DeadLetter): string {
   if (retriedAtMs !== undefined) return 'retried';
   return retryOf === '' ? 'open' : 'failed again';
 }
 
-const line = (letter: Letter): string =>
+const line = (letter: DeadLetter): string =>
   [timeOf(letter.atMs), stateOf(letter).padEnd(12), letter.id.padEnd(28), letter.reason.padEnd(16), letter.error.slice(0, 120)]
     .map(plain)
     .join('  ')

@@ -7,7 +7,7 @@ import {
   originalOf,
   homeOf,
   whyUnreadable,
-  type Letter,
+  type DeadLetter,
   type LetterFilter,
   type LetterGroup,
 } from '../../../consumers/dead-letters/letters.ts';
@@ -25,7 +25,7 @@ export interface DeadLetterCommand {
 
 export interface LetterList {
   /** The newest letters that match, oldest first. */
-  readonly letters: readonly Letter[];
+  readonly letters: readonly DeadLetter[];
   /** Counts of all letters that match. */
   readonly groups: readonly LetterGroup[];
   readonly total: number;

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { messageOf } from '../../../streams/core/errors.ts';
 import type { Config } from '../../config/descriptors.ts';
-import { isSet, loadConfig, type Env } from '../../config/load.ts';
+import { isSet, loadConfig } from '../../config/load.ts';
 import { assertJava, systemToolchain } from '../../kafka/broker/local-toolchain.ts';
 import { assertDataDir } from '../../lifecycle/data-dir.ts';
 import { LOW_BYTES } from '../../lifecycle/disk-forecast.ts';
@@ -16,8 +16,9 @@ import { loadBackend } from '../../tfjs/backend.ts';
 import { pings } from '../../app/open/local-ports.ts';
 import { keptText } from '../../app/fleet/kept-text.ts';
 import { readServices } from '../../app/open/services-file.ts';
+import type { ProcessEnv } from '../../lifecycle/inherited-env.ts';
 
-export interface Finding {
+export interface DoctorFinding {
   readonly name: string;
   readonly verdict: 'ok' | 'warning' | 'failed';
   readonly detail: string;
@@ -26,7 +27,7 @@ export interface Finding {
 const run = promisify(execFile);
 
 /** A check returns what it found, or throws an error that says what to do. */
-async function finding(name: string, check: () => Promise<string> | string): Promise<Finding> {
+async function finding(name: string, check: () => Promise<string> | string): Promise<DoctorFinding> {
   try {
     return { name, verdict: 'ok', detail: await check() };
   } catch (error) {
@@ -39,7 +40,7 @@ class Warning extends Error {
 }
 
 /** Checks everything that this configuration needs. */
-export async function examine(env: Env): Promise<readonly Finding[]> {
+export async function examine(env: ProcessEnv): Promise<readonly DoctorFinding[]> {
   const node = await finding('Node', () => process.versions.node);
   let config: Config;
   try {
@@ -63,7 +64,7 @@ export async function examine(env: Env): Promise<readonly Finding[]> {
   return [node, { name: 'configuration', verdict: 'ok', detail: 'usable' }, ...(await Promise.all(checks))];
 }
 
-function localKafka(config: Config): Promise<Finding>[] {
+function localKafka(config: Config): Promise<DoctorFinding>[] {
   return [
     finding('Java', async () => {
       await assertJava(systemToolchain);

@@ -169,13 +169,17 @@ async function dataOf({
   return Promise.all(files.map((file) => dataOfFile(file, limit)));
 }
 
-interface Shown {
+interface ShownEvaluations {
   readonly recorded: readonly RecordedEvaluation[];
   /** Printed when no format is requested: one JSON object per line. */
   readonly plain?: readonly object[] | undefined;
 }
 
-async function show(context: CommandContext, flags: Pick<EvaluateFlags, 'format' | 'out'>, { recorded, plain }: Shown): Promise<void> {
+async function show(
+  context: CommandContext,
+  flags: Pick<EvaluateFlags, 'format' | 'out'>,
+  { recorded, plain }: ShownEvaluations,
+): Promise<void> {
   const lines = recorded.map(lineOf);
   const { format, out } = flags;
   if (out !== undefined) {

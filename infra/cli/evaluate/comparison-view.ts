@@ -1,5 +1,5 @@
 // Formats the comparison of two evaluations.
-import type { Comparison } from '../../../streams/evaluation/compare.ts';
+import type { EvaluationComparison } from '../../../streams/evaluation/compare.ts';
 import { columns, csv, percent, type EvaluationFormat } from './evaluation-view.ts';
 
 export interface ComparedEvaluations {
@@ -7,7 +7,7 @@ export interface ComparedEvaluations {
   readonly b: string;
   /** A short description of each evaluation. */
   readonly about?: readonly [string, string];
-  readonly comparison: Comparison;
+  readonly comparison: EvaluationComparison;
 }
 
 /** Text with a trailing newline. */
@@ -44,7 +44,7 @@ export function renderComparison({ a, b, about = ['', ''], comparison }: Compare
 const inBrackets = (text: string): string => (text === '' ? '' : `  (${text})`);
 
 /** Describes which questions are paired and which are left out. */
-function pairedText({ pairedBy, questions, onlyA, onlyB, leftOutA, leftOutB }: Comparison): string {
+function pairedText({ pairedBy, questions, onlyA, onlyB, leftOutA, leftOutB }: EvaluationComparison): string {
   const by = pairedBy === 'content' ? 'their words and gold answers' : 'their ids, since one of the two is of an older version';
   const ids = (count: number, shown: readonly string[]): string =>
     count === 0 ? 'none' : `${count} (${shown.join(', ')}${count > shown.length ? ', ...' : ''})`;

@@ -1,6 +1,6 @@
 // `turnstream evaluate` for the command line: starts the services that are not running, evaluates, and reads the answers back.
 import type { EvaluationCompleted } from '../../../schemas/generated/events.ts';
-import { compareEvaluations, type CompareOptions, type Comparison } from '../../../streams/evaluation/compare.ts';
+import { compareEvaluations, type CompareOptions, type EvaluationComparison } from '../../../streams/evaluation/compare.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
 import type { Config } from '../../config/descriptors.ts';
 import { withKnownAddresses } from '../../app/open/addresses.ts';
@@ -73,23 +73,27 @@ async function recordedOf(
   }
 }
 
-interface Reading {
+interface EvaluateContext {
   readonly config: Config;
   readonly logger: Logger;
 }
 
 /** Reads evaluations from the log. */
-export const showEvaluations = ({ config, logger }: Reading, ids: readonly string[]): Promise<readonly RecordedEvaluation[]> =>
+export const showEvaluations = ({ config, logger }: EvaluateContext, ids: readonly string[]): Promise<readonly RecordedEvaluation[]> =>
   withLog({ config, logger, purpose: 'evaluate show' }, (log) => readEvaluations(log, ids));
 
 export interface ComparedRecords {
-  readonly comparison: Comparison;
+  readonly comparison: EvaluationComparison;
   /** A short description of each evaluation. */
   readonly about: readonly [string, string];
 }
 
 /** Compares two recorded evaluations, paired by question. */
-export const compareRecorded = (reading: Reading, ids: readonly [string, string], options: CompareOptions): Promise<ComparedRecords> =>
+export const compareRecorded = (
+  reading: EvaluateContext,
+  ids: readonly [string, string],
+  options: CompareOptions,
+): Promise<ComparedRecords> =>
   withLog({ ...reading, purpose: 'evaluate compare' }, async (log) => {
     const [a, b] = await readEvaluations(log, ids);
     const comparison = compareEvaluations(a?.answers ?? [], b?.answers ?? [], options);

@@ -1,5 +1,12 @@
 // Formats evaluations: a table for people, JSON and CSV for programs. Names match the columns of the view evaluation_results.
-import { LONG_TURNS, mean, type Figures, type Interval, type ScoreName, type Spread } from '../../../streams/evaluation/figures.ts';
+import {
+  LONG_TURNS,
+  mean,
+  type ScoreFigures,
+  type ScoreInterval,
+  type ScoreName,
+  type Percentiles,
+} from '../../../streams/evaluation/figures.ts';
 
 export const evaluationFormats = ['table', 'json', 'csv'] as const;
 export type EvaluationFormat = (typeof evaluationFormats)[number];
@@ -14,9 +21,9 @@ export interface EvaluationLine {
   readonly complete: boolean;
   /** Rows of the file that were not asked. */
   readonly left_out: number;
-  readonly figures: Figures;
+  readonly figures: ScoreFigures;
   /** Scores by question level, in order; empty when the questions have no levels. */
-  readonly levels: readonly { readonly level: string; readonly figures: Figures }[];
+  readonly levels: readonly { readonly level: string; readonly figures: ScoreFigures }[];
 }
 
 const SCORES: readonly ScoreName[] = ['f1', 'em', 'cem', 'judge'];
@@ -24,7 +31,7 @@ const SCORES: readonly ScoreName[] = ['f1', 'em', 'cem', 'judge'];
 type Flat = Readonly<Record<string, number>>;
 
 /** Names and values, in column order. */
-function flatOf(figures: Figures): Flat {
+function flatOf(figures: ScoreFigures): Flat {
   const scores = (kind: 'avg' | 'pass') => SCORES.map((name) => [`${kind}_${name}`, figures[kind][name]] as const);
   const { turns, toolCalls, promptTokens, generatedTokens, tokens } = figures;
   const intervals = SCORES.flatMap((name) => [
@@ -50,9 +57,9 @@ function flatOf(figures: Figures): Flat {
   };
 }
 
-const edgesOf = (name: string, { low, high }: Interval) => [[`${name}_low`, low] as const, [`${name}_high`, high] as const];
+const edgesOf = (name: string, { low, high }: ScoreInterval) => [[`${name}_low`, low] as const, [`${name}_high`, high] as const];
 
-const spreadOf = (name: string, { mean: average, p95, max }: Spread): Flat => ({
+const spreadOf = (name: string, { mean: average, p95, max }: Percentiles): Flat => ({
   ...{ [`${name}_mean`]: average, [`${name}_p95`]: p95, [`${name}_max`]: max },
 });
 
@@ -104,14 +111,14 @@ export const csv = (rows: readonly (readonly string[])[]): string =>
 
 export const percent = (value: number): string => (100 * value).toFixed(1);
 
-type Row = readonly [string, (flat: Flat) => string];
+type ScoreRow = readonly [string, (flat: Flat) => string];
 
-function rowsOf(k: string, judged: boolean): readonly Row[] {
-  const score = (label: string, name: string): Row => [label, (flat) => percent(flat[name] ?? 0)];
-  const number = (label: string, name: string, digits = 1): Row => [label, (flat) => (flat[name] ?? 0).toFixed(digits)];
-  const interval = (name: string): Row => ['  95 % interval', (flat) => intervalText(flat[`${name}_low`], flat[`${name}_high`])];
-  const count = (label: string, name: string): Row => number(label, name, 0);
-  const judge = (rows: readonly Row[]): readonly Row[] => (judged ? rows : []);
+function rowsOf(k: string, judged: boolean): readonly ScoreRow[] {
+  const score = (label: string, name: string): ScoreRow => [label, (flat) => percent(flat[name] ?? 0)];
+  const number = (label: string, name: string, digits = 1): ScoreRow => [label, (flat) => (flat[name] ?? 0).toFixed(digits)];
+  const interval = (name: string): ScoreRow => ['  95 % interval', (flat) => intervalText(flat[`${name}_low`], flat[`${name}_high`])];
+  const count = (label: string, name: string): ScoreRow => number(label, name, 0);
+  const judge = (rows: readonly ScoreRow[]): readonly ScoreRow[] => (judged ? rows : []);
   return [
     count('questions', 'questions'),
     score(`Avg@${k} F1`, 'avg_f1'),

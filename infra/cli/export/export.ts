@@ -11,8 +11,8 @@ import {
   type ChatForm,
   type ExportKind,
   type Key,
-  type Selection,
-  type Unit,
+  type ExportSelection,
+  type ExportUnit,
 } from '../../../consumers/exports/shapes.ts';
 import { cutSlices, halvesOf, sliceParams, type Slice } from '../../../consumers/exports/slices.ts';
 import { judgeCondition } from '../../../consumers/api/sql/condition.ts';
@@ -91,14 +91,14 @@ function told(error: unknown, { kind, where }: ExportOptions): unknown {
   return new PlatformError('SQL_INVALID', message, { cause: error });
 }
 
-interface Work extends ExportOptions {
+interface ExportJob extends ExportOptions {
   readonly store: Store;
   readonly ends: readonly { readonly partition: number; readonly end: number }[];
-  readonly selection: Selection;
+  readonly selection: ExportSelection;
 }
 
 class Export {
-  readonly #work: Work;
+  readonly #work: ExportJob;
   readonly #params: Readonly<Record<string, unknown>>;
   readonly #settings: Readonly<Record<string, string | number>>;
   readonly #parquet = createParquetJoin();
@@ -106,7 +106,7 @@ class Export {
   #bytes = 0;
   #leftOut = 0;
 
-  constructor(work: Work) {
+  constructor(work: ExportJob) {
     this.#work = work;
     this.#params = {
       run: work.run,
@@ -146,11 +146,11 @@ class Export {
   }
 
   /** The units that follow, `units` at most: each has a row, or is left out. */
-  #units(after: Key, units: number): Promise<readonly Unit[]> {
+  #units(after: Key, units: number): Promise<readonly ExportUnit[]> {
     const { store, selection, signal } = this.#work;
     const { id, attempt, block } = after;
     const params = { ...this.#params, id, attempt, block, units };
-    return store.query<Unit>(unitsStatement(selection), { params, signal, settings: this.#settings });
+    return store.query<ExportUnit>(unitsStatement(selection), { params, signal, settings: this.#settings });
   }
 
   /** Reads a slice as a whole before any of it is written, so that one that is too large can be read in halves. */

@@ -1,10 +1,9 @@
 // Formats the output of `turnstream ledger diff`.
 import { short, some } from '../views/shorten.ts';
 import type { RunsDiff } from './ledger-diff.ts';
+import type { DiffCount } from '../../../streams/ledger/diff.ts';
 
-type Count = RunsDiff['diff']['questions'];
-
-function countText({ compared, differing, onlyA, onlyB }: Count, { a, b }: RunsDiff): string {
+function countText({ compared, differing, onlyA, onlyB }: DiffCount, { a, b }: RunsDiff): string {
   const only = [
     [onlyA, a],
     [onlyB, b],

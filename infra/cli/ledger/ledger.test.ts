@@ -24,7 +24,7 @@ async function startRun() {
     const type = version === 0 ? 'RunStarted' : 'StepCompleted';
     const { resume } = randomEvent('StepCompleted', seeded(version));
     const places = { version_before: version - 1, version_after: version };
-    const step = { step: version, ...places, trajectories: [], resume: { ...resume, open_groups: -1 } };
+    const step = { step: version, ...places, trajectories: [], batch_id: '', resume: { ...resume, open_groups: -1 } };
     const entry = {
       ...{ ...randomEvent(type, seeded(version)), ...(version === 0 ? {} : step), run_id: RUN },
       ...{ weights_sha256: hashOf(version), sequence: head.sequence, previous_sha256: head.previousSha256 },

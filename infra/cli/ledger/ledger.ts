@@ -1,8 +1,10 @@
 // The ledger for the command line: verifying and showing it.
+import type { PolicyPublished } from '../../../schemas/generated/events.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { EventRead, EventReader, Logger, LogReader } from '../../../streams/core/ports.ts';
 import { batchesOf, runOf } from '../../../streams/core/read-log.ts';
 import { entriesOf, entryOf } from '../../../streams/ledger/read-ledger.ts';
+import { EXTERNAL } from '../../../streams/run/fold.ts';
 import { createLedgerVerifier, type LedgerReport, type LedgerVerifier } from '../../../streams/ledger/verify.ts';
 import { sha256Of } from '../../../consumers/trainer/checkpoints.ts';
 import type { Config } from '../../config/descriptors.ts';
@@ -19,7 +21,7 @@ export function verifyLedgers(config: Config, run: string | undefined, logger: L
   return withLog({ config, logger, purpose: 'ledger verify' }, (log) => ledgersIn({ reader: log.kafka.reader(), events: log.events }, run));
 }
 
-export interface LedgerSource {
+export interface LedgerReaders {
   readonly reader: LogReader;
   readonly events: EventReader;
 }
@@ -28,15 +30,14 @@ export interface LedgerSource {
  * Of runs that go on, too: a step and its version are there at once, but topics are read one after the other. So the
  * versions are read before the entries, which have the steps of all of them, and what is published meanwhile after them.
  */
-export async function ledgersIn(source: LedgerSource, run: string | undefined): Promise<readonly RunLedger[]> {
+export async function ledgersIn(source: LedgerReaders, run: string | undefined): Promise<readonly RunLedger[]> {
   const verifiers = new Map<string, LedgerVerifier>();
   const unreadable: { run: string; offset: number; problem: string }[] = [];
-  const readPolicies = (found: 'before entries' | 'after entries', from?: Positions): Promise<Positions> =>
+  const readPolicies = (found: 'before entries' | 'after entries', from?: NextOffsets): Promise<NextOffsets> =>
     eachRead(source, { topic: 'policies', run, from }, async (read, runId) => {
       if (!read.ok || read.value.type !== 'PolicyPublished') return;
       const { event } = read.value;
-      const weights = event.uri === '' ? event.weights : await readWeights(event.uri).catch(() => Buffer.alloc(0));
-      verifierOf(verifiers, runId).policy(event, sha256Of(weights), found);
+      verifierOf(verifiers, runId).policy(event, await hashOf(event), found);
     });
   const read = await readPolicies('before entries');
   await eachRead(source, { topic: 'training', run }, (entryRead, runId) => {
@@ -72,18 +73,18 @@ function verifierOf(verifiers: Map<string, LedgerVerifier>, run: string): Ledger
 type OnRead = (read: EventRead, run: string) => Promise<void> | void;
 
 /** The next offset to read, by partition. */
-type Positions = ReadonlyMap<number, number>;
+type NextOffsets = ReadonlyMap<number, number>;
 
-interface Wanted {
+interface LedgerQuery {
   readonly topic: 'training' | 'policies';
   /** Undefined: all runs. */
   readonly run: string | undefined;
   /** The beginning unless given. */
-  readonly from?: Positions | undefined;
+  readonly from?: NextOffsets | undefined;
 }
 
 /** Every record of a run (or of all) in the order of the log; resolves with where it ended. */
-async function eachRead({ reader, events }: LedgerSource, { topic, run, from }: Wanted, onRead: OnRead): Promise<Positions> {
+async function eachRead({ reader, events }: LedgerReaders, { topic, run, from }: LedgerQuery, onRead: OnRead): Promise<NextOffsets> {
   const reached = new Map(from);
   for await (const { partition, records, nextOffset } of batchesOf(reader, topic, from === undefined ? {} : { from })) {
     for (const record of records) {
@@ -117,4 +118,10 @@ export function showLedger(config: Config, options: ShowOptions): Promise<void> 
     if (shown === 0 && from === 0)
       throw new PlatformError('NOT_FOUND', `showing the ledger of ${run}: there is no such run; \`turnstream status\` lists them`);
   });
+}
+
+/** Weights of an external trainer are its own: what is compared is what it says of them. */
+async function hashOf(event: PolicyPublished): Promise<string> {
+  if (event.backend === EXTERNAL) return event.sha256;
+  return sha256Of(event.uri === '' ? event.weights : await readWeights(event.uri).catch(() => Buffer.alloc(0)));
 }

@@ -1,11 +1,11 @@
 // `turnstream plot`: writes the curves of a run to files.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { charts } from '../../../consumers/curves/charts.ts';
+import { charts } from './charts.ts';
 import { readCurves, readHeldout, type CurvePoint } from '../../../consumers/curves/curves.ts';
-import { eventFile, eventFileName } from '../../../consumers/curves/event-file.ts';
-import { readRecordedCurves, type Curves } from '../../../consumers/curves/recorded-curves.ts';
-import { escapeXml, renderChart } from '../../../consumers/curves/svg.ts';
+import { eventFile, eventFileName } from './event-file.ts';
+import { readRecordedCurves, type RecordedCurves } from '../../../consumers/curves/recorded-curves.ts';
+import { escapeXml, renderChart } from './svg.ts';
 import { isPlatformError } from '../../../streams/core/errors.ts';
 import type { Logger, Store } from '../../../streams/core/ports.ts';
 import type { Config } from '../../config/descriptors.ts';
@@ -72,7 +72,7 @@ export async function plotRun({ config, logger, run, out, format, axis, smoothin
 const byStep = (points: readonly CurvePoint[]): readonly CurvePoint[] => [...points].sort((a, b) => a.step - b.step);
 
 /** For a run without steps, reads the curves of its recorded rollouts. */
-async function curvesOf(store: Store, run: string): Promise<Curves> {
+async function curvesOf(store: Store, run: string): Promise<RecordedCurves> {
   try {
     return { unit: 'step', points: await readCurves(store, run) };
   } catch (error) {
@@ -85,7 +85,7 @@ async function curvesOf(store: Store, run: string): Promise<Curves> {
 
 export const countOf = (count: number, unit: string): string => (unit === 'step' ? `${count} steps` : `${count} points, each a ${unit}`);
 
-function pageOf(run: string, { points, unit }: Curves): string {
+function pageOf(run: string, { points, unit }: RecordedCurves): string {
   const images = charts.map(({ name, title }) => `<img src="${name}.svg" alt="${escapeXml(title)}">`);
   const name = escapeXml(run);
   return `<!doctype html>\n<meta charset="utf-8">\n<title>${name}</title>\n<h1>${name}</h1>\n<p>${countOf(points.length, unit)}</p>\n${images.join('\n')}\n`;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { checkQuestions, type CheckedQuestion, type Distribution } from '../../../producers/questions/check/check-questions.ts';
+import { checkQuestions, type CheckedQuestion, type CountDistribution } from '../../../producers/questions/check/check-questions.ts';
 import { parseQuestionLine } from '../../../producers/questions/question-line.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { CommandContext } from '../context.ts';
@@ -26,7 +26,7 @@ function hopsIn(line: string): number | undefined {
   return typeof hops === 'number' ? hops : undefined;
 }
 
-const spread = ({ mean, counts }: Distribution): string =>
+const spread = ({ mean, counts }: CountDistribution): string =>
   `mean ${mean.toFixed(2)}   ${counts.flatMap((count, value) => (count === 0 ? [] : `${value}: ${count}`)).join('   ')}`;
 
 const HELP = `

@@ -15,7 +15,7 @@ import { startTestStore } from '../../testing/store.ts';
 import { command } from '../../testing/up.ts';
 import { connectLog } from '../../app/open/connections.ts';
 
-interface Row {
+interface ReviewedRow {
   readonly question_id: string;
   readonly [column: string]: unknown;
 }
@@ -97,7 +97,7 @@ it('makes, reviews and lists questions; every candidate and verdict is a row', {
   onTestFinished(() => store.close());
   await migrate(store);
   await storeLog(log, store);
-  const rows = await store.query<Row>('SELECT * FROM questions ORDER BY _partition, _offset');
+  const rows = await store.query<ReviewedRow>('SELECT * FROM questions ORDER BY _partition, _offset');
   expect(rows).toHaveLength(accepted + rejected + 5);
   expect(rows.filter(({ producer }) => producer === 'questions review')).toMatchObject([
     { question_id: first, accepted: true, reason: '' },
@@ -106,12 +106,14 @@ it('makes, reviews and lists questions; every candidate and verdict is a row', {
     { question_id: second, accepted: false, reason: 'human_review' },
     { question_id: second, accepted: true, reason: '' },
   ]);
-  const sets = await store.query<Row>(`SELECT * FROM question_sets WHERE dataset = 'grown'`);
+  const sets = await store.query<ReviewedRow>(`SELECT * FROM question_sets WHERE dataset = 'grown'`);
   expect(sets).toHaveLength(accepted);
   expect(sets.filter((row) => row['in_set'] === false).map(({ question_id: id }) => id)).toEqual([first]);
   const verdicts = new Map(sets.map(({ question_id: id, verdict }) => [id, verdict]));
   expect([verdicts.get(first), verdicts.get(second)]).toEqual(['reject', 'accept']);
-  const said = await store.query<Row>(`SELECT review, detail FROM question_reviews WHERE question_id = '${first}' ORDER BY _offset`);
+  const said = await store.query<ReviewedRow>(
+    `SELECT review, detail FROM question_reviews WHERE question_id = '${first}' ORDER BY _offset`,
+  );
   expect(said.map((row) => [row['review'], row['detail']])).toEqual([
     ['comment', 'commented by ada: reads oddly'],
     ['reject', 'rejected by ada: no river'],
@@ -126,12 +128,12 @@ it('makes, reviews and lists questions; every candidate and verdict is a row', {
 
   const sqlOf = (guide: string): readonly string[] =>
     blocksOf(readFileSync(join('infra', 'docs', 'guides', `${guide}.md`), 'utf8').replaceAll("'mine'", "'grown'"), 'sql');
-  expect(await store.query<Row>(sqlOf('evaluate-a-checkpoint')[0]!)).toEqual([]);
+  expect(await store.query<ReviewedRow>(sqlOf('evaluate-a-checkpoint')[0]!)).toEqual([]);
   // every gate as often as in the report, however often a question was reviewed or written
   const [gates = '', setsNow = ''] = sqlOf('grow-questions');
   const told = await store.query<{ gate: string; let_through: unknown; refused: unknown }>(gates);
   const counted = new Map(told.map(({ gate, let_through: passed, refused }) => [gate, [Number(passed), Number(refused)]]));
   expect(counted).toEqual(new Map(report.gates.map(({ gate, passed, refused }) => [gate, [passed, refused]])));
-  const [train] = await store.query<Row>(setsNow);
+  const [train] = await store.query<ReviewedRow>(setsNow);
   expect(train).toMatchObject({ split: expect.stringMatching(/train|heldout/) as string });
 });

@@ -1,9 +1,9 @@
 // Formats the report of a synthesis.
-import type { Spread, SynthesisReport } from '../../../producers/questions/synthesis/report.ts';
+import type { CountSpread, SynthesisReport } from '../../../producers/questions/synthesis/report.ts';
 
 const percent = (part: number, whole: number): string => (whole === 0 ? '-' : `${((100 * part) / whole).toFixed(1)}%`);
 
-const spread = ({ mean, counts }: Spread): string =>
+const spread = ({ mean, counts }: CountSpread): string =>
   `mean ${mean.toFixed(2)}   ${counts.map((count, value) => `${value}: ${count}`).join('   ')}`;
 
 /** Lines of text, each with a trailing newline. */

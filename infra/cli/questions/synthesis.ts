@@ -5,7 +5,7 @@ import { createLlmWriter } from '../../../producers/questions/synthesis/llm/llm-
 import { createFactbookWriter } from '../../../producers/questions/synthesis/factbook-writer.ts';
 import type { QuestionWriter } from '../../../producers/questions/synthesis/port.ts';
 import type { SynthesisReport } from '../../../producers/questions/synthesis/report.ts';
-import { synthesize, type Made, type SynthesisOptions } from '../../../producers/questions/synthesis/synthesize.ts';
+import { synthesize, type SynthesizedQuestions, type SynthesisOptions } from '../../../producers/questions/synthesis/synthesize.ts';
 import type { QuestionAccepted } from '../../../schemas/generated/events.ts';
 import { messageOf, PlatformError } from '../../../streams/core/errors.ts';
 import type { EventWriter, Logger } from '../../../streams/core/ports.ts';
@@ -89,7 +89,7 @@ async function writeLines(stream: WriteStream | undefined, events: readonly Ques
 const PORTION = 500;
 
 /** Collects events into requests of a useful size. */
-function portions(writer: EventWriter | undefined): { take(made: Made): Promise<void>; flush(): Promise<void> } {
+function portions(writer: EventWriter | undefined): { take(made: SynthesizedQuestions): Promise<void>; flush(): Promise<void> } {
   let gathered: Parameters<typeof appendAll>[1][number][] = [];
   const flush = async (): Promise<void> => {
     const events = gathered;

@@ -9,7 +9,7 @@ import { examples, runSlug, wholeIn } from '../options.ts';
 interface ReplayArguments {
   readonly run: string;
   readonly step?: number;
-  readonly steps?: Range;
+  readonly steps?: StepBounds;
   readonly all: boolean;
   readonly train: boolean;
   readonly backend?: BackendName;
@@ -17,7 +17,7 @@ interface ReplayArguments {
   readonly json: boolean;
 }
 
-interface Range {
+interface StepBounds {
   readonly first: number;
   readonly last: number;
 }
@@ -25,7 +25,7 @@ interface Range {
 const backends: readonly BackendName[] = ['tfjs-node-gpu', 'tfjs-node', 'wasm', 'cpu'];
 
 /** Parses `3..7`, or `3..` for everything up to the last step. */
-function range(raw: string): Range {
+function range(raw: string): StepBounds {
   const [, first = '', last = ''] = /^(\d{1,9})\.\.(\d{0,9})$/.exec(raw) ?? [];
   const parsed = { first: Number(first), last: last === '' ? Infinity : Number(last) };
   if (first === '' || parsed.first < 1 || parsed.last < parsed.first)
@@ -33,7 +33,7 @@ function range(raw: string): Range {
   return parsed;
 }
 
-function rangeOf({ step, steps, all }: ReplayArguments): Range {
+function rangeOf({ step, steps, all }: ReplayArguments): StepBounds {
   if ([step !== undefined, steps !== undefined, all].filter(Boolean).length !== 1) {
     throw new PlatformError('USAGE_INVALID', 'replaying a run: give one of --step, --steps and --all; see turnstream replay --help');
   }

@@ -1,6 +1,6 @@
 // Serves the factbook through ASearcher's retrieval interface.
-import { pageAt } from '../../../producers/rollouts/tools/factbook-pages.ts';
-import { searchFactbook, warmFactbookSearch } from '../../../producers/rollouts/tools/factbook-search.ts';
+import { pageAt } from '../../../producers/factbook/pages.ts';
+import { searchFactbook, warmFactbookSearch } from '../../../producers/factbook/search.ts';
 import { startRetrievalServer, type RetrievalServer, type RetrievalSource } from '../../web/retrieval-server.ts';
 
 /** Searches and pages of the factbook. A document starts with its title in quotes, as in ASearcher's corpus. */

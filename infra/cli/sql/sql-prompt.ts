@@ -59,7 +59,7 @@ const NOTHING: Completion = { hits: [], word: '' };
 /** Resolves when the user quits. */
 export async function runSqlPrompt(options: SqlPromptOptions): Promise<void> {
   const { input, output, terminal, historyFile, err } = options;
-  const now: { session?: Session } = {};
+  const now: { session?: PromptSession } = {};
   const completer = (line: string, answer: (error: null, found: [string[], string]) => void): void => {
     void (now.session?.complete(line) ?? Promise.resolve(NOTHING)).then(({ hits, word }) => {
       answer(null, [[...hits], word]);
@@ -71,11 +71,11 @@ export async function runSqlPrompt(options: SqlPromptOptions): Promise<void> {
     writeHistory(historyFile, history);
   });
   if (terminal) err('\\? shows help\n');
-  now.session = new Session(options, lines);
+  now.session = new PromptSession(options, lines);
   await now.session.ended;
 }
 
-class Session {
+class PromptSession {
   readonly ended: Promise<void>;
   readonly #options: SqlPromptOptions;
   readonly #lines: Interface;

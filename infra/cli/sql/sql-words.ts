@@ -3,10 +3,10 @@ import { functionNames } from '../../../consumers/api/sql/functions.ts';
 import type { SqlWords } from './sql-completion.ts';
 
 /** Runs a query and returns its rows as TSV. */
-export type Ask = (query: string) => Promise<string>;
+export type RunQuery = (query: string) => Promise<string>;
 
 /** Names are read on first use and cached for a minute; only functions while the store does not answer. */
-export function createSqlWords(ask: Ask, now: () => number): () => Promise<SqlWords> {
+export function createSqlWords(ask: RunQuery, now: () => number): () => Promise<SqlWords> {
   let kept: { readonly at: number; readonly words: Promise<SqlWords> } | undefined;
   return () => {
     if (kept === undefined || now() - kept.at > KEPT_MS) kept = { at: now(), words: readWords(ask).catch(() => NONE) };
@@ -17,7 +17,7 @@ export function createSqlWords(ask: Ask, now: () => number): () => Promise<SqlWo
 const KEPT_MS = 60_000;
 const NONE: SqlWords = { tables: new Map(), functions: functionNames };
 
-async function readWords(ask: Ask): Promise<SqlWords> {
+async function readWords(ask: RunQuery): Promise<SqlWords> {
   const tables = new Map<string, string[]>();
   for (const row of (await ask('SHOW COLUMNS')).split('\n')) {
     const [table = '', column] = row.split('\t');

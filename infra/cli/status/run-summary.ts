@@ -5,7 +5,7 @@ import { NO_LEARNER } from '../../../streams/run/fold.ts';
 import type { Config } from '../../config/descriptors.ts';
 import { connectWarehouse } from '../../app/open/connections.ts';
 
-export interface EvaluationScores {
+export interface ScoreSummary {
   readonly policy_version: number;
   readonly questions: number;
   /** Samples per question; 1 = greedy decoding. */
@@ -78,9 +78,9 @@ export interface RunSummary {
   /** Abandoned attempts, by reason. */
   readonly expired: Readonly<Record<string, number>>;
   readonly seconds: number;
-  readonly evaluation: { readonly before: EvaluationScores | null; readonly after: EvaluationScores | null };
+  readonly evaluation: { readonly before: ScoreSummary | null; readonly after: ScoreSummary | null };
   /** One evaluation on held-out questions per version, in order. */
-  readonly heldout: readonly EvaluationScores[];
+  readonly heldout: readonly ScoreSummary[];
 }
 
 interface StartedRow {
@@ -203,7 +203,7 @@ export async function summaryOf(store: Store, run: string): Promise<RunSummary> 
     store.query<StalenessRow>(STALENESS, { params }),
     store.query<ReasonRow>(DISCARDED, { params }),
     store.query<ReasonRow>(EXPIRED, { params }),
-    store.query<EvaluationScores>(EVALUATIONS, { params }),
+    store.query<ScoreSummary>(EVALUATIONS, { params }),
     store.query<RewardRow>(REWARD_OF_ALL, { params }),
   ]);
   const start = started[0] ?? startOfRecorded(recorded[0]);
@@ -242,7 +242,7 @@ interface ReasonRow {
 const byReason = (rows: readonly ReasonRow[]): Record<string, number> =>
   Object.fromEntries(rows.map(({ reason, trajectories }) => [reason, trajectories]));
 
-function beforeAndAfter(evaluations: readonly EvaluationScores[]): RunSummary['evaluation'] {
+function beforeAndAfter(evaluations: readonly ScoreSummary[]): RunSummary['evaluation'] {
   const before = evaluations.find(({ policy_version: version }) => version === 0) ?? null;
   const after = evaluations.findLast(({ policy_version: version }) => version > 0) ?? null;
   return { before, after };

@@ -99,13 +99,13 @@ async function anyAnswers(addresses: readonly string[]): Promise<boolean> {
   return answers.includes(true);
 }
 
-interface Look {
+interface StatusInputs {
   readonly config: Config;
   readonly running: ServicesFile | undefined;
   readonly unanswered: readonly ServiceName[];
 }
 
-function whyUnknown({ config, running, unanswered }: Look): string | null {
+function whyUnknown({ config, running, unanswered }: StatusInputs): string | null {
   if (unanswered.includes('clickhouse')) return 'nobody answers at the address of ClickHouse';
   // a store that is starting must not be disturbed by a second one
   return config.clickhouseUrl === '' && running?.clickhouseUrl === '' ? 'ClickHouse is being started' : null;

@@ -1,5 +1,5 @@
 // Formats the summary of a run for a terminal.
-import type { EvaluationScores, Rollouts, RunLine, RunSummary } from './run-summary.ts';
+import type { ScoreSummary, Rollouts, RunLine, RunSummary } from './run-summary.ts';
 
 const number = (value: number | null, digits: number): string => (value === null ? '–' : value.toFixed(digits));
 
@@ -8,7 +8,7 @@ const counts = (table: Readonly<Record<string, number>>): string => {
   return entries.length === 0 ? 'none' : entries.map(([reason, count]) => `${reason} ${count}`).join(', ');
 };
 
-function scores(name: string, evaluation: EvaluationScores | null): string {
+function scores(name: string, evaluation: ScoreSummary | null): string {
   if (evaluation === null) return `  held-out ${name}   not evaluated`;
   const { policy_version: version, questions, samples, avg_f1: f1, avg_f1_low: low, avg_f1_high: high, avg_em: em } = evaluation;
   const how = samples > 1 ? `Avg@${samples}` : 'greedy';

@@ -9,10 +9,10 @@ import { finishedSteps } from '../../app/roles/trainer/run-ends.ts';
 import { assertDataDir } from '../../lifecycle/data-dir.ts';
 import { portIsFree } from '../../lifecycle/net.ts';
 
-type Planned = Pick<FleetOptions, 'config' | 'training' | 'apiPortFixed'>;
+type PreflightOptions = Pick<FleetOptions, 'config' | 'training' | 'apiPortFixed'>;
 
 /** Throws with every problem that a start with this configuration would hit. */
-export async function preflight(planned: Planned, toolchain: Toolchain = systemToolchain): Promise<void> {
+export async function preflight(planned: PreflightOptions, toolchain: Toolchain = systemToolchain): Promise<void> {
   assertNotFinished(planned);
   const { config } = planned;
   const checks = [
@@ -32,7 +32,7 @@ export async function preflight(planned: Planned, toolchain: Toolchain = systemT
 const codeOf = (error: unknown): ErrorCode => (isPlatformError(error) ? error.code : 'INTERNAL');
 
 /** Checks only what the data directory knows; the trainer checks the ledger. */
-function assertNotFinished({ config, training }: Planned): void {
+function assertNotFinished({ config, training }: PreflightOptions): void {
   if (training === undefined) return;
   const made = finishedSteps(config, training.run);
   if (made !== undefined && training.steps <= made) throw runFinished(training.run, made);

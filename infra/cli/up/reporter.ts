@@ -1,6 +1,6 @@
 // Shows the progress of a running `up`: repaints one block in a terminal; otherwise writes one JSON object per line for each event and each
 // completed step.
-import type { Progress } from '../../app/fleet/progress.ts';
+import type { FleetProgress } from '../../app/fleet/progress.ts';
 import { progressFields, renderProgress } from './progress-view.ts';
 
 export interface Reporter {
@@ -11,7 +11,7 @@ export interface Reporter {
 }
 
 export interface ReporterOptions {
-  readonly progress: Progress;
+  readonly progress: FleetProgress;
   readonly out: (text: string) => void;
   readonly now: () => Date;
 }

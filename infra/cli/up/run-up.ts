@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { exitCodes } from '../../app/exit-codes.ts';
 import { createProgress } from '../../app/fleet/progress.ts';
 import { runSummary, type RunSummary } from '../status/run-summary.ts';
-import type { Training } from '../../app/fleet/training.ts';
+import type { TrainingRun } from '../../app/fleet/training.ts';
 import { up } from './up.ts';
 import type { Config } from '../../config/descriptors.ts';
 import { isSet } from '../../config/load.ts';
@@ -18,7 +18,7 @@ import { renderSummary } from '../status/summary-view.ts';
 export interface RunUpOptions {
   readonly config: Config;
   /** Undefined: opens the existing data and trains nothing. */
-  readonly training: Training | undefined;
+  readonly training: TrainingRun | undefined;
 }
 
 /** Runs `up` or `serve` and returns the exit code. */

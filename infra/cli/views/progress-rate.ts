@@ -1,6 +1,6 @@
 // Measures a rate over the last seconds, so that the remaining time follows the current speed.
 
-interface Mark {
+interface ProgressMark {
   readonly atMs: number;
   readonly done: number;
 }
@@ -9,7 +9,7 @@ const WINDOW_MS = 5_000;
 
 /** Takes the amount done so far; returns the rate per second. */
 export function createRate(windowMs = WINDOW_MS): (done: number, nowMs: number) => number {
-  let marks: Mark[] = [];
+  let marks: ProgressMark[] = [];
   return (done, nowMs) => {
     if (done < (marks.at(-1)?.done ?? 0)) marks = [];
     marks.push({ atMs: nowMs, done });
@@ -18,7 +18,7 @@ export function createRate(windowMs = WINDOW_MS): (done: number, nowMs: number) 
   };
 }
 
-function between(first: Mark | undefined, last: Mark | undefined): number {
+function between(first: ProgressMark | undefined, last: ProgressMark | undefined): number {
   if (first === undefined || last === undefined || last.atMs === first.atMs) return 0;
   return ((last.done - first.done) * 1_000) / (last.atMs - first.atMs);
 }

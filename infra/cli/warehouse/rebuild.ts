@@ -53,7 +53,7 @@ export interface RebuildReport {
   readonly audit: AuditResult | undefined;
 }
 
-interface Work extends RebuildOptions {
+interface RebuildJob extends RebuildOptions {
   readonly log: LogConnection;
   readonly store: ClickHouseStore;
   readonly group: string;
@@ -74,7 +74,14 @@ export function rebuildWarehouse(options: RebuildOptions): Promise<RebuildReport
     const store = connectWarehouse(found);
     try {
       await store.createDatabase();
-      const work: Work = { ...options, config: found, log, store, group: groupsOf(found.namespace).warehouse, firsts: await firstsOf(log) };
+      const work: RebuildJob = {
+        ...options,
+        config: found,
+        log,
+        store,
+        group: groupsOf(found.namespace).warehouse,
+        firsts: await firstsOf(log),
+      };
       await untilAlone(work);
       await assertNothingLost(work);
       return await rebuild(work);
@@ -102,7 +109,7 @@ async function firstsOf({ kafka }: LogConnection): Promise<readonly Position[]> 
   return found.flat();
 }
 
-async function untilAlone({ log, group, waitMs, signal, onProgress }: Work): Promise<void> {
+async function untilAlone({ log, group, waitMs, signal, onProgress }: RebuildJob): Promise<void> {
   const deadline = performance.now() + waitMs;
   for (;;) {
     const members = await log.kafka.offsets.members(group);
@@ -118,7 +125,7 @@ async function untilAlone({ log, group, waitMs, signal, onProgress }: Work): Pro
   }
 }
 
-async function assertNothingLost({ store, firsts, dropExpired }: Work): Promise<void> {
+async function assertNothingLost({ store, firsts, dropExpired }: RebuildJob): Promise<void> {
   if (dropExpired) return;
   for (const topic of warehouseTopics) {
     const ofTopic = firsts.filter((first) => first.topic === topic);
@@ -133,7 +140,7 @@ async function assertNothingLost({ store, firsts, dropExpired }: Work): Promise<
   }
 }
 
-async function rebuild(work: Work): Promise<RebuildReport> {
+async function rebuild(work: RebuildJob): Promise<RebuildReport> {
   const { store, log, group, firsts, signal, onProgress } = work;
   onProgress({ phase: 'emptying', done: 0, of: 0, detail: '' });
   await dropTables(store);

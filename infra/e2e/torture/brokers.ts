@@ -41,7 +41,7 @@ export interface Brokers {
 
 const ATTEMPTS = 10;
 
-interface Kept {
+interface KeptBroker {
   readonly id: number;
   readonly current: () => LocalKafka;
   /** Kills it and restarts it only once it is released. */
@@ -98,13 +98,13 @@ type Fronts = readonly { readonly listen: number; readonly proxy: ChaosProxy }[]
 
 const frontOf = ({ listen, proxy }: Fronts[number]) => ({ listen, advertise: proxy.port });
 
-async function startOne({ dir, libsDir, logger }: BrokersOptions, [front]: Fronts): Promise<readonly Kept[]> {
+async function startOne({ dir, libsDir, logger }: BrokersOptions, [front]: Fronts): Promise<readonly KeptBroker[]> {
   const start = (): Promise<LocalKafka> =>
     startLocalKafka({ dataDir: join(dir, 'broker'), libsDir, logger, ...(front === undefined ? {} : { front: frontOf(front) }) });
   return [keep(1, await persistently(start, () => false), start)];
 }
 
-async function startCluster({ dir, count, libsDir, logger }: BrokersOptions, fronts: Fronts): Promise<readonly Kept[]> {
+async function startCluster({ dir, count, libsDir, logger }: BrokersOptions, fronts: Fronts): Promise<readonly KeptBroker[]> {
   const cluster = await openLocalCluster({ dataDir: join(dir, 'brokers'), nodes: count, libsDir, logger, fronts: fronts.map(frontOf) });
   const nodes = await persistently(
     () => cluster.startAll(),
@@ -125,7 +125,7 @@ async function persistently<T>(start: () => Promise<T>, given: () => boolean): P
 }
 
 /** Restarts a broker whenever it dies. */
-function keep(id: number, first: LocalKafka, start: () => Promise<LocalKafka>): Kept {
+function keep(id: number, first: LocalKafka, start: () => Promise<LocalKafka>): KeptBroker {
   let closing = false;
   let current = first;
   let released = Promise.resolve();

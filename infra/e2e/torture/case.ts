@@ -3,19 +3,19 @@ import type { RunStarted } from '../../../schemas/generated/events.ts';
 import { eventsOf, type FactOf, type RunFacts } from './facts.ts';
 import { isWhole, refold, type TrajectoryHistory } from './refold.ts';
 
-export type Step = FactOf<'StepCompleted'>;
-export type Discard = FactOf<'TrajectoryDiscarded'>;
-export type Trained = Step['event']['trajectories'][number];
+export type StepFact = FactOf<'StepCompleted'>;
+export type DiscardFact = FactOf<'TrajectoryDiscarded'>;
+export type TrainedFact = StepFact['event']['trajectories'][number];
 
-export interface AdmittedGroup {
+export interface GroupCase {
   readonly id: string;
   /** Order of admission. */
   readonly index: number;
   /** Ledger sequence of its admission. */
   readonly sequence: number;
   readonly trajectories: readonly string[];
-  readonly trained: readonly { readonly step: Step; readonly row: Trained }[];
-  readonly discards: readonly Discard[];
+  readonly trained: readonly { readonly step: StepFact; readonly row: TrainedFact }[];
+  readonly discards: readonly DiscardFact[];
   /** Ledger sequence of the entry that closed it; Infinity while it is open. */
   readonly closedAt: number;
 }
@@ -23,9 +23,9 @@ export interface AdmittedGroup {
 export interface Case {
   readonly facts: RunFacts;
   readonly run: RunStarted | undefined;
-  readonly steps: readonly Step[];
-  readonly discards: readonly Discard[];
-  readonly groups: ReadonlyMap<string, AdmittedGroup>;
+  readonly steps: readonly StepFact[];
+  readonly discards: readonly DiscardFact[];
+  readonly groups: ReadonlyMap<string, GroupCase>;
   readonly histories: ReadonlyMap<string, TrajectoryHistory>;
   /** Groups that lost records after they were acknowledged, or with records where the log had lost others. */
   readonly touched: ReadonlySet<string>;
@@ -41,8 +41,8 @@ export function openCase(facts: RunFacts): Case {
   const discards = eventsOf(facts.training, 'TrajectoryDiscarded');
   const run = eventsOf(facts.training, 'RunStarted')[0]?.event;
   const touched = touchedBy(facts);
-  const settled = [...steps.flatMap(({ event }) => event.trajectories), ...discards.map(({ event }) => event)];
-  const histories = asSettled(refold([...facts.gone.flatMap(({ rollouts }) => rollouts), ...facts.rollouts]), settled, touched);
+  const decided = [...steps.flatMap(({ event }) => event.trajectories), ...discards.map(({ event }) => event)];
+  const histories = asDecided(refold([...facts.gone.flatMap(({ rollouts }) => rollouts), ...facts.rollouts]), decided, touched);
   return { facts, run, steps, discards, groups: groupsOf(facts, steps, discards), histories, touched };
 }
 
@@ -62,12 +62,12 @@ function touchedBy(facts: RunFacts): ReadonlySet<string> {
  * Where the log lost records, the first complete attempt depends on when a reader read: there, the attempt in the ledger counts, provided
  * that it is complete in what was written.
  */
-function asSettled(
+function asDecided(
   histories: ReadonlyMap<string, TrajectoryHistory>,
-  settled: readonly { readonly trajectory_id: string; readonly attempt: number; readonly reason?: string }[],
+  decided: readonly { readonly trajectory_id: string; readonly attempt: number; readonly reason?: string }[],
   touched: ReadonlySet<string>,
 ): ReadonlyMap<string, TrajectoryHistory> {
-  const named = new Map(settled.filter(({ reason = '' }) => !isOfAttempt(reason)).map((row) => [row.trajectory_id, row.attempt]));
+  const named = new Map(decided.filter(({ reason = '' }) => !isOfAttempt(reason)).map((row) => [row.trajectory_id, row.attempt]));
   return new Map(
     [...histories].map(([id, history]) => {
       const attempt = touched.has(history.group) ? history.attempts.get(named.get(id) ?? -1) : undefined;
@@ -76,7 +76,7 @@ function asSettled(
   );
 }
 
-function groupsOf(facts: RunFacts, steps: readonly Step[], discards: readonly Discard[]): ReadonlyMap<string, AdmittedGroup> {
+function groupsOf(facts: RunFacts, steps: readonly StepFact[], discards: readonly DiscardFact[]): ReadonlyMap<string, GroupCase> {
   const trained = gather(steps.flatMap((step) => step.event.trajectories.map((row) => [row.group_id, { step, row }] as const)));
   const discarded = gather(discards.map((discard) => [discard.event.group_id, discard] as const));
   const admitted = eventsOf(facts.training, 'GroupsAdmitted').flatMap(({ event }) =>

@@ -21,7 +21,7 @@ const NAME = /turnstream-([a-z]+)/;
 /** A client sends its name within this many bytes. */
 const NAME_WITHIN = 1_000;
 
-interface Pair {
+interface ProxiedConnection {
   readonly client: Socket;
   readonly upstream: Socket;
   /** '' when the client sent none; undefined before its first bytes. */
@@ -29,7 +29,7 @@ interface Pair {
   passed: number;
 }
 
-interface Rule {
+interface ProxyRule {
   readonly mode: ProxyMode;
   readonly whose: string;
 }
@@ -38,18 +38,18 @@ interface Rule {
 const nameIn = (first: Buffer): string => NAME.exec(first.toString('latin1', 0, NAME_WITHIN))?.[1] ?? '';
 
 export async function startChaosProxy(options: { readonly port: number; readonly target: number }): Promise<ChaosProxy> {
-  const pairs = new Set<Pair>();
-  let rule: Rule = { mode: 'pass', whose: 'everyone' };
+  const pairs = new Set<ProxiedConnection>();
+  let rule: ProxyRule = { mode: 'pass', whose: 'everyone' };
 
-  const isMeant = (pair: Pair): boolean => rule.whose === 'everyone' || pair.name === rule.whose;
+  const isMeant = (pair: ProxiedConnection): boolean => rule.whose === 'everyone' || pair.name === rule.whose;
 
-  function cut(pair: Pair): void {
+  function cut(pair: ProxiedConnection): void {
     pairs.delete(pair);
     pair.client.resetAndDestroy();
     pair.upstream.resetAndDestroy();
   }
 
-  function forward(pair: Pair, to: Socket, chunk: Buffer): void {
+  function forward(pair: ProxiedConnection, to: Socket, chunk: Buffer): void {
     pair.passed += chunk.length;
     const mode = isMeant(pair) ? rule.mode : 'pass';
     if (mode === 'black-hole') return;
@@ -72,7 +72,7 @@ export async function startChaosProxy(options: { readonly port: number; readonly
       return;
     }
     const upstream = connect({ host: '127.0.0.1', port: options.target });
-    const pair: Pair = { client, upstream, name: undefined, passed: 0 };
+    const pair: ProxiedConnection = { client, upstream, name: undefined, passed: 0 };
     pairs.add(pair);
     client.once('data', (first) => {
       pair.name = nameIn(first);
@@ -102,12 +102,12 @@ export async function startChaosProxy(options: { readonly port: number; readonly
   };
 }
 
-interface Ends {
-  readonly cut: (pair: Pair) => void;
+interface PairHandlers {
+  readonly cut: (pair: ProxiedConnection) => void;
   readonly gone: () => void;
 }
 
-function join(pair: Pair, forward: (pair: Pair, to: Socket, chunk: Buffer) => void, ends: Ends): void {
+function join(pair: ProxiedConnection, forward: (pair: ProxiedConnection, to: Socket, chunk: Buffer) => void, ends: PairHandlers): void {
   for (const [from, to] of [
     [pair.client, pair.upstream],
     [pair.upstream, pair.client],

@@ -1,8 +1,8 @@
 // Every admitted group was trained on, was discarded, or is open, which means that somebody will continue it: what it waits for is in the
 // log. A group without any trace is lost, whatever state the ledger counts it in.
-import type { AdmittedGroup, Case } from './case.ts';
+import type { GroupCase, Case } from './case.ts';
 import { eventsOf } from './facts.ts';
-import { problemsOf, type Problem } from './problem.ts';
+import { problemsOf, type TortureProblem } from './problem.ts';
 
 /** Groups by outcome: admitted = trained + discarded + open + lost. */
 export interface GroupCounts {
@@ -22,7 +22,7 @@ export function countGroups(of: Case): GroupCounts {
 }
 
 /** A trajectory that is waited for can still arrive: its newest attempt has started, or its request is in the log. */
-export function checkVanished(of: Case): readonly Problem[] {
+export function checkVanished(of: Case): readonly TortureProblem[] {
   return problemsOf(
     'lost',
     vanished(of).map(
@@ -57,7 +57,7 @@ function newestAttempts({ facts }: Case): ReadonlyMap<string, number> {
   return new Map(eventsOf(facts.training, 'TrajectoryExpired').map(({ event }) => [event.trajectory_id, event.next_attempt]));
 }
 
-const waitedFor = (of: Case, group: AdmittedGroup, newest: ReadonlyMap<string, number>): readonly Vanished[] =>
+const waitedFor = (of: Case, group: GroupCase, newest: ReadonlyMap<string, number>): readonly Vanished[] =>
   group.trajectories
     .map((id) => ({ group: group.id, id, attempt: newest.get(id) ?? 0 }))
     .filter(({ id, attempt }) => attempt >= 0 && of.histories.get(id)?.winner === undefined);

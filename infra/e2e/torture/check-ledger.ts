@@ -1,13 +1,13 @@
 // Checks the ledger itself: its chain, its versions and their weights, the bound on admission, and the resume points.
 import { createHash } from 'node:crypto';
-import type { Case, Step } from './case.ts';
-import { eventsOf, type Fact, type FactOf } from './facts.ts';
-import { problemsOf, type Problem } from './problem.ts';
+import type { Case, StepFact } from './case.ts';
+import { eventsOf, type LogFact, type FactOf } from './facts.ts';
+import { problemsOf, type TortureProblem } from './problem.ts';
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
 /** Each entry contains its sequence number and the hash of the previous entry; the first one starts the run. */
-export function checkChain({ facts }: Case): readonly Problem[] {
+export function checkChain({ facts }: Case): readonly TortureProblem[] {
   let previous = '0'.repeat(64);
   const texts = facts.training.flatMap(({ read, sha256: own, offset }, i) => {
     const { sequence, previous_sha256: named } = read.event as { readonly sequence?: number; readonly previous_sha256?: string };
@@ -19,7 +19,7 @@ export function checkChain({ facts }: Case): readonly Problem[] {
 }
 
 /** Steps are 1, 2, 3, …; each version is published once, based on the previous one, with the weights of its step. */
-export function checkVersions({ facts, steps, run }: Case): readonly Problem[] {
+export function checkVersions({ facts, steps, run }: Case): readonly TortureProblem[] {
   const made = [run?.weights_sha256, ...steps.map(({ event }) => event.weights_sha256)];
   const published = eventsOf(facts.policies, 'PolicyPublished').map(({ event }) => event);
   const gaps = steps.flatMap(({ event }, i) =>
@@ -36,16 +36,16 @@ export function checkVersions({ facts, steps, run }: Case): readonly Problem[] {
   return problemsOf('version', [...gaps, ...wrong, ...count]);
 }
 
-interface Counted {
+interface LedgerTally {
   version: number;
   admitted: number;
   readonly discarded: Set<string>;
   readonly trained: Set<string>;
 }
 
-const newCount = (): Counted => ({ version: 0, admitted: 0, discarded: new Set(), trained: new Set() });
+const newCount = (): LedgerTally => ({ version: 0, admitted: 0, discarded: new Set(), trained: new Set() });
 
-function count(counted: Counted, { read }: Fact): void {
+function count(counted: LedgerTally, { read }: LogFact): void {
   if (read.type === 'GroupsAdmitted') counted.admitted += read.event.groups.length;
   if (read.type === 'TrajectoryDiscarded' && !counted.trained.has(read.event.group_id)) counted.discarded.add(read.event.group_id);
   if (read.type !== 'StepCompleted') return;
@@ -57,7 +57,7 @@ function count(counted: Counted, { read }: Fact): void {
  * Every open group is running or accepted, so both bounds and their terms follow from the ledger alone, entry by entry. Only the number of
  * open groups that are running is taken from the ledger on trust.
  */
-export function checkAdmission({ facts, run }: Case): readonly Problem[] {
+export function checkAdmission({ facts, run }: Case): readonly TortureProblem[] {
   const counted = newCount();
   const texts = facts.training.flatMap((fact) => {
     const { read } = fact;
@@ -68,7 +68,7 @@ export function checkAdmission({ facts, run }: Case): readonly Problem[] {
   return problemsOf('admission', texts);
 }
 
-function checkEntry(event: FactOf<'GroupsAdmitted'>['event'], run: FactOf<'RunStarted'>['event'], counted: Counted): readonly string[] {
+function checkEntry(event: FactOf<'GroupsAdmitted'>['event'], run: FactOf<'RunStarted'>['event'], counted: LedgerTally): readonly string[] {
   const open = counted.admitted - counted.discarded.size;
   const bound = (run.max_staleness + counted.version + 1) * run.batch_groups;
   const room = Math.min(run.max_concurrent - event.running, bound - event.running - event.accepted);
@@ -94,7 +94,7 @@ const sameLimits = (event: FactOf<'GroupsAdmitted'>['event'], run: FactOf<'RunSt
  * A resume point must not lie after anything that a group needs which is open after its step, and its counts must match what lies before
  * it.
  */
-export function checkResume(of: Case): readonly Problem[] {
+export function checkResume(of: Case): readonly TortureProblem[] {
   const needs = needsOf(of);
   const counted = newCount();
   const texts = of.facts.training.flatMap((fact) => {
@@ -170,7 +170,7 @@ function needsOf({ facts, groups }: Case): readonly Need[] {
   return [...first.values()];
 }
 
-function passedOver({ resume, sequence }: Step['event'], needs: readonly Need[]): readonly string[] {
+function passedOver({ resume, sequence }: StepFact['event'], needs: readonly Need[]): readonly string[] {
   const at = {
     rollouts: new Map(resume.rollouts.map(({ partition, offset }) => [partition, offset])),
     tasks: new Map(resume.tasks.map(({ partition, offset }) => [partition, offset])),

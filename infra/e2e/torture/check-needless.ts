@@ -3,13 +3,13 @@
 // the attempt and when its records were appended, not what the trainer claims.
 import { gather, type Case } from './case.ts';
 import { eventsOf, type FactOf } from './facts.ts';
-import { problemsOf, type Problem } from './problem.ts';
+import { problemsOf, type TortureProblem } from './problem.ts';
 import { isWhole } from './refold.ts';
-import type { Span, Timeline } from './timeline.ts';
+import type { TimeInterval, AppendTimeline } from './timeline.ts';
 
 /** Observations from outside during the run. */
 export interface Witness {
-  readonly timeline: Timeline;
+  readonly timeline: AppendTimeline;
   readonly strikes: readonly StrikeSpan[];
   /** Limits of the run. */
   readonly silenceMs: number;
@@ -17,7 +17,7 @@ export interface Witness {
 }
 
 /** A fault; times in ms after the start of the torture test. */
-export interface StrikeSpan extends Span {
+export interface StrikeSpan extends TimeInterval {
   readonly kind: string;
   readonly target: string;
 }
@@ -62,7 +62,7 @@ export function countNeedless(of: Case, witness: Witness | undefined): Needless 
 }
 
 /** Reports running attempts that were given up. An unreachable log is no reason: the trainer could not read it either. */
-export function checkNeedless(of: Case, witness: Witness): readonly Problem[] {
+export function checkNeedless(of: Case, witness: Witness): readonly TortureProblem[] {
   const needless = judgeExpiries(of, witness).filter(({ cause }) => cause === 'needless' || cause === 'outage');
   return problemsOf(
     'needless',
@@ -73,7 +73,7 @@ export function checkNeedless(of: Case, witness: Witness): readonly Problem[] {
   );
 }
 
-interface Judged {
+interface JudgedExpiry {
   readonly name: string;
   readonly reason: string;
   readonly cause: ExpiryCause;
@@ -82,9 +82,9 @@ interface Judged {
   readonly atMs: number;
 }
 
-type Expired = FactOf<'TrajectoryExpired'>;
+type ExpiryFact = FactOf<'TrajectoryExpired'>;
 
-function judgeExpiries(of: Case, witness: Witness): readonly Judged[] {
+function judgeExpiries(of: Case, witness: Witness): readonly JudgedExpiry[] {
   const signs = signsOf(of, witness.timeline);
   return eventsOf(of.facts.training, 'TrajectoryExpired').map((expired) => {
     const { event, partition, offset } = expired;
@@ -99,7 +99,7 @@ function judgeExpiries(of: Case, witness: Witness): readonly Judged[] {
 }
 
 /** When each attempt showed a sign of life: its own records, and the heartbeats that list it. */
-function signsOf(of: Case, timeline: Timeline): ReadonlyMap<string, readonly Span[]> {
+function signsOf(of: Case, timeline: AppendTimeline): ReadonlyMap<string, readonly TimeInterval[]> {
   const { rollouts, heartbeats } = of.facts;
   return gather([
     ...rollouts.map((fact) => [`${fact.trajectory}/${fact.attempt}`, timeline.appended({ topic: 'rollouts', ...fact })] as const),
@@ -110,15 +110,15 @@ function signsOf(of: Case, timeline: Timeline): ReadonlyMap<string, readonly Spa
   ]);
 }
 
-interface Found {
-  readonly given: Span;
+interface CheckedExpiry {
+  readonly given: TimeInterval;
   readonly silentMs: number;
   /** It showed a sign of life after it was given up. */
   readonly lived: boolean;
   readonly witness: Witness;
 }
 
-function causeOf(of: Case, { event }: Expired, found: Found): ExpiryCause {
+function causeOf(of: Case, { event }: ExpiryFact, found: CheckedExpiry): ExpiryCause {
   const attempt = of.histories.get(event.trajectory_id)?.attempts.get(event.attempt);
   if (attempt?.end !== undefined && !isWhole(attempt)) return 'broken';
   if (wasTaken(of, event, found)) return 'struck';
@@ -129,8 +129,8 @@ function causeOf(of: Case, { event }: Expired, found: Found): ExpiryCause {
 /** A fault removed its records, its request, or the response to its worker's claim, which the worker therefore does not know. */
 function wasTaken(
   { facts, touched }: Case,
-  { group_id: group, trajectory_id: id, attempt, reason }: Expired['event'],
-  found: Found,
+  { group_id: group, trajectory_id: id, attempt, reason }: ExpiryFact['event'],
+  found: CheckedExpiry,
 ): boolean {
   if (touched.has(group)) return true;
   if (reason === 'lost_claim') return wasStruck(found, ['broker']);
@@ -140,18 +140,18 @@ function wasTaken(
   );
 }
 
-function causeOfSilence(found: Found): ExpiryCause {
+function causeOfSilence(found: CheckedExpiry): ExpiryCause {
   if (wasStruck(found, ['worker'])) return 'struck';
   const { silenceMs } = found.witness;
   return found.silentMs > silenceMs && wasStruck(found, ['broker']) ? 'outage' : 'needless';
 }
 
-function hasDied(found: Found): boolean {
+function hasDied(found: CheckedExpiry): boolean {
   return !found.lived && (wasKilled(found) || wasStruck(found, ['worker']));
 }
 
 /** A worker was killed after its last sign of life, however late that was noticed: the trainer may have been delayed meanwhile. */
-function wasKilled({ given, silentMs, witness }: Found): boolean {
+function wasKilled({ given, silentMs, witness }: CheckedExpiry): boolean {
   const lastMs = given.toMs - silentMs;
   return (
     Number.isFinite(lastMs) &&
@@ -161,7 +161,7 @@ function wasKilled({ given, silentMs, witness }: Found): boolean {
   );
 }
 
-function ranTooLong({ facts, histories }: Case, event: Expired['event'], { given, witness }: Found): boolean {
+function ranTooLong({ facts, histories }: Case, event: ExpiryFact['event'], { given, witness }: CheckedExpiry): boolean {
   const request = facts.tasks.find(
     ({ read }) =>
       read.type === 'TrajectoryRequested' && read.event.trajectory_id === event.trajectory_id && read.event.attempt === event.attempt,
@@ -176,7 +176,7 @@ function ranTooLong({ facts, histories }: Case, event: Expired['event'], { given
 const LATE_MS = 10_000;
 
 /** A recent fault that was long enough to silence the worker. A clock jump silences nobody. */
-function wasStruck({ given, witness }: Found, targets: readonly string[]): boolean {
+function wasStruck({ given, witness }: CheckedExpiry, targets: readonly string[]): boolean {
   const enough = witness.silenceMs - 2 * witness.heartbeatMs;
   return witness.strikes.some(
     ({ kind, target, fromMs, toMs }) =>

@@ -1,9 +1,9 @@
 // Checks that every admitted trajectory has one outcome or is still open, and that no group was skipped.
-import { gather, groupOf, isOfAttempt, repeated, type AdmittedGroup, type Case } from './case.ts';
-import type { Fact } from './facts.ts';
-import { problemsOf, type Problem } from './problem.ts';
+import { gather, groupOf, isOfAttempt, repeated, type GroupCase, type Case } from './case.ts';
+import type { LogFact } from './facts.ts';
+import { problemsOf, type TortureProblem } from './problem.ts';
 
-export interface Outcomes {
+export interface OutcomeCounts {
   readonly admitted: number;
   readonly trained: number;
   readonly discarded: number;
@@ -11,7 +11,7 @@ export interface Outcomes {
 }
 
 /** Counts trajectories by outcome. */
-export function countOutcomes({ groups }: Case): Outcomes {
+export function countOutcomes({ groups }: Case): OutcomeCounts {
   const all = [...groups.values()];
   const trained = new Set(all.flatMap((group) => group.trained.map(({ row }) => row.trajectory_id)));
   const discarded = new Set(
@@ -22,16 +22,16 @@ export function countOutcomes({ groups }: Case): Outcomes {
   return { admitted, trained: trained.size, discarded: discarded.size, open: open.length };
 }
 
-export function checkOutcomes(of: Case): readonly Problem[] {
+export function checkOutcomes(of: Case): readonly TortureProblem[] {
   const { groups, steps, discards } = of;
   const closed = [...groups.values()].filter(({ closedAt }) => closedAt < Infinity);
-  const lost = closed.flatMap((group) => group.trajectories.filter((id) => !isSettled(group, id)));
+  const lost = closed.flatMap((group) => group.trajectories.filter((id) => !isDecided(group, id)));
   const rows = steps.flatMap(({ event }) => event.trajectories);
   const final = discards.filter(({ event }) => !isOfAttempt(event.reason)).map(({ event }) => event.trajectory_id);
   const twice = repeated([...rows.map(({ trajectory_id: id }) => id), ...final]);
   const attempts = repeated([...rows, ...discards.map(({ event }) => event)].map((row) => `${row.trajectory_id}/${row.attempt}`));
   const known = new Set([...groups.values()].flatMap(({ trajectories }) => trajectories));
-  const settled = new Set([...rows, ...discards.map(({ event }) => event)].map((row) => row.trajectory_id));
+  const decided = new Set([...rows, ...discards.map(({ event }) => event)].map((row) => row.trajectory_id));
   return [
     ...problemsOf(
       'lost',
@@ -47,7 +47,7 @@ export function checkOutcomes(of: Case): readonly Problem[] {
     ),
     ...problemsOf(
       'stranger',
-      [...settled].filter((id) => !known.has(id)).map((id) => `${id} was never admitted`),
+      [...decided].filter((id) => !known.has(id)).map((id) => `${id} was never admitted`),
     ),
     ...problemsOf(
       'doubled',
@@ -61,12 +61,12 @@ const admissions = ({ facts }: Case): readonly string[] =>
   facts.training.flatMap(({ read }) => (read.type === 'GroupsAdmitted' ? read.event.groups.map((group) => group.group_id) : []));
 
 /** Trained on or discarded. If every attempt of a trajectory is invalid, it has only discards of attempts. */
-const isSettled = (group: AdmittedGroup, id: string): boolean =>
+const isDecided = (group: GroupCase, id: string): boolean =>
   group.trained.some(({ row }) => row.trajectory_id === id) ||
   group.discards.some(({ event }) => event.trajectory_id === id && event.reason !== 'superseded');
 
 /** A group closes in one transaction: within a step, or without one. */
-function closedTwice(group: AdmittedGroup): readonly string[] {
+function closedTwice(group: GroupCase): readonly string[] {
   const steps = new Set(group.trained.map(({ step }) => step.event.step));
   return steps.size > 1 ? [`group ${group.id} is in steps ${[...steps].join(', ')}`] : [];
 }
@@ -75,7 +75,7 @@ function closedTwice(group: AdmittedGroup): readonly string[] {
  * Groups are trained oldest first. When a step trains on a group whose last record comes after the last record of an older group in the
  * same partition, the trainer knew the older one, which must therefore be closed by the next step at the latest.
  */
-export function checkOrder(of: Case): readonly Problem[] {
+export function checkOrder(of: Case): readonly TortureProblem[] {
   const decided = [...of.groups.values()].flatMap((group) => {
     if (of.touched.has(group.id)) return [];
     const histories = group.trajectories.map((id) => of.histories.get(id));
@@ -103,7 +103,7 @@ export function checkOrder(of: Case): readonly Problem[] {
 const STUCK_AFTER_STEPS = 100;
 
 /** No group stays open forever: each attempt has a deadline, and the number of attempts is limited. */
-export function checkStuck({ groups, steps }: Case): readonly Problem[] {
+export function checkStuck({ groups, steps }: Case): readonly TortureProblem[] {
   const stuck = [...groups.values()].filter(({ sequence, closedAt }) => {
     const since = steps.filter(({ event }) => event.sequence > sequence).length;
     return closedAt === Infinity && since > STUCK_AFTER_STEPS;
@@ -115,7 +115,7 @@ export function checkStuck({ groups, steps }: Case): readonly Problem[] {
 }
 
 /** Checks that an attempt is run by one worker because of one request, and is written once. */
-export function checkAttempts({ facts, histories }: Case): readonly Problem[] {
+export function checkAttempts({ facts, histories }: Case): readonly TortureProblem[] {
   const requests = requestsOf(facts.tasks);
   const asked = new Set([...requests, ...facts.gone.flatMap(({ tasks }) => requestsOf(tasks))]);
   const attempts = [...histories.values()].flatMap(({ id, attempts: own }) =>
@@ -142,11 +142,11 @@ export function checkAttempts({ facts, histories }: Case): readonly Problem[] {
   ];
 }
 
-const requestsOf = (tasks: readonly Fact[]): readonly string[] =>
+const requestsOf = (tasks: readonly LogFact[]): readonly string[] =>
   tasks.flatMap(({ read }) => (read.type === 'TrajectoryRequested' ? [`${read.event.trajectory_id}/${read.event.attempt}`] : []));
 
 /** Checks that the requests match the decisions in the ledger. */
-function checkRequests(facts: Case['facts'], asked: ReadonlySet<string>): readonly Problem[] {
+function checkRequests(facts: Case['facts'], asked: ReadonlySet<string>): readonly TortureProblem[] {
   const decided = new Set(
     facts.training.flatMap(({ read }) => {
       if (read.type === 'GroupsAdmitted') {
@@ -169,7 +169,7 @@ function checkRequests(facts: Case['facts'], asked: ReadonlySet<string>): readon
 }
 
 /** Reports records of closed groups that were never admitted. */
-export const unknownGroups = ({ groups, histories }: Case): readonly Problem[] =>
+export const unknownGroups = ({ groups, histories }: Case): readonly TortureProblem[] =>
   problemsOf(
     'stranger',
     [...histories.keys()].filter((id) => !groups.has(groupOf(id))).map((id) => `${id} has records and was never admitted`),

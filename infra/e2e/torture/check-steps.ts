@@ -1,21 +1,21 @@
 // Checks that every step and every discard agree with the records: the attempt, its reward, tokens and staleness, the advantages of its
 // group, the means of the batch and the hash of the learner's input.
 import { createHash } from 'node:crypto';
-import { gather, isOfAttempt, type AdmittedGroup, type Case, type Discard, type Step, type Trained } from './case.ts';
-import type { Fact } from './facts.ts';
-import { problemsOf, type Problem } from './problem.ts';
+import { gather, isOfAttempt, type GroupCase, type Case, type DiscardFact, type StepFact, type TrainedFact } from './case.ts';
+import type { LogFact } from './facts.ts';
+import { problemsOf, type TortureProblem } from './problem.ts';
 import { accountOf, agesOf, isWhole, summarise, turnsOf, type AttemptHistory, type TrajectoryHistory } from './refold.ts';
 
-type Row = Omit<Trained, 'advantage'>;
+type TrainedAccount = Omit<TrainedFact, 'advantage'>;
 
-export function checkSteps(of: Case): readonly Problem[] {
+export function checkSteps(of: Case): readonly TortureProblem[] {
   return problemsOf(
     'step',
     of.steps.flatMap((step) => checkStep(of, step).map((what) => `step ${step.event.step}: ${what}`)),
   );
 }
 
-function checkStep(of: Case, { event }: Step): readonly string[] {
+function checkStep(of: Case, { event }: StepFact): readonly string[] {
   const rows = event.trajectories.flatMap((row) => {
     const winner = of.histories.get(row.trajectory_id)?.winner;
     return winner === undefined ? [] : [{ row, winner }];
@@ -37,7 +37,7 @@ const compare = (is: Readonly<Record<string, unknown>>, should: Readonly<Record<
     differs(Number(is[name]), value) ? [`${name} is ${String(is[name])}, the records give ${value}`] : [],
   );
 
-function checkRow(row: Row, winner: AttemptHistory, version: number): readonly string[] {
+function checkRow(row: TrainedAccount, winner: AttemptHistory, version: number): readonly string[] {
   if (row.attempt !== winner.number) return [`attempt ${row.attempt} is named, attempt ${winner.number} was the first that counts`];
   return compare({ ...row }, expectedRow(winner, version));
 }
@@ -47,7 +47,7 @@ function expectedRow(attempt: AttemptHistory, version: number): Readonly<Record<
   return { ...accountOf(attempt, version), reward: end?.reward ?? 0, turns: end?.turns ?? 0, flight_ms: end?.flightMs ?? 0 };
 }
 
-function checkGroups(of: Case, event: Step['event']): readonly string[] {
+function checkGroups(of: Case, event: StepFact['event']): readonly string[] {
   const groups = gather(event.trajectories.map((row) => [row.group_id, row] as const));
   const places = [...groups.keys()].map((id) => of.groups.get(id)?.index ?? -1);
   const sorted = [...places].sort((a, b) => a - b);
@@ -60,7 +60,7 @@ function checkGroups(of: Case, event: Step['event']): readonly string[] {
   ];
 }
 
-function checkAdvantages(rows: readonly Trained[], of: Case): readonly string[] {
+function checkAdvantages(rows: readonly TrainedFact[], of: Case): readonly string[] {
   const rewards = rows.map((row) => of.histories.get(row.trajectory_id)?.winner?.end?.reward ?? NaN);
   const mean = rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;
   const deviation = Math.sqrt(rewards.reduce((sum, reward) => sum + (reward - mean) ** 2, 0) / rewards.length);
@@ -73,13 +73,13 @@ function checkAdvantages(rows: readonly Trained[], of: Case): readonly string[] 
 }
 
 interface Read {
-  readonly row: Trained;
+  readonly row: TrainedFact;
   readonly winner: AttemptHistory;
 }
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 
-function checkMeans(event: Step['event'], rows: readonly Read[]): readonly string[] {
+function checkMeans(event: StepFact['event'], rows: readonly Read[]): readonly string[] {
   const accounts = rows.map(({ winner }) => accountOf(winner, event.version_before));
   const ends = rows.flatMap(({ winner }) => winner.end ?? []);
   const ages = new Map<number, number>();
@@ -138,7 +138,7 @@ function doubles(values: readonly number[]): Buffer {
 }
 
 /** Checks that no trained token is older than the run allows, based on the records and not on what the step claims. */
-export function checkStaleness({ steps, run, histories }: Case): { readonly worst: number; readonly problems: readonly Problem[] } {
+export function checkStaleness({ steps, run, histories }: Case): { readonly worst: number; readonly problems: readonly TortureProblem[] } {
   const all = steps.flatMap(({ event }) =>
     event.trajectories.flatMap(({ trajectory_id: id, attempt: number }) => {
       const attempt = histories.get(id)?.attempts.get(number);
@@ -152,7 +152,7 @@ export function checkStaleness({ steps, run, histories }: Case): { readonly wors
   return { worst: all.reduce((worst, row) => Math.max(worst, row.worst), 0), problems: problemsOf('staleness', over) };
 }
 
-export function checkDiscards(of: Case): readonly Problem[] {
+export function checkDiscards(of: Case): readonly TortureProblem[] {
   return problemsOf('discard', [
     ...of.discards.flatMap((discard) => {
       const where = `${discard.event.reason} discard of ${discard.event.trajectory_id}/${discard.event.attempt}`;
@@ -162,7 +162,7 @@ export function checkDiscards(of: Case): readonly Problem[] {
   ]);
 }
 
-function checkDiscard(of: Case, { event }: Discard): readonly string[] {
+function checkDiscard(of: Case, { event }: DiscardFact): readonly string[] {
   if (event.reason === 'expired') return checkExpired(of, event);
   if (event.reason === 'lost') return [...checkExpired(of, event), ...checkLost(of, event)];
   const history = of.histories.get(event.trajectory_id);
@@ -173,14 +173,14 @@ function checkDiscard(of: Case, { event }: Discard): readonly string[] {
   return [...compare({ ...event }, expectedRow(attempt, event.version)), ...checkReason(event, attempt, history)];
 }
 
-function checkReason(event: Discard['event'], attempt: AttemptHistory, history: TrajectoryHistory): readonly string[] {
+function checkReason(event: DiscardFact['event'], attempt: AttemptHistory, history: TrajectoryHistory): readonly string[] {
   if (isOfAttempt(event.reason)) return checkAttemptDiscard(event, attempt, history);
   if (!['uniform_group', 'stale', 'incomplete'].includes(event.reason)) return ['there is no such reason'];
   return history.winner?.number === event.attempt ? [] : ['it is not the attempt that counts'];
 }
 
 /** It was given up earlier, by an entry that says that there is no next attempt. */
-function checkExpired({ facts }: Case, event: Discard['event']): readonly string[] {
+function checkExpired({ facts }: Case, event: DiscardFact['event']): readonly string[] {
   const given = facts.training.some(
     ({ read }) =>
       read.type === 'TrajectoryExpired' &&
@@ -192,13 +192,13 @@ function checkExpired({ facts }: Case, event: Discard['event']): readonly string
 }
 
 /** No attempt can continue it: the log has lost one of its requests. */
-function checkLost({ facts }: Case, event: Discard['event']): readonly string[] {
+function checkLost({ facts }: Case, event: DiscardFact['event']): readonly string[] {
   const gone = facts.gone.flatMap(({ tasks }) => tasks);
-  const isOf = ({ read }: Fact): boolean => read.type === 'TrajectoryRequested' && read.event.trajectory_id === event.trajectory_id;
+  const isOf = ({ read }: LogFact): boolean => read.type === 'TrajectoryRequested' && read.event.trajectory_id === event.trajectory_id;
   return gone.some(isOf) ? [] : ['its requests are in the log'];
 }
 
-function checkAttemptDiscard({ reason }: Discard['event'], attempt: AttemptHistory, { winner }: TrajectoryHistory): readonly string[] {
+function checkAttemptDiscard({ reason }: DiscardFact['event'], attempt: AttemptHistory, { winner }: TrajectoryHistory): readonly string[] {
   if (attempt.end === undefined) return ['it never ended'];
   if (winner?.number === attempt.number) return ['it is the attempt that counts'];
   return (reason === 'superseded') === isWhole(attempt) ? [] : [isWhole(attempt) ? 'it is whole' : 'it is not whole'];
@@ -208,7 +208,7 @@ function checkAttemptDiscard({ reason }: Discard['event'], attempt: AttemptHisto
 const isGivenUp = (reason: string): boolean => reason === 'expired' || reason === 'lost';
 
 /** The reason of a discarded group must follow from its trajectories. */
-function checkReasons(of: Case, group: AdmittedGroup): readonly string[] {
+function checkReasons(of: Case, group: GroupCase): readonly string[] {
   const final = group.discards.filter(({ event }) => !isOfAttempt(event.reason) && !isGivenUp(event.reason));
   const [first] = final;
   if (first === undefined) return [];

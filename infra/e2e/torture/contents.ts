@@ -15,17 +15,17 @@ export interface RecordContent {
   readonly trained: number;
 }
 
-type Field<T extends EventType> = (keyof EventByType[T] & string) | ((event: EventByType[T]) => string | number);
-interface Layout<T extends EventType> {
+type ComparedField<T extends EventType> = (keyof EventByType[T] & string) | ((event: EventByType[T]) => string | number);
+interface TableContents<T extends EventType> {
   readonly table: string;
   /** Columns, and the field of the event that each holds. */
-  readonly columns: Readonly<Record<string, Field<T>>>;
+  readonly columns: Readonly<Record<string, ComparedField<T>>>;
 }
 
 const entry = { event_id: 'event_id', sequence: 'sequence', previous_sha256: 'previous_sha256' } as const;
 const ids = { event_id: 'event_id', trajectory_id: 'trajectory_id', attempt: 'attempt', producer: 'producer' } as const;
 
-const layouts: { readonly [T in EventType]: Layout<T> } = {
+const layouts: { readonly [T in EventType]: TableContents<T> } = {
   TrajectoryRequested: { table: 'tasks', columns: { ...ids, question: 'question', seed: 'seed', max_wall_ms: 'max_wall_ms' } },
   TrajectoryStarted: {
     table: 'trajectory_starts',
@@ -80,6 +80,9 @@ const layouts: { readonly [T in EventType]: Layout<T> } = {
     table: 'expired_attempts',
     columns: { ...entry, trajectory_id: 'trajectory_id', attempt: 'attempt', reason: 'reason', next_attempt: 'next_attempt' },
   },
+  TrainerClaimed: { table: 'trainer_claims', columns: { ...entry, trainer_id: 'trainer_id', epoch: 'epoch' } },
+  BatchLeased: { table: 'leases', columns: { ...entry, batch_id: 'batch_id', epoch: 'epoch', batch_sha256: 'batch_sha256' } },
+  BatchReleased: { table: 'lease_releases', columns: { ...entry, batch_id: 'batch_id', reason: 'reason' } },
   PolicyPublished: { table: 'policies', columns: { event_id: 'event_id', version: 'version', sha256: 'sha256' } },
   QuestionAccepted: { table: 'questions', columns: { event_id: 'event_id', question: 'question' } },
   QuestionRejected: { table: 'questions', columns: { event_id: 'event_id', question: 'question' } },
@@ -92,7 +95,7 @@ const layouts: { readonly [T in EventType]: Layout<T> } = {
 
 const SEPARATOR = '\u001f';
 
-const layoutOf = (type: EventType): Layout<EventType> => layouts[type] as Layout<EventType>;
+const layoutOf = (type: EventType): TableContents<EventType> => layouts[type] as TableContents<EventType>;
 
 /** The tables that hold the records of a topic, a row each. */
 export const tablesOf = (topic: EventTopic): readonly string[] => [...new Set(eventTypes[topic].map((type) => layoutOf(type).table))];

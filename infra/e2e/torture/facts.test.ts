@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { LogRecord } from '../../../streams/core/ports.ts';
 import { randomEvent, seeded } from '../../testing/events.ts';
 import { MemoryLog } from '../../testing/memory-log.ts';
-import { readFactsAfter, type Taken } from './facts.ts';
+import { readFactsAfter, type RemovedRecords } from './facts.ts';
 
 const RUN = 'run-a';
 const random = seeded(3);
@@ -16,7 +16,7 @@ async function taskLog(records: number): Promise<{ readonly log: MemoryLog; read
   return { log, all };
 }
 
-const deleted = (records: readonly LogRecord[]): Taken => ({
+const deleted = (records: readonly LogRecord[]): RemovedRecords => ({
   ...{ how: 'deleted', topic: 'tasks', ledgerEnd: 0 },
   parts: [{ partition: 0, from: 0, to: records.length, records }],
 });

@@ -7,7 +7,7 @@ import type { LogReader, LogRecord } from '../../../streams/core/ports.ts';
 import { contentOf, type RecordContent } from './contents.ts';
 
 /** One record of the ledger, the tasks or the policies. */
-export interface Fact {
+export interface LogFact {
   readonly partition: number;
   readonly offset: number;
   /** Of the Avro body, hex. */
@@ -64,16 +64,16 @@ interface GoneFacts {
   readonly topic: EventTopic;
   readonly ledgerEnd: number;
   readonly ranges: readonly { readonly partition: number; readonly from: number; readonly to: number }[];
-  readonly tasks: readonly Fact[];
+  readonly tasks: readonly LogFact[];
   readonly rollouts: readonly RolloutFact[];
 }
 
 export interface RunFacts {
-  readonly training: readonly Fact[];
+  readonly training: readonly LogFact[];
   /** Requests for training; those for evaluations are not in the ledger. */
-  readonly tasks: readonly Fact[];
+  readonly tasks: readonly LogFact[];
   readonly rollouts: readonly RolloutFact[];
-  readonly policies: readonly Fact[];
+  readonly policies: readonly LogFact[];
   readonly heartbeats: readonly HeartbeatFact[];
   readonly gone: readonly GoneFacts[];
 }
@@ -84,10 +84,10 @@ export type Contents = ReadonlyMap<EventTopic, readonly RecordContent[]>;
 /** Ledger entries are read before the records of the groups that they close. */
 const topics = ['training', 'tasks', 'policies', 'rollouts', 'questions', 'evaluations', 'dead-letters'] as const;
 
-const nothing = (): Kept => ({ training: [], tasks: [], policies: [], rollouts: [], heartbeats: [] });
+const nothing = (): CollectedFacts => ({ training: [], tasks: [], policies: [], rollouts: [], heartbeats: [] });
 
 /** What a fault removed from the log, with the original records. */
-export type Taken = Pick<GoneFacts, 'how' | 'topic' | 'ledgerEnd'> & {
+export type RemovedRecords = Pick<GoneFacts, 'how' | 'topic' | 'ledgerEnd'> & {
   readonly parts: readonly (GoneFacts['ranges'][number] & { readonly records: readonly LogRecord[] })[];
 };
 
@@ -95,7 +95,10 @@ export type Taken = Pick<GoneFacts, 'how' | 'topic' | 'ledgerEnd'> & {
  * Decodes removed records. Records that retention deleted were already stored, and must stay stored. If a broker is killed soon afterwards,
  * the records reappear, so they may also be in the log, and may be deleted again.
  */
-function goneFacts(gone: Taken, { codec, runId, contents }: { codec: Codec; runId: string; contents: RecordContent[] }): GoneFacts {
+function goneFacts(
+  gone: RemovedRecords,
+  { codec, runId, contents }: { codec: Codec; runId: string; contents: RecordContent[] },
+): GoneFacts {
   const facts = nothing();
   const known = new Set(contents.map(placeOf));
   for (const record of gone.parts.flatMap(({ records }) => records)) {
@@ -124,7 +127,7 @@ export const readFacts = (log: LogReader, codec: Codec, runId: string): Promise<
 export async function readFactsAfter(
   log: LogReader,
   codec: Codec,
-  { runId, taken }: { readonly runId: string; readonly taken: readonly Taken[] },
+  { runId, taken }: { readonly runId: string; readonly taken: readonly RemovedRecords[] },
 ): Promise<Everything> {
   const facts = nothing();
   const contents = new Map<EventTopic, RecordContent[]>();
@@ -182,15 +185,15 @@ async function readTopic(log: LogReader, codec: Codec, { topic, wanted, onRead }
   });
 }
 
-interface Kept {
-  readonly training: Fact[];
-  readonly tasks: Fact[];
-  readonly policies: Fact[];
+interface CollectedFacts {
+  readonly training: LogFact[];
+  readonly tasks: LogFact[];
+  readonly policies: LogFact[];
   readonly rollouts: RolloutFact[];
   readonly heartbeats: HeartbeatFact[];
 }
 
-function keep(facts: Kept, record: LogRecord, read: DecodedEvent): void {
+function keep(facts: CollectedFacts, record: LogRecord, read: DecodedEvent): void {
   const { topic, partition, offset } = record;
   const fact = { partition, offset, sha256: bodyHash(record.value ?? Buffer.alloc(0)) };
   if (topic === 'rollouts') {
@@ -247,9 +250,9 @@ function partOf({ type, event }: Rollout): RolloutFact['part'] {
   };
 }
 
-export type FactOf<T extends DecodedEvent['type']> = Fact & { readonly event: EventByType[T] };
+export type FactOf<T extends DecodedEvent['type']> = LogFact & { readonly event: EventByType[T] };
 
 /** The events of one type, in log order. */
-export function eventsOf<T extends DecodedEvent['type']>(facts: readonly Fact[], type: T): readonly FactOf<T>[] {
+export function eventsOf<T extends DecodedEvent['type']>(facts: readonly LogFact[], type: T): readonly FactOf<T>[] {
   return facts.flatMap((fact) => (fact.read.type === type ? [{ ...fact, event: fact.read.event as EventByType[T] }] : []));
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { DecodedEvent } from '../../../schemas/codec.ts';
 import { randomEvent, seeded } from '../../testing/events.ts';
 import type { StrikeSpan, Witness } from './check-needless.ts';
-import type { EndPart, Fact, RolloutFact, RunFacts } from './facts.ts';
+import type { EndPart, LogFact, RolloutFact, RunFacts } from './facts.ts';
 import { judgeRun } from './oracle.ts';
 import { createTimeline } from './timeline.ts';
 
@@ -22,18 +22,18 @@ const recordAt = (offset: number, part: RolloutFact['part'] = { kind: 'started' 
   ...{ partition: 0, offset, sha256: String(offset), group: ATTEMPT.group_id, trajectory: ATTEMPT.trajectory_id },
   ...{ attempt: 0, sequence: part.kind === 'started' ? 0 : 1, worker: 'w-0', part },
 });
-const fact = (offset: number, read: DecodedEvent): Fact => ({ partition: 0, offset, sha256: '', read });
-const expiredFor = (reason: string): Fact =>
+const fact = (offset: number, read: DecodedEvent): LogFact => ({ partition: 0, offset, sha256: '', read });
+const expiredFor = (reason: string): LogFact =>
   fact(GIVEN_UP_MS, {
     type: 'TrajectoryExpired',
     event: { ...randomEvent('TrajectoryExpired', random), ...ATTEMPT, reason, next_attempt: 1 },
   });
-const request: Fact = fact(0, {
+const request: LogFact = fact(0, {
   type: 'TrajectoryRequested',
   event: { ...randomEvent('TrajectoryRequested', random), ...ATTEMPT, max_wall_ms: 30_000 },
 });
 
-interface Story {
+interface AttemptStory {
   readonly reason?: string;
   readonly records?: readonly RolloutFact[];
   readonly heartbeats?: readonly number[];
@@ -41,7 +41,7 @@ interface Story {
   readonly gone?: RunFacts['gone'];
 }
 
-function judged({ reason = 'silent', records = [recordAt(50_000)], heartbeats = [], strikes = [], gone = [] }: Story) {
+function judged({ reason = 'silent', records = [recordAt(50_000)], heartbeats = [], strikes = [], gone = [] }: AttemptStory) {
   const facts: RunFacts = {
     ...{ training: [expiredFor(reason)], tasks: [request], policies: [], rollouts: records, gone },
     heartbeats: heartbeats.map(heartbeatAt),
@@ -62,7 +62,7 @@ const strike = (kind: string, target: string, [fromMs, toMs]: readonly [number, 
 const killed = strike('kill', 'worker', [55_500, 55_500]);
 
 describe('an attempt that was given up', () => {
-  it.each<readonly [string, Story]>([
+  it.each<readonly [string, AttemptStory]>([
     ['while its heartbeats were in the log', { heartbeats: alive }],
     ['without a sign for long, although nobody struck its worker', { heartbeats: hung }],
     ['because its worker has another clock', { heartbeats: alive, strikes: [strike('clock', 'worker', [40_000, 65_000])] }],
@@ -85,7 +85,7 @@ describe('an attempt that was given up', () => {
     expect(judged(story)).toEqual({ cause: 'needless', needless: 1 });
   });
 
-  it.each<readonly [string, string, Story]>([
+  it.each<readonly [string, string, AttemptStory]>([
     ['its worker has died', 'died', { heartbeats: [51_000, 55_000], strikes: [killed] }],
     [
       'its worker has died, and that was noticed late',

@@ -1,249 +1,27 @@
 // The oracle finds no problem in a good log, and detects every kind of corruption. The real trainer makes the log in memory, with scripted
 // workers that lose attempts, finish late, leave gaps and give the same answer to everything.
-import { createHash } from 'node:crypto';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { runTrainer } from '../../../consumers/trainer/trainer.ts';
-import type { TrainerDeps } from '../../../consumers/trainer/deps.ts';
-import { createCodec, type DecodedEvent } from '../../../schemas/codec.ts';
-import type { EventByType, TrajectoryRequested } from '../../../schemas/generated/events.ts';
-import type { Learner } from '../../../streams/core/learning.ts';
-import type { OutgoingEvent } from '../../../streams/core/ports.ts';
-import { noMetrics } from '../../../streams/core/telemetry.ts';
-import { rolloutView } from '../../../streams/run/rollout-view.ts';
-import { codecReader } from '../../testing/codec-reader.ts';
-import { MemoryLog } from '../../testing/memory-log.ts';
-import { silentLogger } from '../../testing/logger.ts';
-import { finished, started, turn } from '../../testing/rollout-events.ts';
-import { readFacts, type Fact, type RolloutFact, type RunFacts } from './facts.ts';
+import { describe, expect, it } from 'vitest';
+import type { RunFacts } from './facts.ts';
 import { judgeRun } from './oracle.ts';
 import type { ProblemKind } from './problem.ts';
-import { systemClock } from '../../lifecycle/clock.ts';
-
-const RUN = 'run-a';
-const STEPS = 12;
-const settings = {
-  ...{ seed: 3, algorithm: 'grpo', dataset: 'factbook', groupSize: 4, batchGroups: 2, maxStaleness: 2, maxConcurrent: 6 },
-  ...{
-    maxAttempts: 2,
-    stalePolicy: 'discard',
-    steps: STEPS,
-    reward: 'f1',
-    maxTurns: 8,
-    maxTokens: 1_000,
-    maxWallMs: 60_000,
-    silenceMs: 400,
-    maxDiscarded: 1,
-  },
-};
-const metrics = { loss: 0, approx_kl: 0, behave_kl: 0, clip_fraction: 0, capped_fraction: 0, ess: 1, entropy: 1, grad_norm: 1 };
-
-function hashLearner(): Learner {
-  let weights: Buffer = Buffer.alloc(0);
-  return {
-    backend: 'cpu',
-    initial: async (seed) => ({ weights: Buffer.from(`seed ${seed}`), optimizer: Buffer.alloc(0) }),
-    restore: async (checkpoint) => {
-      weights = checkpoint.weights;
-    },
-    train: async (batch) => {
-      weights = createHash('sha256').update(weights).update(JSON.stringify(batch)).digest();
-      return { weights, optimizer: Buffer.from([batch.step]), metrics, trainMs: 1 };
-    },
-    close: async () => undefined,
-  };
-}
-
-function depsOf(log: MemoryLog): TrainerDeps {
-  return {
-    runId: RUN,
-    producer: 'trainer/t-0',
-    settings,
-    architecture: { format: 'mlp-f32-v1', inputs: 2, hidden: [4] },
-    log: log.reader(),
-    events: codecReader(log.codec),
-    rollouts: codecReader(createCodec({ view: rolloutView })),
-    codec: log.codec,
-    openWriter: () => log.transactional('trainer.run-a'),
-    offsets: log.offsets,
-    groups: { trainer: 'trainer.run-a', workers: 'workers.run-a' },
-    learner: hashLearner(),
-    weights: { put: async (sha256) => `memory:${sha256}`, get: async () => Buffer.alloc(0) },
-    questions: async () => ({
-      count: 10,
-      find: (id) => ({ question_id: id, question: 'Which?', answers: ['a'], aug_answers: [] }),
-      at: (index) => ({ question_id: `q-${index % 10}`, question: 'Which?', answers: ['a'], aug_answers: [] }),
-    }),
-    clock: systemClock,
-    logger: silentLogger,
-    metrics: noMetrics,
-    report: () => undefined,
-  };
-}
-
-/** How a request is answered: in full, never, only started, with a gap, or twice. */
-function manner({ group_index: index, sample, attempt }: TrajectoryRequested): 'whole' | 'silent' | 'begun' | 'hole' | 'twice' {
-  const first = { '3.2': 'silent', '4.3': 'hole' } as const;
-  const always = { '2.1': 'begun', '5.0': 'twice' } as const;
-  const key = `${index % 7}.${sample}`;
-  if (attempt === 0 && key in first) return first[key as keyof typeof first];
-  return key in always ? always[key as keyof typeof always] : 'whole';
-}
-
-function answersTo(request: TrajectoryRequested): readonly OutgoingEvent[] {
-  const how = manner(request);
-  const place = (sequence: number) => ({ trajectory: request.trajectory_id, attempt: request.attempt, sequence });
-  const key = request.group_id;
-  const reward = request.group_index % 5 === 1 ? 0.5 : request.sample % 2;
-  const versions = [Math.max(0, request.admitted_version - 1), request.admitted_version];
-  // a separate worker, which falls silent when it writes nothing more
-  const own = { question_id: request.question_id, worker_id: `w-${request.trajectory_id}` };
-  const records: OutgoingEvent[] = [
-    { type: 'TrajectoryStarted', key, event: started(place(0), own) },
-    ...versions.map((version, i) => ({ type: 'TurnRecorded', key, event: turn(place(i + 1), version, own) }) as const),
-    { type: 'TrajectoryFinished', key, event: finished(place(3), reward, { ...own, turns: 2, completion_tokens: 20 }) },
-  ];
-  if (how === 'silent') return [];
-  if (how === 'begun') return records.slice(0, 2);
-  if (how === 'hole') return records.filter((_, i) => i !== 1);
-  return how === 'twice' ? [...records, ...records] : records;
-}
-
-async function goodLog(): Promise<RunFacts> {
-  const log = new MemoryLog({ partitions: { tasks: 2, rollouts: 2 } });
-  const events = codecReader(log.codec);
-  const worker = await log.reader().follow({
-    ...{ topics: ['tasks'], from: [], otherwise: 'first', onError: () => undefined },
-    onBatch: async ({ records }) => {
-      for (const record of records) {
-        const read = events.read(record);
-        if (!read.ok || read.value.type !== 'TrajectoryRequested') continue;
-        log.setOffsets('workers.run-a', [{ topic: 'tasks', partition: record.partition, offset: record.offset + 1 }]);
-        const answers = answersTo(read.value.event);
-        if (answers.length > 0) await log.writer().append(answers);
-      }
-    },
-  });
-  await runTrainer(depsOf(log), new AbortController().signal);
-  await worker.close();
-  return (await readFacts(log.reader(), log.codec, RUN)).facts;
-}
-
-let good: RunFacts;
-beforeAll(async () => {
-  good = await goodLog();
-}, 60_000);
-
-/** The ledger with one changed entry: the `nth` of its type. */
-function withEntry<T extends DecodedEvent['type']>(type: T, change: (event: EventByType[T]) => EventByType[T], nth = 1): RunFacts {
-  return { ...good, training: changed(good.training, { type, nth, change: (fact) => [edit(fact, change)] }) };
-}
-
-function edit<T extends DecodedEvent['type']>(fact: Fact, change: (event: EventByType[T]) => EventByType[T]): Fact {
-  return { ...fact, read: { type: fact.read.type, event: change(fact.read.event as EventByType[T]) } as DecodedEvent };
-}
-
-interface Change {
-  readonly type: DecodedEvent['type'];
-  readonly nth: number;
-  readonly change: (fact: Fact) => readonly Fact[];
-}
-
-function changed(facts: readonly Fact[], { type, nth, change }: Change): readonly Fact[] {
-  let seen = 0;
-  return facts.flatMap((fact) => {
-    if (fact.read.type === type) seen += 1;
-    return fact.read.type === type && seen === nth + 1 ? change(fact) : [fact];
-  });
-}
-
-type StepEvent = EventByType['StepCompleted'];
-type Row = StepEvent['trajectories'][number];
-
-const withRow = (change: (row: Row) => Row): RunFacts =>
-  withEntry('StepCompleted', (event) => ({ ...event, trajectories: event.trajectories.map((row, i) => (i === 1 ? change(row) : row)) }), 5);
-const withStep = (change: (event: StepEvent) => StepEvent): RunFacts => withEntry('StepCompleted', change, 5);
-const withoutEntry = (type: DecodedEvent['type'], nth = 1): RunFacts => ({
-  ...good,
-  training: changed(good.training, { type, nth, change: () => [] }),
-});
-
-/** Records of the attempt that a step trained on. */
-const trainedRow = (): Row => good.training.flatMap(({ read }) => (read.type === 'StepCompleted' ? read.event.trajectories : []))[9]!;
-const withRecords = (change: (fact: RolloutFact) => readonly RolloutFact[]): RunFacts => {
-  const { trajectory_id: id, attempt } = trainedRow();
-  return {
-    ...good,
-    rollouts: good.rollouts.flatMap((fact) => (fact.trajectory === id && fact.attempt === attempt ? change(fact) : [fact])),
-  };
-};
-const withTurn = (change: (part: Extract<RolloutFact['part'], { kind: 'turn' }>) => RolloutFact['part']): RunFacts =>
-  withRecords((fact) => [fact.part.kind === 'turn' ? { ...fact, part: change(fact.part) } : fact]);
-const withTask = (change: (fact: Fact) => readonly Fact[]): RunFacts => ({
-  ...good,
-  tasks: good.tasks.flatMap((fact, i) => (i === 8 ? change(fact) : [fact])),
-});
-const withPolicy = (change: (event: EventByType['PolicyPublished']) => EventByType['PolicyPublished']): RunFacts => ({
-  ...good,
-  policies: good.policies.map((fact, i) => (i === 4 ? edit<'PolicyPublished'>(fact, change) : fact)),
-});
-
-/** A step that trains again on a trajectory of the previous step. */
-function trainedTwice(): RunFacts {
-  const earlier = good.training.flatMap(({ read }) => (read.type === 'StepCompleted' ? [read.event] : []))[4]!.trajectories[0]!;
-  return withStep((event) => ({ ...event, trajectories: [...event.trajectories, earlier] }));
-}
-
-const addDiscard = (fields: Partial<EventByType['TrajectoryDiscarded']>): RunFacts => {
-  const template = good.training.find(({ read }) => read.type === 'TrajectoryDiscarded')!;
-  const last = good.training.at(-1)!;
-  const added = edit<'TrajectoryDiscarded'>(template, (event) => ({ ...event, ...fields, sequence: good.training.length }));
-  return { ...good, training: [...good.training, { ...added, offset: last.offset + 2 }] };
-};
-
-/** The first completely trained group, removed from its step. */
-function forgotten(): RunFacts {
-  const rows = good.training.flatMap(({ read }) => (read.type === 'StepCompleted' ? read.event.trajectories : []));
-  const group = rows.find(({ group_id: id }) => rows.filter((row) => row.group_id === id).length === settings.groupSize)?.group_id;
-  return {
-    ...good,
-    training: good.training.map((fact) =>
-      fact.read.type === 'StepCompleted'
-        ? edit<'StepCompleted'>(fact, (event) => ({ ...event, trajectories: event.trajectories.filter((row) => row.group_id !== group) }))
-        : fact,
-    ),
-  };
-}
-
-/** An open group whose requests are gone, and which no worker has started. */
-function vanished(): RunFacts {
-  const closed = new Set(
-    good.training.flatMap(({ read }) => {
-      if (read.type === 'StepCompleted') return read.event.trajectories.map((row) => row.group_id);
-      return read.type === 'TrajectoryDiscarded' ? [read.event.group_id] : [];
-    }),
-  );
-  const admitted = good.training.flatMap(({ read }) => (read.type === 'GroupsAdmitted' ? read.event.groups : []));
-  const open = admitted.find(({ group_id: id }) => !closed.has(id))?.group_id;
-  const isOf = ({ read }: Fact): boolean => read.type === 'TrajectoryRequested' && read.event.group_id === open;
-  const tasks = good.tasks.filter(isOf);
-  const gone = { how: 'deleted', topic: 'tasks', ledgerEnd: 0, ranges: [], tasks, rollouts: [] } as const;
-  return {
-    ...good,
-    tasks: good.tasks.filter((fact) => !isOf(fact)),
-    rollouts: good.rollouts.filter(({ group }) => group !== open),
-    gone: [gone],
-  };
-}
-
-/** The log has lost the records of a step after the step was made. */
-function cutAway(): RunFacts {
-  const { trajectory_id: id } = trainedRow();
-  const lost = good.rollouts.filter((fact) => fact.trajectory === id).slice(-2);
-  const [first] = lost;
-  const ranges = [{ partition: first!.partition, from: first!.offset, to: first!.offset + 1 }];
-  const gone = { how: 'cut', topic: 'rollouts', ledgerEnd: Infinity, ranges, tasks: [], rollouts: lost } as const;
-  return { ...good, rollouts: good.rollouts.filter((fact) => !lost.includes(fact)), gone: [gone] };
-}
+import { good, STEPS } from './good-log.testing.ts';
+import {
+  vanished,
+  cutAway,
+  withStep,
+  withoutEntry,
+  forgotten,
+  trainedTwice,
+  addDiscard,
+  trainedRow,
+  withRow,
+  withPolicy,
+  withTurn,
+  withRecords,
+  withEntry,
+  edit,
+  withTask,
+} from './wrong-logs.testing.ts';
 
 describe('the oracle', () => {
   it('counts groups by what became of them, and those of which nothing is left apart', () => {

@@ -6,14 +6,22 @@
 import { openCase } from './case.ts';
 import { checkAdmission, checkChain, checkResume, checkVersions } from './check-ledger.ts';
 import { checkNeedless, countNeedless, type Needless, type Witness } from './check-needless.ts';
-import { checkAttempts, checkOrder, checkOutcomes, checkStuck, countOutcomes, unknownGroups, type Outcomes } from './check-outcomes.ts';
+import {
+  checkAttempts,
+  checkOrder,
+  checkOutcomes,
+  checkStuck,
+  countOutcomes,
+  unknownGroups,
+  type OutcomeCounts,
+} from './check-outcomes.ts';
 import { checkVanished, countGroups, type GroupCounts } from './check-groups.ts';
 import { checkDiscards, checkStaleness, checkSteps } from './check-steps.ts';
 import type { RunFacts } from './facts.ts';
-import type { Problem, ProblemKind } from './problem.ts';
+import type { TortureProblem, ProblemKind } from './problem.ts';
 
 /** Counts of trajectories by outcome, and all problems. */
-export interface Verdict extends Outcomes {
+export interface OracleVerdict extends OutcomeCounts {
   readonly steps: number;
   readonly attempts: number;
   readonly groups: GroupCounts;
@@ -23,11 +31,11 @@ export interface Verdict extends Outcomes {
   readonly worstStaleness: number;
   /** Number of problems of each kind; kinds without problems are missing. */
   readonly found: Readonly<Partial<Record<ProblemKind, number>>>;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly TortureProblem[];
 }
 
 /** Checks one run; attempts that were given up in vain are detected only with a witness. */
-export function judgeRun(facts: RunFacts, witness?: Witness): Verdict {
+export function judgeRun(facts: RunFacts, witness?: Witness): OracleVerdict {
   const of = openCase(facts);
   const staleness = checkStaleness(of);
   const problems = [

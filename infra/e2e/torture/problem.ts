@@ -31,10 +31,10 @@ export type ProblemKind =
   /** An attempt was given up while it was running and its worker was not hit. */
   | 'needless';
 
-export interface Problem {
+export interface TortureProblem {
   readonly kind: ProblemKind;
   readonly text: string;
 }
 
 /** Creates problems of one kind. */
-export const problemsOf = (kind: ProblemKind, texts: readonly string[]): readonly Problem[] => texts.map((text) => ({ kind, text }));
+export const problemsOf = (kind: ProblemKind, texts: readonly string[]): readonly TortureProblem[] => texts.map((text) => ({ kind, text }));

@@ -24,7 +24,7 @@ export interface TrajectoryHistory {
   readonly wonAt: number;
 }
 
-interface Attempt {
+interface RefoldedAttempt {
   readonly number: number;
   readonly records: Map<number, RolloutFact>;
   readonly workers: Set<string>;
@@ -32,19 +32,19 @@ interface Attempt {
   end: AttemptHistory['end'];
 }
 
-interface Trajectory {
+interface RefoldedTrajectory {
   readonly id: string;
   readonly group: string;
   readonly partition: number;
   readonly firstOffset: number;
-  readonly attempts: Map<number, Attempt>;
-  winner: Attempt | undefined;
+  readonly attempts: Map<number, RefoldedAttempt>;
+  winner: RefoldedAttempt | undefined;
   wonAt: number;
 }
 
 /** Histories by trajectory. */
 export function refold(rollouts: RunFacts['rollouts']): ReadonlyMap<string, TrajectoryHistory> {
-  const trajectories = new Map<string, Trajectory>();
+  const trajectories = new Map<string, RefoldedTrajectory>();
   for (const fact of rollouts) {
     const { trajectory: id, group, partition, offset } = fact;
     let trajectory = trajectories.get(id);
@@ -61,7 +61,7 @@ export function refold(rollouts: RunFacts['rollouts']): ReadonlyMap<string, Traj
   return trajectories;
 }
 
-function addRecord(trajectory: Trajectory, fact: RolloutFact): Attempt {
+function addRecord(trajectory: RefoldedTrajectory, fact: RolloutFact): RefoldedAttempt {
   let attempt = trajectory.attempts.get(fact.attempt);
   if (attempt === undefined) {
     attempt = { number: fact.attempt, records: new Map(), workers: new Set(), conflicting: 0, end: undefined };
@@ -91,7 +91,7 @@ export function isWhole({ end, records }: Pick<AttemptHistory, 'end' | 'records'
 export const turnsOf = ({ records }: AttemptHistory): readonly TurnPart[] =>
   [...records].sort(([a], [b]) => a - b).flatMap(([, { part }]) => (part.kind === 'turn' ? [part] : []));
 
-export interface Account {
+export interface RefoldedAccount {
   readonly tokens: number;
   readonly version_first: number;
   readonly version_last: number;
@@ -147,7 +147,7 @@ export function summarise(ages: Ages): { readonly mean: number; readonly p95: nu
 }
 
 /** The staleness of an attempt relative to a version. */
-export function accountOf(attempt: AttemptHistory, version: number): Account {
+export function accountOf(attempt: AttemptHistory, version: number): RefoldedAccount {
   const spans = turnsOf(attempt).flatMap(versionsBehind);
   const known = spans.filter((span) => isKnown(span.version, version)).map((span) => span.version);
   const tokens = spans.reduce((sum, span) => sum + span.tokens, 0);

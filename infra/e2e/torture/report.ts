@@ -3,12 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { cpus, totalmem } from 'node:os';
 import { expiryCauses } from './check-needless.ts';
 import type { ProblemKind } from './problem.ts';
-import type { Verdict } from './oracle.ts';
+import type { OracleVerdict } from './oracle.ts';
 import { targets } from './schedule.ts';
 import { isSurvived, kindOf, type Struck } from './strike.ts';
 import type { TablesVerdict } from './tables.ts';
 
-export interface Settings {
+export interface TortureSettings {
   readonly minutes: number;
   readonly faults: number;
   readonly seed: number;
@@ -20,21 +20,21 @@ export interface Settings {
   readonly only?: readonly string[];
 }
 
-export interface Findings {
-  readonly settings: Settings;
+export interface TortureFindings {
+  readonly settings: TortureSettings;
   /** Wall-clock time of the faults, from the first one to the end of the torture test. */
   readonly tookMs: number;
   readonly struck: readonly Struck[];
-  readonly verdict: Verdict;
+  readonly verdict: OracleVerdict;
   readonly tables: TablesVerdict;
   /** Why the test ended early; empty when it did not. */
   readonly broken: string;
 }
 
-export interface Report {
+export interface TortureReport {
   readonly ok: boolean;
   readonly machine: ReturnType<typeof machine>;
-  readonly settings: Settings;
+  readonly settings: TortureSettings;
   readonly minutes: number;
   readonly faults: number;
   readonly survived: number;
@@ -46,10 +46,10 @@ export interface Report {
   readonly trained: number;
   readonly discarded: number;
   readonly open: number;
-  readonly discards: Verdict['discards'];
+  readonly discards: OracleVerdict['discards'];
   readonly attempts: number;
-  readonly groups: Verdict['groups'];
-  readonly needless: Verdict['needless'];
+  readonly groups: OracleVerdict['groups'];
+  readonly needless: OracleVerdict['needless'];
   readonly worstStaleness: number;
   /** Problems in the log by kind; empty when there are none. */
   readonly found: Readonly<Partial<Record<ProblemKind, number>>>;
@@ -68,7 +68,7 @@ function machine() {
   return { cpu: cpus()[0]?.model ?? '', cores: cpus().length, memoryGb: Math.round(totalmem() / 2 ** 30), node: process.version, commit };
 }
 
-export function reportOf(findings: Findings): Report {
+export function reportOf(findings: TortureFindings): TortureReport {
   const { settings, struck, verdict, tables, broken } = findings;
   const { problems, ...figures } = verdict;
   const texts = [...problems.map(({ kind, text }) => `${kind}: ${text}`), ...tables.problems];
@@ -95,7 +95,7 @@ function countKinds(struck: readonly Struck[]): Readonly<Record<string, number>>
   return counts;
 }
 
-function recoveryOf(struck: readonly Struck[]): Report['recovery'] {
+function recoveryOf(struck: readonly Struck[]): TortureReport['recovery'] {
   return Object.fromEntries(
     targets.map((target) => {
       const own = struck.filter(({ fault }) => fault.target === target);
@@ -106,7 +106,7 @@ function recoveryOf(struck: readonly Struck[]): Report['recovery'] {
 }
 
 /** The figures as a table. */
-export function tableOf(report: Report): readonly string[] {
+export function tableOf(report: TortureReport): readonly string[] {
   const { found, rows, groups, needless } = report;
   const count = (...kinds: ProblemKind[]): number => kinds.reduce((sum, kind) => sum + (found[kind] ?? 0), 0);
   const figures: readonly (readonly [string, string | number])[] = [

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { clockJumps, clockTargets, cutModes, diskTargets, forgotten, ROUND, scheduleOf, tailTopics, targets } from './schedule.ts';
-import type { Fault } from './schedule.ts';
+import type { ScheduledFault } from './schedule.ts';
 
 const options = fc.record({
   seed: fc.nat(),
@@ -9,12 +9,12 @@ const options = fc.record({
   minutes: fc.integer({ min: 1, max: 60 }),
   disks: fc.boolean(),
 });
-const formOf = (fault: Fault): string | number => {
+const formOf = (fault: ScheduledFault): string | number => {
   if (fault.kind === 'cut') return fault.mode;
   if (fault.kind === 'tail') return fault.topic;
   return fault.kind === 'clock' ? fault.byMs : '';
 };
-const nameOf = (fault: Fault): string => [fault.kind, fault.target, formOf(fault)].join(' ');
+const nameOf = (fault: ScheduledFault): string => [fault.kind, fault.target, formOf(fault)].join(' ');
 const others = ['forget', 'tail', 'retention', 'engine', 'disk', 'clock'] as const;
 
 describe('the schedule of a torture', () => {

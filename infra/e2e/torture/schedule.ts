@@ -6,24 +6,24 @@ import { createRandom, shuffled } from '../../../streams/core/random.ts';
 import type { ProxyMode } from './chaos-proxy.ts';
 
 export const targets = ['trainer', 'worker', 'warehouse', 'store', 'broker', 'api'] as const;
-export type Target = (typeof targets)[number];
+export type FaultTarget = (typeof targets)[number];
 
 export const cutModes = ['refuse', 'reset', 'delay', 'black-hole'] as const satisfies readonly Exclude<ProxyMode, 'pass'>[];
 /** Roles whose consumer group is deleted from Kafka. */
-export const forgotten = ['warehouse', 'worker', 'trainer'] as const satisfies readonly Target[];
+export const forgotten = ['warehouse', 'worker', 'trainer'] as const satisfies readonly FaultTarget[];
 /** Topics that lose their newest records. The ledger must never lose any. */
 export const tailTopics = ['rollouts', 'tasks'] as const;
 /** Whose disk fills up: that of the store, or that of `up` and its roles, among which the trainer writes most. */
-export const diskTargets = ['store', 'trainer'] as const satisfies readonly Target[];
-export const clockTargets = ['worker', 'trainer', 'warehouse'] as const satisfies readonly Target[];
+export const diskTargets = ['store', 'trainer'] as const satisfies readonly FaultTarget[];
+export const clockTargets = ['worker', 'trainer', 'warehouse'] as const satisfies readonly FaultTarget[];
 const HOUR_MS = 3_600_000;
 export const clockJumps = [-HOUR_MS, HOUR_MS] as const;
 
 /** A fault without its time and duration. */
 type Deal =
-  | { readonly kind: 'kill' | 'freeze'; readonly target: Target }
+  | { readonly kind: 'kill' | 'freeze'; readonly target: FaultTarget }
   /** All connections of a role; for the broker or the store: all connections to it. */
-  | { readonly kind: 'cut'; readonly target: Target; readonly mode: (typeof cutModes)[number] }
+  | { readonly kind: 'cut'; readonly target: FaultTarget; readonly mode: (typeof cutModes)[number] }
   /** The role is down, and Kafka loses the offsets of its group. */
   | { readonly kind: 'forget'; readonly target: (typeof forgotten)[number] }
   /** All brokers lose power, and with it the newest acknowledged records of a partition. */
@@ -36,7 +36,7 @@ type Deal =
   /** The wall clock of a role jumps, and jumps back. */
   | { readonly kind: 'clock'; readonly target: (typeof clockTargets)[number]; readonly byMs: number };
 
-export type Fault = Deal & {
+export type ScheduledFault = Deal & {
   readonly atMs: number;
   /** 0 for instantaneous faults. */
   readonly forMs: number;
@@ -53,8 +53,8 @@ export const faultKinds: readonly string[] = [
   'engine',
   'disk',
   'clock',
-] satisfies readonly Fault['kind'][];
-export type FaultOf<K extends Fault['kind']> = Extract<Fault, { readonly kind: K }>;
+] satisfies readonly ScheduledFault['kind'][];
+export type FaultOf<K extends ScheduledFault['kind']> = Extract<ScheduledFault, { readonly kind: K }>;
 
 export interface ScheduleOptions {
   readonly seed: number;
@@ -84,11 +84,11 @@ const durations: Readonly<Partial<Record<Deal['kind'], readonly [number, number]
 };
 
 /** Faults ordered by time. */
-export function scheduleOf(options: ScheduleOptions): readonly Fault[] {
+export function scheduleOf(options: ScheduleOptions): readonly ScheduledFault[] {
   const { seed, faults, minutes } = options;
   const random = createRandom(seed, 1);
   const spanMs = minutes * 60_000 * (1 - QUIET_END);
-  return deals(random, options).map((deal, i): Fault => {
+  return deals(random, options).map((deal, i): ScheduledFault => {
     const atMs = Math.round(((i + 0.2 + 0.6 * random()) * spanMs) / faults);
     const draw = random();
     const [least, most] = durations[deal.kind] ?? [0, 0];

@@ -4,11 +4,11 @@ import { createCodec } from '../../../schemas/codec.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
 import { connectKafka, type KafkaConnection } from '../../kafka/connect.ts';
 import { groupsOf } from '../../app/open/connections.ts';
-import type { Target } from './schedule.ts';
+import type { FaultTarget } from './schedule.ts';
 import { pause } from '../../lifecycle/backoff.ts';
 
 /** The progress of the log; every number only grows. */
-export interface Mark {
+export interface LogMark {
   /** Sum of the positions that the newest step committed in its transaction; an aborted one does not count. */
   readonly steps: number;
   readonly records: number;
@@ -16,14 +16,14 @@ export interface Mark {
   readonly stored: number;
 }
 
-export interface Signs {
+export interface RecoverySigns {
   /** Waits until Kafka responds, and throws when that takes longer than `timeoutMs`. */
-  mark(timeoutMs: number): Promise<Mark>;
+  mark(timeoutMs: number): Promise<LogMark>;
   /**
    * Milliseconds until the target is seen working again, and until the next step; undefined when that takes too long, or when `up` has
    * ended.
    */
-  back(target: Target, from: Mark, until: Until): Promise<Back>;
+  back(target: FaultTarget, from: LogMark, until: Until): Promise<Back>;
   close(): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ interface Back {
 }
 
 /** The sign that a target has recovered. */
-export const signOf: Readonly<Record<Target, string>> = {
+export const signOf: Readonly<Record<FaultTarget, string>> = {
   trainer: 'next step',
   broker: 'next step',
   worker: 'next record',
@@ -58,12 +58,12 @@ export interface SignsOptions {
 const LOOK_MS = 150;
 const ASK_MS = 10_000;
 const API_MS = 3_000;
-export function createSigns(options: SignsOptions): Signs {
+export function createSigns(options: SignsOptions): RecoverySigns {
   const { namespace, run, logger } = options;
   let connection: KafkaConnection | undefined;
   const stored = createGrowth();
 
-  async function ask(): Promise<Mark | undefined> {
+  async function ask(): Promise<LogMark | undefined> {
     connection ??= connectKafka({ brokers: options.brokers(), clientId: 'signs', namespace, codec: createCodec(), logger });
     const asked = connection;
     const answer = await Promise.race([
@@ -120,11 +120,11 @@ function createGrowth(): (offsets: Offsets) => number {
   };
 }
 
-interface Reading extends Pick<SignsOptions, 'namespace' | 'run'> {
+interface MarkOptions extends Pick<SignsOptions, 'namespace' | 'run'> {
   readonly stored: (offsets: Offsets) => number;
 }
 
-async function read(kafka: KafkaConnection, { namespace, run, stored }: Reading): Promise<Mark> {
+async function read(kafka: KafkaConnection, { namespace, run, stored }: MarkOptions): Promise<LogMark> {
   const { trainer, warehouse } = groupsOf(namespace);
   const committed = async (group: string, topic: 'rollouts' | 'tasks'): Promise<number> =>
     (await kafka.offsets.fetch(group, topic)).reduce((sum, { offset }) => sum + Math.max(0, offset), 0);
@@ -137,13 +137,13 @@ async function read(kafka: KafkaConnection, { namespace, run, stored }: Reading)
   return { steps: rollouts + tasks, records: bounds.reduce((sum, { end }) => sum + end, 0), stored: stored(ofSink) };
 }
 
-interface Seen {
-  readonly from: Mark;
-  readonly now: Mark;
+interface MarkPair {
+  readonly from: LogMark;
+  readonly now: LogMark;
   readonly apiUrl: string | undefined;
 }
 
-async function isBack(target: Target, { from, now, apiUrl }: Seen): Promise<boolean> {
+async function isBack(target: FaultTarget, { from, now, apiUrl }: MarkPair): Promise<boolean> {
   switch (target) {
     case 'trainer':
     case 'broker':

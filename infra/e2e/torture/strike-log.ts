@@ -14,12 +14,12 @@ import type { FaultOf } from './schedule.ts';
 import type { Done, Gone, GonePart } from './done.ts';
 import { processesOf, whileStopped } from './strike-process.ts';
 import { cutTail, newestBatches } from './tail.ts';
-import type { World } from './world.ts';
+import type { TortureWorld } from './world.ts';
 
 const NAMESPACE = 'turnstream';
 
 /** A group can be deleted once its members have timed out, so they are stopped first and killed afterwards. */
-export async function forgetOffsets(world: World, { target }: FaultOf<'forget'>): Promise<Done> {
+export async function forgetOffsets(world: TortureWorld, { target }: FaultOf<'forget'>): Promise<Done> {
   const groups = groupsOf(NAMESPACE);
   const group = target === 'warehouse' ? groups.warehouse : groups[target === 'worker' ? 'workers' : 'trainer'](world.run);
   const pids = await processesOf(world, target);
@@ -32,7 +32,7 @@ const MOST_BATCHES = { rollouts: 40, tasks: 4 } as const;
 const PARTITIONS = 64;
 
 /** Kills all brokers at once, and the trainer as well if its own requests are lost, because nothing else would tell it. */
-export async function cutNewest(world: World, { topic, draw }: FaultOf<'tail'>): Promise<Done> {
+export async function cutNewest(world: TortureWorld, { topic, draw }: FaultOf<'tail'>): Promise<Done> {
   const pids = topic === 'tasks' ? await processesOf(world, 'trainer') : [];
   const part = await whileStopped(pids, () => world.brokers.whileDown(() => cutOne(world.brokers.dataDirs, { topic, draw })));
   if (part === undefined) throw new Error(`no partition of ${topic} has a record to lose`);
@@ -69,7 +69,7 @@ const MEND_TRIES = 20;
  * The only manual intervention, as the error message instructs: stops the sink and tells it how to handle a log that is shorter than its
  * position.
  */
-async function mend(world: World): Promise<string> {
+async function mend(world: TortureWorld): Promise<string> {
   const pids = await processesOf(world, 'warehouse');
   return whileStopped(pids, async () => {
     for (let tries = 1; ; tries += 1) {
@@ -103,14 +103,14 @@ async function cutOne(
 }
 
 /** Deletes records up to the stored position, in some or all partitions, while the trainer is down. */
-export async function deleteTasks(world: World, { draw }: FaultOf<'retention'>): Promise<Done> {
+export async function deleteTasks(world: TortureWorld, { draw }: FaultOf<'retention'>): Promise<Done> {
   const pids = await processesOf(world, 'trainer');
   const gone = await whileStopped(pids, () => withKafka(world, (kafka) => deleteSome(world, kafka, draw)));
   const ranges = gone.parts.map(({ partition, from, to }) => `${partition}: ${from} to ${to}`);
   return { pid: pids[0], detail: `deleted of tasks ${ranges.join(', ')}`, gone };
 }
 
-async function deleteSome(world: World, kafka: KafkaConnection, draw: number): Promise<Gone> {
+async function deleteSome(world: TortureWorld, kafka: KafkaConnection, draw: number): Promise<Gone> {
   const [bounds, stored] = await Promise.all([
     kafka.reader().bounds('tasks'),
     kafka.offsets.fetch(groupsOf(NAMESPACE).warehouse, 'tasks').then((found) => new Map(found.map((one) => [one.partition, one.offset]))),
@@ -136,7 +136,7 @@ async function deleteSome(world: World, kafka: KafkaConnection, draw: number): P
 const ledgerEndOf = async (kafka: KafkaConnection): Promise<number> =>
   (await kafka.reader().bounds('training')).reduce((sum, { end }) => sum + end, 0);
 
-async function withKafka<T>(world: World, work: (kafka: KafkaConnection) => Promise<T>): Promise<T> {
+async function withKafka<T>(world: TortureWorld, work: (kafka: KafkaConnection) => Promise<T>): Promise<T> {
   const kafka = connectKafka({
     ...{ brokers: world.brokers.addresses(), clientId: 'torture', namespace: NAMESPACE },
     ...{ codec: createCodec(), logger: silentLogger },

@@ -2,7 +2,7 @@
 import type { FaultOf } from './schedule.ts';
 import type { Done } from './done.ts';
 import { processesOf } from './strike-process.ts';
-import type { World } from './world.ts';
+import type { TortureWorld } from './world.ts';
 import { pause } from '../../lifecycle/backoff.ts';
 
 /** Nested so deeply that the engine exhausts its stack and stops responding. */
@@ -10,7 +10,7 @@ const BOMB = `select length(JSONMergePatch(concat(repeat('{"a":',200000),'1',rep
 const ANSWER_MS = 5_000;
 
 /** The store's response to a statement: its beginning, or why there is none. */
-async function ask({ store: { url, user, password } }: World, statement: string): Promise<string> {
+async function ask({ store: { url, user, password } }: TortureWorld, statement: string): Promise<string> {
   const headers = { 'x-clickhouse-user': user, 'x-clickhouse-key': password };
   try {
     const answer = await fetch(url, { method: 'POST', headers, body: statement, signal: AbortSignal.timeout(ANSWER_MS) });
@@ -21,7 +21,7 @@ async function ask({ store: { url, user, password } }: World, statement: string)
 }
 
 /** Sends a statement that crashes the engine, followed by a simple one. */
-export async function endEngine(world: World): Promise<Done> {
+export async function endEngine(world: TortureWorld): Promise<Done> {
   const [pid] = await processesOf(world, 'store');
   const bomb = await ask(world, BOMB);
   return { pid, detail: `the statement: ${bomb}; the next one: ${await ask(world, 'select 1')}` };
@@ -30,7 +30,7 @@ export async function endEngine(world: World): Promise<Done> {
 const REFILL_MS = 250;
 
 /** Space that programs free meanwhile is filled as well. */
-export async function fillDisk(world: World, fault: FaultOf<'disk'>): Promise<Done> {
+export async function fillDisk(world: TortureWorld, fault: FaultOf<'disk'>): Promise<Done> {
   const disk = world.diskOf(fault.target);
   if (disk === undefined) throw new Error(`the ${fault.target} has no small disk`);
   const freeMb = Math.round((await disk.freeBytes()) / 2 ** 20);
@@ -43,7 +43,7 @@ export async function fillDisk(world: World, fault: FaultOf<'disk'>): Promise<Do
   return { detail: `${freeMb} MiB were free` };
 }
 
-export async function jumpClock(world: World, fault: FaultOf<'clock'>): Promise<Done> {
+export async function jumpClock(world: TortureWorld, fault: FaultOf<'clock'>): Promise<Done> {
   world.shiftClock(fault.target, fault.byMs);
   await pause(fault.forMs);
   world.shiftClock(fault.target, 0);

@@ -1,11 +1,11 @@
 // Faults of processes: kills, freezes and cut connections.
 import type { ChaosProxy } from './chaos-proxy.ts';
-import type { Fault, FaultOf, Target } from './schedule.ts';
+import type { ScheduledFault, FaultOf, FaultTarget } from './schedule.ts';
 import type { Done } from './done.ts';
-import type { World } from './world.ts';
+import type { TortureWorld } from './world.ts';
 import { pause } from '../../lifecycle/backoff.ts';
 
-export async function hit(world: World, fault: FaultOf<'kill' | 'freeze'>): Promise<Done> {
+export async function hit(world: TortureWorld, fault: FaultOf<'kill' | 'freeze'>): Promise<Done> {
   const victim = await victimOf(world, fault);
   signal(victim.pid, fault.kind === 'kill' ? 'SIGKILL' : 'SIGSTOP');
   if (fault.kind === 'freeze') {
@@ -15,13 +15,13 @@ export async function hit(world: World, fault: FaultOf<'kill' | 'freeze'>): Prom
   return victim;
 }
 
-interface Victim {
+interface StruckProcess {
   readonly pid: number;
   readonly detail?: string;
 }
 
 /** Waits while the target is restarting. */
-async function victimOf(world: World, { target, draw }: Pick<Fault, 'target' | 'draw'>): Promise<Victim> {
+async function victimOf(world: TortureWorld, { target, draw }: Pick<ScheduledFault, 'target' | 'draw'>): Promise<StruckProcess> {
   if (target !== 'broker') return { pid: (await processesOf(world, target))[0] ?? 0 };
   for (;;) {
     const chosen = await world.brokers.choose(draw);
@@ -34,7 +34,7 @@ const detailOf = ({ id, leads }: { readonly id: number; readonly leads: string }
   leads === '' ? {} : { detail: `${id}, leader of ${leads}` };
 
 /** The live processes of a target. Waits while it is restarting. */
-export async function processesOf(world: World, target: Exclude<Target, 'broker'>): Promise<readonly number[]> {
+export async function processesOf(world: TortureWorld, target: Exclude<FaultTarget, 'broker'>): Promise<readonly number[]> {
   for (;;) {
     const pids = world.pidsOf(target);
     if (pids.length > 0 && pids.every((pid) => signal(pid, 0))) return pids;
@@ -42,7 +42,7 @@ export async function processesOf(world: World, target: Exclude<Target, 'broker'
   }
 }
 
-async function lookAgain(world: World): Promise<void> {
+async function lookAgain(world: TortureWorld): Promise<void> {
   if (world.ended() !== undefined) throw new Error(`turnstream up ended with ${world.ended() ?? ''}`);
   await pause(100);
 }
@@ -66,7 +66,7 @@ function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   }
 }
 
-export async function cutLinks(world: World, fault: FaultOf<'cut'>): Promise<Done> {
+export async function cutLinks(world: TortureWorld, fault: FaultOf<'cut'>): Promise<Done> {
   const { proxies, whose, ...done } = await linksOf(world, fault);
   for (const proxy of proxies) proxy.set(fault.mode, whose);
   await pause(fault.forMs);
@@ -79,7 +79,7 @@ interface Links extends Pick<Done, 'detail'> {
   readonly whose: string;
 }
 
-async function linksOf({ brokers, clickhouse }: World, { target, draw }: FaultOf<'cut'>): Promise<Links> {
+async function linksOf({ brokers, clickhouse }: TortureWorld, { target, draw }: FaultOf<'cut'>): Promise<Links> {
   if (target === 'store') return { proxies: [clickhouse], whose: 'everyone' };
   if (target !== 'broker') return { proxies: [...brokers.proxies, clickhouse], whose: target };
   const chosen = await brokers.choose(draw);

@@ -1,15 +1,15 @@
 // Injects one fault and waits until the run has recovered.
 import type { Done } from './done.ts';
-import type { Fault } from './schedule.ts';
-import { signOf, type Mark, type Signs } from './signs.ts';
+import type { ScheduledFault } from './schedule.ts';
+import { signOf, type LogMark, type RecoverySigns } from './signs.ts';
 import { cutLinks, hit } from './strike-process.ts';
 import { cutNewest, deleteTasks, forgetOffsets } from './strike-log.ts';
 import { endEngine, fillDisk, jumpClock } from './strike-machine.ts';
-import type { World } from './world.ts';
+import type { TortureWorld } from './world.ts';
 
 /** The record of one fault. */
 export interface Struck extends Done {
-  readonly fault: Fault;
+  readonly fault: ScheduledFault;
   /** Milliseconds after the start of the torture test. */
   readonly atMs: number;
   /** End of the fault; from here on the run only has to recover. */
@@ -24,12 +24,12 @@ export interface Struck extends Done {
 export const isSurvived = ({ backMs, nextStepMs }: Struck): boolean => backMs !== undefined && nextStepMs !== undefined;
 
 /** A short description of a fault, without its duration. */
-export function kindOf(fault: Fault): string {
+export function kindOf(fault: ScheduledFault): string {
   if (fault.kind === 'cut') return `cut ${fault.mode}`;
   return names[fault.kind];
 }
 
-const names: Readonly<Record<Exclude<Fault['kind'], 'cut'>, string>> = {
+const names: Readonly<Record<Exclude<ScheduledFault['kind'], 'cut'>, string>> = {
   kill: 'kill',
   freeze: 'freeze',
   forget: 'offsets deleted',
@@ -40,30 +40,30 @@ const names: Readonly<Record<Exclude<Fault['kind'], 'cut'>, string>> = {
   clock: 'clock jump',
 };
 
-const whatOf = (fault: Fault): string => {
+const whatOf = (fault: ScheduledFault): string => {
   if (fault.kind === 'tail') return fault.topic;
   return fault.kind === 'clock' ? `${fault.target} ${fault.byMs > 0 ? '+' : '-'}1 h` : fault.target;
 };
 
-export const nameOf = (fault: Fault): string =>
+export const nameOf = (fault: ScheduledFault): string =>
   [kindOf(fault), whatOf(fault), ...(fault.forMs > 0 ? [`${(fault.forMs / 1000).toFixed(1)} s`] : [])].join(', ');
 
 export interface StrikeContext {
-  readonly world: World;
-  readonly signs: Signs;
+  readonly world: TortureWorld;
+  readonly signs: RecoverySigns;
   readonly beganMs: number;
   readonly timeoutMs: number;
 }
 
 /** Injects a fault; `over` resolves when the run has recovered, or when the time is up. */
-export async function strike(fault: Fault, context: StrikeContext): Promise<{ readonly over: Promise<Struck> }> {
+export async function strike(fault: ScheduledFault, context: StrikeContext): Promise<{ readonly over: Promise<Struck> }> {
   const { world, signs, beganMs, timeoutMs } = context;
   const before = await signs.mark(timeoutMs);
   const atMs = Date.now() - beganMs;
   const done = await carryOut(fault, world);
   const untilMs = Date.now() - beganMs;
   // A killed broker cannot be queried; for any other fault, only progress after its end counts.
-  const from: Mark = fault.kind === 'kill' && fault.target === 'broker' ? before : await signs.mark(timeoutMs);
+  const from: LogMark = fault.kind === 'kill' && fault.target === 'broker' ? before : await signs.mark(timeoutMs);
   // a lost position of the sink is over when the sink has a position again
   const seen = fault.kind === 'tail' ? 'warehouse' : fault.target;
   const watch = async (): Promise<Struck> => {
@@ -73,7 +73,7 @@ export async function strike(fault: Fault, context: StrikeContext): Promise<{ re
   return { over: watch() };
 }
 
-function carryOut(fault: Fault, world: World): Promise<Done> {
+function carryOut(fault: ScheduledFault, world: TortureWorld): Promise<Done> {
   switch (fault.kind) {
     case 'kill':
     case 'freeze':

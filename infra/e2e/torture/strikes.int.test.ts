@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { isStillThere } from '../../../consumers/trainer/cut-log.ts';
 import { createCodec } from '../../../schemas/codec.ts';
-import type { Mark } from '../../../streams/run/run-state.ts';
+import type { RecordMark } from '../../../streams/run/run-state.ts';
 import { groupsOf } from '../../app/open/connections.ts';
 import { connectKafka, type KafkaConnection } from '../../kafka/connect.ts';
 import { sharedLibsDir } from '../../testing/kafka.ts';
@@ -17,8 +17,8 @@ import { canMountDisk, smallDisk } from '../../testing/small-disk.ts';
 import { startBrokers, type Brokers } from './brokers.ts';
 import { cutNewest, deleteTasks, forgetOffsets } from './strike-log.ts';
 import { endEngine, fillDisk } from './strike-machine.ts';
-import { targets, type Target } from './schedule.ts';
-import type { World } from './world.ts';
+import { targets, type FaultTarget } from './schedule.ts';
+import type { TortureWorld } from './world.ts';
 
 const RUN = 'run-a';
 /** Long enough that turns share it. */
@@ -58,7 +58,7 @@ afterAll(async () => {
 });
 
 /** The part of a world that these faults need, with a process per role; `killed` tells what ended the target. */
-function world(more: Partial<World> = {}, victim: Target = 'store') {
+function world(more: Partial<TortureWorld> = {}, victim: FaultTarget = 'store') {
   const roles = new Map(targets.map((target) => [target, spawn('sleep', ['600'])]));
   const killed = new Promise<string | null>((resolve) => {
     roles.get(victim)?.once('exit', (_code, signal) => {
@@ -70,15 +70,16 @@ function world(more: Partial<World> = {}, victim: Target = 'store') {
   });
   const own = {
     ...{ brokers, run: RUN, ended: () => undefined, command: async () => ({ code: 0, said: 'mended' }) },
-    pidsOf: (target: Target) => [roles.get(target)?.pid ?? 0],
+    pidsOf: (target: FaultTarget) => [roles.get(target)?.pid ?? 0],
   };
-  return { killed, world: { ...own, ...more } as unknown as World };
+  return { killed, world: { ...own, ...more } as unknown as TortureWorld };
 }
 
-type Topic = 'rollouts' | 'tasks';
-const bounds = async (topic: Topic) => new Map((await kafka.reader().bounds(topic)).map(({ partition, ...rest }) => [partition, rest]));
+type StruckTopic = 'rollouts' | 'tasks';
+const bounds = async (topic: StruckTopic) =>
+  new Map((await kafka.reader().bounds(topic)).map(({ partition, ...rest }) => [partition, rest]));
 
-async function recordsOf(topic: Topic): Promise<ReadonlyMap<string, string>> {
+async function recordsOf(topic: StruckTopic): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>();
   await kafka.reader().readToEnd(topic, {
     onBatch: ({ records }) => {
@@ -110,7 +111,7 @@ describe('a strike at the log', { timeout: 120_000 }, () => {
   it('gives itself away by what lies there afterwards, and whoever follows goes on with what is new', async () => {
     const reader = kafka.reader();
     const seen = new Map<string, number>();
-    const marks = new Map<number, Mark>();
+    const marks = new Map<number, RecordMark>();
     const following = await reader.follow({
       topics: ['rollouts'],
       from: [],

@@ -13,7 +13,7 @@ export interface CutTail {
   readonly records: readonly FetchedRecord[];
 }
 
-interface Batch {
+interface TailBatch {
   readonly baseOffset: number;
   readonly nextOffset: number;
   /** Offset in its file, bytes. */
@@ -23,10 +23,10 @@ interface Batch {
   readonly isUndecided: boolean;
 }
 
-interface Segment {
+interface LogSegment {
   readonly file: string;
   readonly bytes: Buffer;
-  readonly batches: readonly Batch[];
+  readonly batches: readonly TailBatch[];
 }
 
 const HEADER_BYTES = 61;
@@ -58,7 +58,7 @@ export async function cutTail(replicas: readonly string[], batches: number): Pro
   return { from: first.baseOffset, to: endOf(longest), records };
 }
 
-function wholeFrom(all: readonly Batch[], batches: number): readonly Batch[] {
+function wholeFrom(all: readonly TailBatch[], batches: number): readonly TailBatch[] {
   let at = Math.max(0, all.length - batches);
   while (all[at - 1]?.isUndecided === true) at -= 1;
   return all.slice(at);
@@ -67,9 +67,9 @@ function wholeFrom(all: readonly Batch[], batches: number): readonly Batch[] {
 /** Number of our batches in the newest segment, without transaction markers. */
 export const newestBatches = (replica: string): number => newestSegment(replica).batches.filter(({ isMarker }) => !isMarker).length;
 
-const endOf = ({ batches }: Segment): number => batches.at(-1)?.nextOffset ?? 0;
+const endOf = ({ batches }: LogSegment): number => batches.at(-1)?.nextOffset ?? 0;
 
-function newestSegment(dir: string): Segment {
+function newestSegment(dir: string): LogSegment {
   const file = readdirSync(dir)
     .filter((name) => name.endsWith('.log'))
     .sort()
@@ -79,8 +79,8 @@ function newestSegment(dir: string): Segment {
   return { file, bytes, batches: batchesOf(bytes) };
 }
 
-function batchesOf(bytes: Buffer): readonly Batch[] {
-  const batches: Batch[] = [];
+function batchesOf(bytes: Buffer): readonly TailBatch[] {
+  const batches: TailBatch[] = [];
   for (let at = 0; at + HEADER_BYTES <= bytes.length;) {
     const end = at + LENGTH_END + bytes.readInt32BE(at + LENGTH_AT);
     // a killed broker may leave a partial batch, and one that preallocates leaves zeros
@@ -95,7 +95,7 @@ function batchesOf(bytes: Buffer): readonly Batch[] {
   return batches;
 }
 
-function truncate(dir: string, { file, batches }: Segment, from: number): void {
+function truncate(dir: string, { file, batches }: LogSegment, from: number): void {
   const first = batches.find(({ baseOffset }) => baseOffset >= from);
   if (first === undefined) return;
   truncateSync(join(dir, file), first.at);

@@ -9,25 +9,25 @@ interface Growth {
   readonly end: number;
 }
 
-interface Place {
+interface RecordPosition {
   readonly topic: EventTopic;
   readonly partition: number;
   readonly offset: number;
 }
 
 /** The interval in which something happened, ms after the start of the torture test. */
-export interface Span {
+export interface TimeInterval {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-export interface Timeline {
+export interface AppendTimeline {
   look(topic: EventTopic, partition: number, seen: Growth): void;
   /** When the current record at this position was appended. */
-  appended(place: Place): Span;
+  appended(place: RecordPosition): TimeInterval;
 }
 
-export function createTimeline(): Timeline {
+export function createTimeline(): AppendTimeline {
   const growths = new Map<string, Growth[]>();
   const of = (topic: EventTopic, partition: number): Growth[] => {
     const key = `${topic}/${partition}`;

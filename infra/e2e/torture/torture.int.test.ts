@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cleanEnv } from '../../testing/up.ts';
 import type { ProblemKind } from './problem.ts';
-import type { Report } from './report.ts';
+import type { TortureReport } from './report.ts';
 import { canMountDisk } from '../../testing/small-disk.ts';
 import { faultKinds, ROUND, targets } from './schedule.ts';
 
 const LIMIT_MS = 900_000;
 let dir: string;
-let report: Report;
+let report: TortureReport;
 let said = '';
 
 beforeAll(async () => {
@@ -25,7 +25,9 @@ beforeAll(async () => {
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (said += part.toString()));
   const code = await new Promise<number | null>((resolve) => child.once('exit', resolve));
   process.stdout.write(said);
-  report = JSON.parse(await readFile(out, 'utf8').catch(() => Promise.reject(new Error(`the torture ended with ${code}`)))) as Report;
+  report = JSON.parse(
+    await readFile(out, 'utf8').catch(() => Promise.reject(new Error(`the torture ended with ${code}`))),
+  ) as TortureReport;
 }, LIMIT_MS);
 
 afterAll(async () => {

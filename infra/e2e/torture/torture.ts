@@ -16,14 +16,14 @@ import { canMountDisk } from '../../testing/small-disk.ts';
 import { flagsOr } from '../flags.ts';
 import { readFactsAfter } from './facts.ts';
 import { judgeRun } from './oracle.ts';
-import { reportOf, tableOf, type Findings, type Settings } from './report.ts';
+import { reportOf, tableOf, type TortureFindings, type TortureSettings } from './report.ts';
 import { faultKinds, scheduleOf } from './schedule.ts';
-import { createSigns, type Mark, type Signs } from './signs.ts';
+import { createSigns, type LogMark, type RecoverySigns } from './signs.ts';
 import { isSurvived, nameOf, strike, type Struck } from './strike.ts';
 import { judgeTables, type TablesVerdict } from './tables.ts';
-import type { Timeline } from './timeline.ts';
+import type { AppendTimeline } from './timeline.ts';
 import { watchEnds } from './watch-ends.ts';
-import { startWorld, type World } from './world.ts';
+import { startWorld, type TortureWorld } from './world.ts';
 import { pause } from '../../lifecycle/backoff.ts';
 
 const logger: Logger = silentLogger;
@@ -37,8 +37,8 @@ const DRAIN_TIMEOUT_MS = 240_000;
 /** Maximum number of faults from which the run may still be recovering when the next one starts. */
 const WAITING_FOR = 3;
 
-interface Asked {
-  readonly settings: Settings;
+interface TortureOptions {
+  readonly settings: TortureSettings;
   /** Maximum recovery time of a fault. */
   readonly patienceMs: number;
   readonly out: string;
@@ -55,7 +55,7 @@ const HELP = `npm run torture -- [flags]
   --patience S  seconds in which a fault has to be survived (300)
   --out FILE    the report as JSON`;
 
-function askedFor(args: readonly string[]): Asked {
+function askedFor(args: readonly string[]): TortureOptions {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -90,14 +90,14 @@ interface Tormented {
   readonly struck: readonly Struck[];
   readonly tookMs: number;
   readonly broken: string;
-  readonly timeline: Timeline;
+  readonly timeline: AppendTimeline;
 }
 
 /**
  * Injects the faults, each at its time. The next one starts whether or not the run has recovered from the previous one, as long as only a
  * few are pending.
  */
-async function torment(world: World, signs: Signs, { settings, patienceMs }: Asked): Promise<Tormented> {
+async function torment(world: TortureWorld, signs: RecoverySigns, { settings, patienceMs }: TortureOptions): Promise<Tormented> {
   const beganMs = Date.now();
   const struck: Struck[] = [];
   const waiting = new Set<Promise<void>>();
@@ -135,7 +135,7 @@ function describe(one: Struck): string {
 }
 
 /** Reads the log and the tables once the sink has stored everything. */
-async function judge(world: World, { struck, timeline }: Tormented): Promise<Pick<Findings, 'verdict' | 'tables'>> {
+async function judge(world: TortureWorld, { struck, timeline }: Tormented): Promise<Pick<TortureFindings, 'verdict' | 'tables'>> {
   const codec = createCodec();
   const kafka = connectKafka({ brokers: world.brokers.addresses(), clientId: 'oracle', namespace: NAMESPACE, codec, logger });
   const store = connectStore({ ...world.store, database: 'turnstream' });
@@ -162,10 +162,10 @@ async function evidenceOf(store: Store, { problems }: TablesVerdict) {
   return { detached, parts, problems };
 }
 
-const NOTHING: Mark = { steps: 0, records: 0, stored: 0 };
+const NOTHING: LogMark = { steps: 0, records: 0, stored: 0 };
 
 /** Resolves when everything works: a step was made, and the sink has stored something. */
-async function atWork(signs: Signs, world: World): Promise<void> {
+async function atWork(signs: RecoverySigns, world: TortureWorld): Promise<void> {
   const ended = (): boolean => world.ended() !== undefined;
   const { backMs, nextStepMs } = await signs.back('warehouse', NOTHING, { timeoutMs: SETTLE_TIMEOUT_MS, ended });
   if (backMs === undefined || nextStepMs === undefined)

@@ -2,7 +2,7 @@
 import { createCodec } from '../../../schemas/codec.ts';
 import { connectKafka } from '../../kafka/connect.ts';
 import { silentLogger } from '../../testing/logger.ts';
-import { createTimeline, type Timeline } from './timeline.ts';
+import { createTimeline, type AppendTimeline } from './timeline.ts';
 import { pause } from '../../lifecycle/backoff.ts';
 
 const LOOK_MS = 200;
@@ -10,7 +10,7 @@ const LOOK_MS = 200;
 const ASK_MS = 5_000;
 const watched = ['rollouts', 'training'] as const;
 export interface EndsWatch {
-  readonly timeline: Timeline;
+  readonly timeline: AppendTimeline;
   close(): Promise<void>;
 }
 

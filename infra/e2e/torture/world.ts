@@ -13,7 +13,7 @@ import { loadConfig } from '../../config/load.ts';
 import { smallDisk, type SmallDisk } from '../../testing/small-disk.ts';
 import { startBrokers, type Brokers } from './brokers.ts';
 import { startChaosProxy, type ChaosProxy } from './chaos-proxy.ts';
-import type { FaultOf, Target } from './schedule.ts';
+import type { FaultOf, FaultTarget } from './schedule.ts';
 
 export interface WorldOptions {
   readonly dir: string;
@@ -30,23 +30,23 @@ export interface WorldOptions {
 }
 
 /** The address and the credentials of ClickHouse. */
-interface Door {
+interface StoreAccess {
   readonly url: string;
   readonly user: string;
   readonly password: string;
 }
 
-export interface World {
+export interface TortureWorld {
   readonly run: string;
   /** The folder of logs and data. */
   readonly dir: string;
   readonly brokers: Brokers;
   /** Direct address, without the proxy. */
-  readonly store: Door;
+  readonly store: StoreAccess;
   readonly clickhouse: ChaosProxy;
   services(): ServicesFile | undefined;
   /** Current processes of a target; empty while it is restarting. */
-  pidsOf(target: Exclude<Target, 'broker'>): readonly number[];
+  pidsOf(target: Exclude<FaultTarget, 'broker'>): readonly number[];
   /** The disk that a target writes to. */
   diskOf(target: FaultOf<'disk'>['target']): SmallDisk | undefined;
   /** Shifts the wall clock of a role forward, or backward when negative. */
@@ -78,14 +78,14 @@ const PASSWORD = 'torture';
 const DISK_MB = { store: 1_536, trainer: 256 } as const;
 type Disks = Partial<Readonly<Record<FaultOf<'disk'>['target'], SmallDisk>>>;
 
-export async function startWorld(options: WorldOptions): Promise<World> {
+export async function startWorld(options: WorldOptions): Promise<TortureWorld> {
   mkdirSync(join(options.dir, 'clocks'), { recursive: true });
   const disks: Disks = options.disks ? { store: await smallDisk(DISK_MB.store), trainer: await smallDisk(DISK_MB.trainer) } : {};
   const storePort = await freePort();
   const clickhouse = await startChaosProxy({ port: 0, target: storePort });
   const { dir, libsDir, logger } = options;
   const brokers = await startBrokers({ dir, libsDir, logger, count: options.brokers, topics: struckTopics });
-  const store: Door = { url: `http://127.0.0.1:${storePort}`, user: 'default', password: PASSWORD };
+  const store: StoreAccess = { url: `http://127.0.0.1:${storePort}`, user: 'default', password: PASSWORD };
   const kept = keepStore(options, { port: storePort, dataDir: disks.store?.dir ?? join(dir, 'store') });
   while (!(await pings(store.url))) await new Promise((wake) => setTimeout(wake, 100));
   const upDir = disks.trainer?.dir ?? join(dir, 'up');
@@ -116,13 +116,13 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   };
 }
 
-function pidsOf(target: Exclude<Target, 'broker'>, store: number | undefined, services: ServicesFile | undefined): readonly number[] {
+function pidsOf(target: Exclude<FaultTarget, 'broker'>, store: number | undefined, services: ServicesFile | undefined): readonly number[] {
   if (target === 'store') return store === undefined ? [] : [store];
   const named = Object.entries(services?.processes ?? {});
   return named.filter(([name]) => (target === 'worker' ? name.startsWith('worker-') : name === target)).map(([, pid]) => pid);
 }
 
-async function drain(options: WorldOptions, addresses: Env, signal: AbortSignal): Promise<boolean> {
+async function drain(options: WorldOptions, addresses: ServiceEnv, signal: AbortSignal): Promise<boolean> {
   const sink = launch(options, ['warehouse'], addresses);
   // brokers and the store may still be recovering from the last fault
   const config = loadConfig({ ...access, ...addresses });
@@ -171,19 +171,19 @@ function keepStore(options: WorldOptions, { port, dataDir }: { readonly port: nu
 
 const RESTART_MS = 500;
 
-function startUp(options: WorldOptions, env: Env): ChildProcess {
+function startUp(options: WorldOptions, env: ServiceEnv): ChildProcess {
   const args = ['up', '--run', options.run, '--seed', String(options.seed), '--workers', String(options.workers), '--no-eval'];
   return launch(options, args, { ...env, TURNSTREAM_API_PORT: '0', TURNSTREAM_REPLICATION: String(options.brokers) });
 }
 
-type Env = Readonly<Record<string, string>>;
+type ServiceEnv = Readonly<Record<string, string>>;
 
 /** Credentials of the store, for every process and command of a torture test. */
-const access: Env = { TURNSTREAM_CLICKHOUSE_PASSWORD: PASSWORD };
+const access: ServiceEnv = { TURNSTREAM_CLICKHOUSE_PASSWORD: PASSWORD };
 const clock = pathToFileURL(join(import.meta.dirname, 'clock.mjs')).href;
 
 /** Runs the program with these arguments; its logs go to a file named after the command, or are read. */
-function launch(options: WorldOptions & { readonly to?: 'pipe' }, args: readonly string[], env: Env): ChildProcess {
+function launch(options: WorldOptions & { readonly to?: 'pipe' }, args: readonly string[], env: ServiceEnv): ChildProcess {
   const out = options.to ?? openSync(join(options.dir, `${args[0] ?? 'turnstream'}.log`), 'a');
   const clocks = { NODE_OPTIONS: `--import=${clock}?clocks=${encodeURIComponent(join(options.dir, 'clocks'))}` };
   return spawn(process.execPath, [options.program, ...args], {

@@ -48,22 +48,22 @@ export async function answeringOf(options: AnsweringOptions, signal: AbortSignal
   };
 }
 
-type Settings = Readonly<Record<string, unknown>>;
+type IdentitySettings = Readonly<Record<string, unknown>>;
 
 /** Workers of a run have the settings that the run started with, whatever the settings of this process are. */
-async function settingsOf({ context, log, run, byWorkersOfRun }: AnsweringOptions): Promise<Settings> {
+async function settingsOf({ context, log, run, byWorkersOfRun }: AnsweringOptions): Promise<IdentitySettings> {
   const started = byWorkersOfRun ? await runStartedOf(log, run) : undefined;
   return (started === undefined ? undefined : recordedWorkerSettings(started)) ?? workerSettingsOf(context.config);
 }
 
-async function codeOf({ policy, toolsModule }: Settings, config: Config): Promise<Readonly<Record<string, string>>> {
+async function codeOf({ policy, toolsModule }: IdentitySettings, config: Config): Promise<Readonly<Record<string, string>>> {
   return {
     ...(policy === 'module' ? { policy_sha256: await codeHash(config.policyModule) } : {}),
     ...(toolsModule === undefined ? {} : { tools_sha256: await codeHash(config.toolsModule) }),
   };
 }
 
-function addressesOf({ policy, tools, webReader }: Settings, config: Config): Readonly<Record<string, string>> {
+function addressesOf({ policy, tools, webReader }: IdentitySettings, config: Config): Readonly<Record<string, string>> {
   const { llmUrl, retrievalUrl, serperUrl, jinaUrl } = config;
   return {
     ...(policy === 'llm' ? { model: safeUrl(llmUrl) } : {}),

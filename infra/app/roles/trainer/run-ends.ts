@@ -8,13 +8,13 @@ import type { Config } from '../../../config/descriptors.ts';
 import { localPaths } from '../../../kafka/broker/local-files.ts';
 import { replaceFile } from '../../../lifecycle/replace-file.ts';
 
-type Place = Pick<Config, 'dataDir' | 'namespace'>;
+type RunEndsLocation = Pick<Config, 'dataDir' | 'namespace'>;
 
-const pathOf = ({ dataDir, namespace }: Place, run: string): string =>
+const pathOf = ({ dataDir, namespace }: RunEndsLocation, run: string): string =>
   resolve(dataDir, 'finished', `${encodeURIComponent(`${namespace}.${run}`)}.json`);
 
 /** Notes of one run, in the log with the id `clusterId`. */
-export function fileEndNotes(place: Place, run: string, clusterId: () => Promise<string>): EndNotes {
+export function fileEndNotes(place: RunEndsLocation, run: string, clusterId: () => Promise<string>): EndNotes {
   const path = pathOf(place, run);
   return {
     async write(steps) {

@@ -14,6 +14,8 @@ import { systemClock } from '../../../lifecycle/clock.ts';
 import { assertDataDir } from '../../../lifecycle/data-dir.ts';
 import { createLearner } from '../../../tfjs/learner.ts';
 import { connectLog, groupsOf } from '../../open/connections.ts';
+import { reachableAt } from '../../open/coordinator-address.ts';
+import { openDoor } from './door.ts';
 import { hearQuestions } from './hear-questions.ts';
 import { learningAs } from '../latency.ts';
 import { learningOf } from './learning-of.ts';
@@ -58,6 +60,7 @@ const settingsOf = (config: Config, { seed, steps }: TrainerArguments): RunSetti
 
 /** Loaded in a thread of its own while the ledger is read; undefined for a policy that the trainer does not make. */
 function openLearner({ config, logger }: Pick<RoleContext, 'config' | 'logger'>, run: string): Promise<Learner> | undefined {
+  if (config.trainer === 'external') return undefined;
   if (!trainsPolicy(config)) {
     const { policy } = config;
     logger.warn({ run, policy }, 'the trainer does not make this policy: it collects, filters and stores, and makes no steps');
@@ -71,17 +74,20 @@ function openLearner({ config, logger }: Pick<RoleContext, 'config' | 'logger'>,
 
 /** The trainer of a run; finished when its steps are done. */
 export function trainerRole(options: TrainerArguments): RoleMain {
-  return async ({ config, logger, metrics, report, reach, onSkipped }, signal) => {
+  return async (context, signal) => {
+    const { config, logger, metrics, report, reach, onSkipped } = context;
     const { run } = options;
     // weights that do not fit into a record go there in mid-run
     assertDataDir(config.dataDir);
     if (trainsPolicy(config)) report({ state: 'starting', detail: 'loading the tensor backend', figures: {} });
     const log = await connectLog({ config, clientId: 'trainer', logger, metrics, onSkipped, wholeTurns: false });
-    const learner = openLearner({ config, logger }, run);
+    const learner = openLearner(context, run);
     const reader = log.kafka.reader();
     const groups = groupsOf(config.namespace);
     const producer = `trainer-${hostname()}-${process.pid}`;
     const hearing = hearQuestions({ log: reader, events: log.events }, logger);
+    const door = config.trainer === 'external' ? await openDoor(context, log, { run, architecture }) : undefined;
+    const id = `${producer}-${randomUUID()}`;
     try {
       const deps = {
         ...{ runId: run, architecture, learner, logger, metrics, reach },
@@ -91,17 +97,17 @@ export function trainerRole(options: TrainerArguments): RoleMain {
         events: log.events,
         rollouts: log.eventsThrough({ view: rolloutView }),
         codec: log.codec,
-        owner: newOwner(`${producer}-${randomUUID()}`),
+        owner: newOwner(door === undefined ? id : reachableAt(id, door.url)),
         openWriter: () => log.kafka.transactional(groups.trainer(run), reach),
         offsets: log.kafka.offsets,
         index: log.kafka.runs,
         workerSettings: workerSettingsOf(config),
         groups: { trainer: groups.trainer(run), workers: groups.workers(run) },
-        weights: fileWeights(config.dataDir),
-        snapshots: fileSnapshots(config.dataDir, run),
+        ...{ weights: fileWeights(config.dataDir), snapshots: fileSnapshots(config.dataDir, run) },
         ends: fileEndNotes(config, run, () => log.kafka.clusterId()),
         questions: hearing.load,
         clock: systemClock,
+        ...(door === undefined ? {} : { external: door.external }),
       };
       // A trainer takes all that it is from the log: after an outage it begins as another one would.
       let began = false;
@@ -120,6 +126,7 @@ export function trainerRole(options: TrainerArguments): RoleMain {
       });
       return end?.kind ?? 'stopped';
     } finally {
+      await door?.close();
       await hearing.close();
       await learner?.then(
         (loaded) => loaded.close(),

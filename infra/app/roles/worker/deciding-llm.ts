@@ -21,6 +21,8 @@ export function llmOptionsOf(config: Config): LlmOptions {
   return {
     ...{ url, api, model, apiKey, temperature, topP },
     ...{ stream: config.llmStream, logprobs: config.llmLogprobs, versionFrom: config.llmVersionFrom, goOn: config.llmGoOn },
+    ...{ tokenIds: config.llmTokenIds, logprobsKind: config.llmLogprobsKind },
+    ...{ tokenizerSha256: config.llmTokenizerSha256, engine: config.llmEngine },
     extra: JSON.parse(config.llmExtra) as LlmOptions['extra'],
     concurrency: config.llmConcurrency,
     ...patienceOf(config),

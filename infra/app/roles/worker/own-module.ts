@@ -9,10 +9,10 @@ import type { Deciding } from './deciding.ts';
 
 const statuses: ReadonlySet<unknown> = new Set<ToolResult['status']>(['ok', 'error', 'timeout', 'refused']);
 
-type Place = { readonly path: string; readonly variable: string };
+type ModuleLocation = { readonly path: string; readonly variable: string };
 
 /** Calls the default export of a module. Throws CONFIG_INVALID with the name of the variable when the result fails `is`. */
-async function make<T>({ path, variable }: Place, is: (made: unknown) => made is T, wanted: string): Promise<T> {
+async function make<T>({ path, variable }: ModuleLocation, is: (made: unknown) => made is T, wanted: string): Promise<T> {
   const from = `${variable} ${path}`;
   const loaded = (await import(pathToFileURL(resolve(path)).href).catch((cause: unknown) => {
     throw new PlatformError('CONFIG_INVALID', `loading ${from}: ${messageOf(cause)}`, { cause });

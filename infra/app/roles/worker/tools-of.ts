@@ -47,7 +47,7 @@ export async function toolsOf(config: Config): Promise<ToolSet> {
 async function sourceOf(config: Config): Promise<ToolSet> {
   switch (config.tools) {
     case 'factbook': {
-      const { createFactbookTools } = await import('../../../../producers/rollouts/tools/factbook.ts');
+      const { createFactbookTools } = await import('../../../../producers/factbook/tools.ts');
       return { tools: createFactbookTools(), close: () => Promise.resolve() };
     }
     case 'web': {

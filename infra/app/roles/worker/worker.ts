@@ -1,9 +1,11 @@
 // A rollout worker: the configured tools and the policy (the ranker, a language model or a user's own), which is loaded only when it is
 // used.
 import { hostname } from 'node:os';
-import { randomBytes } from 'node:crypto';
+import { resolve } from 'node:path';
+import { createHash, randomBytes } from 'node:crypto';
 import type { Tool } from '../../../../streams/core/agents.ts';
 import { noMetrics } from '../../../../streams/core/telemetry.ts';
+import { incarnationId } from '../../../../streams/trajectory/worker-id.ts';
 import { kindsOf } from '../../../../streams/core/tools.ts';
 import { createWorker } from '../../../../producers/rollouts/worker/worker.ts';
 import { openJudge, type OpenJudge } from '../judge.ts';
@@ -35,7 +37,7 @@ export function workerRole({ run, anySettings = false }: WorkerArguments): RoleM
   };
 }
 
-async function live(parts: Omit<Parts, 'log'>, signal: AbortSignal): Promise<'stopped'> {
+async function live(parts: Omit<WorkerParts, 'log'>, signal: AbortSignal): Promise<'stopped'> {
   const { config, name, logger, metrics, onSkipped } = parts.context;
   const log = await connectLog({ config, clientId: name, logger, metrics, onSkipped });
   try {
@@ -50,7 +52,7 @@ async function live(parts: Omit<Parts, 'log'>, signal: AbortSignal): Promise<'st
   }
 }
 
-interface Parts {
+interface WorkerParts {
   readonly context: RoleContext;
   readonly run: string;
   readonly anySettings: boolean;
@@ -58,7 +60,7 @@ interface Parts {
 }
 
 /** Tensors take most of a worker's memory, so a worker that queries a language model never loads them. */
-async function decidingOf(parts: Parts, tools: readonly Tool[], onFailure: (error: unknown) => void): Promise<Deciding> {
+async function decidingOf(parts: WorkerParts, tools: readonly Tool[], onFailure: (error: unknown) => void): Promise<Deciding> {
   if (parts.context.config.policy === 'llm') {
     const { llmDeciding } = await import('./deciding-llm.ts');
     return llmDeciding(parts.context, kindsOf(tools));
@@ -68,9 +70,17 @@ async function decidingOf(parts: Parts, tools: readonly Tool[], onFailure: (erro
   return rankerDeciding({ ...parts, onFailure });
 }
 
-async function work(parts: Parts, signal: AbortSignal): Promise<'stopped'> {
+/** Under a supervisor, the name in its data directory, and a number that grows from one start to the next. */
+function workerIdOf({ config, name, supervised }: RoleContext): string {
+  const own = `${name}-${hostname()}`;
+  if (!supervised) return `${own}-${randomBytes(4).toString('hex')}`;
+  const home = createHash('sha256').update(resolve(config.dataDir)).digest('hex').slice(0, 8);
+  return incarnationId({ place: `${own}-${home}`, number: systemClock.now() });
+}
+
+async function work(parts: WorkerParts, signal: AbortSignal): Promise<'stopped'> {
   const { context, run, log } = parts;
-  const { config, name, logger, metrics, report, reach } = context;
+  const { config, logger, metrics, report, reach } = context;
   const failure = new AbortController();
   // Reading the profiles takes a while, in which the trainer can publish the first policy.
   const toolSet = await toolsOf(config);
@@ -83,7 +93,7 @@ async function work(parts: Parts, signal: AbortSignal): Promise<'stopped'> {
   await fit(parts, failure, signal);
   const worker = createWorker({
     runId: run,
-    workerId: `${name}-${hostname()}-${randomBytes(4).toString('hex')}${mark}`,
+    workerId: `${workerIdOf(context)}${mark}`,
     namespace: config.namespace,
     tasks: log.kafka.group(),
     writer: await log.kafka.writer(),
@@ -121,7 +131,7 @@ const rewardJudgeOf = ({ config, logger }: RoleContext): OpenJudge | undefined =
   config.rewardJudge > 0 ? openJudge(config, { logger, metrics: noMetrics }) : undefined;
 
 /** Rejects when the run was started with other worker settings; if the run has not begun, aborts `failure` once it has. */
-async function fit({ context, run, log, anySettings }: Parts, failure: AbortController, signal: AbortSignal): Promise<void> {
+async function fit({ context, run, log, anySettings }: WorkerParts, failure: AbortController, signal: AbortSignal): Promise<void> {
   if (anySettings) return;
   const { begun } = await assertFitting({ log, run, config: context.config, signal });
   begun.catch((error: unknown) => {

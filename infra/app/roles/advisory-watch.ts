@@ -1,0 +1,70 @@
+// Tells a webhook about advisories of running runs: one message when one begins, one when it ends. What was told is kept in a file, so
+// that a restart tells nothing twice. A message is sent before the file is written: a crash in between may repeat it.
+import { mkdir, readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { changesOf, type OpenAdvisory, type RunFindings } from '../../../consumers/api/watch/advisory-changes.ts';
+import { messageOf } from '../../../streams/core/errors.ts';
+import type { Clock, Logger } from '../../../streams/core/ports.ts';
+import type { Metrics } from '../../../streams/core/telemetry.ts';
+import { replaceFile } from '../../lifecycle/replace-file.ts';
+import type { Webhook } from '../../web/webhook.ts';
+
+export interface AdvisoryWatch {
+  /** Advisories of the runs that go on. */
+  readonly look: () => Promise<readonly RunFindings[]>;
+  readonly webhook: Webhook;
+  /** File of what was told. */
+  readonly path: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+const LOOK_MS = 15_000;
+
+/** Looks every 15 s until the signal aborts. Never rejects. */
+export async function watchAdvisories(watch: AdvisoryWatch, signal: AbortSignal): Promise<void> {
+  let open = await readTold(watch.path);
+  for (;;) {
+    await watch.clock.sleep(LOOK_MS, signal);
+    if (signal.aborted) return;
+    try {
+      open = await lookOnce(watch, open, signal);
+    } catch (error) {
+      // the store is away: what was told stays
+      watch.logger.debug({ error: messageOf(error) }, 'the advisories could not be read');
+    }
+  }
+}
+
+async function lookOnce(watch: AdvisoryWatch, before: readonly OpenAdvisory[], signal: AbortSignal): Promise<readonly OpenAdvisory[]> {
+  const { webhook, path, clock, logger, metrics } = watch;
+  const { open, messages } = changesOf(before, await watch.look(), new Date(clock.now()).toISOString());
+  for (const message of messages) {
+    const sent = await webhook.send(message, signal);
+    if (signal.aborted) return before;
+    metrics.count('webhook_messages_total', { outcome: sent.ok ? 'delivered' : 'failed' });
+    const { run_id, rule, event } = message;
+    if (!sent.ok) logger.warn({ run: run_id, rule, event, error: sent.errorType }, 'the webhook did not take a message');
+  }
+  if (messages.length > 0)
+    await writeTold(path, open).catch((error: unknown) => {
+      logger.warn({ error: messageOf(error) }, 'what was told of advisories could not be kept: a restart may tell it again');
+    });
+  return open;
+}
+
+async function writeTold(path: string, open: readonly OpenAdvisory[]): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await replaceFile(path, JSON.stringify(open.filter(({ isTold }) => isTold)));
+}
+
+/** Nothing when there is no file, or none that can be read. */
+async function readTold(path: string): Promise<readonly OpenAdvisory[]> {
+  try {
+    const read: unknown = JSON.parse(await readFile(path, 'utf8'));
+    return Array.isArray(read) ? (read as OpenAdvisory[]) : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,57 @@
+// The door of an external trainer: an HTTP server in the trainer role. The API passes calls on to it; it may be asked directly as well.
+import type { ExternalDeps } from '../../../../consumers/trainer/deps.ts';
+import { createCoordinator } from '../../../../consumers/trainer/external/coordinator.ts';
+import { createDesk } from '../../../../consumers/trainer/external/desk.ts';
+import { createLogRows } from '../../../../consumers/trainer/external/log-rows.ts';
+import { leaseRoutes } from '../../../../consumers/common/leases/leases.route.ts';
+import type { Architecture, Checkpoint } from '../../../../streams/core/learning.ts';
+import { findLease } from '../../../../streams/leases/find-lease.ts';
+import { createHttpServer } from '../../../http/server.ts';
+import { createLearner } from '../../../tfjs/learner.ts';
+import type { LogConnection } from '../../open/connections.ts';
+import { version } from '../../version.ts';
+import type { RoleContext } from '../role.ts';
+import { learningOf } from './learning-of.ts';
+
+interface TrainerDoor {
+  readonly url: string;
+  readonly external: ExternalDeps;
+  close(): Promise<void>;
+}
+
+interface DoorOf {
+  readonly run: string;
+  readonly architecture: Architecture;
+}
+
+/** Listens until it is closed; calls are served as soon as the run is up. */
+export async function openDoor(context: RoleContext, log: LogConnection, { run, architecture }: DoorOf): Promise<TrainerDoor> {
+  const { config, logger, metrics } = context;
+  const desk = createDesk();
+  const source = { log: log.kafka.reader(), events: log.events, runId: run };
+  const rows = createLogRows(source);
+  const coordinator = createCoordinator({ runId: run, desk, rows, findLease: (batchId) => findLease(source, batchId) });
+  const server = await createHttpServer({
+    ...{ host: config.trainerHost, port: config.trainerPort, keys: config.apiKeys, version, logger, metrics },
+    probes: [{ name: 'kafka', check: () => log.kafka.ping() }],
+    metricsText: () => metrics.text(),
+    status: context.status,
+  });
+  await server.app.register(leaseRoutes, { coordinatorOf: async () => coordinator });
+  const { url } = await server.listen();
+  logger.info({ url, run }, 'the coordinator is listening for the trainer of the run');
+  const { leaseMs, prefetch, policy } = config;
+  const initial = (seed: number): Promise<Checkpoint> => firstWeights(context, architecture, seed);
+  const external = { desk, rows, leaseMs, prefetch, ...(policy === 'ranker' ? { initial } : {}) };
+  return { url, external, close: () => server.close() };
+}
+
+/** The built-in policy begins with the weights that the built-in learner would give it. */
+async function firstWeights({ config, logger }: RoleContext, architecture: Architecture, seed: number): Promise<Checkpoint> {
+  const learner = await createLearner({ architecture, ...learningOf(config), logger, crashAt: config.crashAt });
+  try {
+    return await learner.initial(seed);
+  } finally {
+    await learner.close();
+  }
+}

@@ -1,0 +1,12 @@
+/**
+ * Exponential moving average as in TensorBoard: each value is `weight` times the previous one plus the rest of its own, with a bias
+ * correction for the first values. A weight of 0 leaves the values unchanged.
+ */
+export function smoothed(values: readonly number[], weight: number): readonly number[] {
+  let [sum, share] = [0, 0];
+  return values.map((value) => {
+    sum = weight * sum + (1 - weight) * value;
+    share = weight * share + (1 - weight);
+    return sum / share;
+  });
+}

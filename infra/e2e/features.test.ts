@@ -1,0 +1,25 @@
+// The table of features names a journey for every yes, and each is a test of that name.
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+
+const page = readFileSync('infra/docs/reference/dashboards.md', 'utf8');
+const rows = [...page.matchAll(/^\| (.+?) +\| (yes|later) +\| (.+?) +\|$/gm)].map(([, feature = '', has = '', shown = '']) => ({
+  ...{ feature, has },
+  link: /^\[(.+)\]\(\.\.\/\.\.\/e2e\/(.+)\)$/.exec(shown),
+}));
+const own = rows.slice(
+  0,
+  rows.findIndex(({ feature }, at) => at > 0 && feature === rows[0]?.feature),
+);
+
+describe('the features of the dashboard', () => {
+  it('are as many as those of the others', () => {
+    expect(own.length).toBeGreaterThan(30);
+    expect(new Set(own.map(({ feature }) => feature)).size).toBe(own.length);
+  });
+
+  it.each(own.filter(({ has }) => has === 'yes'))('$feature is shown by a journey', ({ link }) => {
+    const [, title = '', file = ''] = link ?? [];
+    expect(readFileSync(`infra/e2e/${file}`, 'utf8')).toContain(`it('${title}'`);
+  });
+});

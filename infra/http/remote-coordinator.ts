@@ -1,0 +1,64 @@
+// The coordinator of a run in another process: calls are passed on as they came, with the key of the caller, and so are refusals.
+import { isErrorCode, messageOf, PlatformError } from '../../streams/core/errors.ts';
+import type { Coordinator } from '../../streams/leases/coordinator.ts';
+
+/** How long a call may take beside the time that it asks to wait, ms. */
+const PATIENCE_MS = 60_000;
+
+export interface RemoteCoordinatorOptions {
+  readonly url: string;
+  /** The caller's own: the coordinator checks its key. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+interface Call {
+  readonly path: string;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+export function remoteCoordinator({ url, headers }: RemoteCoordinatorOptions): Coordinator {
+  async function send({ path, body, signal }: Call): Promise<Response> {
+    const limit = AbortSignal.timeout(PATIENCE_MS * 2);
+    const how = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+    const sent = body === undefined ? headers : { ...headers, 'content-type': 'application/json' };
+    const response = await fetch(`${url}${path}`, {
+      ...{ ...how, headers: sent, redirect: 'error' },
+      signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
+    }).catch((cause: unknown) => {
+      throw new PlatformError('COORDINATOR_UNAVAILABLE', `asking the coordinator at ${url}: ${messageOf(cause)}`, { cause });
+    });
+    if (!response.ok) throw await refusalOf(response);
+    return response;
+  }
+  const post = async <T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> =>
+    (await (await send({ path, body, ...(signal === undefined ? {} : { signal }) })).json()) as T;
+  const batchPath = (id: string, what: string): string => `/v1/batches/${encodeURIComponent(id)}${what}`;
+
+  return {
+    claim: (run, request) => post(`/v1/runs/${run}/trainer`, request),
+    async lease(run, request, signal) {
+      const response = await send({ path: `/v1/runs/${run}/batches:lease`, body: request, signal });
+      return response.status === 204 ? undefined : ((await response.json()) as never);
+    },
+    async rows(batchId) {
+      const { headers: found, body } = await send({ path: batchPath(batchId, '/rows') });
+      return {
+        sha256: (found.get('etag') ?? '').replaceAll('"', ''),
+        contentType: found.get('content-type') ?? '',
+        body: (body ?? []) as unknown as AsyncIterable<Buffer>,
+      };
+    },
+    extend: (batchId, request) => post(batchPath(batchId, ':extend'), request),
+    commit: (batchId, request) => post(batchPath(batchId, ':commit'), request),
+    release: (batchId, request) => post(batchPath(batchId, ':release'), request),
+  };
+}
+
+async function refusalOf(response: Response): Promise<PlatformError> {
+  const problem = (await response.json().catch(() => ({}))) as Readonly<Record<string, unknown>>;
+  const { code, detail, restore } = problem;
+  const known = isErrorCode(code) ? code : 'COORDINATOR_UNAVAILABLE';
+  const message = typeof detail === 'string' ? detail : `asking the coordinator: it answered ${response.status}`;
+  return new PlatformError(known, message, restore === undefined ? {} : { context: { restore } });
+}
