@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { descriptors, type Config, type Descriptor } from './descriptors.ts';
 import { loadConfig } from './load.ts';
 import { workerSettingsOf } from './learning.ts';
-import { roleNames, settingsFor, standIns, usersOf } from './secrets.ts';
+import { roleNames, settingsFor, standIns, uses, usersOf } from './secrets.ts';
 
 const all = Object.entries(descriptors) as [keyof Config, Descriptor][];
 const listed = new Set<string>(Object.keys(usersOf));
@@ -20,6 +20,7 @@ describe('the table of secrets', () => {
     const keys = ['a-key-of-sixteen-or-more:admin'];
     const configs: Partial<Config>[] = [
       { apiHost: '0.0.0.0', apiKeys: keys },
+      { apiHost: '0.0.0.0', trainer: 'external', trainerHost: '0.0.0.0', apiKeys: keys },
       { policy: 'llm', llmUrl: 'http://a.example/v1', llmModel: 'm' },
       { tools: 'web', serperApiKey: 'k' },
       { tools: 'local', retrievalUrl: 'http://a.example' },
@@ -53,6 +54,13 @@ describe('the table of secrets', () => {
     }
   });
 
+  it('gives API keys to the trainer only where it serves external trainers', () => {
+    const apiKeys = ['a-key-of-sixteen-or-more:admin'];
+    const keysOf = (trainer: Config['trainer']) => loadConfig(settingsFor('trainer', loadConfig({}, { trainer, apiKeys }))).apiKeys;
+    expect(keysOf('built-in')).toEqual([]);
+    expect(keysOf('external')).toEqual(apiKeys);
+  });
+
   it('gives a role every other setting', () => {
     const config = loadConfig({}, { namespace: 'mine', maxTurns: 3, retentionHours: 5 });
     for (const role of roleNames) expect(loadConfig(settingsFor(role, config))).toEqual(config);
@@ -60,6 +68,6 @@ describe('the table of secrets', () => {
 });
 
 function expected(role: (typeof roleNames)[number], key: keyof Config, config: Config): unknown {
-  if (usersOf[key as keyof typeof usersOf].includes(role)) return config[key];
+  if (uses(role, key as keyof typeof usersOf, config)) return config[key];
   return config[key] === '' ? '' : (standIns[key]?.(config) ?? descriptors[key].fallback);
 }

@@ -27,7 +27,6 @@ export const usersOf: Readonly<Record<SecretKey | CarrierKey, readonly RoleName[
   schemaRegistryUrl: ofTheLog,
   kafkaSaslPassword: ofTheLog,
   webhookUrl: ['api'],
-  // the trainer serves external trainers itself
   apiKeys: ['api', 'trainer'],
   llmUrl: ['worker', 'evaluator'],
   llmExtra: ['worker', 'evaluator'],
@@ -46,7 +45,13 @@ export const usersOf: Readonly<Record<SecretKey | CarrierKey, readonly RoleName[
 };
 
 /** Settings that are refused without the one that is withheld, and that nobody else uses. */
-const companions: Partial<Record<keyof Config, readonly (keyof Config)[]>> = { apiKeys: ['apiHost'] };
+const companions: Partial<Record<keyof Config, readonly (keyof Config)[]>> = { apiKeys: ['apiHost', 'trainerHost'] };
+
+/** Whether a role uses the secret in this configuration. The trainer checks API keys only where it serves external trainers. */
+export function uses(role: RoleName, key: keyof typeof usersOf, { trainer }: Config): boolean {
+  if (key === 'apiKeys' && role === 'trainer' && trainer !== 'external') return false;
+  return usersOf[key].includes(role);
+}
 
 /**
  * What stands for a withheld setting that another one needs: the trainer has to know which policy and tools the workers of its
@@ -62,7 +67,7 @@ export const standIns: Partial<Record<keyof Config, (config: Config) => string>>
 
 /** The settings of a role as its environment: what is secret and not its own is left out. */
 export function settingsFor(role: RoleName, config: Config): Readonly<Record<string, string>> {
-  const withheld = (Object.keys(usersOf) as (keyof typeof usersOf)[]).filter((key) => !usersOf[key].includes(role));
+  const withheld = (Object.keys(usersOf) as (keyof typeof usersOf)[]).filter((key) => !uses(role, key, config));
   const all: (keyof Config)[] = withheld.flatMap((key) => [key, ...(companions[key] ?? [])]);
   const envOf = (key: keyof Config): string => (descriptors[key] as Descriptor).env;
   const names = new Set(all.map(envOf));

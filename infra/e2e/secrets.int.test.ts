@@ -18,8 +18,10 @@ const shapes: Readonly<Record<string, (mark: string) => string>> = {
 function valueOf(key: keyof Config): string {
   const descriptor: Descriptor = descriptors[key];
   const mark = markOf(key);
-  const isUrl = 'shape' in descriptor && descriptor.shape === 'an http(s) URL';
-  return shapes[key]?.(mark) ?? (isUrl ? `http://user:${mark}@127.0.0.1:9/v1` : mark);
+  const shape = 'shape' in descriptor ? descriptor.shape : undefined;
+  if (shape === 'an http(s) URL') return `http://user:${mark}@127.0.0.1:9/v1`;
+  if (shape === 'an http(s) URL without a user') return `http://127.0.0.1:9/${mark}`;
+  return shapes[key]?.(mark) ?? mark;
 }
 
 /** Typical secrets in a user's shell. */
@@ -70,7 +72,7 @@ describe.skipIf(process.platform !== 'linux')('secrets under up (skipped where t
       store: [],
       trainer: ['kafkaSaslPassword'],
       'worker-1': ofWorker,
-      api: ['apiKeys', 'clickhousePassword', 'kafkaSaslPassword'],
+      api: ['apiKeys', 'clickhousePassword', 'kafkaSaslPassword', 'webhookUrl'],
       warehouse: ['clickhousePassword', 'kafkaSaslPassword'],
       'evaluator-before': ['jinaUrl', 'kafkaSaslPassword', 'llmApiKey', 'llmExtra', 'llmUrl', 'retrievalUrl', 'serperUrl'],
     });

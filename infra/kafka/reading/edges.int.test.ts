@@ -86,6 +86,8 @@ describe('readers and handlers', () => {
 
   it('commits in onAssigned, before there was any batch', async () => {
     const group = `${server.namespace}.early`;
+    // A position behind the end of the log would be out of range, and the member would be assigned again.
+    await kafka.appendRaw('evaluations', [{ key: null, value: Buffer.from('first'), partition: 0 }]);
     const consumer = kafka.group();
     onTestFinished(() => consumer.close());
     const outcomes: unknown[] = [];
