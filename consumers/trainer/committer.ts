@@ -2,7 +2,7 @@
 // commit fails nobody knows whether it happened: the error ends this trainer, and the next one reads the log.
 import { inStep, reachNothing } from '../../streams/core/crash-points.ts';
 import type { Appended, OutgoingEvent, Position } from '../../streams/core/ports.ts';
-import type { LedgerType } from '../../streams/ledger/chain.ts';
+import type { LedgerType, Unchained } from '../../streams/ledger/chain.ts';
 import { foldLedger, foldTask } from '../../streams/run/fold.ts';
 import { forgetClosed, resumeOf } from '../../streams/run/resume.ts';
 import type { RecordMark } from '../../streams/run/run-state.ts';
@@ -10,9 +10,9 @@ import type { Resume } from '../../schemas/generated/events.ts';
 import type { CommitDeps, PreparedBatch, TrainedBatch, UnpublishedPolicy } from './commit-parts.ts';
 import { textOfMark } from './cut-log.ts';
 import { addBatch, addPlan, addStep } from './ledger-entries.ts';
-import { createLedgerWriter, type Author, type LedgerWriter, type Unchained } from './ledger-writer.ts';
+import { createLedgerWriter, type Author, type LedgerWriter } from './ledger-writer.ts';
 import { claimAt } from './ownership.ts';
-import type { TrainingPlan } from './plan.ts';
+import type { TrainingPlan } from '../../streams/trainer/plan.ts';
 
 export interface Committer {
   /** Without a policy when the trainer does not make it. */

@@ -1,5 +1,5 @@
 // The loop of a trainer that is up: what is due, one commit at a time.
-import type { TrainingPlan } from './plan.ts';
+import type { TrainingPlan } from '../../streams/trainer/plan.ts';
 import { madeBy, planFor } from './plan-for.ts';
 import { prepareBatch, trainingBatch } from './batches.ts';
 import { policyFields, sha256Of } from './checkpoints.ts';

@@ -26,12 +26,12 @@ import { sha256Of } from './checkpoints.ts';
 import { TOLD_NOTHING } from './commit-parts.ts';
 import { createCommitter, type Committer } from './committer.ts';
 import { committedMarks } from './cut-log.ts';
-import { createLiveness, type Expiry } from './liveness.ts';
-import { planNow, type PlanInputs } from './plan.ts';
+import { createLiveness, type Expiry } from '../../streams/trainer/liveness.ts';
+import { planNow, type PlanInputs } from '../../streams/trainer/plan.ts';
 import { recoverRun } from './recover.ts';
 import { restoreRequests } from './restore-requests.ts';
 import { packSnapshot, unpackSnapshot } from './snapshot.ts';
-import type { RunSettings } from './settings.ts';
+import type { RunSettings } from '../../streams/trainer/run-settings.ts';
 
 const runId = 'run-a';
 const settings: RunSettings = {

@@ -16,7 +16,7 @@ import { committedMarks, watchForCuts } from './cut-log.ts';
 import type { TrainerDeps, TrainerEnd, TrainerLife } from './deps.ts';
 import { learnerRecord, parameterDifferences, recordedLearner } from './learner-record.ts';
 import { createListening } from './listening.ts';
-import { createLiveness } from './liveness.ts';
+import { createLiveness } from '../../streams/trainer/liveness.ts';
 import { live } from './live.ts';
 import { explainFence, newOwner, openOwned, type TrainerOwner } from './ownership.ts';
 import { recoverRun, type Recovered } from './recover.ts';

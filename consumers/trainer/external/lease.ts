@@ -5,9 +5,9 @@ import type { Group } from '../../../streams/group/group.ts';
 import { decideExtend, decideLease, decideRelease } from '../../../streams/leases/decide.ts';
 import type { LeaseAnswer, LeaseRequest, ReleaseAnswer } from '../../../streams/leases/coordinator.ts';
 import { batchIdOf } from '../../../streams/leases/lease-book.ts';
-import type { Unchained } from '../ledger-writer.ts';
+import type { Unchained } from '../../../streams/ledger/chain.ts';
 import type { Loop, Job, Outcome, ExternalLife } from '../deps.ts';
-import { nextBatch } from '../plan.ts';
+import { nextBatch } from '../../../streams/trainer/plan.ts';
 import { refusedWith } from './claim.ts';
 import { deadlineOf, outGroups, record, refusal, releaseEntries, timesOf } from './leases.ts';
 

@@ -1,11 +1,11 @@
 // What to do now, decided from the folded state and a clock reading; carried out by committing events.
-import { capacityOf, type AdmissionTerms } from '../../streams/admission/admission.ts';
-import { isOutdated, select, type BatchRules, type BatchSelection } from '../../streams/batch/batch.ts';
-import { finishedOf, type Group } from '../../streams/group/group.ts';
-import type { RunState } from '../../streams/run/run-state.ts';
-import { spansOf } from '../../streams/trajectory/attempt.ts';
+import { capacityOf, type AdmissionTerms } from '../admission/admission.ts';
+import { isOutdated, select, type BatchRules, type BatchSelection } from '../batch/batch.ts';
+import { finishedOf, type Group } from '../group/group.ts';
+import type { RunState } from '../run/run-state.ts';
+import { spansOf } from '../trajectory/attempt.ts';
 import type { Expiry } from './liveness.ts';
-import type { RunSettings } from './settings.ts';
+import type { RunSettings } from './run-settings.ts';
 
 export interface TrainingPlan {
   readonly selection: BatchSelection;
