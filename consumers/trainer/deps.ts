@@ -119,9 +119,9 @@ export interface Loop {
   /** Records that had been folded at the newest snapshot. */
   snapshotAt: number;
   isKeeping: boolean;
-  /** It was told that most is discarded, and it still is. */
+  /** The warning that most is discarded has been given and still holds. */
   toldWaste: boolean;
-  /** What whoever looks at the run should know; empty when all is well. */
+  /** Warning shown to users; empty if none. */
   warning: string;
   /** Nothing more is asked for. */
   ending: boolean;
@@ -130,13 +130,13 @@ export interface Loop {
 }
 
 /** What became of a call: its answer, or a refusal, or not yet. Anything that is thrown ends the coordinator. */
-export type Outcome<T> =
+export type CallOutcome<T> =
   { readonly kind: 'answer'; readonly value: T } | { readonly kind: 'refused'; readonly error: PlatformError } | { readonly kind: 'later' };
 
-export type Job<T> = (life: ExternalLife, loop: Loop) => Promise<Outcome<T>>;
+export type Job<T> = (life: ExternalLife, loop: Loop) => Promise<CallOutcome<T>>;
 
-/** How long a call may wait for its time, ms, and the answer after that; nobody waits any more once `signal` aborts. */
-export interface Patience<T> {
+/** How long a call may wait, ms, and what it returns after that. Waiting stops when `signal` aborts. */
+export interface CallWait<T> {
   readonly waitMs: number;
   readonly otherwise: T;
   readonly signal: AbortSignal;
@@ -144,7 +144,7 @@ export interface Patience<T> {
 
 export interface Desk {
   /** Rejects with COORDINATOR_UNAVAILABLE while no loop serves. */
-  ask<T>(job: Job<T>, patience?: Patience<T>): Promise<T>;
+  ask<T>(job: Job<T>, wait?: CallWait<T>): Promise<T>;
   /** A loop begins to serve; `wake` is called for each call. */
   open(wake: () => void): void;
   /** Serves what waits. Called by the loop, between two commits. */

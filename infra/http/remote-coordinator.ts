@@ -11,14 +11,14 @@ export interface RemoteCoordinatorOptions {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-interface Call {
+interface CoordinatorCall {
   readonly path: string;
   readonly body?: unknown;
   readonly signal?: AbortSignal;
 }
 
 export function remoteCoordinator({ url, headers }: RemoteCoordinatorOptions): Coordinator {
-  async function send({ path, body, signal }: Call): Promise<Response> {
+  async function send({ path, body, signal }: CoordinatorCall): Promise<Response> {
     const limit = AbortSignal.timeout(PATIENCE_MS * 2);
     const how = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
     const sent = body === undefined ? headers : { ...headers, 'content-type': 'application/json' };

@@ -1,12 +1,12 @@
-// Whether the entries about an external trainer can be: epochs rise by one, leases follow each other in the order of their steps, and a step
-// is that of the first lease that is out, with its trajectories and its hash, on top of the commit before it. What was trained twice along
-// the chain of versions would show here or in the outcomes of the trajectories.
+// Checks that the lease entries of a run are consistent: epochs increase by one, leases follow the order of their steps, and each step commits
+// the first open lease, with its trajectories and hash, on top of the commit before it. Training the same trajectory twice along the chain of
+// versions would show here, or in the outcomes of the trajectories.
 import type { BatchLeased, BatchReleased, StepCompleted, TrainerClaimed } from '../../schemas/generated/events.ts';
 import type { LedgerEntry } from '../ledger/chain.ts';
 import { foldLeases, newLeaseBook, type LeaseBook } from './lease-book.ts';
 
 export interface LeaseAudit {
-  /** Notes an entry, `lineage` being the hash of its body; answers what is wrong with it. */
+  /** Folds an entry, whose body has the hash `lineage`. Returns the problems found. */
   take(entry: LedgerEntry, lineage: string): readonly string[];
 }
 
@@ -36,8 +36,8 @@ function problemsOf(book: LeaseBook, { type, event }: LedgerEntry): readonly str
   }
 }
 
-type Check = readonly [wrong: boolean, problem: string];
-const told = (checks: readonly Check[]): readonly string[] => checks.flatMap(([wrong, problem]) => (wrong ? [problem] : []));
+type LeaseRule = readonly [wrong: boolean, problem: string];
+const told = (checks: readonly LeaseRule[]): readonly string[] => checks.flatMap(([wrong, problem]) => (wrong ? [problem] : []));
 
 const claimProblems = (book: LeaseBook, { epoch, prepared }: TrainerClaimed): readonly string[] =>
   told([
@@ -52,7 +52,7 @@ function leaseProblems(book: LeaseBook, lease: BatchLeased): readonly string[] {
   return told([
     [epoch !== book.epoch, `${id} is leased under epoch ${epoch}, the newest is ${book.epoch}`],
     [step !== next || version !== step - 1, `${id} is leased for step ${step} from version ${version}, the next step is ${next}`],
-    ...lease.group_ids.map((group): Check => [busy.has(group), `group ${group} is leased a second time in ${id}`]),
+    ...lease.group_ids.map((group): LeaseRule => [busy.has(group), `group ${group} is leased a second time in ${id}`]),
   ]);
 }
 

@@ -1,16 +1,16 @@
 // What a call of an external trainer may do, decided from the folded state alone.
 //
 // Epochs fence: every call but a claim names its epoch, and only the newest is served. Leases are committed in the order of their steps, so
-// a lease that ends takes those behind it along. A trainer is at the head of the lineage, or it is told what to restore.
+// when a lease ends, all later leases end too. A trainer that is not at the head of the lineage is told which version to restore.
 import type { BatchLeased } from '../../schemas/generated/events.ts';
 import type { ErrorCode } from '../core/errors.ts';
-import { parseBatchId, type Commit, type LeaseBook } from './lease-book.ts';
+import { parseBatchId, type CommittedVersion, type LeaseBook } from './lease-book.ts';
 
 export interface Refused {
   readonly kind: 'refused';
   readonly code: ErrorCode;
   readonly message: string;
-  /** The trainer is to restore the newest committed version. */
+  /** The trainer must restore the newest committed version. */
   readonly restore?: true;
 }
 
@@ -18,20 +18,20 @@ export interface Refused {
 export type Released = readonly { readonly lease: BatchLeased; readonly reason: ReleaseReason }[];
 type ReleaseReason = 'expired' | 'returned' | 'fenced' | 'stale';
 
-export interface Claim {
+export interface ClaimEvidence {
   /** Undefined for a trainer without a checkpoint. */
   readonly lineage: string | undefined;
-  /** It has trained on this batch and not committed it, or does not know whether it did. */
+  /** The batch that it trained on without a confirmed commit. */
   readonly prepared: { readonly batchId: string; readonly weightsSha256: string } | undefined;
 }
 
-export interface Claimed {
+export interface ClaimGranted {
   readonly kind: 'claimed';
   readonly epoch: number;
   readonly releases: Released;
   /** Batch of the open lease that the trainer keeps; empty for none. */
   readonly keeps: string;
-  /** It has no checkpoint: it is to restore the newest committed version. */
+  /** It has no checkpoint and must restore the newest committed version. */
   readonly restore: boolean;
 }
 
@@ -39,13 +39,13 @@ const refused = (code: ErrorCode, message: string): Refused => ({ kind: 'refused
 const behind = (message: string): Refused => ({ kind: 'refused', code: 'LINEAGE_MISMATCH', message, restore: true });
 
 /** The newest commit. */
-export function headOf({ commits }: LeaseBook): Commit {
+export function headOf({ commits }: LeaseBook): CommittedVersion {
   const head = commits.at(-1);
   if (head === undefined) throw new RangeError('a run without its first entry has no lineage');
   return head;
 }
 
-export function decideClaim(book: LeaseBook, { lineage, prepared }: Claim): Claimed | Refused {
+export function decideClaim(book: LeaseBook, { lineage, prepared }: ClaimEvidence): ClaimGranted | Refused {
   const doing = 'claiming the run';
   const kept = preparedOf(book, prepared, doing);
   if ('kind' in kept) return kept;
@@ -61,14 +61,14 @@ export function decideClaim(book: LeaseBook, { lineage, prepared }: Claim): Clai
   };
 }
 
-interface Prepared {
-  /** It is the newest commit: only its answer was lost. */
+interface PreparedStatus {
+  /** It is the newest commit: only the response was lost. */
   readonly isCommitted: boolean;
-  /** The batch, where it is still the first that is out. */
+  /** The batch, if it is still the first leased one. */
   readonly keeps: string;
 }
 
-function preparedOf(book: LeaseBook, prepared: Claim['prepared'], doing: string): Prepared | Refused {
+function preparedOf(book: LeaseBook, prepared: ClaimEvidence['prepared'], doing: string): PreparedStatus | Refused {
   if (prepared === undefined) return { isCommitted: false, keeps: '' };
   const { batchId, weightsSha256 } = prepared;
   const head = headOf(book);
@@ -97,12 +97,15 @@ const fenced = ({ epoch: newest, trainerId }: LeaseBook, epoch: number, doing: s
 
 export type LeaseDecision =
   | { readonly kind: 'again'; readonly lease: BatchLeased }
-  /** As many as allowed are out. */
+  /** The maximum number of batches is leased. */
   | { readonly kind: 'wait' }
   | { readonly kind: 'next'; readonly step: number; readonly tried: number }
   | Refused;
 
-/** `held` are the batches that the trainer knows of: one that is out beside these is answered again. Left out, it is not looked at. */
+/**
+ * `held` lists the batches that the trainer knows about; a leased batch that is not in it is returned again. If omitted, this check is
+ * skipped.
+ */
 export function decideLease(
   book: LeaseBook,
   call: { readonly epoch: number; readonly lineage: string; readonly held: readonly string[] | undefined },
@@ -123,7 +126,7 @@ interface BatchCall {
   readonly batchId: string;
 }
 
-/** The lease that a call is about, with its place among those that are out. */
+/** The lease that a call is about, with its index among the open leases. */
 function outOf(
   book: LeaseBook,
   { epoch, batchId }: BatchCall,
@@ -156,10 +159,10 @@ export function decideRelease(book: LeaseBook, call: BatchCall): { readonly kind
   return 'kind' in found ? found : { kind: 'released', releases: releasesFrom(book, found.at, 'returned') };
 }
 
-/** The lease at a place, and those behind it. */
+/** The lease at an index, and all later ones. */
 const releasesFrom = ({ out }: LeaseBook, at: number, reason: ReleaseReason): Released => out.slice(at).map((lease) => ({ lease, reason }));
 
-/** What ends when the leases of these batches are over. */
+/** The leases that end when those of these batches expire. */
 export function decideExpiry(book: LeaseBook, isOver: (batchId: string) => boolean): Released {
   const at = book.out.findIndex(({ batch_id: id }) => isOver(id));
   return at < 0 ? [] : releasesFrom(book, at, 'expired');
@@ -167,8 +170,8 @@ export function decideExpiry(book: LeaseBook, isOver: (batchId: string) => boole
 
 export type CommitDecision =
   | { readonly kind: 'first'; readonly lease: BatchLeased }
-  /** It was committed before, in the same words. */
-  | { readonly kind: 'repeat'; readonly commit: Commit }
+  /** It was committed before, with an identical request body. */
+  | { readonly kind: 'repeat'; readonly commit: CommittedVersion }
   | Refused;
 
 export function decideCommit(

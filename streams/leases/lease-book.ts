@@ -1,10 +1,10 @@
-// What the ledger says of an external trainer: who has claimed the run, which batches are out, and what was committed. A fold of ledger
-// entries alone, so that a coordinator that is replaced goes on with the same claim and the same leases.
+// What the ledger records about an external trainer: the newest claim, the leased batches, and the commits. It is folded from ledger
+// entries only, so that a replacement coordinator continues with the same claim and leases.
 import type { BatchLeased, StepCompleted, TrainerClaimed } from '../../schemas/generated/events.ts';
-import type { LedgerEntry } from '../ledger/chain.ts';
+import type { LedgerEntry, LedgerType } from '../ledger/chain.ts';
 
-/** A version of the chain that a trainer can come back to. */
-export interface Commit {
+/** A committed version that a trainer can return to. */
+export interface CommittedVersion {
   /** 0 is the start of the run. */
   readonly version: number;
   /** Empty for the start of the run. */
@@ -12,32 +12,33 @@ export interface Commit {
   /** Lineage token: SHA-256 (hex) of the body of its ledger entry. */
   readonly lineage: string;
   readonly weightsSha256: string;
-  /** What was sent with the commit, hashed. */
+  /** Hash of the report that was sent with the commit. */
   readonly reportSha256: string;
 }
 
 export interface LeaseBook {
-  /** Of the newest claim; 0 = nobody has claimed the run. */
+  /** Of the newest claim; 0 = the run has not been claimed. */
   epoch: number;
   trainerId: string;
-  /** Batches that are out, in the order of their steps. */
+  /** Leased batches, in the order of their steps. */
   readonly out: BatchLeased[];
-  /** Leases made so far of steps that are not committed, by step. */
+  /** Number of leases granted so far for each step that is not committed. */
   readonly tries: Map<number, number>;
   /** The newest commits, oldest first. */
-  readonly commits: Commit[];
+  readonly commits: CommittedVersion[];
 }
 
-/** A trainer that comes back with a lineage token older than this many commits is a stranger. */
+/** A trainer that returns with a lineage token older than this many commits is rejected as unknown. */
 const REMEMBERED = 1_000;
 
 export const newLeaseBook = (): LeaseBook => ({ epoch: 0, trainerId: '', out: [], tries: new Map(), commits: [] });
 
-type LeaseEntry = Extract<LedgerEntry, { readonly type: 'TrainerClaimed' | 'BatchLeased' | 'BatchReleased' }>;
+const leaseTypes = ['TrainerClaimed', 'BatchLeased', 'BatchReleased'] as const satisfies readonly LedgerType[];
+type LeaseEntry = Extract<LedgerEntry, { readonly type: (typeof leaseTypes)[number] }>;
+const ofLeases: ReadonlySet<LedgerType> = new Set(leaseTypes);
 
 /** True for an entry that is about leases and nothing else. */
-export const isOfLeases = (entry: LedgerEntry): entry is LeaseEntry =>
-  entry.type === 'TrainerClaimed' || entry.type === 'BatchLeased' || entry.type === 'BatchReleased';
+export const isOfLeases = (entry: LedgerEntry): entry is LeaseEntry => ofLeases.has(entry.type);
 
 /** Folds any entry of the ledger; `lineage` is the hash of its body. */
 export function foldLeases(book: LeaseBook, { type, event }: LedgerEntry, lineage: string): void {
@@ -78,7 +79,7 @@ function foldCommit(book: LeaseBook, step: StepCompleted, lineage: string): void
   });
 }
 
-function addCommit(book: LeaseBook, commit: Commit): void {
+function addCommit(book: LeaseBook, commit: CommittedVersion): void {
   book.commits.push(commit);
   if (book.commits.length > REMEMBERED) book.commits.shift();
 }
@@ -87,7 +88,7 @@ const BATCH = /^([a-z0-9][a-z0-9-]{0,62})\/step\/(\d{1,9})\.(\d{1,9})$/;
 
 export const batchIdOf = (runId: string, step: number, tried: number): string => `${runId}/step/${step}.${tried}`;
 
-/** Undefined for what is no id of a batch. */
+/** Returns undefined if the string is not a batch id. */
 export function parseBatchId(id: string): { readonly runId: string; readonly step: number; readonly tried: number } | undefined {
   const [, runId, step, tried] = BATCH.exec(id) ?? [];
   return runId === undefined ? undefined : { runId, step: Number(step), tried: Number(tried) };

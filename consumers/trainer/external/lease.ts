@@ -6,7 +6,7 @@ import { decideExtend, decideLease, decideRelease } from '../../../streams/lease
 import type { LeaseAnswer, LeaseRequest, ReleaseAnswer } from '../../../streams/leases/coordinator.ts';
 import { batchIdOf } from '../../../streams/leases/lease-book.ts';
 import type { Unchained } from '../../../streams/ledger/chain.ts';
-import type { Loop, Job, Outcome, ExternalLife } from '../deps.ts';
+import type { Loop, Job, CallOutcome, ExternalLife } from '../deps.ts';
 import { nextBatch } from '../../../streams/trainer/plan.ts';
 import { refusedWith } from './claim.ts';
 import { deadlineOf, outGroups, record, refusal, releaseEntries, timesOf } from './leases.ts';
@@ -37,7 +37,7 @@ async function leaseNext(
   life: ExternalLife,
   loop: Loop,
   { step, tried }: { readonly step: number; readonly tried: number },
-): Promise<Outcome<LeaseAnswer>> {
+): Promise<CallOutcome<LeaseAnswer>> {
   const { state, used } = life;
   // accounted at the version that the step will train from
   const version = step - 1;

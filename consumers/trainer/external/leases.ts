@@ -8,7 +8,7 @@ import type { RunState } from '../../../streams/run/run-state.ts';
 import type { TokenAges } from '../../../streams/staleness/staleness.ts';
 import type { PreparedBatch } from '../commit-parts.ts';
 import type { PlainEntry } from '../committer.ts';
-import type { LeaseTimes, Loop, Outcome, ExternalLife } from '../deps.ts';
+import type { LeaseTimes, Loop, CallOutcome, ExternalLife } from '../deps.ts';
 
 const groupsOf = (state: RunState, { group_ids: ids }: BatchLeased): readonly Group[] => ids.flatMap((id) => state.groups.get(id) ?? []);
 
@@ -59,4 +59,4 @@ export async function expireLeases(life: ExternalLife, loop: Loop): Promise<void
   await record(life, loop, releaseEntries(releases));
 }
 
-export const refusal = ({ code, message }: Refused): Outcome<never> => ({ kind: 'refused', error: new PlatformError(code, message) });
+export const refusal = ({ code, message }: Refused): CallOutcome<never> => ({ kind: 'refused', error: new PlatformError(code, message) });

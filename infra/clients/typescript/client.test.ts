@@ -1,15 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError, ConnectionFailed, Turnstream } from './index.ts';
 
-interface Asked {
+interface SentRequest {
   readonly path: string;
   readonly headers: Headers;
   readonly body: unknown;
 }
 
 /** A client of an API that answers what the test says; an Error breaks the connection. */
-function clientOf(answer: (asked: Asked, count: number) => Response | Error): { readonly ts: Turnstream; readonly asked: Asked[] } {
-  const asked: Asked[] = [];
+function clientOf(answer: (asked: SentRequest, count: number) => Response | Error): {
+  readonly ts: Turnstream;
+  readonly asked: SentRequest[];
+} {
+  const asked: SentRequest[] = [];
   const fake: typeof fetch = async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input);
     const text = typeof init?.body === 'string' ? init.body : '';
@@ -34,7 +37,7 @@ const lease = (step: number) => ({
 });
 
 /** Answers a trainer whose steps all go well. */
-function coordinator({ path }: Asked, state: { step: number }): Response {
+function coordinator({ path }: SentRequest, state: { step: number }): Response {
   if (path.endsWith('/trainer')) return json(claim);
   if (path.endsWith(':lease')) return json(lease(state.step + 1));
   if (path.endsWith('/rows')) return new Response('{"row":0,"token_ids":[1,2]}\n{"row":1,"token_ids":[3]}\n');

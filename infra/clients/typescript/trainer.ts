@@ -78,7 +78,7 @@ export interface TrainerOptions {
   readonly prepared?: Prepared;
 }
 
-interface Claim {
+interface TrainerClaim {
   readonly epoch: number;
   readonly version: number;
   readonly lineage: string;
@@ -95,13 +95,13 @@ const EXTENSIONS = 3;
 export class Trainer {
   readonly #transport: Transport;
   readonly #run: string;
-  readonly #claim: Claim;
+  readonly #claim: TrainerClaim;
   #open: readonly Batch[] = [];
   version: number;
   /** To be kept in every checkpoint. */
   lineage: string;
 
-  private constructor(transport: Transport, run: string, claim: Claim) {
+  private constructor(transport: Transport, run: string, claim: TrainerClaim) {
     this.#transport = transport;
     this.#run = run;
     this.#claim = claim;
@@ -115,7 +115,7 @@ export class Trainer {
     const named = prepared === undefined ? {} : { prepared: { batch_id: prepared.batch_id, weights_sha256: prepared.weights_sha256 } };
     const body = { trainer_id: at.id, ...rest, ...named };
     // a claim fences those before it, so it is not repeated by itself
-    const claim = await transport.json<Claim>(pathOf('runs', at.run, 'trainer'), { method: 'POST', body, idempotent: false });
+    const claim = await transport.json<TrainerClaim>(pathOf('runs', at.run, 'trainer'), { method: 'POST', body, idempotent: false });
     const trainer = new Trainer(transport, at.run, claim);
     if (prepared !== undefined) await trainer.commit(prepared);
     return trainer;
@@ -126,7 +126,7 @@ export class Trainer {
   }
 
   /** What to load first; undefined for a trainer whose weights are those of the run. */
-  get restore(): Claim['restore'] {
+  get restore(): TrainerClaim['restore'] {
     return this.#claim.restore;
   }
 
