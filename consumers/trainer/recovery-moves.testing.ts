@@ -1,5 +1,5 @@
 // Random histories of the recovery model: what workers, trainers, retention, and power losses do to a run.
-import { MemoryLog } from '../../infra/testing/memory-log.ts';
+import type { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { finished, started, turn } from '../../infra/testing/rollout-events.ts';
 import { seeded } from '../../infra/testing/events.ts';
 import { groupIdOf } from '../../streams/core/ids.ts';

@@ -70,7 +70,7 @@ interface ModeRow extends TunedSettings {
   readonly found: ModeResult;
 }
 
-interface Sweep {
+interface SweepPlan {
   readonly mode: TrainingMode;
   readonly choices: readonly TunedSettings[];
   readonly trainMs: number;
@@ -79,7 +79,7 @@ interface Sweep {
 /** One run per choice, of a seed that is not compared. */
 async function sweep(
   keep: Keep,
-  { mode, choices, trainMs }: Sweep,
+  { mode, choices, trainMs }: SweepPlan,
 ): Promise<{ readonly rows: readonly ModeRow[]; readonly best: ModeRow }> {
   const rows: ModeRow[] = [];
   for (const tuned of choices) {

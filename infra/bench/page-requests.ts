@@ -66,28 +66,36 @@ function pathAt(path: string, parameters: readonly PageParameter[], number: numb
   return query.size === 0 ? filled : `${filled}?${query.toString()}`;
 }
 
+interface WantedPage {
+  readonly name: string;
+  readonly path: string;
+  readonly parameters: Parameters<typeof fill>[1];
+}
+
+/** A route with the parameters that it needs, and each of its variants. */
+function* pagesOf(path: string, all: readonly OpenApiParameter[], values: ParameterValues): Generator<WantedPage, void, undefined> {
+  const needed = all.filter(
+    ({ name, in: where, required }) => where === 'path' || required === true || (name === 'run' && OF_ONE_RUN.test(path)),
+  );
+  yield { name: path, path, parameters: needed };
+  for (const { name, value, values: from } of variants) {
+    const given = value === undefined ? (values.get(from ?? '') ?? []) : [value];
+    for (const parameter of all.filter((one) => one.name === name))
+      yield { name: `${path}?${name}=${value ?? '…'}`, path, parameters: [...needed, { ...parameter, from: given }] };
+  }
+}
+
 /** Throws if a route has a required parameter without values: a route that is left out would be taken for a fast one. */
 export function pageRequestsOf({ paths }: OpenApiDocument, values: ParameterValues): readonly PageRequests[] {
   const skipped: string[] = [];
   const requests: PageRequests[] = [];
-  const add = (name: string, path: string, wanted: Parameters<typeof fill>[1]): void => {
-    const page = fill(path, wanted, values);
+  const routes = Object.entries(paths).flatMap(([path, { get }]) =>
+    get === undefined || !path.startsWith('/v1/') || NOT_PAGES.test(path) ? [] : [{ path, parameters: get.parameters ?? [] }],
+  );
+  for (const { name, path, parameters } of routes.flatMap((route) => [...pagesOf(route.path, route.parameters, values)])) {
+    const page = fill(path, parameters, values);
     if ('missing' in page) skipped.push(`${name} (${page.missing.join(', ')})`);
     else requests.push({ name, at: (number) => pathAt(path, page.parameters, number) });
-  };
-  for (const [path, { get }] of Object.entries(paths)) {
-    if (get === undefined || !path.startsWith('/v1/') || NOT_PAGES.test(path)) continue;
-    const all = get.parameters ?? [];
-    const needed = all.filter(
-      ({ name, in: where, required }) => where === 'path' || required === true || (name === 'run' && OF_ONE_RUN.test(path)),
-    );
-    add(path, path, needed);
-    for (const { name, value, values: from } of variants) {
-      const parameter = all.find((one) => one.name === name);
-      if (parameter === undefined) continue;
-      const given = value === undefined ? (values.get(from ?? '') ?? []) : [value];
-      add(`${path}?${name}=${value ?? '…'}`, path, [...needed, { ...parameter, from: given }]);
-    }
   }
   if (skipped.length > 0) throw new Error(`the run has no values for parameters of ${skipped.join(', ')}`);
   return requests;

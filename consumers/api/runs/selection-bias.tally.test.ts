@@ -8,13 +8,13 @@ const outcome = fc.record({
   turns: fc.nat(5),
   tokens: fc.nat(1_000),
 });
-type Outcome = typeof outcome extends fc.Arbitrary<infer T> ? T : never;
+type MadeOutcome = typeof outcome extends fc.Arbitrary<infer T> ? T : never;
 
-const countsOf = (outcomes: readonly Outcome[]): readonly ValueCount[] =>
+const countsOf = (outcomes: readonly MadeOutcome[]): readonly ValueCount[] =>
   outcomes.flatMap((one) =>
     (['reward', 'turns', 'tokens'] as const).map((metric) => ({ metric, value: one[metric], reason: one.reason, n: 1 })),
   );
-const sumsOf = (outcomes: readonly Outcome[]): readonly OutcomeSums[] =>
+const sumsOf = (outcomes: readonly MadeOutcome[]): readonly OutcomeSums[] =>
   outcomes.map(({ reason, turns, tokens }) => ({ reason, n: 1, staleness: turns, flight_ms: tokens }));
 
 it('gives the same figures however the outcomes are split, and does not keep those that are only looked at', () => {

@@ -1,4 +1,4 @@
-// The figures of a range of steps, from the counts of each value instead of all values. Counts of disjoint ranges add up.
+// The figures of a range of steps, from the counts of each value instead of all values. ValueCounts of disjoint ranges add up.
 import type { RowOf } from '../columns.ts';
 import type { biasFigureColumns, biasReasonColumns } from './selection-bias.columns.ts';
 import { metrics } from './selection-bias.sql.ts';
@@ -28,18 +28,19 @@ export interface RangeFigures {
   readonly by_reason: readonly RowOf<typeof biasReasonColumns>[];
 }
 
-type Counts = ReadonlyMap<number, number>;
+type ValueCounts = ReadonlyMap<number, number>;
+type MutableCounts = Record<Metric, Map<number, number>>;
 type Figures = Readonly<Record<string, number | null>>;
 
 const KEPT = '';
 
 export class BiasTally {
-  readonly #counts = new Map<string, Record<Metric, Map<number, number>>>();
+  readonly #counts = new Map<string, MutableCounts>();
   readonly #sums = new Map<string, Omit<OutcomeSums, 'reason'>>();
 
   add(counts: readonly ValueCount[], sums: readonly OutcomeSums[]): void {
     for (const { metric, value, reason, n } of counts) {
-      const side = this.#counts.get(reason) ?? { reward: new Map(), turns: new Map(), tokens: new Map() };
+      const side: MutableCounts = this.#counts.get(reason) ?? { reward: new Map(), turns: new Map(), tokens: new Map() };
       this.#counts.set(reason, side);
       side[metric].set(value, (side[metric].get(value) ?? 0) + n);
     }
@@ -83,7 +84,7 @@ export class BiasTally {
   #side(reasons: readonly string[]): BiasSide {
     const sums = reasons.flatMap((reason) => this.#sums.get(reason) ?? []);
     const total = (of: (one: Omit<OutcomeSums, 'reason'>) => number): number => sums.reduce((sum, one) => sum + of(one), 0);
-    const counts = (metric: Metric): Counts => {
+    const counts = (metric: Metric): ValueCounts => {
       const found = new Map<number, number>();
       for (const reason of reasons)
         for (const [value, n] of this.#counts.get(reason)?.[metric] ?? []) found.set(value, (found.get(value) ?? 0) + n);
@@ -97,13 +98,13 @@ export class BiasTally {
 }
 
 /** Everything kept, everything discarded, or everything discarded for one reason. */
-interface BiasSide extends Readonly<Record<Metric, Counts>> {
+interface BiasSide extends Readonly<Record<Metric, ValueCounts>> {
   readonly n: number;
   readonly staleness: number;
   readonly flight_ms: number;
 }
 
-const sorted = (counts: Counts): readonly (readonly [value: number, n: number])[] => [...counts].sort(([a], [b]) => a - b);
+const sorted = (counts: ValueCounts): readonly (readonly [value: number, n: number])[] => [...counts].sort(([a], [b]) => a - b);
 
 function figuresOf(side: BiasSide, prefix: string): Figures {
   const mean = (sum: number): number | null => (side.n === 0 ? null : sum / side.n);
@@ -139,8 +140,8 @@ const distancesOf = (kept: BiasSide, lost: BiasSide): Figures =>
   Object.fromEntries(metrics.map((metric) => [`${metric}_ks`, distanceOf(kept[metric], lost[metric])]));
 
 /** The largest difference between the cumulative shares. */
-function distanceOf(some: Counts, others: Counts): number {
-  const total = (counts: Counts): number => [...counts.values()].reduce((sum, n) => sum + n, 0);
+function distanceOf(some: ValueCounts, others: ValueCounts): number {
+  const total = (counts: ValueCounts): number => [...counts.values()].reduce((sum, n) => sum + n, 0);
   const [all, allOthers] = [total(some), total(others)];
   const values = [...new Set([...some.keys(), ...others.keys()])].sort((a, b) => a - b);
   let [below, belowOthers, largest] = [0, 0, 0];
