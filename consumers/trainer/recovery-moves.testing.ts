@@ -75,7 +75,7 @@ async function emitAttempt(world: RecoveryWorld, random: () => number): Promise<
   await foldRollouts(world, world.state);
 }
 
-export async function expire(world: RecoveryWorld, random: () => number): Promise<void> {
+async function expire(world: RecoveryWorld, random: () => number): Promise<void> {
   const open = everyTrajectory(world.state).filter(({ trajectory }) => trajectory.winner === undefined && !trajectory.exhausted);
   const picked = open[Math.floor(random() * open.length)];
   if (picked === undefined) return;
