@@ -132,42 +132,42 @@ const table = {
   COORDINATOR_UNAVAILABLE: {
     retriable: true,
     httpStatus: 503,
-    help: 'The coordinator of the run does not answer: it is starting, waits for Kafka, or the run has ended. Leases stand still meanwhile. Try again; `turnstream status` shows the trainer role.',
+    help: 'The coordinator of the run does not answer: it is starting, waits for Kafka, or the run has ended. Leases do not expire in the meantime. Try again; `turnstream status` shows the trainer role.',
   },
   FENCED: {
     retriable: false,
     httpStatus: 409,
-    help: 'Another trainer has claimed the run since, or this one has not claimed it. Nothing of it is accepted any more. Stop it, or claim the run again.',
+    help: 'Another trainer has claimed the run since, or this one has not claimed it, so its calls are refused. Stop it, or claim the run again.',
   },
   LINEAGE_MISMATCH: {
     retriable: false,
     httpStatus: 409,
-    help: 'The checkpoint of the trainer is older than the newest committed version, or holds a batch that was never committed. Restore the version in the member restore of the answer, and claim the run again.',
+    help: 'The checkpoint of the trainer is older than the newest committed version, or holds a batch that was never committed. Restore the version that the response names in `restore`, and claim the run again.',
   },
   LINEAGE_UNKNOWN: {
     retriable: false,
     httpStatus: 409,
-    help: 'No commit of the run has this lineage token: the checkpoint is of another run, or far too old. Start the trainer without a checkpoint.',
+    help: 'No commit of the run has this lineage token: the checkpoint belongs to another run or is too old. Start the trainer without a checkpoint.',
   },
   BATCH_COMMITTED: {
     retriable: false,
     httpStatus: 409,
-    help: 'The batch was committed before, with other contents. A batch is one step. Repeat the call with the same contents, or lease the next batch.',
+    help: 'The batch was already committed with other contents, and a batch is trained on once. Repeat the call with the same contents, or lease the next batch.',
   },
   BATCH_RELEASED: {
     retriable: false,
     httpStatus: 409,
-    help: 'The lease of the batch has ended: its deadline passed, it was returned, or another trainer claimed the run. Its groups are judged and leased again. Discard what was trained on it, and lease again.',
+    help: 'The lease of the batch has ended: its deadline passed, it was returned, or another trainer claimed the run. Its groups can be leased again if they are not too stale. Discard the update that was trained on it, and lease another batch.',
   },
   BATCH_OUT_OF_ORDER: {
     retriable: false,
     httpStatus: 409,
-    help: 'A batch that was leased before this one is not committed yet. Commit in the order of the steps.',
+    help: 'A batch that was leased before this one is not committed yet. Commit batches in the order of their steps.',
   },
   BATCH_MISMATCH: {
     retriable: false,
     httpStatus: 409,
-    help: 'The commit names another hash than that of the leased rows. Something else was trained on: discard it, and read the rows again.',
+    help: 'The hash in the commit does not match the leased rows, so other data was trained on. Discard the update, and read the rows again.',
   },
   BACKEND_UNAVAILABLE: {
     retriable: false,
