@@ -1,4 +1,4 @@
-// Upper bounds of the encoded size of a record's fields, derived from its schema: nobody has to encode a record to know that it fits.
+// Upper bounds of the encoded size of a record's fields, derived from its schema, so that a record need not be encoded to know that it fits.
 
 type Schema = string | readonly Schema[] | Complex;
 

@@ -1,4 +1,4 @@
-// What the tests of the audit share: a log and the tables that the sink made of it.
+// Shared by the tests of the audit: a log and the tables that the sink made of it.
 import { afterAll, beforeAll, expect } from 'vitest';
 import { randomBytes } from 'node:crypto';
 import { createCodec } from '../../schemas/codec.ts';

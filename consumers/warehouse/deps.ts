@@ -1,4 +1,4 @@
-// What the sink needs, and what it is to those who start it.
+// Dependencies and interface of the sink.
 import type { ReachPoint } from '../../streams/core/crash-points.ts';
 import type { Clock, EventReader, EventWriter, GroupConsumer, GroupOffsets, LogReader, Logger, Store } from '../../streams/core/ports.ts';
 import type { Metrics, ReportStatus } from '../../streams/core/telemetry.ts';

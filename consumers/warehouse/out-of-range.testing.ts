@@ -1,4 +1,4 @@
-// What the tests of lost offsets share: a sink, and a log that loses some of its records.
+// Shared by the tests of lost offsets: a sink, and a log that loses some of its records.
 import { afterEach, expect, vi } from 'vitest';
 import { createCodec } from '../../schemas/codec.ts';
 import { noMetrics, type RoleStatus } from '../../streams/core/telemetry.ts';

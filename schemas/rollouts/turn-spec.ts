@@ -1,7 +1,7 @@
 // What the table of a turn's fields may say. A field or a nested field that the table leaves out does not compile.
 import type { PolicySpan, TurnRecorded } from '../generated/events.ts';
 
-/** Kind of a column, as REST answers it. */
+/** Kind of a column, as REST returns it. */
 export type TurnKind = 'text' | 'whole' | 'number' | 'flag' | 'time' | 'texts' | 'wholes' | 'numbers';
 
 type KindOf<V> = [V] extends [string]
@@ -16,7 +16,7 @@ type KindOf<V> = [V] extends [string]
           ? 'wholes' | 'numbers'
           : never;
 
-/** Where REST answers a column: in every row, only when `fields=` names it, or nowhere. */
+/** Where REST returns a column: in every row, only when `fields=` names it, or nowhere. */
 export type TurnRest = 'row' | 'fields' | 'none';
 
 /** A figure of the outline of an attempt, by its name there, rounded to some digits; a text is listed once, and each turn has its place. */
@@ -35,25 +35,25 @@ interface Named {
   readonly column: string;
 }
 
-/** Stays in the log: bytes and numbers that nobody selects. */
+/** Stays in the log: bytes and numbers that no query needs. */
 interface LogOnly {
   readonly kind: 'log';
 }
 
-/** What a record without the nested record has in a column. */
+/** The value of a column when the nested record is missing. */
 interface Missing {
   /** A text is empty. */
   readonly missing: number | '';
 }
 
-/** Columns out of the fields of a nested record. */
+/** Columns from the fields of a nested record. */
 type InsideColumns<R> = { readonly [F in keyof R]: LogOnly | (TurnColumn<KindOf<R[F]>> & Named & Missing) };
-/** Columns of lists, out of the fields of the records of a list. */
+/** List columns from the fields of a list of records. */
 type Each<R> = { readonly [F in keyof R]: LogOnly | (TurnColumn<KindOf<readonly R[F][]>> & Named) };
 /** Columns computed from a whole list of records. */
 type ListColumns<V> = Readonly<Record<string, TurnColumn<'whole'> & { readonly of: (items: V) => number }>>;
 
-/** A column with the beginning of a text, which the database makes. */
+/** A column with the beginning of a text, which the database computes. */
 interface Head {
   readonly head?: Omit<TurnColumn<'text'>, 'kind'> & Named;
 }
@@ -69,10 +69,10 @@ type ColumnsOf<V> =
 export type GivesWay = 'slug' | 'text' | 'arguments' | 'items' | 'calls' | 'tokens' | 'decision';
 
 interface FieldWriting {
-  /** The worker knows it from the attempt, whatever happened in the turn. */
+  /** The worker knows it from the attempt, independent of the turn. */
   readonly from?: 'attempt';
   readonly cut?: GivesWay;
-  /** Few turns set it, so an insert in which none does leaves its columns out: their defaults in the table are those of the schema. */
+  /** Few turns set it. An insert in which none does omits its columns, whose defaults equal those of the schema. */
   readonly sparse?: true;
 }
 

@@ -1,4 +1,4 @@
-// What follows from the table of a turn's fields: the columns of `turns` one after the other, and which of them REST and the outline answer.
+// Derived from the table of a turn's fields: the columns of `turns` in order, and which of them REST and the outline return.
 import type { TurnRecorded } from '../generated/events.ts';
 import { latestSchema } from '../subjects.ts';
 import { defaultsOf } from '../defaults.ts';
@@ -45,27 +45,27 @@ const all: readonly NamedTurnColumn[] = Object.entries(turnFields).flatMap(([fie
 const kindsWhere = <R extends TurnRest>(rest: R): KindsWhere<R> =>
   Object.fromEntries(all.filter((one) => one.rest === rest).map(({ name, kind }) => [name, kind])) as KindsWhere<R>;
 
-/** Columns of every row that REST answers, by name. */
+/** Columns that REST returns in every row, by name. */
 export const turnRowKinds = kindsWhere('row');
-/** Columns that REST answers when `fields=` names them. */
+/** Columns that REST returns when `fields=` names them. */
 export const turnFieldKinds = kindsWhere('fields');
 
 /** Comments of the columns. */
 export const turnComments: Readonly<Record<string, string>> = Object.fromEntries(all.map(({ name, about }) => [name, about]));
 
-/** Columns that the outline of an attempt answers. */
+/** Columns of the outline of an attempt. */
 export const outlineColumns: readonly (InOutline & { readonly column: string })[] = all.flatMap(({ name, outline }) =>
   outline === undefined ? [] : [{ ...outline, column: name }],
 );
 
 type AttemptField = { [F in FieldName]: Fields[F] extends { from: 'attempt' } ? F : never }[FieldName];
 
-/** The fields of a turn that say what happened in it, without those that say whose turn it is. */
+/** The fields that describe what happened in a turn, without those that identify it. */
 export type TurnOutcome = Omit<TurnRecorded, AttemptField>;
 
-/** The fields that give way together when a record is too large. */
+/** The fields that are dropped together when a record is too large. */
 export const fieldsCutAs = (cut: GivesWay | undefined): readonly FieldName[] =>
   (Object.keys(turnFields) as FieldName[]).filter((field) => ('cut' in turnFields[field] ? turnFields[field].cut : undefined) === cut);
 
-/** A turn of which nothing is known: every field has the default of the schema, or is empty. */
+/** An empty turn: every field has the default of the schema or is empty. */
 export const emptyTurn: TurnRecorded = defaultsOf(latestSchema('TurnRecorded').schema) as unknown as TurnRecorded;

@@ -1,7 +1,7 @@
-// The rows of a leased batch: made from the log by what its ledger entry names, so they are the same whenever they are made.
+// The rows of a leased batch. They are built from the log by the references in its ledger entry, so they are always the same.
 import type { BatchLeased } from '../../schemas/generated/events.ts';
 
-/** What the rows of a batch are made from. */
+/** What the rows of a batch are built from. */
 export type RowsSource = Pick<BatchLeased, 'run_id' | 'trajectories' | 'rollouts'>;
 
 interface RowsMeasure {
@@ -16,6 +16,6 @@ interface RowsMeasure {
 
 export interface BatchRows {
   measure(source: RowsSource): Promise<RowsMeasure>;
-  /** NDJSON, a row a line. */
+  /** NDJSON, one row per line. */
   ndjson(source: RowsSource): AsyncIterable<Buffer>;
 }

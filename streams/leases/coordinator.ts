@@ -1,4 +1,4 @@
-// The port between an external trainer and the coordinator of its run: what it may ask and what it is answered. Times are ISO 8601.
+// The port between an external trainer and the coordinator of its run: its requests and their responses. Times are ISO 8601.
 export interface ClaimRequest {
   readonly trainer_id: string;
   readonly framework?: string;

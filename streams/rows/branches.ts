@@ -16,23 +16,23 @@ export interface Branch {
 
 export interface BranchedAttempt {
   readonly branches: readonly Branch[];
-  /** Prompts behind the first that do not begin with their parent's prompt and completion. */
+  /** Prompts after the first that do not begin with their parent's prompt and completion. */
   readonly prefixBreaks: number;
 }
 
-/** A turn with the one that it goes on from. */
+/** A turn with its parent. */
 interface PlacedTurn {
   readonly turn: TokenTurn;
   readonly branch: number;
   readonly parent: PlacedTurn | undefined;
-  /** Where its own part of the prompt begins in a row: what it keeps lies before. */
+  /** Index in the row where its own part of the prompt begins, after the kept tokens. */
   readonly promptAt: number;
   readonly completionAt: number;
   readonly end: number;
   readonly flaw: BranchFlaw | undefined;
 }
 
-/** The branches of an attempt, its turns in their order and each once. */
+/** The branches of an attempt, given its turns in order and without repeats. */
 export function branchesOf(turns: readonly TokenTurn[]): BranchedAttempt {
   const placed = new Map<number, PlacedTurn>();
   const tips: PlacedTurn[] = [];
@@ -71,7 +71,7 @@ export interface BranchLink extends Pick<PlacedTurn, 'turn' | 'promptAt' | 'comp
   readonly isOwn: boolean;
 }
 
-/** The turns that a branch is made of, from the fresh prompt on: its own, and those that it keeps tokens of. */
+/** The turns of a branch, starting with a fresh prompt: its own, and those whose tokens it keeps. */
 export function linksOf({ number, tip }: Branch): readonly BranchLink[] {
   const links: BranchLink[] = [];
   let end = tip.end;

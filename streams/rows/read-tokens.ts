@@ -1,4 +1,4 @@
-// Reads the fields of a turn that rows are made of from the plain bytes of its record. Texts are passed over, and lists of tokens stay where they are.
+// Reads the fields of a turn that rows need from the bytes of its record in plain form. Texts are skipped, and token lists are not copied.
 import type { PlainBytes } from '../../schemas/codec.ts';
 import { Cursor } from '../../schemas/cursor.ts';
 import { FRAME_BYTES } from '../../schemas/framing.ts';
@@ -7,7 +7,7 @@ import { PackedFloats, PackedWholes } from '../../schemas/packed.ts';
 import type { PolicySpan } from '../../schemas/generated/events.ts';
 import type { TokenTurn } from './token-turn.ts';
 
-/** A reader of one field, at a place in bytes. */
+/** Reads one field at a position in bytes. */
 type FieldReader<T> = (bytes: Buffer, at: number) => T;
 
 const whole: FieldReader<number> = (bytes, at) => new Cursor(bytes, at).number();
@@ -38,7 +38,7 @@ const names = Object.keys(readers) as (keyof TokenTurn)[];
 
 interface FieldPlaces {
   readonly starts: Int32Array;
-  /** The place of each field that is read, in the order of `names`. */
+  /** The position of each field that is read, in the order of `names`. */
   readonly places: readonly number[];
 }
 
@@ -52,7 +52,7 @@ function placesIn(layout: RecordLayout): FieldPlaces {
   return made;
 }
 
-/** The tokens of a turn, in its bytes, which must stay as they are. */
+/** The tokens of a turn, which refer to its bytes: these must not change. */
 export function tokensIn({ value, layout }: PlainBytes): TokenTurn {
   const { starts, places } = placesIn(layout);
   layout.locate(value, FRAME_BYTES, starts);

@@ -1,6 +1,6 @@
-// What `batch_sha256` of a batch of rows covers: everything that a row says. It is made in two layers, so that the tokens of a row are hashed once,
-// when its trajectory has ended, and a batch is hashed from what is small. All numbers are little-endian; a text is the count of its UTF-8 bytes
-// as uint32, and the bytes; a list is the count of its elements as uint32, and the elements.
+// `batch_sha256` of a batch covers the whole content of its rows. It has two layers: the tokens of a row are hashed once, when its trajectory has
+// ended, and a batch is hashed from these hashes. All numbers are little-endian; a text is the count of its UTF-8 bytes as uint32, and the
+// bytes; a list is the count of its elements as uint32, and the elements.
 //
 // tokens = SHA-256 of: text "turnstream tokens 1" · token_ids (int32) · mask (uint8) · logprobs (float32) · version_spans (int32 version,
 //   int32 tokens) · turns (int32) · turn_starts (int32) · int32 prompt_len · float32 temperature · text logprobs_kind · uint8 trainable ·
@@ -8,7 +8,7 @@
 // batch_sha256 = SHA-256 of: text "turnstream rows 1", and for each row in its order: int32 row · text trajectory_id · int32 attempt ·
 //   text group_id · int32 branch · float64 reward · float64 advantage · the 32 bytes of tokens
 //
-// A temperature that is unknown is the NaN 7fc00000.
+// An unknown temperature is the NaN 7fc00000.
 import { createHash, type Hash } from 'node:crypto';
 import type { TokenRow } from './row.ts';
 
@@ -39,7 +39,7 @@ export function tokensHash(row: TokenRow): Buffer {
     .digest();
 }
 
-/** What a batch hashes of a row beside its tokens. */
+/** The part of a row that a batch hashes in addition to its tokens. */
 type RowHead = Pick<TokenRow, 'row' | 'trajectory_id' | 'attempt' | 'group_id' | 'branch' | 'reward' | 'advantage'>;
 
 /** Hashes a batch, row by row. */

@@ -125,7 +125,7 @@ function whyNotOf({ purpose }: TokenTrajectory, own: readonly BranchLink[], toke
   return own.some(({ turn }) => turn.logprobs_kind !== own[0]?.turn.logprobs_kind) ? 'mixed_logprobs' : undefined;
 }
 
-/** Whether each prompt hashes to what its turn says: all of them together cost one pass over the tokens. */
+/** Whether each prompt has the hash that its turn records. All checks together take one pass over the tokens. */
 function promptsFit(own: readonly BranchLink[], tokens: Int32Array): boolean {
   const bytes = new Uint8Array(tokens.buffer, tokens.byteOffset, tokens.byteLength);
   const hash = createHash('sha256');

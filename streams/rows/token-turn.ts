@@ -1,15 +1,15 @@
-// The fields of a turn that rows are made of. Lists of tokens stay in the bytes of the record until they are copied into a row.
+// The fields of a turn that rows need. Lists of tokens stay in the bytes of the record until they are copied into a row.
 import type { PolicySpan } from '../../schemas/generated/events.ts';
 import type { PackedList } from '../../schemas/packed.ts';
 
 export interface TokenTurn {
   /** 0-based. */
   readonly turn: number;
-  /** Turn of the same attempt that this prompt goes on from; -1 = a fresh prompt. */
+  /** Turn of the same attempt that this prompt continues; -1 = a fresh prompt. */
   readonly branch_parent: number;
-  /** Tokens that the prompt keeps of its parent's prompt and completion. */
+  /** Number of tokens that the prompt keeps from its parent's prompt and completion. */
   readonly prompt_keep: number;
-  /** The prompt behind what it keeps. */
+  /** The prompt after the kept tokens. */
   readonly prompt_ids: PackedList<Int32Array>;
   /** SHA-256 of all token ids of the prompt, each as 4 bytes, little-endian; hexadecimal. Empty = unknown. */
   readonly prompt_sha256: string;
@@ -17,13 +17,13 @@ export interface TokenTurn {
   readonly completion_tokens: number;
   readonly token_ids: PackedList<Int32Array>;
   readonly logprobs: PackedList<Float32Array>;
-  /** Not 0 = to be trained on; empty = every completion token. */
+  /** Not 0 = trained on; empty = every completion token is. */
   readonly loss_mask: PackedList<Int32Array>;
   readonly logprobs_kind: string;
   readonly policy_spans: readonly PolicySpan[];
   /** Sampling parameters, JSON; empty = unknown. */
   readonly sampling: string;
-  /** True when something was cut for the record to fit; token ids may be missing. */
+  /** True when fields were truncated to fit the record; token ids may be missing. */
   readonly truncated: boolean;
 }
 
@@ -36,6 +36,6 @@ export interface TokenTrajectory {
   readonly purpose: string;
   readonly reward: number;
   readonly advantage: number;
-  /** In their order, each once. */
+  /** In order, without repeats. */
   readonly turns: readonly TokenTurn[];
 }

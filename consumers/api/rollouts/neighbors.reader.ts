@@ -13,7 +13,7 @@ interface TrajectoryNeighbors {
   readonly next: PlaceOfAttempt | null;
 }
 
-/** `at` need not fit the filter itself. Both are null when it has not finished: then it is in no list. */
+/** `at` need not match the filter. Both are null while it is unfinished, because it is in no list yet. */
 export async function readNeighbors(
   store: Store,
   run: string,

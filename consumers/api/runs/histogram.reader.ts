@@ -1,4 +1,4 @@
-// How reward, advantage, turns, tokens, and staleness are distributed over what a range of steps trained on and what was discarded for it.
+// Distributions of reward, advantage, turns, tokens, and staleness over the trained and the discarded trajectories of a range of steps.
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
 
@@ -15,14 +15,14 @@ interface HistogramRange {
 }
 
 interface FateCounts {
-  /** Empty for what was trained on. */
+  /** Empty for trained ones. */
   readonly reason: string;
   readonly counts: readonly number[];
 }
 
 interface OutcomeHistogram {
   readonly figure: HistogramFigure;
-  /** Where the first bin begins. */
+  /** Lower bound of the first bin. */
   readonly low: number;
   readonly width: number;
   readonly fates: readonly FateCounts[];
@@ -31,7 +31,7 @@ interface OutcomeHistogram {
 const unlessRepeated = (table: string): string =>
   `(run_id, _partition, _offset) not in (select run_id, _partition, _offset from ${table} where run_id = {run:String})`;
 
-/** What was discarded at version v competed for step v + 1; only what was trained on has an advantage. */
+/** A trajectory discarded at version v competed for step v + 1. Only trained ones have an advantage. */
 const outcomesSql = `
   select '' as reason, reward, advantage, toFloat64(turns) as turns, toFloat64(tokens) as tokens, toFloat64(staleness_total) as staleness
   from step_trajectories where run_id = {run:String} and step between {from:Int32} and {to:Int32} and ${unlessRepeated('repeated_steps')}
@@ -40,7 +40,7 @@ const outcomesSql = `
   from discarded_trajectories
   where run_id = {run:String} and version + 1 between {from:Int64} and {to:Int64} and ${unlessRepeated('repeated_discards')}`;
 
-/** Bins of equal width; whole figures have bins of whole width, so that none has more numbers than another. */
+/** Bins of equal width. For integers the width is an integer, so that each bin covers the same number of values. */
 export function binsFor(figure: HistogramFigure, { low, high }: { readonly low: number; readonly high: number }, bins: number) {
   if (!fractions.has(figure)) {
     const width = Math.ceil((high - low + 1) / bins);
@@ -98,7 +98,7 @@ export async function readHistograms(
   }));
 }
 
-/** What was trained on comes first, then the reasons in order. */
+/** Trained ones first, then the discard reasons in order. */
 function countsOf(filled: readonly FilledBin[], count: number): readonly FateCounts[] {
   const reasons = [...new Set(filled.map(({ reason }) => reason))].sort();
   return reasons.map((reason) => {

@@ -11,7 +11,7 @@ const description = [
   'discarded, by reason. What was discarded at version v belongs to step v + 1. A figure that nothing of the range has is left out.',
 ].join(' ');
 
-/** Distributions of what was trained on and what was not. */
+/** Distributions over trained and discarded trajectories. */
 export const histogramRoutes: StoreRoutes = async (app, { store }) => {
   app.get(
     '/v1/runs/:run/outcomes/histogram',

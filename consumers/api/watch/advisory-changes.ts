@@ -1,11 +1,11 @@
-// Which advisories began and which ended, look by look. What is found in two looks in a row has begun, what is missed in two has ended,
-// so that a figure at its limit does not tell the same again and again.
+// Which advisories began and ended, check by check. An advisory that two checks in a row find has begun; one that two checks in a row miss has
+// ended, so that a figure at its limit does not send messages again and again.
 import type { RowOf } from '../columns.ts';
 import type { advisoryColumns } from './watch.columns.ts';
 
 type Advisory = RowOf<typeof advisoryColumns>;
 
-/** What a look found of one run. */
+/** What a check found in one run. */
 export interface RunFindings {
   readonly run_id: string;
   readonly items: readonly Advisory[];
@@ -16,7 +16,7 @@ export interface OpenAdvisory extends Advisory {
   /** When it was first found, RFC 3339. */
   readonly since: string;
   readonly isTold: boolean;
-  /** The newest look did not find it. */
+  /** The newest check did not find it. */
   readonly isMissed: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface AdvisoryMessage extends Omit<Advisory, 'is_over'> {
   readonly run_id: string;
   readonly since: string;
   readonly at: string;
-  /** All of it in a line, which chats show. */
+  /** Everything in one line, for chats. */
   readonly text: string;
 }
 
@@ -34,7 +34,7 @@ interface AdvisoryChanges {
   readonly messages: readonly AdvisoryMessage[];
 }
 
-/** What tells one from another: the figures in the detail change from look to look. */
+/** Identifies an advisory: the figures in its detail change between checks. */
 const identityOf = ({ run_id, rule, title }: { readonly run_id: string; readonly rule: string; readonly title: string }): string =>
   JSON.stringify([run_id, rule, title]);
 
@@ -50,7 +50,7 @@ function currentOf(looked: readonly RunFindings[], at: string): Map<string, Open
   return new Map(all.filter(({ is_over }) => !is_over).map((one) => [identityOf(one), one]));
 }
 
-/** A run that was not looked at, because it finished, has none. */
+/** A finished run is not checked and has none. */
 export function changesOf(before: readonly OpenAdvisory[], looked: readonly RunFindings[], at: string): AdvisoryChanges {
   const found = currentOf(looked, at);
   const open: OpenAdvisory[] = [];

@@ -1,11 +1,11 @@
-// Advisories of a run with what the log knows beyond the tables: how far they are behind it.
+// Advisories of a run, including the one that only the log can answer: how far the tables lag behind it.
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
 import { readAdvisories } from './advisories.reader.ts';
 import { adviseOnLag, gravestFirst, isBehind, type LagFacts } from './advisories.ts';
 import type { RunFindings } from './advisory-changes.ts';
 
-/** Asks the log how many of its records are not in the tables yet. */
+/** Number of records of the log that are not in the tables yet. */
 export type CountBehind = () => Promise<number>;
 
 const lagSql = `
@@ -15,7 +15,7 @@ const lagSql = `
     select toUnixTimestamp64Milli(max(occurred_at)) as newest_ms from heartbeats where run_id = {run:String}
   ) as beats`;
 
-/** An outage of the log leaves out the rule that needs it; what the tables say is still true. */
+/** During an outage of the log, its rule is skipped; the tables still answer the others. */
 export async function readFindings(store: Store, run: string, countBehind: CountBehind): Promise<RunFindings> {
   const [{ items }, behind] = await Promise.all([readAdvisories(store, run), countBehind().catch(() => 0)]);
   if (!isBehind(behind)) return { run_id: run, items };
@@ -31,7 +31,7 @@ const runningSql = `
     and (max(at) > now() - interval 1 day or run_id in (select run_id from heartbeats where occurred_at > now() - interval 1 day))
   order by max(at) desc limit 50`;
 
-/** Advisories of all runs that go on. */
+/** Advisories of all unfinished runs. */
 export async function readAllFindings(store: Store, countBehind: CountBehind): Promise<readonly RunFindings[]> {
   const found: RunFindings[] = [];
   const runs = await readRows<{ run_id: string }>(store, runningSql);

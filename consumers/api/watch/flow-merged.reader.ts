@@ -1,4 +1,4 @@
-// The flow of a whole run, however many trajectories it has: attempts merged into spans of equal length, counted by what became of them.
+// The flow of a run with any number of trajectories: attempts are aggregated into spans of equal length and counted by their fate.
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
 import { widthFor } from './weather.reader.ts';
@@ -22,7 +22,7 @@ export interface MergedFlow {
   readonly run_id: string;
   readonly trajectories: number;
   readonly every_s: number;
-  /** When each span begins, ms since 1970. */
+  /** Start of each span, ms since 1970. */
   readonly at_ms: readonly number[];
   readonly columns: Readonly<Record<(typeof mergedFigures)[number], readonly number[]>>;
 }
@@ -31,7 +31,7 @@ export interface MergedFlow {
 const NO_VERSION = 2_147_483_647;
 const OF_PURPOSE = "if({purpose:String} = '', purpose != 'eval', purpose = {purpose:String})";
 
-/** Every attempt once, by its start and its end; what only started has the end 0. */
+/** Every attempt once, with its start and end; the end is 0 for one that only started. */
 const attemptsSql = `
   select trajectory_id, attempt, toInt64(toUnixTimestamp(started_at)) as start_s, toInt64(toUnixTimestamp(finished_at)) as end_s, version_first
   from trajectories where run_id = {run:String} and ${OF_PURPOSE} limit 1 by trajectory_id, attempt
@@ -41,7 +41,7 @@ const attemptsSql = `
     and (trajectory_id, attempt) not in (select trajectory_id, attempt from trajectories where run_id = {run:String})
   limit 1 by trajectory_id, attempt`;
 
-/** What the ledger says of each attempt: a decision wins over a loss, and training over a discard. */
+/** The fate of each attempt in the ledger: a decision takes precedence over a loss, and training over a discard. */
 const decidedSql = `
   select trajectory_id, attempt, 1 as is_decided, min(told) as rank, max(told_staleness) as staleness, max(told_s) as decided_s from (
     select trajectory_id, attempt, 0 as told, staleness_total as told_staleness, toInt64(0) as told_s
@@ -54,7 +54,7 @@ const decidedSql = `
     from expired_attempts where run_id = {run:String}
   ) group by trajectory_id, attempt`;
 
-/** An attempt counts where it begins, and once more where it ends. */
+/** An attempt counts in the span of its start and in that of its end. */
 const mergedSql = `
   select span, toUInt32(sum(begins)) as began, toUInt32(sum(ends)) as ended, toUInt32(sum(begins and fate = 0)) as trained,
     toUInt32(sum(begins and fate = 1)) as discarded, toUInt32(sum(begins and fate = 2)) as lost,
@@ -71,7 +71,7 @@ const mergedSql = `
 
 const emptySpan = { trained: 0, discarded: 0, lost: 0, began: 0, ended: 0, staleness_max: -1, oldest: NO_VERSION };
 
-/** Spans without an event in between are there as well, so that a chart needs no gaps. */
+/** Spans without events are included, so that charts have no gaps. */
 export function columnsOfSpans(spans: readonly MergedSpan[]): MergedFlow['columns'] {
   const count = (spans.at(-1)?.span ?? -1) + 1;
   const columns = Object.fromEntries(mergedFigures.map((name) => [name, new Array<number>(count).fill(0)])) as Record<

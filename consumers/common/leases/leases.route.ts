@@ -1,4 +1,4 @@
-// The routes of external trainers. The coordinator of a run serves them itself; the API passes them on to it.
+// The routes of external trainers. The coordinator of a run serves them; the API forwards them to it.
 import { Readable } from 'node:stream';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
@@ -36,7 +36,7 @@ function runOfBatch(batch: string): string {
   return parsed.runId;
 }
 
-/** An id of a batch has slashes, which are percent-encoded. */
+/** Batch ids contain slashes, which are percent-encoded. */
 const BATCH = '/v1/batches/:batch([^:]+)';
 
 export const leaseRoutes: FastifyPluginAsyncTypebox<LeaseRoutesOptions> = async (app, { coordinatorOf }) => {

@@ -1,4 +1,4 @@
-// What an external trainer sends and is answered, as the API describes it.
+// Requests and responses of external trainers, as the API describes them.
 import { Type } from 'typebox';
 
 const sha256 = (description: string) => Type.String({ pattern: '^[0-9a-f]{64}$', description });

@@ -1,9 +1,9 @@
-// The kinds of columns that rows have in Arrow: how the schema tells of them, and the buffers of some rows.
+// The kinds of Arrow columns in rows: their description in the schema, and how to fill their buffers.
 import type { PolicySpan } from '../../../schemas/generated/events.ts';
 import type { TokenRow } from '../../../streams/rows/row.ts';
 import { byte, int, short, table, tables, text, type FlatFields, type FlatValue } from './flatbuffer.ts';
 
-/** A buffer, in pieces that follow each other. */
+/** A buffer, as consecutive pieces. */
 type Pieces = readonly Uint8Array[];
 
 interface FilledColumn {
@@ -18,7 +18,7 @@ export interface ArrowField {
 }
 
 interface ArrowType {
-  /** In the union of Arrow's types. */
+  /** Number in the union of Arrow's types. */
   readonly id: number;
   readonly detail: FlatValue;
 }
@@ -34,7 +34,7 @@ const numbers = { int32: whole(32, true), uint8: whole(8, false), float32: float
 
 type NumberArray = Int32Array | Uint8Array | Float32Array | Float64Array;
 
-/** A field as the schema tells of it. */
+/** A field in the schema. */
 const fieldOf = (
   name: string,
   { id, detail }: ArrowType,
@@ -42,7 +42,7 @@ const fieldOf = (
 ): FlatFields => [text(name), byte(more.nullable === true ? 1 : 0), byte(id), detail, undefined, tables(...(more.children ?? []))];
 
 const bytesOf = (values: NumberArray): Uint8Array => new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
-/** No bits of validity: nothing is null. */
+/** No validity bitmap: nothing is null. */
 const NONE: Pieces = [];
 const node = (length: number, nulls = 0): { length: number; nulls: number } => ({ length, nulls });
 const plain = (values: NumberArray): FilledColumn => ({ nodes: [node(values.length)], buffers: [NONE, [bytesOf(values)]] });
@@ -72,7 +72,7 @@ export const flag = (name: string, of: (row: TokenRow) => boolean): ArrowField =
   fill: (rows) => ({ nodes: [node(rows.length)], buffers: [NONE, [bitsOf(rows.map(of))]] }),
 });
 
-/** One bit each, the lowest first. */
+/** One bit per value, least significant first. */
 function bitsOf(flags: readonly boolean[]): Uint8Array {
   const bits = new Uint8Array(Math.ceil(flags.length / 8));
   flags.forEach((isSet, at) => {
@@ -117,7 +117,7 @@ export const spanList = (name: string, of: (row: TokenRow) => readonly PolicySpa
   };
 };
 
-/** Where each list begins and the last one ends. */
+/** Start of each list, and end of the last one. */
 function endsOf(lists: readonly { readonly length: number }[]): Int32Array {
   const ends = new Int32Array(lists.length + 1);
   lists.forEach(({ length }, at) => {

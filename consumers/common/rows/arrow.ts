@@ -1,11 +1,11 @@
-// Rows as an Arrow IPC stream: the schema, record batches of rows, and the end. The columns are the arrays of the rows, one behind the other; none is
-// copied. The same rows are the same bytes, always.
+// Rows as an Arrow IPC stream: the schema, record batches of rows, and the end. The columns are the arrays of the rows, without
+// a copy. The same rows always give the same bytes.
 // https://arrow.apache.org/docs/format/Columnar.html#serialization-and-interprocess-communication-ipc
 import type { TokenRow } from '../../../streams/rows/row.ts';
 import { float32, float64, flag, int32, listOf, spanList, utf8, type ArrowField } from './arrow-columns.ts';
 import { flatbufferOf, long, short, byte, structs, table, tables } from './flatbuffer.ts';
 
-/** A record batch ends behind the row that fills it. */
+/** A record batch ends after the row that exceeds one of these. */
 const BATCH_TOKENS = 65_536;
 const BATCH_ROWS = 1_024;
 
@@ -66,7 +66,7 @@ export class ArrowRows {
 const schemaMessage = (): Buffer =>
   flatbufferOf(short(METADATA_V5), byte(SCHEMA), table(undefined, tables(...columns.map(({ schema }) => schema))), long(0));
 
-/** A message behind the mark and the length of its metadata. */
+/** An encapsulated message: continuation marker, metadata length, metadata, body. */
 function framed(metadata: Buffer): Buffer {
   const head = Buffer.alloc(8);
   head.writeInt32LE(-1, 0);

@@ -1,5 +1,5 @@
-// Writes FlatBuffers, the format of Arrow's messages, from a description of their tables. Children lie behind their parents, so that every offset
-// points forward and nothing is written twice.
+// Writes FlatBuffers, the format of Arrow's messages, from a description of their tables. Children follow their parents, so that every offset
+// points forward and nothing is rewritten.
 // https://flatbuffers.dev/internals
 
 export type FlatValue =
@@ -10,7 +10,7 @@ export type FlatValue =
   /** Structs of 64-bit numbers, `width` in each. */
   | { readonly kind: 'structs'; readonly width: number; readonly values: readonly number[] };
 
-/** The fields of a table in the order of their ids; undefined for those that have their default. */
+/** The fields of a table in the order of their ids; undefined = default. */
 export type FlatFields = readonly (FlatValue | undefined)[];
 
 export const byte = (value: number): FlatValue => ({ kind: 'number', bytes: 1, value });
@@ -39,7 +39,7 @@ class FlatWriter {
     return this.#bytes.subarray(0, this.#end);
   }
 
-  /** Room for `count` bytes, all 0. */
+  /** Reserves `count` zero bytes. */
   reserve(count: number): number {
     const at = this.#end;
     if (at + count > this.#bytes.length) this.#bytes = Buffer.concat([this.#bytes, Buffer.alloc(this.#bytes.length + count)]);
@@ -121,7 +121,7 @@ class FlatWriter {
     return at;
   }
 
-  /** Goes on to where `ahead` bytes later a multiple of `bytes` is. */
+  /** Pads so that the position `ahead` bytes later is a multiple of `bytes`. */
   #align(bytes: number, ahead = 0): number {
     const over = (this.#end + ahead) % bytes;
     this.reserve(over === 0 ? 0 : bytes - over);

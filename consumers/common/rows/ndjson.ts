@@ -1,10 +1,10 @@
 // Rows as NDJSON: one object a line, in the order of the fields of a row. Lists of numbers are written as digits into one buffer, without a string
-// for each. A float has the nine digits that tell it from every other float32; what is not finite is null.
+// for each. A float has nine digits, which identify every float32; a value that is not finite is null.
 import type { TokenRow } from '../../../streams/rows/row.ts';
 
-/** Bytes that a whole number takes at most, with its comma. */
+/** Maximum bytes of a whole number with its comma. */
 const WHOLE_BYTES = 12;
-/** Of a float: sign, point, nine digits and five zeros, or what String writes of a very small or large one. */
+/** The same of a float: sign, point, nine digits and five zeros, or the output of String for a very small or large one. */
 const FLOAT_BYTES = 26;
 
 /** The line of a row. */
@@ -101,7 +101,7 @@ class DigitWriter {
     }
   }
 
-  /** Nine digits from the first that is not 0, without the zeros that end them. */
+  /** Nine significant digits, without trailing zeros. */
   #decimal(size: number): void {
     const bytes = this.#bytes;
     let wholeDigits = 1;

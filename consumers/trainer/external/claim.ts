@@ -1,4 +1,4 @@
-// A trainer claims the run: from then on it is the only one whose calls are served.
+// Claims the run for a trainer: from then on, only its calls are served.
 import { decideClaim, headOf } from '../../../streams/leases/decide.ts';
 import type { ClaimAnswer, ClaimRequest, NamedWeights } from '../../../streams/leases/coordinator.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
@@ -31,13 +31,13 @@ export const claimJob =
     return { kind: 'answer', value: restore === undefined ? value : { ...value, restore } };
   };
 
-/** The refusal of a trainer that is behind, with what it is to restore. */
+/** Refuses a trainer whose checkpoint is old, and names the version to restore. */
 export async function refusedWith(life: ExternalLife, message: string): Promise<{ kind: 'refused'; error: PlatformError }> {
   const context = { restore: await newestWeights(life) };
   return { kind: 'refused', error: new PlatformError('LINEAGE_MISMATCH', message, { context }) };
 }
 
-/** Undefined when nothing was published of the newest committed version. */
+/** Undefined if the newest committed version was not published. */
 async function newestWeights(life: ExternalLife): Promise<NamedWeights | undefined> {
   const { runId, version } = life.state;
   const found = await findPolicy(life, { runId, version }, life.policiesFrom);

@@ -1,4 +1,4 @@
-// A trainer commits a batch: the transaction of a step, once for each batch.
+// Commits a batch: the transaction of a step, once per batch.
 import { createHash } from 'node:crypto';
 import type { BatchLeased } from '../../../schemas/generated/events.ts';
 import type { UpdateMetrics } from '../../../streams/core/learning.ts';
@@ -65,7 +65,7 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, inner]) => [name, sorted(inner)]));
 }
 
-/** What a step has columns for; the rest stays in its report. */
+/** Metrics that have columns; all others stay in the report. */
 function metricsOf(told: CommitRequest['metrics']): UpdateMetrics {
   const of = (name: keyof UpdateMetrics): number => told[name] ?? 0;
   return {

@@ -1,4 +1,4 @@
-// The port of an external trainer, served by the loop of its run. Rows are made from the log beside the loop.
+// Implements the port of external trainers in the loop of the run. Rows are built from the log, outside the loop.
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Coordinator } from '../../../streams/leases/coordinator.ts';
 import type { BatchRows } from '../../../streams/leases/batch-rows.ts';
@@ -12,7 +12,7 @@ export interface CoordinatorDeps {
   readonly runId: string;
   readonly desk: Desk;
   readonly rows: BatchRows;
-  /** The ledger entry of a batch that is not out any more. */
+  /** The ledger entry of a batch whose lease has ended. */
   readonly findLease: (batchId: string) => Promise<BatchLeased | undefined>;
 }
 

@@ -43,7 +43,7 @@ export const releaseEntries = (releases: Released): readonly PlainEntry[] =>
     fields: { batch_id: lease.batch_id, step: lease.step, epoch: lease.epoch, reason },
   }));
 
-/** Writes entries about leases. Nothing is folded meanwhile. */
+/** Writes entries about leases. Nothing is folded while it does. */
 export async function record(life: ExternalLife, loop: Loop, entries: readonly PlainEntry[]): Promise<void> {
   if (entries.length === 0) return;
   await life.feed.exclusively(() => life.committer.append(entries));
@@ -51,7 +51,7 @@ export async function record(life: ExternalLife, loop: Loop, entries: readonly P
   for (const id of loop.leaseTimes.keys()) if (!out.has(id)) loop.leaseTimes.delete(id);
 }
 
-/** Ends the leases whose time is over. */
+/** Ends expired leases. */
 export async function expireLeases(life: ExternalLife, loop: Loop): Promise<void> {
   const nowMs = life.clock.monotonic();
   const releases = decideExpiry(life.state.leases, (id) => timesOf(life, loop, id).deadlineMs <= nowMs);

@@ -1,4 +1,4 @@
-// The part of the coordinator's loop that is about its external trainer: leases that are over, and calls that wait.
+// The part of the coordinator's loop for external trainers: expired leases and queued calls.
 import type { Loop, ExternalLife } from '../deps.ts';
 import { expireLeases } from './leases.ts';
 

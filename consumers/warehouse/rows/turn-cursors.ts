@@ -1,4 +1,4 @@
-// Where the fields of many turns lie, each in the bytes of its own record or in the defaults of the version that wrote it.
+// The positions of the fields of many turns, each in the bytes of its record or in the defaults of the schema version that wrote it.
 import { Cursor } from '../../../schemas/cursor.ts';
 import { FRAME_BYTES } from '../../../schemas/framing.ts';
 import type { PlainBytes } from '../../../schemas/codec.ts';
@@ -7,10 +7,10 @@ import type { ListColumn, TextColumn } from '../../../streams/core/ports.ts';
 
 const NOTHING = Buffer.alloc(0);
 
-/** Takes a value of the field of one turn, and moves the cursor behind it. */
+/** Reads the value of one turn, and moves the cursor past it. */
 type Take = (cursor: Cursor, row: number) => void;
 
-/** Answers how many there were. */
+/** Returns their number. */
 function eachItem(cursor: Cursor, take: (cursor: Cursor) => void): number {
   let items = 0;
   for (let count = cursor.number(); count > 0; count = cursor.number()) {
@@ -25,7 +25,7 @@ function liesAt(bytes: Buffer, start: number, encoded: Buffer): boolean {
   return true;
 }
 
-/** Texts that are found one after the other. */
+/** Texts in the order in which they are found. */
 export class FoundTexts implements TextColumn {
   readonly kind = 'texts';
   readonly sources: Buffer[] = [];
@@ -59,7 +59,7 @@ export class TurnCursors {
     });
   }
 
-  /** Calls with a cursor, always the same, at the field of each turn, one after the other. */
+  /** Calls with a cursor at the field of each turn in order; the cursor is reused. */
   each(field: string, take: Take): void {
     const cursor = new Cursor(NOTHING);
     const width = this.#fields.length;
@@ -73,7 +73,7 @@ export class TurnCursors {
     }
   }
 
-  /** True when every turn has this value in the field, or leaves it to its default; false as well for one that encodes it at length. */
+  /** True when every turn has this value in the field or uses its default. False also for a value in a longer encoding. */
   allHave(field: string, encoded: Buffer): boolean {
     const width = this.#fields.length;
     let place = this.#fields.indexOf(field);
@@ -117,7 +117,7 @@ export class TurnCursors {
     return column;
   }
 
-  /** Calls for each item of the lists. Answers where the list of each turn ends. */
+  /** Calls for each item of the lists. Returns the end of each turn's list. */
   items(field: string, take: (cursor: Cursor) => void): readonly number[] {
     const ends: number[] = [];
     let end = 0;

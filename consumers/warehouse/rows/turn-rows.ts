@@ -1,4 +1,4 @@
-// The row of a turn out of its event, cell by cell as the table of its fields says.
+// Builds the row of a turn from its event, cell by cell, as the table of fields describes.
 import type { TurnRecorded } from '../../../schemas/generated/events.ts';
 import { emptyTurn } from '../../../schemas/rollouts/turn.ts';
 import { turnFields } from '../../../schemas/rollouts/turn-fields.ts';
@@ -14,7 +14,7 @@ function cellOf(value: unknown): Cell {
   return value as Cell;
 }
 
-/** What the table says of a field, as far as rows need it. */
+/** The part of a field's description that rows need. */
 interface RowSpec {
   readonly about?: string;
   readonly column?: string;
