@@ -1,4 +1,4 @@
-// Encodes events as an earlier version of a producer does: for tests and measurements of logs that hold several versions.
+// Encodes events like an earlier version of a producer, for tests and benchmarks of logs with several versions.
 import avro from 'avsc';
 import { frame } from './framing.ts';
 import { contentId } from './subjects.ts';

@@ -36,7 +36,7 @@ export class PackedWholes extends PackedBlock implements PackedList<Int32Array> 
       const byte = bytes[at] as number;
       raw |= (byte & 0x7f) << shift;
       target[place] = (raw >>> 1) ^ -(raw & 1);
-      // All ones while the number goes on.
+      // All ones while the number continues.
       const more = -(byte >>> 7);
       raw &= more;
       shift = (shift + 7) & more;

@@ -1,4 +1,4 @@
-// What the tests of the API over a fake store share: one server for all, and one with options of its own.
+// Shared by the tests of the API over a fake store: one server for all, and one with options of its own.
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import type { HttpServer } from '../../infra/http/server.ts';
 import { testApi } from '../../infra/testing/api.ts';

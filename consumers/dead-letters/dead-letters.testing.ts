@@ -1,4 +1,4 @@
-// What the tests of dead letters share: a log with letters in it.
+// Shared by the tests of dead letters: a log with letters in it.
 import { LETTER_HEADER, frame } from '../../schemas/framing.ts';
 import { beforeEach } from 'vitest';
 import { createEventReader } from '../../infra/registry/event-reader.ts';

@@ -1,4 +1,4 @@
-// What the tests of replays share: a run that was made over the memory log, and replays of it or of a changed copy.
+// Shared by the tests of replays: a run that was made over the memory log, and replays of it or of a changed copy.
 import { createHash } from 'node:crypto';
 import { afterEach } from 'vitest';
 import { codecReader } from '../../infra/testing/codec-reader.ts';

@@ -1,4 +1,4 @@
-// The bytes of a block of ClickHouse's Native format, in pages that are used again.
+// The bytes of a block of ClickHouse's Native format, in reused pages.
 import { putText, WIDEST } from '../../streams/core/utf8.ts';
 
 /**
@@ -28,7 +28,7 @@ export class BlockPages {
   #full: Buffer[] = [];
   readonly #used: Buffer[] = [];
 
-  /** Called when nobody reads the block any more. */
+  /** Called when the block is no longer read. */
   release(): void {
     for (const page of this.#used) if (page.length === PAGE_BYTES && spare.length < SPARE_PAGES) spare.push(page);
     this.#used.length = 0;

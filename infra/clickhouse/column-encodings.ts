@@ -91,7 +91,7 @@ const wide = (low: number, high: number): ColumnEncoding =>
     for (let at = from; at < to; at += 1) putInt64(page, values[at] as number, start + (at - from) * 8);
   });
 
-/** JSON cannot represent these numbers, so they come by name. */
+/** JSON cannot represent these numbers, so they are given by name. */
 const denormals: Readonly<Record<string, number>> = { NaN, Infinity, '-Infinity': -Infinity };
 
 const isFloat = (cell: Cell): boolean => typeof cell === 'number' || (typeof cell === 'string' && Object.hasOwn(denormals, cell));

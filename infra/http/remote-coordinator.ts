@@ -1,13 +1,13 @@
-// The coordinator of a run in another process: calls are passed on as they came, with the key of the caller, and so are refusals.
+// The coordinator of a run in another process. Calls are forwarded unchanged with the key of the caller; refusals are passed back.
 import { isErrorCode, messageOf, PlatformError } from '../../streams/core/errors.ts';
 import type { Coordinator } from '../../streams/leases/coordinator.ts';
 
-/** How long a call may take beside the time that it asks to wait, ms. */
+/** Time limit of a call in addition to its requested wait, ms. */
 const PATIENCE_MS = 60_000;
 
 export interface RemoteCoordinatorOptions {
   readonly url: string;
-  /** The caller's own: the coordinator checks its key. */
+  /** Those of the caller: the coordinator checks the key. */
   readonly headers: Readonly<Record<string, string>>;
 }
 

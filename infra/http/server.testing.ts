@@ -1,4 +1,4 @@
-// What the tests of the HTTP server share: one with a few routes, closed after each test.
+// Shared by the tests of the HTTP server: one with a few routes, closed after each test.
 import type { InjectOptions } from 'fastify';
 import { Type } from 'typebox';
 import { afterEach } from 'vitest';

@@ -1,4 +1,4 @@
-// What the tests of a served model share: a scripted server, and what was logged and counted.
+// Shared by the tests of a served model: a scripted server, and what was logged and counted.
 import { setMaxListeners } from 'node:events';
 import { afterEach, beforeEach } from 'vitest';
 import type { GenerationRequest } from '../../streams/core/models.ts';

@@ -1,5 +1,5 @@
-// What an answer says of where it comes from, for those who train on it: the ids of its prompt and the bytes of its tokens, as vLLM and
-// SGLang report them, its id, the model, and the engine. What is not reported, or not in full, is unknown and stays empty.
+// The provenance of a response, for training on it: the ids of its prompt and the bytes of its tokens, as vLLM and SGLang report them, its id,
+// the model, and the engine. Whatever is not fully reported is unknown and stays empty.
 import type { GenerationSource } from '../../streams/core/agents.ts';
 import { at, listAt, textAt } from './json.ts';
 import type { LlmOptions } from './options.ts';
@@ -18,7 +18,7 @@ function promptIdsIn(chunk: unknown): readonly unknown[] {
 export class SourceTrack {
   readonly #terms: SourceTerms;
   readonly #tokenBytes: Buffer[] = [];
-  /** False once a token came without its bytes. */
+  /** False once a token arrived without its bytes. */
   #hasBytes = true;
   #promptIds: readonly number[] = [];
   #requestId = '';
@@ -29,7 +29,7 @@ export class SourceTrack {
     this.#terms = terms;
   }
 
-  /** Takes the whole answer, or a chunk of it. */
+  /** Takes a whole response or a chunk of it. */
   add(chunk: unknown): void {
     const ids = promptIdsIn(chunk);
     if (this.#promptIds.length === 0 && ids.every(isId)) this.#promptIds = ids;
@@ -55,7 +55,7 @@ export class SourceTrack {
     };
   }
 
-  /** Empty unless the bytes of all tokens are the text, or begin with it: a stop string and the end of a message are not in it. */
+  /** Empty unless the bytes of all tokens are the text or start with it: the text omits a stop string and the end of the message. */
   #endsIn({ text, reasoning, tokens }: { readonly text: string; readonly reasoning: string; readonly tokens: number }): readonly number[] {
     if (!this.#hasBytes || tokens === 0 || this.#tokenBytes.length !== tokens || reasoning !== '') return [];
     const wrote = Buffer.from(text);

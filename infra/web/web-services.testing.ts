@@ -1,4 +1,4 @@
-// What the tests of Serper and Jina share: a server in their place, and troubles that it can have.
+// Shared by the tests of Serper and Jina: a server in their place, and its possible failures.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// What the tests of the web tools share: a site outside, one inside, and tools that may only read the first.
+// Shared by the tests of the web tools: a site outside, one inside, and tools that may only read the first.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// What the tests of the synthetic load share: the story of each trajectory.
+// Shared by the tests of the synthetic load: the story of each trajectory.
 import { expect } from 'vitest';
 import { createCodec } from '../../schemas/codec.ts';
 import type { TrajectoryFinished, TrajectoryRequested, TurnRecorded } from '../../schemas/generated/events.ts';

@@ -1,5 +1,5 @@
-// The one description of a turn: for each field of TurnRecorded, who knows it, what gives way when a record is too large, and the columns of
-// `turns` that it fills, with their kind, their unit, and where REST and the outline answer them. Rows, columns of a block, size bounds,
+// The only description of a turn: for each field of TurnRecorded, where its value comes from, whether it is truncated when a record is too
+// large, and its columns in `turns` with kind, unit, and where REST and the outline return them. Rows, columns of a block, size bounds,
 // comments, and REST fields are derived from it. Defaults are those of the schema.
 import { newestVersion, oldestVersion, unknownTokens, type TurnFields } from './turn-spec.ts';
 

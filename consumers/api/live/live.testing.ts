@@ -1,4 +1,4 @@
-// What the tests of the live stream share: a server over the memory log, and its streams, closed after each test.
+// Shared by the tests of the live stream: a server over the memory log, and its streams, closed after each test.
 import { afterEach, beforeEach, expect } from 'vitest';
 import type { HttpServer } from '../../../infra/http/server.ts';
 import { testApi, type TestApiOptions } from '../../../infra/testing/api.ts';

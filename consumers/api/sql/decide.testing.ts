@@ -1,4 +1,4 @@
-// What the tests of decisions on SQL share: syntax trees as the engine prints them.
+// Shared by the tests of decisions on SQL: syntax trees as the engine prints them.
 import { decide } from './decide.ts';
 
 export const query = (...body: readonly string[]): string =>

@@ -1,4 +1,4 @@
-// What the tests of SQL over real tables share: a store, and a server over it.
+// Shared by the tests of SQL over real tables: a store, and a server over it.
 import { afterAll, beforeAll } from 'vitest';
 import { connectStore, type ClickHouseStore } from '../../../infra/clickhouse/client.ts';
 import { migrate } from '../../../infra/clickhouse/migrate.ts';

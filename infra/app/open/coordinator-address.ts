@@ -1,12 +1,12 @@
-// Where the coordinator of a run listens. Its claim on the run, which the log keeps, says so: whoever finds the claim of the newest trainer
-// finds that trainer, on any machine.
+// The address of the coordinator of a run. It is part of the trainer's claim on the run, which is in the log, so the newest trainer can be found
+// from any machine.
 import { PlatformError } from '../../../streams/core/errors.ts';
 import type { GroupOffsets } from '../../../streams/core/ports.ts';
 
-/** The id of a trainer that can be asked at `url`. */
+/** The id of a trainer that listens at `url`. */
 export const reachableAt = (id: string, url: string): string => `${id} ${url}`;
 
-/** Throws COORDINATOR_UNAVAILABLE for a run that nobody trains, or that the built-in learner trains. */
+/** Throws COORDINATOR_UNAVAILABLE for a run without a trainer, or with the built-in learner. */
 export async function findCoordinator(run: string, offsets: GroupOffsets, group: string): Promise<string> {
   const [claim] = await offsets.fetch(group, 'policies');
   const url = claim?.metadata.split(' ')[1];

@@ -1,5 +1,5 @@
-// Tells a webhook about advisories of running runs: one message when one begins, one when it ends. What was told is kept in a file, so
-// that a restart tells nothing twice. A message is sent before the file is written: a crash in between may repeat it.
+// Sends advisories of unfinished runs to a webhook: one message when an advisory begins, one when it ends. Sent messages are recorded in a file,
+// so that a restart does not repeat them. A message is sent before the file is written: a crash in between may repeat it.
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { changesOf, type OpenAdvisory, type RunFindings } from '../../../consumers/api/watch/advisory-changes.ts';
@@ -10,10 +10,10 @@ import { replaceFile } from '../../lifecycle/replace-file.ts';
 import type { Webhook } from '../../web/webhook.ts';
 
 export interface AdvisoryWatch {
-  /** Advisories of the runs that go on. */
+  /** Advisories of the unfinished runs. */
   readonly look: () => Promise<readonly RunFindings[]>;
   readonly webhook: Webhook;
-  /** File of what was told. */
+  /** File that records the sent messages. */
   readonly path: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -22,7 +22,7 @@ export interface AdvisoryWatch {
 
 const LOOK_MS = 15_000;
 
-/** Looks every 15 s until the signal aborts. Never rejects. */
+/** Checks every 15 s until the signal aborts. Never rejects. */
 export async function watchAdvisories(watch: AdvisoryWatch, signal: AbortSignal): Promise<void> {
   let open = await readTold(watch.path);
   for (;;) {
@@ -31,7 +31,7 @@ export async function watchAdvisories(watch: AdvisoryWatch, signal: AbortSignal)
     try {
       open = await lookOnce(watch, open, signal);
     } catch (error) {
-      // the store is away: what was told stays
+      // the store is unavailable: the record stays as it is
       watch.logger.debug({ error: messageOf(error) }, 'the advisories could not be read');
     }
   }
@@ -59,7 +59,7 @@ async function writeTold(path: string, open: readonly OpenAdvisory[]): Promise<v
   await replaceFile(path, JSON.stringify(open.filter(({ isTold }) => isTold)));
 }
 
-/** Nothing when there is no file, or none that can be read. */
+/** Empty when the file is missing or unreadable. */
 async function readTold(path: string): Promise<readonly OpenAdvisory[]> {
   try {
     const read: unknown = JSON.parse(await readFile(path, 'utf8'));

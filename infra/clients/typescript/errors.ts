@@ -11,7 +11,7 @@ export class TurnstreamError extends Error {
   }
 }
 
-/** The API could not be reached, or the connection broke: code API_UNREACHABLE. Whether the request was carried out is not known. */
+/** The API could not be reached, or the connection broke: code API_UNREACHABLE. It is unknown whether the request was executed. */
 export class ConnectionFailed extends TurnstreamError {
   override readonly name = 'ConnectionFailed';
 
@@ -36,14 +36,14 @@ export class ApiError extends TurnstreamError {
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** The error in an answer; it reads its body. */
+/** The error of a response, whose body it reads. */
 export async function errorOf(response: Response): Promise<ApiError> {
   const text = await response.text();
   try {
     const problem: unknown = JSON.parse(text);
     if (typeof problem === 'object' && problem !== null) return new ApiError(response.status, { ...problem });
   } catch {
-    // a proxy answered in its own words
+    // a response of a proxy, not of the API
   }
   return new ApiError(response.status, { detail: `the API answered ${response.status}: ${text.slice(0, 200)}` });
 }

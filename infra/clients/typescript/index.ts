@@ -46,12 +46,12 @@ export class Turnstream {
     return new Listing(this.#transport, '/v1/evaluations', query);
   }
 
-  /** One SELECT. Write `{name:Type}` in it for each of `params`. */
+  /** One SELECT, which refers to each of `params` as `{name:Type}`. */
   sql<Row = Readonly<Record<string, unknown>>>(query: string, params: Readonly<Record<string, unknown>> = {}): Query<Row> {
     return new Query<Row>(this.#transport, query, params);
   }
 
-  /** Events as they are written, or after the id of an event. */
+  /** Events as they are written, from now on or after the id of an event. */
   live(options: LiveOptions = {}): AsyncGenerator<LiveEvent> {
     return follow(this.#transport, options);
   }

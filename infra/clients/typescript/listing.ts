@@ -1,4 +1,4 @@
-// Lists of the API and statements in SQL: asked when they are read.
+// Lists of the API and SQL statements. Requests are sent when they are read.
 import { pathOf, type Transport } from './transport.ts';
 
 interface Page<Row> {
@@ -46,7 +46,7 @@ export class Listing<Row> implements AsyncIterable<Row> {
   }
 }
 
-/** One SELECT. It runs each time that it is read. */
+/** One SELECT. Each read runs it again. */
 export class Query<Row> {
   readonly #transport: Transport;
   readonly #query: string;

@@ -2,10 +2,10 @@
 import { ApiError, ConnectionFailed } from './errors.ts';
 import { pathOf, type Transport } from './transport.ts';
 
-/** An event of the log; its type is `gap` where the log no longer has what was missed. */
+/** An event of the log. The type `gap` means that the log no longer has the missed events. */
 export interface LiveEvent {
   readonly type: string;
-  /** Where to go on after it. */
+  /** Position to resume after. */
   readonly id: string;
   readonly data: unknown;
 }
@@ -13,16 +13,16 @@ export interface LiveEvent {
 export interface LiveOptions {
   readonly run?: string;
   readonly types?: readonly string[];
-  /** Id of the event to go on after; from now on if left out. */
+  /** Id of the event to resume after. Default: start with new events. */
   readonly after?: string;
   readonly signal?: AbortSignal;
 }
 
-/** What the stream says about itself. */
+/** Control messages of the stream. */
 const NEWS: ReadonlySet<string> = new Set(['connected', 'fell-behind', 'closing']);
 const PAUSE_MS = 1_000;
 
-/** A connection that breaks is opened again where it broke. */
+/** Reconnects after an interruption and resumes at the same position. */
 export async function* follow(transport: Transport, options: LiveOptions): AsyncGenerator<LiveEvent> {
   let last = options.after;
   for (;;) {

@@ -12,12 +12,12 @@ export interface Reward {
   readonly attempt?: number;
   /** -1: the whole trajectory. */
   readonly turn?: number;
-  /** The same target, name and identifier count once. */
+  /** Rewards with the same target, name, and identifier count once. */
   readonly identifier?: string;
   readonly source?: string;
 }
 
-/** One run, by its id. Nothing is asked before it is needed. */
+/** One run, by its id. Creating it sends no request. */
 export class Run {
   readonly #transport: Transport;
   readonly id: string;
@@ -41,7 +41,7 @@ export class Run {
     await this.record([{ type: 'RewardAttached', event_id, ...given, name, attempt, turn, identifier, source }]);
   }
 
-  /** Writes events of `rollouts` to the log; those whose `event_id` is there already change nothing. */
+  /** Writes events of `rollouts` to the log. An event whose `event_id` exists changes nothing. */
   async record(events: readonly object[]): Promise<unknown> {
     const lines = events.map((event) => `${JSON.stringify(event)}\n`).join('');
     return this.#transport.json(this.#path('events'), { method: 'POST', lines });

@@ -1,4 +1,4 @@
-// A trainer of a run: it claims the run, leases batches, and commits what it made of them.
+// The trainer of a run: claims it, leases batches, and commits new versions.
 import { linesOf } from './live.ts';
 import { pathOf, type Transport } from './transport.ts';
 
@@ -48,14 +48,14 @@ export interface Lease {
   readonly data: { readonly href: string; readonly formats: readonly string[]; readonly shards: number };
 }
 
-/** What a batch was committed with. */
+/** The report that is committed with a batch. */
 export interface Report {
   readonly policy: Weights | null;
   readonly metrics?: Readonly<Record<string, number>>;
   readonly skipped?: readonly { readonly row: number; readonly reason: string }[];
 }
 
-/** A commit that is kept in a checkpoint before it is made. */
+/** A commit to keep in a checkpoint before it is sent. */
 export interface Prepared {
   readonly batch_id: string;
   readonly weights_sha256: string;
@@ -88,7 +88,7 @@ interface TrainerClaim {
 
 const WAIT_MS = 20_000;
 const SOON_MS = 500;
-/** Extensions in the time of a lease: two may be lost. */
+/** Extensions per lease duration: two may be lost. */
 const EXTENSIONS = 3;
 
 /** The trainer of a run after its claim. The next claim fences it: its calls then fail with FENCED. */
@@ -109,12 +109,12 @@ export class Trainer {
     this.lineage = claim.lineage;
   }
 
-  /** Claims the run, and commits what the checkpoint says was prepared. */
+  /** Claims the run, and sends the prepared commit of the checkpoint. */
   static async claim(transport: Transport, at: { readonly run: string; readonly id: string }, options: TrainerOptions): Promise<Trainer> {
     const { prepared, ...rest } = options;
     const named = prepared === undefined ? {} : { prepared: { batch_id: prepared.batch_id, weights_sha256: prepared.weights_sha256 } };
     const body = { trainer_id: at.id, ...rest, ...named };
-    // a claim fences those before it, so it is not repeated by itself
+    // each claim fences the previous one, so it is not retried automatically
     const claim = await transport.json<TrainerClaim>(pathOf('runs', at.run, 'trainer'), { method: 'POST', body, idempotent: false });
     const trainer = new Trainer(transport, at.run, claim);
     if (prepared !== undefined) await trainer.commit(prepared);
@@ -133,7 +133,7 @@ export class Trainer {
   /** The next batch; undefined if there is none within `waitMs`. */
   async lease(waitMs = WAIT_MS): Promise<Batch | undefined> {
     this.#open = this.#open.filter(({ open }) => open);
-    // a batch whose answer was lost is not among those that are held: the coordinator answers it again
+    // a batch whose response was lost is not among the held ones, so the coordinator returns it again
     const body = { epoch: this.epoch, lineage: this.lineage, held: this.#open.map(({ lease }) => lease.batch_id), wait_ms: waitMs };
     const response = await this.#transport.send(pathOf('runs', this.#run, 'batches:lease'), { method: 'POST', body });
     if (response.status === 204) return undefined;
@@ -143,7 +143,7 @@ export class Trainer {
     return batch;
   }
 
-  /** Batches, one after the other, until version `steps` of the run. One that is not committed is released. */
+  /** Yields batches until version `steps` of the run. A batch that is not committed is released. */
   async *batches({ steps = Infinity, waitMs = WAIT_MS } = {}): AsyncGenerator<Batch> {
     while (this.version < steps) {
       const batch = await this.lease(waitMs);
@@ -159,7 +159,7 @@ export class Trainer {
     }
   }
 
-  /** Commits a batch by what was prepared. Repeated, it answers the same. */
+  /** Sends a prepared commit. A repeat has the same result. */
   async commit({ batch_id, commit }: Prepared): Promise<Committed> {
     const body = { epoch: this.epoch, ...commit };
     const committed = await this.#transport.json<Committed>(pathOf('batches', `${batch_id}:commit`), { method: 'POST', body });
@@ -169,7 +169,7 @@ export class Trainer {
   }
 }
 
-/** Trajectories that are this trainer's until the deadline, which is extended until the batch is committed or released. */
+/** Leased trajectories. The lease is extended until the batch is committed or released. */
 export class Batch {
   readonly #trainer: Trainer;
   readonly #transport: Transport;
@@ -184,20 +184,20 @@ export class Batch {
     this.lease = lease;
   }
 
-  /** The rows, while they arrive. */
+  /** The rows, as they arrive. */
   async *rows(): AsyncGenerator<TrainingRow> {
     const response = await this.#transport.send(this.lease.data.href, { headers: { accept: 'application/x-ndjson' } });
     for await (const line of linesOf(response)) yield JSON.parse(line) as TrainingRow;
   }
 
-  /** The commit of this batch, to be kept in a checkpoint together with the new weights before it is made. */
+  /** The commit of this batch: keep it in a checkpoint with the new weights before you send it. */
   prepare({ policy, metrics = {}, skipped = [] }: Report): Prepared {
     const train_ms = Math.round(performance.now() - this.#beganMs);
     const commit = { batch_sha256: this.lease.batch_sha256, policy, metrics, skipped, train_ms };
     return { batch_id: this.lease.batch_id, weights_sha256: policy?.sha256 ?? '', commit };
   }
 
-  /** Trained: the run has a new version. */
+  /** Commits the batch, which makes a new version of the run. */
   async commit(report: Report | Prepared): Promise<Committed> {
     clearInterval(this.#timer);
     const committed = await this.#trainer.commit('commit' in report ? report : this.prepare(report));
@@ -205,7 +205,7 @@ export class Batch {
     return committed;
   }
 
-  /** Gives the trajectories back if they were not committed. */
+  /** Releases the lease unless the batch was committed. */
   async release(reason = 'returned'): Promise<void> {
     clearInterval(this.#timer);
     if (!this.open) return;
@@ -217,7 +217,7 @@ export class Batch {
     await this.#send('extend', {});
   }
 
-  /** Extends the lease from now on. One that is lost shows at the commit. */
+  /** Keeps extending the lease. If it is lost, the commit fails. */
   keep(everyMs: number): void {
     this.#timer = setInterval(() => void this.extend().catch(() => undefined), everyMs);
     this.#timer.unref();

@@ -25,7 +25,7 @@ export interface TransportOptions {
 const PASSING: ReadonlySet<number> = new Set([408, 502, 503, 504]);
 const LONGEST_MS = 10_000;
 
-/** A path below /v1; ids may contain slashes. A verb stays behind its colon. */
+/** A path below /v1. Ids may contain slashes; the verb after a colon is kept. */
 export const pathOf = (...parts: readonly string[]): string =>
   `/v1/${parts.map((part) => encodeURIComponent(part).replaceAll('%3A', ':')).join('/')}`;
 
@@ -36,7 +36,7 @@ export class Transport {
     this.#options = options;
   }
 
-  /** The answer, if it is not an error. Its body may still be arriving. */
+  /** Resolves with a response that is not an error. Its body may still be arriving. */
   async send(path: string, call: Call = {}): Promise<Response> {
     for (let attempt = 0; ; attempt += 1) {
       const answer = await this.#once(path, call);

@@ -1,12 +1,12 @@
-// Keeps the topics of the coordinators small. A broker reads a partition of them whole before it answers for the groups and transactions in
-// it, and Kafka compacts only segments that are closed. With Kafka's default of 100 MB a segment, a run of hours leaves tens of megabytes
-// to read at each start. Kafka 4.3 may then begin to load such a partition a second time before the first load has ended, find its own
-// state "out of sync with the underlying log", and load it again without end.
+// Keeps the topics of the coordinators small. A broker reads each of their partitions completely before it serves the groups and transactions
+// in it, and Kafka compacts only closed segments. With Kafka's default segment size of 100 MB, a run of several hours leaves tens of megabytes
+// to read at each start. Kafka 4.3 may then start a second load of such a partition before the first one has ended, find its state "out of
+// sync with the underlying log", and reload it forever.
 import { messageOf } from '../../../streams/core/errors.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
 import { kafkajs } from '../patches/kafkajs.ts';
 
-/** The least that Kafka accepts, in bytes. */
+/** The minimum that Kafka accepts, in bytes. */
 export const INTERNAL_SEGMENT_BYTES = 1_048_576;
 
 const INTERNAL_TOPICS = ['__consumer_offsets', '__transaction_state'];

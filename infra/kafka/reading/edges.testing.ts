@@ -1,4 +1,4 @@
-// What the tests of a log at its edges share: a broker, our connection, and a client of somebody else.
+// Shared by the tests of a log at its edges: a broker, our connection, and a third-party client.
 import type { Kafka } from 'kafkajs';
 import { afterAll, beforeAll } from 'vitest';
 import { createCodec } from '../../../schemas/codec.ts';

@@ -1,4 +1,4 @@
-// What the tests of the agent share: scripted policies and tools.
+// Shared by the tests of the agent: scripted policies and tools.
 import type { Action, Observation, Policy, PolicyTurn, Tool, ToolResult } from '../../../streams/core/agents.ts';
 import { renderAction } from '../../../streams/reward/format.ts';
 import { runAgent, type AgentOptions } from './run-agent.ts';

@@ -1,11 +1,11 @@
-// The prompts of one attempt as differences: a turn whose prompt begins with the prompt and completion of an earlier one records only what
-// comes after. Tokens are compared, never texts: where a template renders the past anew, the prompt keeps what is equal and begins a branch.
-// Kept per attempt, in memory; a crash loses the attempt anyway.
+// The prompts of one attempt as deltas: a turn whose prompt begins with the prompt and completion of an earlier turn records only what follows.
+// Tokens are compared, never texts: where a chat template renders the past differently, the prompt keeps the equal tokens and begins a branch.
+// The chains are kept in memory per attempt; a crash loses the attempt anyway.
 import { createHash } from 'node:crypto';
 import type { TurnOutcome } from '../../../schemas/rollouts/turn.ts';
 
 export type PlacedPrompt = Pick<TurnOutcome, 'branch_parent' | 'prompt_keep' | 'prompt_ids' | 'prompt_sha256'> & {
-  /** It does not begin with all of the prompt and completion of an earlier turn, and is not the first. */
+  /** True for a prompt after the first that does not begin with the whole prompt and completion of an earlier turn. */
   readonly breaks: boolean;
 };
 
@@ -18,7 +18,7 @@ interface PromptChain {
   turn: number;
 }
 
-/** A prompt that goes on from one that was let go keeps less and is as exact. */
+/** A prompt that continues a forgotten one keeps less but is just as exact. */
 const CHAINS_KEPT = 8;
 const FIRST_ROOM = 1_024;
 
@@ -49,10 +49,10 @@ function hashOf(prompt: readonly number[]): string {
 
 /** The prompts of one attempt, turn by turn. */
 export class PromptChains {
-  /** Those used last come first. */
+  /** Most recently used first. */
   #chains: PromptChain[] = [];
 
-  /** Places the prompt of a turn, all of its ids; the next prompts may go on from it and its completion. */
+  /** Adds the prompt of a turn, given all of its ids. Later prompts may continue it and its completion. */
   place(turn: number, prompt: readonly number[], completion: readonly number[]): PlacedPrompt {
     const kept = this.#chains.map((chain) => ({ chain, keep: keptOf(chain, prompt) }));
     const whole = kept.filter(({ chain, keep }) => keep === chain.length);

@@ -1,4 +1,4 @@
-// What the tests of policy versions share: versions in the memory log, and scorers that are counted.
+// Shared by the tests of policy versions: versions in the memory log, and scorers that are counted.
 import { createHash } from 'node:crypto';
 import { afterEach } from 'vitest';
 import type { PolicyPublished } from '../../../schemas/generated/events.ts';

@@ -1,4 +1,4 @@
-// What the tests of a worker share: one over the memory log, stopped after each test.
+// Shared by the tests of a worker: one over the memory log, stopped after each test.
 import { afterEach, vi } from 'vitest';
 import type { MemoryLog } from '../../../infra/testing/memory-log.ts';
 import { requested } from '../../../infra/testing/rollout-events.ts';

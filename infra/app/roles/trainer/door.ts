@@ -24,7 +24,7 @@ interface DoorOf {
   readonly architecture: Architecture;
 }
 
-/** Listens until it is closed; calls are served as soon as the run is up. */
+/** Listens until it is closed. Calls are served once the run is up. */
 export async function openDoor(context: RoleContext, log: LogConnection, { run, architecture }: DoorOf): Promise<TrainerDoor> {
   const { config, logger, metrics } = context;
   const desk = createDesk();
@@ -46,7 +46,7 @@ export async function openDoor(context: RoleContext, log: LogConnection, { run, 
   return { url, external, close: () => server.close() };
 }
 
-/** The built-in policy begins with the weights that the built-in learner would give it. */
+/** The built-in policy starts with the initial weights of the built-in learner. */
 async function firstWeights({ config, logger }: RoleContext, architecture: Architecture, seed: number): Promise<Checkpoint> {
   const learner = await createLearner({ architecture, ...learningOf(config), logger, crashAt: config.crashAt });
   try {

@@ -1,4 +1,4 @@
-// What the tests of the writer with a model share: a scripted server, tools over a few pages, and a synthesis over both.
+// Shared by the tests of the writer with a model: a scripted server, tools over a few pages, and a synthesis over both.
 import { afterAll, beforeAll } from 'vitest';
 import { createServedModel } from '../../../../infra/llm/openai-model.ts';
 import { startLlmServer, type LlmServer, type SeenRequest } from '../../../../infra/testing/llm-server.ts';

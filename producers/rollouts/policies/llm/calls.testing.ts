@@ -1,4 +1,4 @@
-// What the tests of calls share: scripted moves, and a policy that plays them by functions or by tags.
+// Shared by the tests of calls: scripted moves, and a policy that plays them by functions or by tags.
 import { afterAll, beforeAll } from 'vitest';
 import { createServedModel } from '../../../../infra/llm/openai-model.ts';
 import { clockOf } from '../../../../infra/testing/clock.ts';
