@@ -143,7 +143,7 @@ interface NewestWriter {
   readonly layout: RecordLayout;
 }
 
-/** A value that is not plain. Of a type that is read late, what it says is encoded anew, plainly. */
+/** A value that is not in plain form. For a type that is decoded lazily, it is encoded again in plain form. */
 function readNow({ type, read }: SchemaWriter, value: Buffer, newest: NewestWriter | undefined): DecodedEvent {
   const event = read(value);
   if (newest === undefined) return { type, event } as DecodedEvent;
@@ -210,7 +210,7 @@ function makeWriter(parts: {
   }
 }
 
-/** Undefined as well for the schema of somebody else with a type that ours do not use. */
+/** Undefined also for a foreign schema with a type that ours do not use. */
 function knownLayout(writer: string, reader: string): RecordLayout | undefined {
   try {
     return layoutBetween(writer, reader);

@@ -23,7 +23,7 @@ export interface Committer {
   step(trained: TrainedBatch, plan: TrainingPlan): Promise<number>;
   /** Keeps a batch of a policy that the trainer does not make, and carries the plan out that it is of. */
   collect(batch: PreparedBatch, plan: TrainingPlan): Promise<number>;
-  /** Entries that come alone: the run is over, or goes on after it was; a batch is leased. */
+  /** Entries outside of steps: the run ends or is continued; a batch is leased. */
   append(entries: readonly PlainEntry[]): Promise<void>;
 }
 
@@ -122,6 +122,6 @@ function positionsOf(
   ];
 }
 
-/** What the next start recognizes the log by, if it was cut meanwhile. */
+/** Lets the next start detect that the log was cut. */
 const metadataOf = (mark: RecordMark | undefined): { readonly metadata?: string } =>
   mark === undefined ? {} : { metadata: textOfMark(mark) };

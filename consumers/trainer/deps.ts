@@ -1,4 +1,4 @@
-// What a trainer needs of the world, what it is once it is up, and how an external trainer reaches it: types that name each other.
+// The dependencies of a trainer, its parts while it runs, and the interface to an external trainer: types that refer to each other.
 import type { Codec } from '../../schemas/codec.ts';
 import type { ReachPoint } from '../../streams/core/crash-points.ts';
 import type { Architecture, Checkpoint, Learner } from '../../streams/core/learning.ts';
@@ -21,18 +21,18 @@ import type { Wake } from '../../streams/core/waiting.ts';
 import type { PlatformError } from '../../streams/core/errors.ts';
 import type { BatchRows } from '../../streams/leases/batch-rows.ts';
 
-/** Where it is noted that a run is over, for a start that wants to say so before it starts anything. The ledger decides, not the note. */
+/** Notes that a run has ended, so that a later start can report it before starting anything. The ledger decides, not the note. */
 export interface EndNotes {
   write(steps: number): Promise<void>;
   remove(): Promise<void>;
 }
 
-/** What a trainer needs of the world. */
+/** Dependencies of a trainer. */
 export interface TrainerDeps {
   readonly runId: string;
   readonly producer: string;
   readonly settings: RunSettings;
-  /** Settings of the workers that change what is learned, by name; a run goes on with no others. Not compared unless given. */
+  /** Settings of the workers that affect learning, by name. A run cannot be resumed with others. Not compared unless given. */
   readonly workerSettings?: WorkerSettings;
   readonly architecture: Architecture;
   readonly log: LogReader;
@@ -51,7 +51,7 @@ export interface TrainerDeps {
   readonly groups: { readonly trainer: string; readonly workers: string };
   /** Undefined when the trainer does not make the policy of the run: then it collects, and makes no steps. */
   readonly learner: Learner | undefined;
-  /** The run is trained by somebody else's trainer; then there is no learner. */
+  /** Set for a run with an external trainer, which has no learner. */
   readonly external?: ExternalDeps;
   readonly weights: WeightsStore;
   /** This process has found that the log was cut. */
@@ -69,7 +69,7 @@ export interface TrainerDeps {
   readonly reach?: ReachPoint;
 }
 
-/** Nobody trains: batches are kept, and no steps are made. */
+/** True for a run that only collects batches and makes no steps. */
 export const collects = ({ learner, external }: Pick<TrainerDeps, 'external'> & { readonly learner?: unknown }): boolean =>
   learner === undefined && external === undefined;
 
@@ -93,7 +93,7 @@ export interface TrainerLife extends TrainerDeps {
   readonly notice: string;
 }
 
-/** Monotonic ms of this process: one that was away gives every lease its whole time again. */
+/** Monotonic ms of this process: after a restart, every lease gets its full duration again. */
 export interface LeaseTimes {
   readonly beganMs: number;
   readonly waitMs: number;
@@ -105,7 +105,7 @@ export interface BatchInTraining {
   result: TrainedBatch | undefined;
 }
 
-/** All that the loop remembers between two turns beside the folded state. */
+/** Everything that the loop keeps between two iterations in addition to the folded state. */
 export interface Loop {
   training: BatchInTraining | undefined;
   waitedSinceMs: number;
@@ -123,13 +123,13 @@ export interface Loop {
   toldWaste: boolean;
   /** Warning shown to users; empty if none. */
   warning: string;
-  /** Nothing more is asked for. */
+  /** No more groups are requested. */
   ending: boolean;
-  /** Of batches that are out at an external trainer, by their id. */
+  /** Of batches that an external trainer has leased, by batch id. */
   readonly leaseTimes: Map<string, LeaseTimes>;
 }
 
-/** What became of a call: its answer, or a refusal, or not yet. Anything that is thrown ends the coordinator. */
+/** Result of a call: an answer, a refusal, or not yet. Anything that is thrown ends the coordinator. */
 export type CallOutcome<T> =
   { readonly kind: 'answer'; readonly value: T } | { readonly kind: 'refused'; readonly error: PlatformError } | { readonly kind: 'later' };
 

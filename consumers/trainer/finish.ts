@@ -10,7 +10,7 @@ export interface RunEnd {
   readonly waste?: Waste;
 }
 
-/** Undefined while the run goes on. */
+/** Undefined while the run continues. */
 export function endOf(life: TrainerLife): RunEnd | undefined {
   const { state, used } = life;
   const isDone = (made: number): boolean => used.steps > 0 && made >= used.steps;
@@ -20,7 +20,7 @@ export function endOf(life: TrainerLife): RunEnd | undefined {
   return verdict.kind === 'hopeless' ? { reason: verdict.reason, waste: verdict.waste } : undefined;
 }
 
-/** The last entry, and the words for whoever looks at the run. */
+/** The last entry, and the message for users. */
 export async function finishRun(life: TrainerLife, end: RunEnd): Promise<TrainerEnd> {
   const { counters, version } = life.state;
   const { admittedTrajectories: admitted, trainedTrajectories: trained, collectedTrajectories: collected } = counters;

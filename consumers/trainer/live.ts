@@ -1,4 +1,4 @@
-// The loop of a trainer that is up: what is due, one commit at a time.
+// The main loop of a trainer: does what is due, one commit at a time.
 import type { TrainingPlan } from '../../streams/trainer/plan.ts';
 import { madeBy, planFor } from './plan-for.ts';
 import { prepareBatch, trainingBatch } from './batches.ts';
@@ -53,7 +53,7 @@ async function loopUntil(life: TrainerLife, loop: Loop, signal: AbortSignal): Pr
   return { kind: 'stopped', version: state.version };
 }
 
-/** No commit is under way here. A snapshot is a cache: when it cannot be kept the run goes on, and a restart takes longer. */
+/** No commit is under way here. A snapshot is a cache: if it cannot be written, the run continues and a restart takes longer. */
 function keepSnapshot(life: TrainerLife, snapshots: SnapshotStore, loop: Loop): void {
   if (!life.feed.caughtUp || loop.isKeeping || life.feed.folded - loop.snapshotAt < SNAPSHOT_RECORDS) return;
   loop.snapshotAt = life.feed.folded;
@@ -86,7 +86,7 @@ async function turn(life: TrainerLife, loop: Loop): Promise<void> {
 const isFull = (life: TrainerLife, { selection }: TrainingPlan): boolean =>
   (life.used.steps === 0 || madeBy(life) < life.used.steps) && selection.batch.length >= life.used.batchGroups;
 
-/** Keeps the groups that are ready, as a batch, for whoever trains on them. */
+/** Records the ready groups as a batch for later training. */
 async function collect(life: TrainerLife, loop: Loop): Promise<void> {
   const times = { nowMs: life.clock.monotonic(), waitedSinceMs: loop.waitedSinceMs };
   await life.feed.exclusively(async () => {
@@ -100,7 +100,7 @@ async function collect(life: TrainerLife, loop: Loop): Promise<void> {
   loop.lookDue = false;
 }
 
-/** What is ready is kept, when nobody makes steps of it. */
+/** Collects ready groups in a run that makes no steps. */
 async function finish(life: TrainerLife, loop: Loop, end: RunEnd): Promise<TrainerEnd> {
   loop.ending = true;
   if (collects(life) && end.reason !== 'collected') await collect(life, loop);
@@ -138,7 +138,7 @@ async function lookAtClaims(life: TrainerLife, loop: Loop): Promise<void> {
   life.liveness.claimed(await passed(life, committed));
 }
 
-/** Tasks before these offsets were claimed, or deleted before anybody claimed them. */
+/** Tasks before these offsets were claimed, or deleted unclaimed. */
 async function passed({ watch }: TrainerLife, committed: Awaited<ReturnType<GroupOffsets['fetch']>>): Promise<ReadonlyMap<number, number>> {
   const firsts = new Map((await watch.bounds('tasks')).map(({ partition, first }) => [partition, first]));
   return new Map(committed.map(({ partition, offset }) => [partition, Math.max(offset, firsts.get(partition) ?? 0)]));

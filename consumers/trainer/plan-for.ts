@@ -1,4 +1,4 @@
-// The plan of a trainer that is up.
+// The plan of a running trainer.
 import type { Group } from '../../streams/group/group.ts';
 import { collects, type Loop, type TrainerLife } from './deps.ts';
 import { outGroups } from './external/leases.ts';
@@ -7,7 +7,7 @@ import { planNow, type TrainingPlan } from '../../streams/trainer/plan.ts';
 /** Steps that were made, or batches that were collected. */
 export const madeBy = (life: TrainerLife): number => (collects(life) ? life.state.counters.batches : life.state.version);
 
-/** Groups that somebody trains on. */
+/** Groups that are being trained on. */
 const inTraining = ({ state, external }: TrainerLife, loop: Loop): readonly Group[] =>
   external === undefined ? (loop.training?.batch.groups ?? []) : outGroups(state);
 

@@ -85,7 +85,7 @@ export async function ledgerOf(world: RecoveryWorld): Promise<LedgerReport> {
 
 export const openTrajectories = (state: RunState): number => [...state.groups.values()].reduce((sum, { size }) => sum + size, 0);
 
-/** Gives up what nobody answers any more, until every group has an outcome. */
+/** Expires open attempts until every group has an outcome. */
 export async function giveUp(world: RecoveryWorld): Promise<readonly string[]> {
   const reasons: string[] = [];
   for (let round = 0; round <= settings.maxAttempts; round += 1) {

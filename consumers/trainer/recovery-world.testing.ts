@@ -113,7 +113,7 @@ export async function newWorld(): Promise<RecoveryWorld> {
   return { log, events: codecReader(log.codec), state, committer, closedIds: [], ended: [], violations: [] };
 }
 
-/** The state of a trainer that was started anew, and has read all that there is. */
+/** The state of a restarted trainer that has read the whole log. */
 export async function restart(
   world: Pick<RecoveryWorld, 'log' | 'events'>,
   snapshot?: Buffer,

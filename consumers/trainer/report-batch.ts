@@ -1,4 +1,4 @@
-// What whoever looks at the run is told of a batch.
+// Reports a batch to users: status, metrics, and log.
 import { batchStaleness, namedStaleness } from '../../streams/staleness/batch-staleness.ts';
 import type { PreparedBatch } from './commit-parts.ts';
 import { collects, type TrainerLife } from './deps.ts';

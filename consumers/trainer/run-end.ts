@@ -8,7 +8,7 @@ import type { TrainerDeps } from './deps.ts';
 
 type RunEndDeps = Pick<TrainerDeps, 'runId' | 'settings' | 'ends' | 'logger'>;
 
-/** What to say to whoever asks for a run that is over. */
+/** The message for a run that has ended. */
 export const runFinished = (run: string, steps: number): PlatformError =>
   new PlatformError(
     'RUN_FINISHED',
@@ -24,14 +24,14 @@ export async function assertOpen(deps: RunEndDeps, { finished }: RunState): Prom
   throw runFinished(deps.runId, made);
 }
 
-/** Throws RUN_CONFLICT when somebody else's trainer is to go on with a run of the built-in one, or the other way round. */
+/** Throws RUN_CONFLICT when an external trainer would continue a run of the built-in one, or the other way around. */
 export function assertSameTrainer({ runId, external }: Pick<TrainerDeps, 'runId' | 'external'>, { started }: RunState): void {
   if (started === undefined || (started.backend === EXTERNAL) === (external !== undefined)) return;
   const trainer = external === undefined ? EXTERNAL : 'built-in';
   throw new PlatformError('RUN_CONFLICT', `resuming run ${runId}: it was started with TURNSTREAM_TRAINER=${trainer}`);
 }
 
-/** Writes down that the run goes on. A crash at any point leaves no note of an end that is none. */
+/** Records that the run is continued. No crash leaves a note of an end that no longer holds. */
 export async function continueRun({ ends, settings, logger }: RunEndDeps, { version }: RunState, committer: Committer): Promise<void> {
   await ends?.remove();
   await committer.append([{ type: 'RunContinued', fields: { steps: settings.steps, version } }]);

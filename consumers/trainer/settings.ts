@@ -1,12 +1,12 @@
-// What a run is started with, and what becomes of it when the run is resumed with other settings.
+// The settings of a run, and what happens when it is resumed with others.
 //
-// Settings of the trainer are recorded in RunStarted; a resumed run goes on with what was recorded, and says so. They
-// reach the workers in each request. Settings of the workers cannot be handed to them: a run is not resumed with others.
+// Settings of the trainer are recorded in RunStarted; a resumed run continues with the recorded ones and says so. They
+// reach the workers in each request. Settings of the workers are not in requests: a run cannot be resumed with others.
 import type { RunStarted } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { RunSettings } from '../../streams/trainer/run-settings.ts';
 
-/** Settings of the workers that change what is learned, by their names. */
+/** Settings of the workers that affect learning, by name. */
 export type WorkerSettings = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
 /** Those that RunStarted has no field for. */
@@ -21,7 +21,7 @@ const SHARED = [
 export const settingsRecord = (settings: RunSettings, workers: WorkerSettings | undefined): string =>
   JSON.stringify({ requests: Object.fromEntries(REQUESTED.map((name) => [name, settings[name]])), workers });
 
-/** Recorded settings win over those of this process, except how long to go on; `planned` is what the ledger says of that. */
+/** Recorded settings take precedence over those of this process, except the number of steps; `planned` is that of the ledger. */
 export function settingsOf(own: RunSettings, recorded: RunStarted, planned = recorded.steps): RunSettings {
   return {
     ...own,
@@ -39,16 +39,16 @@ export function settingsOf(own: RunSettings, recorded: RunStarted, planned = rec
   };
 }
 
-/** Names of settings in which this process differs from what the run was started with. */
+/** Names of settings that differ from those that the run was started with. */
 export const differences = (own: RunSettings, used: RunSettings): readonly string[] => SHARED.filter((name) => own[name] !== used[name]);
 
-/** Settings of the workers that a run was started with; undefined when its first entry tells of none. */
+/** Settings of the workers that a run was started with; undefined when its first entry has none. */
 export function recordedWorkerSettings(recorded: Pick<RunStarted, 'settings'>): Readonly<Record<string, unknown>> | undefined {
   const { workers } = recordOf(recorded);
   return isObject(workers) ? workers : undefined;
 }
 
-/** Throws RUN_CONFLICT when workers with these settings are not those that the run was started with. */
+/** Throws RUN_CONFLICT when these settings of the workers differ from those that the run was started with. */
 export function assertWorkerSettings(own: WorkerSettings | undefined, recorded: Pick<RunStarted, 'run_id' | 'settings'>): void {
   const started = recordedWorkerSettings(recorded);
   if (own === undefined || started === undefined) return;
@@ -60,7 +60,7 @@ export function assertWorkerSettings(own: WorkerSettings | undefined, recorded: 
   throw new PlatformError('RUN_CONFLICT', `resuming run ${recorded.run_id}: ${differing.join('; ')}`);
 }
 
-/** Those of them that were recorded. */
+/** Those that were recorded. */
 function requestedOf(own: RunSettings, recorded: RunStarted): Partial<RunSettings> {
   const { requests } = recordOf(recorded);
   if (!isObject(requests)) return {};
@@ -71,7 +71,7 @@ function requestedOf(own: RunSettings, recorded: RunStarted): Partial<RunSetting
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Nothing for entries of versions that recorded none. */
+/** Empty for entries of versions that recorded none. */
 function recordOf({ settings }: Pick<RunStarted, 'settings'>): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(settings);

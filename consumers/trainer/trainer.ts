@@ -29,7 +29,7 @@ import { createWorkerClocks } from './worker-clocks.ts';
 /** What a trainer is given. Its learner may still be loading while the ledger is read. */
 export type RunTrainerDeps = Omit<TrainerDeps, 'learner'> & { readonly learner: Learner | Promise<Learner> | undefined };
 
-/** Runs the trainer until its steps are done or `signal` aborts. Rejects when it is fenced, or cannot go on. */
+/** Runs the trainer until its steps are done or `signal` aborts. Rejects when it is fenced or cannot continue. */
 export async function runTrainer(deps: RunTrainerDeps, signal: AbortSignal): Promise<TrainerEnd> {
   deps.report({ state: 'starting', detail: 'reading the ledger', figures: {} });
   const ownership = { ...deps, owner: deps.owner ?? newOwner(randomUUID()) };

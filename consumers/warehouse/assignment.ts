@@ -10,7 +10,7 @@ import { createPartitionRanges, type Limits, type PartitionRanges } from './rang
 import { partOf, repeatsIn, type Repeat } from './repeats.ts';
 import type { StartPlan } from './start-plan.ts';
 
-/** An insert costs the same for one row as for a thousand, and nobody looks for a task before its first turn. */
+/** An insert costs the same for one row as for a thousand, and tasks are not queried before their first turn. */
 const TASKS_WAIT = 3;
 
 interface Partition {

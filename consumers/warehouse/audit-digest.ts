@@ -28,7 +28,7 @@ function digestOf(text: string): string {
   return digest;
 }
 
-/** The row with digests in place of its long texts. */
+/** The row with digests instead of its long texts. */
 export function digested(table: TableName, row: Row): Row {
   const columns = LONG_TEXTS[table];
   if (columns === undefined) return row;

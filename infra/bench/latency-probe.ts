@@ -1,5 +1,5 @@
 // How long after it was produced can a turn be selected? Turns of a run of their own are written at a steady pace beside
-// whatever else goes on, and asked for until they are there. A time is from before the producer was called until after the
+// independent of the load, and queried until they appear. A time is from before the producer was called until after the
 // answer had the turn in it, so it is never too short; it is too long by half the time between two looks.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TurnRecorded } from '../../schemas/generated/events.ts';

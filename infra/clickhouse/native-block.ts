@@ -25,7 +25,7 @@ const sentAs = (type: string): string => type.replace(/LowCardinality\((\w+)\)/g
 export interface NativeBlock {
   /** Its bytes, page by page. */
   readonly parts: Iterable<Buffer>;
-  /** Returns the pages to the pool, when nobody reads them any more. */
+  /** Returns the pages to the pool, when they are no longer read. */
   readonly release: () => void;
 }
 

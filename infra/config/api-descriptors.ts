@@ -1,4 +1,4 @@
-// Where the API listens, who may use it and how much, and whom it tells of advisories; part of the table in descriptors.ts.
+// Address, access, limits, and webhook of the API; part of the table in descriptors.ts.
 
 export const apiDescriptors = {
   apiHost: {

@@ -34,5 +34,5 @@ const recipes: Readonly<Record<Config['recipe'], RecipeSettings>> = {
 
 const isRecipe = (name: string): name is Config['recipe'] => Object.hasOwn(recipes, name);
 
-/** What a recipe sets in place of the defaults; empty for an unknown name. */
+/** The defaults that a recipe replaces; empty for an unknown name. */
 export const recipeOf = (name: string): RecipeSettings => (isRecipe(name) ? recipes[name] : {});

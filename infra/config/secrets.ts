@@ -20,7 +20,7 @@ const ofTheStore = ['api', 'warehouse'] as const;
 /** Used by commands only. */
 const ofCommands = [] as const;
 
-/** Who uses what is secret. */
+/** The roles that use each secret. */
 export const usersOf: Readonly<Record<SecretKey | CarrierKey, readonly RoleName[]>> = {
   clickhouseUrl: ofTheStore,
   clickhousePassword: ofTheStore,
@@ -44,7 +44,7 @@ export const usersOf: Readonly<Record<SecretKey | CarrierKey, readonly RoleName[
   synthesisCheckApiKey: ofCommands,
 };
 
-/** Settings that are refused without the one that is withheld, and that nobody else uses. */
+/** Settings that are invalid without the withheld one, and that no other role uses. */
 const companions: Partial<Record<keyof Config, readonly (keyof Config)[]>> = { apiKeys: ['apiHost', 'trainerHost'] };
 
 /** Whether a role uses the secret in this configuration. The trainer checks API keys only where it serves external trainers. */
@@ -65,7 +65,7 @@ export const standIns: Partial<Record<keyof Config, (config: Config) => string>>
   serperApiKey: () => 'withheld',
 };
 
-/** The settings of a role as its environment: what is secret and not its own is left out. */
+/** The settings of a role as its environment, without the secrets of other roles. */
 export function settingsFor(role: RoleName, config: Config): Readonly<Record<string, string>> {
   const withheld = (Object.keys(usersOf) as (keyof typeof usersOf)[]).filter((key) => !uses(role, key, config));
   const all: (keyof Config)[] = withheld.flatMap((key) => [key, ...(companions[key] ?? [])]);

@@ -56,7 +56,7 @@ export const problemComponents = {
 
 const ref = (name: string): SchemaObject => ({ $ref: `#/components/responses/${name}` });
 
-/** Every answer. An operation that tells of a failure of its own shape has that beside the problem. */
+/** Every response. An operation with an error format of its own has that in addition to the problem. */
 export function answersOf(path: string, operation: SchemaObject, components: Components): SchemaObject {
   const own = mapValues(operation['responses'], (status, answer) => {
     const content = components.ofAnswer((answer as SchemaObject)['content']);

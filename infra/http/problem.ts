@@ -11,7 +11,7 @@ interface ProblemDetails {
   readonly code: ErrorCode;
   readonly request_id: string;
   readonly errors?: readonly { readonly parameter: string; readonly message: string }[];
-  /** Where a trainer is to go on from: LINEAGE_MISMATCH alone. */
+  /** The version that a trainer must restore; only with LINEAGE_MISMATCH. */
   readonly restore?: unknown;
 }
 

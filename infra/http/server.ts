@@ -52,7 +52,7 @@ const BODY_BYTES = 1_048_576;
 const HEADER_BYTES = 65_536;
 const REQUEST_ID = /^[\w.-]{1,64}$/;
 
-/** Builds the server with its system routes; it listens when told to. */
+/** Builds the server with its system routes; listen() starts it. */
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const app = fastify({
     logger: false,

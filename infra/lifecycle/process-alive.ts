@@ -1,7 +1,7 @@
 // Identifies a process by its pid and its start time, because pids are reused.
 import { readFileSync } from 'node:fs';
 
-/** True when a process with this pid exists, whoever owns it. */
+/** True when a process with this pid exists, owned by any user. */
 export function processAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

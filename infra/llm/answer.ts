@@ -97,7 +97,7 @@ class StreamedAnswer implements AnswerBuilder {
     return tokens > 0;
   }
 
-  /** Answers how many tokens the choice brought, as far as can be told. */
+  /** Returns the number of tokens in the choice, as far as it is known. */
   #addChoice(choice: unknown): number {
     const [text, reasoning] = [textIn(choice), reasoningIn(choice)];
     const { ids, logprobs } = tokensOf(choice);

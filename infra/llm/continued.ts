@@ -85,7 +85,7 @@ export class Continuation {
     return this.#before === undefined ? generation : joined(this.#before, generation);
   }
 
-  /** Takes what was generated before an interruption: answers the whole when no token is left, and whether to go on. */
+  /** Takes the text before an interruption. Returns the whole answer when no tokens are left, and whether to continue. */
   interrupted(partial: Generation | undefined): Generation | 'go on' | 'no use' {
     if (partial === undefined || !canGoOn(partial)) return 'no use';
     this.#before = this.ended(partial);
@@ -95,7 +95,7 @@ export class Continuation {
     return 'go on';
   }
 
-  /** Begins anew, after a server that does not go on with a message; false when it had not begun to go on. */
+  /** Starts over when a server cannot continue a message; false if no continuation had begun. */
   anew(): boolean {
     const hadBegun = this.#before !== undefined;
     this.#before = undefined;

@@ -13,7 +13,7 @@ export interface LlmOptions {
   readonly logprobs: boolean;
   /** Asks for the token ids of prompt and completion, as vLLM and SGLang name it. */
   readonly tokenIds?: boolean;
-  /** What the server's logprobs are of; empty when nobody says. */
+  /** Kind of the server's log probabilities; empty = unknown. */
   readonly logprobsKind?: string;
   readonly tokenizerSha256?: string;
   /** Name and version of the engine; what the answer says unless it is given. */
@@ -22,7 +22,7 @@ export interface LlmOptions {
   readonly extra: Readonly<Record<string, unknown>>;
   /** Where the version of the weights is looked for: `header:<name>` or a path into the answer. */
   readonly versionFrom: readonly string[];
-  /** Whether an interrupted generation goes on where it was; without it, it begins anew. */
+  /** Whether an interrupted generation is continued; otherwise it starts over. */
   readonly goOn?: boolean;
   /** Requests at once. */
   readonly concurrency: number;

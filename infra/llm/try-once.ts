@@ -1,5 +1,5 @@
 // One request to the server and its answer. Whatever comes back is a generation or a failure; nothing is thrown.
-// The key is in the request and nowhere else: what a server says is told without it.
+// The key is only in the request: it is removed from anything that the server returns.
 import { CONTEXT_FULL, type Generation, type GenerationFailure, type GenerationRequest } from '../../streams/core/models.ts';
 import { messageOf } from '../../streams/core/errors.ts';
 import { buildAnswer, type AnswerBuilder } from './answer.ts';

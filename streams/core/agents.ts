@@ -33,7 +33,7 @@ export interface ToolResult {
 /** One tool of the agent. `argument` is the query of a search, the URL of an access, and what a further tool says it is. */
 export interface Tool {
   readonly name: string;
-  /** How a prompt tells of it; those of search and access are known. */
+  /** How a prompt describes it; search and access need no description. */
   readonly usage?: string;
   call(argument: string, signal: AbortSignal): Promise<ToolResult>;
 }
@@ -52,7 +52,7 @@ export interface FinalAnswer {
 /** What the policy decided to do. */
 export type Action = ToolCall | FinalAnswer;
 
-/** A call of a function, as the server of a model tells of it. The arguments are the text that the model wrote, JSON or not. */
+/** A function call, as the server of a model returns it. The arguments are the text that the model wrote, JSON or not. */
 export interface FunctionCall {
   readonly id: string;
   readonly name: string;

@@ -1,9 +1,9 @@
-// The port of a language model: text in, text out, and what is known of the policy behind every token.
+// The port of a language model: text in, text out, and the policy version behind every token where known.
 import type { CallTiming, FunctionCall, FunctionSpec, GenerationSource } from './agents.ts';
 
 /**
  * A piece of a conversation. Neighbours from the same side are one message, joined as they are; a model that only
- * continues text gets all pieces as one. Pieces may be the strings that something else holds: nobody has to join them.
+ * continues text gets all pieces as one. Pieces may be strings that are kept elsewhere, so that they need not be joined.
  */
 export interface PromptPart {
   readonly from: 'system' | 'user' | 'model' | 'tool';
@@ -21,7 +21,7 @@ export interface GenerationRequest {
   readonly maxTokens: number;
   /** Functions that the model may call, or that it called before and may not call now. */
   readonly functions?: { readonly offered: readonly FunctionSpec[]; readonly choice: 'auto' | 'none' };
-  /** The last piece is what the model has written so far, and the generation goes on with it. */
+  /** The last piece is what the model has written so far; the generation continues it. */
   readonly goesOn?: boolean;
   /** Greedy decoding has no chance in it; sampling takes this seed. */
   readonly decoding: { readonly kind: 'greedy' } | { readonly kind: 'sample'; readonly seed: number };

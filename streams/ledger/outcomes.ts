@@ -9,13 +9,13 @@ type DiscardEntry = Pick<EventByType['TrajectoryDiscarded'], 'trajectory_id' | '
 type Admitted = readonly { readonly group_id: string; readonly samples: number }[];
 
 export interface TrajectoryOutcomes {
-  /** Notes an admission; answers what is wrong with it. */
+  /** Notes an admission; returns the problems found. */
   admitted(groups: Admitted): readonly string[];
-  /** Notes that an attempt was trained on, or collected; answers what is wrong with that. */
+  /** Notes that an attempt was trained on, or collected; returns the problems found. */
   kept(how: KeptOutcome, id: string, attempt: number): readonly string[];
-  /** Notes a discard; answers what is wrong with it. */
+  /** Notes a discard; returns the problems found. */
   discarded(event: DiscardEntry): readonly string[];
-  /** Trajectories by their outcome, and what is wrong with the whole. */
+  /** Trajectories by outcome, and the problems of the whole ledger. */
   report(): OutcomeTotals & { readonly problems: readonly string[] };
   /** Groups of which nothing was trained, collected or discarded so far. */
   openGroups(): number;
@@ -46,7 +46,7 @@ interface TrajectoryOutcome {
   readonly attempts: number[];
 }
 
-/** True for a discard of one attempt, which says nothing of its trajectory. */
+/** True for a discard of one attempt, which does not decide its trajectory. */
 const isOfAttempt = (reason: string): boolean => reason === 'superseded' || reason === 'invalid';
 
 export function createOutcomes(): TrajectoryOutcomes {

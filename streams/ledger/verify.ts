@@ -27,7 +27,7 @@ export interface LedgerReport {
   readonly discarded: number;
   /** Trajectories of groups of which nothing was trained or discarded. */
   readonly open: number;
-  /** True unless the run goes on, or was continued after its end. */
+  /** False while the run continues, or after it was extended. */
   readonly finished: boolean;
   /** How often the run was continued after its end. */
   readonly continued: number;
@@ -54,7 +54,7 @@ function createBook() {
   const leases = createLeaseAudit();
   let [step, batch] = [0, 0];
   return {
-    /** Notes an entry; answers what is wrong with it. */
+    /** Notes an entry; returns the problems found. */
     take(entry: LedgerEntry, lineage: string): readonly string[] {
       return [...leases.take(entry, lineage), ...this.takeOutcome(entry)];
     },
@@ -95,7 +95,7 @@ export function createLedgerVerifier(): LedgerVerifier {
 
   const blame = (offset: number, problem: string): void => void problems.push({ offset, problem });
 
-  /** The end of a run tells of everything before it; a run that is continued has more than one. */
+  /** The end of a run summarizes everything before it. A continued run has several. */
   function finish(event: EventByType['RunFinished']): void {
     finished = event;
     for (const problem of compareTotals(event, book.totals())) blame(-1, problem);
@@ -143,7 +143,7 @@ export function createLedgerVerifier(): LedgerVerifier {
   };
 }
 
-/** Notes what a step trained on; answers what is wrong with it, behind step `last`. */
+/** Notes what a step trained on; returns the problems found, given the previous step `last`. */
 function stepProblems(event: EventByType['StepCompleted'], last: number, outcomes: TrajectoryOutcomes): readonly string[] {
   const { step, version_before: before, version_after: after } = event;
   const trained = event.trajectories.flatMap(({ trajectory_id: id, attempt }) => outcomes.kept('trained', id, attempt));
@@ -159,7 +159,7 @@ function stepProblems(event: EventByType['StepCompleted'], last: number, outcome
   ];
 }
 
-/** Notes what a batch collected; answers what is wrong with it, behind batch `last`. */
+/** Notes what a batch collected; returns the problems found, given the previous batch `last`. */
 function batchProblems(event: EventByType['BatchCollected'], last: number, outcomes: TrajectoryOutcomes): readonly string[] {
   const { batch, resume } = event;
   const collected = event.trajectories.flatMap(({ trajectory_id: id, attempt }) => outcomes.kept('collected', id, attempt));

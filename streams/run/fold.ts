@@ -29,10 +29,10 @@ import type { RolloutEvent } from './rollout-view.ts';
 import type { RunState } from './run-state.ts';
 import { fateOf, RECENT_GROUPS, UNFINISHED, type GroupFate } from './waste.ts';
 
-/** What RunStarted names as the backend of a run whose policy the trainer does not make. */
+/** The backend in RunStarted of a run whose policy the trainer does not make. */
 export const NO_LEARNER = 'none';
 
-/** The same of a run that somebody else's trainer trains. */
+/** The same for a run with an external trainer. */
 export const EXTERNAL = 'external';
 
 /** Folds one ledger entry of this run. `body` is its Avro body, `offset` its place in the training topic. */
@@ -66,7 +66,7 @@ export function foldLedger(state: RunState, entry: LedgerEntry, at: { readonly b
     case 'RunContinued':
       state.finished = undefined;
       state.plannedSteps = entry.event.steps;
-      // whoever goes on has mended what ended it
+      // the cause of the end was fixed before the run was continued
       state.recent.length = 0;
       state.idleSteps = 0;
       break;
@@ -154,7 +154,7 @@ function exhaust(state: RunState, trajectoryId: string, ledgerOffset: number): v
   noteDecided(state, group);
 }
 
-/** Keeps the index of groups with an outcome, so that nobody has to look through all that are open. */
+/** Keeps the index of decided groups, so that open groups need not be searched. */
 function noteDecided(state: RunState, group: Group): void {
   if (isResolved(group)) state.decided.add(group.id);
 }
@@ -196,7 +196,7 @@ export function noteRead(
   if (last?.leaderEpoch !== undefined) state.rolloutMarks.set(partition, { offset: last.offset, leaderEpoch: last.leaderEpoch });
 }
 
-/** Folds one record of `rollouts`. Never throws, whatever the record says. */
+/** Folds one record of `rollouts`. Never throws. */
 export function foldRollout(state: RunState, { type, event }: RolloutEvent, place: TaskPlace): void {
   raise(state.rolloutPositions, place);
   if (type === 'WorkerHeartbeat') return;

@@ -42,7 +42,7 @@ interface Counters {
   closedTrajectories: number;
 }
 
-/** A record of a partition: what was folded last. When another one lies there now, the log was cut and written anew. */
+/** The last folded record of a partition. If another record is at its offset later, the log was cut and rewritten. */
 export interface RecordMark {
   readonly offset: number;
   readonly leaderEpoch: number;

@@ -1,5 +1,4 @@
-// When each worker was last heard, and which were replaced: a supervisor starts the next worker in a place only after the one before has
-// ended.
+// When each worker was last heard, and which were replaced: a supervisor starts a replacement only after the previous worker has ended.
 import { incarnationOf } from '../trajectory/worker-id.ts';
 
 /** A record of a worker: when it was folded, in listening time, and the clock of the worker when it wrote it, ms since the epoch. */
@@ -12,7 +11,7 @@ export interface HeardWorkers {
   readonly heard: (workerId: string, sign: WorkerSign) => void;
   /** -Infinity for a worker that was not heard. */
   lastHeard(workerId: string): number;
-  /** True when a newer worker has the place of this one, which has written nothing since that one began. */
+  /** True when a newer worker has replaced this one, which has written nothing since then. */
   isReplaced(workerId: string, nowMs: number): boolean;
   clear(): void;
 }

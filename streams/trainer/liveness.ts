@@ -8,7 +8,7 @@ import { createHeardWorkers, type HeardWorkers } from './heard-workers.ts';
 
 export type ExpiryReason = 'silent' | 'wall_clock' | 'lost_claim' | 'lost_request' | 'question_gone' | 'unusable' | 'refused';
 
-/** Another attempt would end the same way. */
+/** Reasons for which another attempt would end the same way. */
 export const FINAL: ReadonlySet<ExpiryReason> = new Set<ExpiryReason>(['question_gone', 'refused']);
 
 export interface Expiry {
@@ -56,7 +56,7 @@ function* undecidedOf(state: RunState): Generator<Trajectory> {
 export function createLiveness(options: { readonly silenceMs: number }): Liveness {
   const { silenceMs } = options;
   const workers = createHeardWorkers();
-  // covers only the last check: attempts that started, ended or were requested again are no longer in it
+  // covers only the last check: attempts that started, ended, or were requested again are dropped
   let since: SeenAttempts = { claimed: new Map(), running: new Map() };
   let claims: ReadonlyMap<number, number> = new Map();
   let liveSince: number | undefined;

@@ -30,13 +30,13 @@ export interface PlanInputs {
   readonly collecting?: boolean;
 }
 
-/** The newest version that is known: what the ledger says, or what a finished trajectory names. */
+/** The newest known version: that of the ledger, or the newest that a finished trajectory names. */
 function clockOf(decided: readonly Group[], version: number): number {
   const named = decided.flatMap((group) => finishedOf(group).flatMap(({ attempt }) => spansOf(attempt).map((span) => span.version)));
   return named.reduce((newest, one) => Math.max(newest, one), version);
 }
 
-/** Groups that are still to be asked for: nobody trains on them meanwhile, so there is no version to wait for. */
+/** Groups that still have to be requested. They are not trained on, so there is no version to wait for. */
 function collectable({ steps, batchGroups }: RunSettings, terms: AdmissionTerms): number {
   const wanted = steps === 0 ? Infinity : steps * batchGroups;
   return Math.max(0, Math.min(terms.maxConcurrent - terms.running, wanted - terms.accepted - terms.running));
@@ -50,7 +50,7 @@ const rulesOf = (settings: RunSettings, version: number): BatchRules => ({
   stalePolicy: settings.stalePolicy,
 });
 
-/** The batch that a step from `version` would train on; undefined while there is no whole one. */
+/** The batch that a step from `version` would train on; undefined while it is incomplete. */
 export function nextBatch(state: RunState, inputs: Pick<PlanInputs, 'settings' | 'training' | 'version'>): readonly Group[] | undefined {
   const { settings, training, version } = inputs;
   const decided = [...state.decided].flatMap((id) => state.groups.get(id) ?? []);
@@ -64,7 +64,7 @@ export function planNow(state: RunState, inputs: PlanInputs): TrainingPlan {
   const decided = [...state.decided].flatMap((id) => state.groups.get(id) ?? []);
   const version = collecting ? clockOf(decided, inputs.version) : inputs.version;
   const rules = rulesOf(settings, version);
-  // only oversampling leaves any behind, and looking for them costs a look at every open group
+  // only oversampling leaves outdated groups, and finding them reads every open group
   const oversamples = (settings.oversample ?? 1) > 1;
   const outdated = oversamples
     ? [...state.groups.values()].filter((group) => !state.decided.has(group.id) && isOutdated(group, rules))

@@ -27,7 +27,7 @@ export interface AttemptOutcome {
   readonly toolCalls: number;
   /** Completion tokens of the whole attempt, as the worker counted them. */
   readonly tokens: number;
-  /** Micros, as the worker told them. */
+  /** Microseconds, by the worker's clock. */
   readonly startedAt: number;
   readonly finishedAt: number;
 }

@@ -12,7 +12,7 @@ const PATTERN = /^(.+)~([0-9a-z]+)(?:-[a-z-]+)?$/;
 
 export const incarnationId = ({ place, number }: WorkerIncarnation): string => `${place}${MARK}${number.toString(36)}`;
 
-/** Undefined for a worker that nobody replaces: it has an id of its own at each start. */
+/** Undefined for a worker without a supervisor, which has a new id at each start. */
 export function incarnationOf(workerId: string): WorkerIncarnation | undefined {
   const [, place, number] = PATTERN.exec(workerId) ?? [];
   return place === undefined || number === undefined ? undefined : { place, number: Number.parseInt(number, 36) };

@@ -78,7 +78,7 @@ export const toolCallColumns = {
 } as const;
 export const heavyToolCallColumns = { result: 'text', item_urls: 'texts', item_titles: 'texts' } as const;
 
-/** What was asked for, before anybody worked on it. */
+/** What was requested, before a worker started on it. */
 export const taskColumns = {
   run_id: 'text',
   group_id: 'text',

@@ -161,7 +161,7 @@ export const rolloutRoutes: StoreRoutes = async (app, { store }) => {
   );
 };
 
-/** Tool calls of a run, whoever made them. */
+/** Tool calls of all trajectories of a run. */
 export const toolCallRoutes: StoreRoutes = async (app, { store }) => {
   app.get(
     '/v1/runs/:run/tool-calls',

@@ -37,7 +37,7 @@ export async function searchTexts(
   return { ...page, items: page.items.map((row) => withHead(row, request.q)) };
 }
 
-/** The text around the match in place of all of it. */
+/** The text around the match instead of the whole text. */
 function withHead({ text, ...row }: RowOf<typeof foundTextColumns>, wanted: string): FoundText {
   const offset = Math.max(0, text.toLowerCase().indexOf(wanted.toLowerCase()));
   const from = Math.max(0, offset - BEFORE);

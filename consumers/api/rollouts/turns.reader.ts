@@ -45,7 +45,7 @@ export async function listTurns(
 const runOfCursor = (cursor: string | undefined): string | undefined =>
   cursor === undefined ? undefined : String(keyAt(turnKey, cursor)[0]);
 
-/** The run that wrote about the trajectory first; empty when nobody did. */
+/** The first run that has events of the trajectory; empty if none has. */
 export async function runOf(store: Store, trajectory: string): Promise<string> {
   const parts = ['tasks', 'trajectories', 'turns'].map(
     (table, rank) =>

@@ -18,7 +18,7 @@ export interface FlowRange {
   /** RFC 3339. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
-  /** All but evaluations when left out: nobody trains on those. */
+  /** Default: everything except evaluations, which are never trained on. */
   readonly purpose?: string | undefined;
   readonly limit: number;
 }

@@ -1,4 +1,4 @@
-// Columns of what is watched while a run goes on: admissions, and which weights its workers work with.
+// Columns for watching a run: admissions, and the weights that its workers use.
 
 export const admissionColumns = {
   sequence: 'whole',

@@ -29,7 +29,7 @@ const tiers = { store: 1, api: 2, warehouse: 3, worker: 4, trainer: 5, evaluator
 /** Each query of the store keeps one of Node's IO threads, so its process gets more of them than the usual four. */
 const storeThreads = (sessions: number) => ({ UV_THREADPOOL_SIZE: String(sessions + 4) });
 
-/** What is started, and who is told of it. */
+/** What is started, and who is notified. */
 export interface FleetOptions {
   readonly config: Config;
   /** Undefined: what is there is opened, and nothing is trained. */
@@ -127,7 +127,7 @@ class LocalFleet implements Fleet {
     this.#publish();
     const log = this.#startLog();
     const store = this.#startStore();
-    // The one that fails first is told by `failed`; the other must not become an unhandled rejection.
+    // `failed` reports the first failure; the other must not become an unhandled rejection.
     store.catch(() => undefined);
     await log;
     if (training !== undefined) this.#startLearning(training);
@@ -242,7 +242,7 @@ class LocalFleet implements Fleet {
     return (this.#evaluations ??= this.#addEvaluator('evaluator-before', ['--policy', '0']));
   }
 
-  /** At every so many steps. A run that goes on looks at the last such step once more: its evaluation may have been stopped. */
+  /** At every so many steps. A continued run checks the last such step again, because its evaluation may have been stopped. */
   #evaluateBetween(step: number): void {
     const { config, training } = this.#options;
     const before = this.#evaluateBefore();

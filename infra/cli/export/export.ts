@@ -166,7 +166,7 @@ class Export {
     }
     const before = this.#rows;
     await this.#emit(bytes);
-    // Where the limit ends a slice, nobody has looked at what comes behind.
+    // Where the limit ends a slice, the rows after it have not been read.
     if (this.#left > 0) this.#leftOut += slice.units.reduce((sum, { rows }) => sum + rows, 0) - (this.#rows - before);
   }
 

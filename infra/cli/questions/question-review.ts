@@ -14,7 +14,7 @@ export interface ReviewedQuestion {
   readonly drawn: boolean;
   /** Verdicts and comments so far, oldest first. */
   readonly said: readonly string[];
-  /** Undefined until somebody decides. */
+  /** Undefined until a verdict is given. */
   readonly verdict: 'accept' | 'reject' | undefined;
 }
 

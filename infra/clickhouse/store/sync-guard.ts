@@ -10,7 +10,7 @@ export interface SyncGuard {
   close(): void;
 }
 
-/** Whatever the limit of the statement: nothing else is answered meanwhile. */
+/** Independent of the limit of the statement, because the store answers nothing else during that time. */
 const LONGEST_MS = 8_000;
 const TICK_MS = 500;
 const SHAPE_BYTES = 1_000;

@@ -8,7 +8,7 @@ export interface WatchedStatement {
   readonly sql: string;
   /** Its max_execution_time; undefined when it has no limit. */
   readonly maxSeconds: number | undefined;
-  /** Aborts when nobody waits for the result any more; only for calls that may then be ended. */
+  /** Aborts when the result is no longer needed; only for calls that may then be ended. */
   readonly left?: AbortSignal;
 }
 

@@ -72,7 +72,7 @@ export async function startLocalKafka(options: LocalKafkaOptions): Promise<Local
   return withLock(paths.lock, () => startLocked(paths, options), options.signal);
 }
 
-/** Ends the broker of a data directory, whoever started it. For test teardown. */
+/** Ends the broker of a data directory, even if another process started it. For test teardown. */
 export async function stopLocalKafka(dataDir: string): Promise<void> {
   const paths = localPaths(resolve(dataDir));
   const found = await findBroker(paths, await readRecord(paths));

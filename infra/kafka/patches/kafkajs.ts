@@ -16,7 +16,7 @@ import { sendMessagesPatch } from './send-messages.ts';
 const require = createRequire(import.meta.url);
 const mark = Symbol.for('turnstream.kafkajs');
 
-/** Puts the replacement into Node's module cache in place of the original. */
+/** Replaces the original in Node's module cache. */
 function apply({ module: path, replace }: Patch): void {
   const file = require.resolve(`kafkajs/src/${path}`);
   const loaded = require.cache[file] as { exports: object } | undefined;

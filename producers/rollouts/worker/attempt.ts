@@ -39,7 +39,7 @@ export interface AttemptDeps {
   readonly episode?: Episode;
   /** Share of the questions that are asked as valid; nothing is said of any unless it is given. */
   readonly validShare?: number;
-  /** Its verdict is part of the reward of training; nobody is asked unless it is given. */
+  /** If set, its verdict is part of the training reward. */
   readonly rewardJudge?: RewardJudge;
   readonly toolTimeoutMs: number;
   /** How much longer than its wall-clock limit an attempt may take before it is given up, ms. */
@@ -130,7 +130,7 @@ class RunningAttempt {
     } finally {
       this.#over = true;
       watch.stop();
-      // What an agent that was given up still throws concerns nobody.
+      // Errors of an abandoned agent are ignored.
       running.catch(() => undefined);
     }
   }
