@@ -35,7 +35,7 @@ export function assertSameTrainer({ runId, external }: Pick<TrainerDeps, 'runId'
 export async function continueRun({ ends, settings, logger }: RunEndDeps, { version }: RunState, committer: Committer): Promise<void> {
   await ends?.remove();
   await committer.append([{ type: 'RunContinued', fields: { steps: settings.steps, version } }]);
-  logger.info({ version, steps: settings.steps }, 'the run had finished; it goes on');
+  logger.info({ version, steps: settings.steps }, 'continuing a finished run');
 }
 
 /** A note that cannot be written only costs the next start some time. */

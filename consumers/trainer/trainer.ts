@@ -71,7 +71,7 @@ async function bringUp(
   const used = state.started === undefined ? deps.settings : settingsOf(deps.settings, state.started, state.plannedSteps);
   const recorded = state.started === undefined ? undefined : recordedLearner(state.started).parameters;
   const differing = [...differences(deps.settings, used), ...parameterDifferences(deps.learner?.parameters, recorded)];
-  if (differing.length > 0) deps.logger.warn({ differing }, 'the run was started with other settings; it goes on with those');
+  if (differing.length > 0) deps.logger.warn({ differing }, 'the run was started with other settings and keeps them');
   const questions = await deps.questions(used.dataset, used.seed);
   const author = { runId: deps.runId, producer: deps.producer, codec: deps.codec, now: () => Math.round(deps.clock.now() * 1000) };
   const clocks = createWorkerClocks();

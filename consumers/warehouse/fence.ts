@@ -40,7 +40,7 @@ export function createFence(commits: readonly OffsetCommit[], { session, patienc
       if (clock.monotonic() - askedAtMs > fenceMs / 2) await ask();
     },
     assertFresh() {
-      if (session.isOver()) throw new PlatformError('GROUP_FENCED', 'inserting rows: the group goes on without this member');
+      if (session.isOver()) throw new PlatformError('GROUP_FENCED', 'inserting rows: the group continues without this member');
       if (clock.monotonic() - askedAtMs <= fenceMs) return;
       throw new PlatformError('STORE_UNAVAILABLE', 'inserting rows: it took so long to begin that the group has to be asked again');
     },

@@ -14,7 +14,7 @@ function whatOf(plan: Parked['plan']): string {
     case 'head-cut':
       return `offsets ${plan.from} to ${plan.to - 1} left the log before they were stored`;
     case 'tail-replaced':
-      return `the log has another record at ${plan.at} than the tables: its tail was lost and written anew`;
+      return `the log has another record at ${plan.at} than the tables: its tail was lost and rewritten`;
     default:
       return assertNever(plan);
   }

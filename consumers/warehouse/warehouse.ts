@@ -186,7 +186,7 @@ class Sink implements Warehouse {
     if (assignment.isParked(batch.topic, batch.partition)) return;
     const ranges = assignment.ranges(batch.topic, batch.partition);
     // The group refused a commit, but no assignment has followed: records skipped now would never come again.
-    if (ranges === undefined) throw new PlatformError('GROUP_FENCED', `taking ${batch.topic}: the partition has to be assigned anew`);
+    if (ranges === undefined) throw new PlatformError('GROUP_FENCED', `taking ${batch.topic}: the partition must be assigned again`);
     assignment.session = session;
     ranges.offer({ entries, nextOffset: batch.nextOffset, endOffset: batch.endOffset }, this.#deps.clock.monotonic());
     if (assignment.buffered().bytes > this.#maxBufferedBytes) this.#pause();

@@ -36,7 +36,9 @@ export function keepRuns(path: string, commit: string): Keep {
 /** Why results measured now cannot be published; empty when they can. */
 export function unfit({ commit, loadBefore, cores }: Environment): readonly string[] {
   return [
-    ...(commit.endsWith('with local changes') || commit === 'unknown' ? ['the tree has local changes: nobody could repeat it'] : []),
+    ...(commit.endsWith('with local changes') || commit === 'unknown'
+      ? ['the tree has local changes, so the figures could not be reproduced']
+      : []),
     ...(loadBefore > cores / 2 ? [`the load is ${loadBefore} on ${cores} cores: something else is running`] : []),
   ];
 }

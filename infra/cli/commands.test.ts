@@ -160,12 +160,12 @@ describe('commands', () => {
     const env = { TURNSTREAM_DATA_DIR: dataDir, ...nobody };
     const { code, out } = await command(env, 'status');
     expect(code).toBe(2);
-    expect(out.match(/nobody answers there/g)).toHaveLength(2);
-    expect(out).toContain('the runs are not known: nobody answers at the address of ClickHouse');
+    expect(out.match(/no answer/g)).toHaveLength(2);
+    expect(out).toContain('the runs are not known: ClickHouse does not answer at its address');
     expect(out).not.toContain('secret');
     expect(JSON.parse((await command(env, 'status', '--json')).out)).toMatchObject({
       ...{ kafka: '127.0.0.1:1,127.0.0.1:2', api: null, unanswered: ['kafka', 'clickhouse'], runs: [] },
-      runs_unknown: 'nobody answers at the address of ClickHouse',
+      runs_unknown: 'ClickHouse does not answer at its address',
     });
   });
 

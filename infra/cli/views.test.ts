@@ -109,14 +109,14 @@ describe('views', () => {
       ...{ kafka: 'a:1', registry: 'http://r:8081', clickhouse: 'http://h:8123', api: null, api_port_taken: null },
       unanswered: ['kafka', 'clickhouse'],
       ...{ disk: null, kept: 'everything' },
-      ...{ run: null, processes: {}, runs: [], runs_unknown: 'nobody answers at the address of ClickHouse' },
+      ...{ run: null, processes: {}, runs: [], runs_unknown: 'ClickHouse does not answer at its address' },
     };
     const text = renderStatus(report);
-    expect(text).toMatch(/^Kafka +a:1 {3}nobody answers there$/m);
+    expect(text).toMatch(/^Kafka +a:1 {3}no answer$/m);
     expect(text).toMatch(/^registry +http:\/\/r:8081$/m);
-    expect(text).toMatch(/^ClickHouse +http:\/\/h:8123 {3}nobody answers there$/m);
+    expect(text).toMatch(/^ClickHouse +http:\/\/h:8123 {3}no answer$/m);
     expect(text).toMatch(/^API +not running$/m);
-    expect(text).toContain('the runs are not known: nobody answers at the address of ClickHouse');
+    expect(text).toContain('the runs are not known: ClickHouse does not answer at its address');
     expect(text).not.toContain('no runs yet');
   });
 

@@ -43,7 +43,7 @@ export function parseAdam(bytes: Uint8Array, count: number): AdamState {
   const steps = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).readDoubleLE();
   const moments = fromBytes(bytes.subarray(HEADER_BYTES));
   if (!(Number.isInteger(steps) && steps > 0 && moments.every(Number.isFinite))) {
-    throw new PlatformError('WEIGHTS_MISMATCH', "loading the optimizer's moments: they are damaged; go on from an earlier version");
+    throw new PlatformError('WEIGHTS_MISMATCH', "loading the optimizer's moments: they are damaged; continue from an earlier version");
   }
   return { steps, mean: moments.slice(0, count), variance: moments.slice(count) };
 }

@@ -23,7 +23,7 @@ interface LearnerCall {
   readonly reject: (error: PlatformError) => void;
 }
 
-const NEXT = 'restart the trainer, it goes on from its last step';
+const NEXT = 'restart the trainer; it continues from its last step';
 
 /** Starts the thread. A built file runs directly; a source file needs the TypeScript loader, which a thread does not inherit. */
 export function openWorker(settings: LearnerSettings): Worker {

@@ -72,7 +72,7 @@ export function parseWeights(architecture: Architecture, bytes: Uint8Array): Flo
   }
   const weights = fromBytes(bytes);
   if (!weights.every(Number.isFinite)) {
-    throw new PlatformError('WEIGHTS_MISMATCH', 'loading weights: some are not finite; go on from an earlier version');
+    throw new PlatformError('WEIGHTS_MISMATCH', 'loading weights: some are not finite; continue from an earlier version');
   }
   return weights;
 }

@@ -37,7 +37,7 @@ const schema = {
   operationId: 'followEvents',
   summary: 'Events as they are written, as server-sent events',
   description:
-    'The event name is the type, the id holds the positions to go on from (send it as Last-Event-ID). ' +
+    'The event name is the type, the id holds the positions to resume from (send it as Last-Event-ID). ' +
     'Other event names: connected, fell-behind and closing, each with the place to resume; gap where the log no longer has what was missed. ' +
     'A client that reads too slowly gets fell-behind after a whole event, and the stream ends.',
   querystring: queryOf({
@@ -45,7 +45,7 @@ const schema = {
     type: Type.Optional(Type.Array(Type.Enum(eventTypes), { maxItems: 50 })),
     last_event_id: Type.Optional(Type.String({ ...eventId, description: 'For clients that cannot send the header. The header wins.' })),
   }),
-  headers: Type.Object({ 'last-event-id': Type.Optional(Type.String({ ...eventId, description: 'Where to go on: the id of an event.' })) }),
+  headers: Type.Object({ 'last-event-id': Type.Optional(Type.String({ ...eventId, description: 'Id of the event to resume after.' })) }),
   produces: ['text/event-stream'],
   response: answers(Type.String(), 'A stream of server-sent events.'),
 };

@@ -47,7 +47,7 @@ export const rolloutReportRoutes: StoreRoutes = async (app, { store }) => {
       schema: {
         tags,
         operationId: 'listWorkers',
-        summary: 'Workers beside each other, the worst first',
+        summary: 'Comparison of workers, the worst first',
         params: runParams,
         querystring: queryOf({ purpose: allPurposes }),
         response: items('Worker', workerColumns),
@@ -126,7 +126,7 @@ export const costReportRoutes: StoreRoutes = async (app, { store }) => {
       schema: {
         tags,
         operationId: 'compareRuns',
-        summary: 'Settings and results of two runs beside each other, what differs first',
+        summary: 'Settings and results of two runs side by side, differences first',
         params: runParams,
         querystring: queryOf({ with: runParams.properties.run }),
         response: items('Difference', compareColumns),

@@ -146,7 +146,7 @@ export const stepRoutes: StoreRoutes = async (app, { store }) => {
       schema: {
         tags,
         operationId: 'getStep',
-        summary: 'One step with the trajectories that it trained on, and those discarded meanwhile',
+        summary: 'One step with the trajectories that it trained on, and those discarded during it',
         params: Type.Object({ ...runParams.properties, step: stepNumber }),
         response: answers(
           named('StepReport', {

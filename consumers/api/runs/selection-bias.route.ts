@@ -9,7 +9,7 @@ import { readSelectionBias } from './selection-bias.reader.ts';
 const stepNumber = Type.Integer({ minimum: 0, maximum: 2_147_483_647 });
 
 const description = [
-  'Turns, tokens and reward of what was trained on beside those of what was discarded, with means, interpolated percentiles and the',
+  'Turns, tokens, and reward of trained and of discarded trajectories, with means, interpolated percentiles and the',
   'two-sample Kolmogorov-Smirnov distance (0: the same distribution, 1: they do not overlap, null: a side is empty).',
   'What was discarded at version v belongs to step v + 1. `overall` and `by_reason` are over the whole range of steps, whatever the page.',
 ].join(' ');
@@ -22,7 +22,7 @@ export const selectionBiasRoutes: StoreRoutes = async (app, { store }) => {
       schema: {
         tags: ['runs'],
         operationId: 'listSelectionBias',
-        summary: 'What was kept beside what was discarded, by step, in all and by reason',
+        summary: 'Trained and discarded trajectories compared, by step, in total, and by reason',
         description,
         params: runParams,
         querystring: queryOf({

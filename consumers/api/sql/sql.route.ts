@@ -79,7 +79,7 @@ export const sqlRoutes: FastifyPluginAsyncTypebox<Options> = async (app, { store
         operationId: 'runSql',
         summary: 'Run one SELECT',
         body,
-        response: { 200: { description: 'The result in the format that was asked for.', content: resultTypes } },
+        response: { 200: { description: 'The result in the requested format.', content: resultTypes } },
       },
     },
     async (request, reply) => {

@@ -164,7 +164,7 @@ const trainerWaits: AdvisoryRule = ({ run, steps }) => {
 const unknownVersions: AdvisoryRule = ({ run, steps }) => {
   const tokens = sum(steps.slice(-RECENT).map((step) => step.unknown_tokens));
   if (tokens === 0) return [];
-  const detail = `The last ${RECENT} steps trained on ${tokens} tokens whose policy version nobody recorded, so that their staleness is not known.`;
+  const detail = `The last ${RECENT} steps trained on ${tokens} tokens without a recorded policy version, so their staleness is unknown.`;
   const sql = sqlOf(run, 'step, unknown_tokens, tokens', 'AND unknown_tokens > 0 ORDER BY step DESC LIMIT 100');
   return [{ rule: 'unknown-versions', severity: 'warning', title: 'Versions are unknown', detail, page: pageOf(run, '/curves'), sql }];
 };

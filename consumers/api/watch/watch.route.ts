@@ -46,7 +46,7 @@ export const flowRoutes: StoreRoutes = async (app, { store }) => {
     '/v1/runs/:run/flow',
     {
       schema: {
-        ...{ tags, operationId: 'getFlow', summary: 'Trajectories over wall clock, with their versions and what became of them' },
+        ...{ tags, operationId: 'getFlow', summary: 'Trajectories over wall clock, with their versions and fates' },
         ...{ description: flowText, params: runParams, response: answers(flow) },
         querystring: queryOf({
           ...range,
@@ -88,7 +88,7 @@ export const flowRoutes: StoreRoutes = async (app, { store }) => {
         },
         params: runParams,
         querystring: queryOf({
-          versions: Type.Integer({ minimum: 1, maximum: 1_000, default: 20, description: 'Newest versions to look at.' }),
+          versions: Type.Integer({ minimum: 1, maximum: 1_000, default: 20, description: 'Number of newest versions.' }),
           to_version: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647, description: 'The newest of them.' })),
         }),
         response: answers(named('Syncs', { ...ofRun, items: Type.Array(schemaOf('Sync', syncColumns)) })),

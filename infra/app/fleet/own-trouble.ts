@@ -106,7 +106,7 @@ class OwnWatch implements OwnTrouble {
   async #look(): Promise<void> {
     const { dataDir, free = freeBytes } = this.#options;
     const bytes = await free(dataDir).catch(() => Number.POSITIVE_INFINITY);
-    const full = `for space: the disk of ${dataDir} is full; free some, and everything goes on by itself`;
+    const full = `for space: the disk of ${dataDir} is full; free some, and everything continues automatically`;
     const warning = Number.isFinite(bytes) ? this.#forecast.look(bytes, performance.now()) : '';
     const wasFull = this.#texts.full !== '';
     this.#tell({ full: bytes < ROOM ? full : '', warning, file: this.#written() });

@@ -81,18 +81,18 @@ it('cuts what old finished runs left, and neither a kept run nor what is not sto
 });
 
 it.each([
-  [{}, 'rollouts of unfinished runs, of finished ones for 7 days and within 20 GB; ledgers, policies and tables for ever'],
+  [{}, 'rollouts of unfinished runs, of finished ones for 7 days and within 20 GB; ledgers, policies and tables forever'],
   [{ TURNSTREAM_KEEP_LOG_HOURS: '-1', TURNSTREAM_KEEP_LOG_GB: '-1' }, 'everything'],
   [
     { TURNSTREAM_KEEP_LOG_HOURS: '-1', TURNSTREAM_KEEP_LOG_GB: '-1', TURNSTREAM_RETENTION_HOURS: '30' },
-    'rollouts of unfinished runs, of finished ones for ever; all of them for 30 h at most; ledgers, policies and tables for ever',
+    'rollouts of unfinished runs, of finished ones forever; all of them for 30 h at most; ledgers, policies and tables forever',
   ],
   [
     { TURNSTREAM_KEEP_LOG_GB: '-1', TURNSTREAM_KEEP_RUNS: 'a,b' },
-    'rollouts of unfinished runs, of finished ones for 7 days, always those of a, b; ledgers, policies and tables for ever',
+    'rollouts of unfinished runs, of finished ones for 7 days, always those of a, b; ledgers, policies and tables forever',
   ],
   [{ KAFKA_BROKERS: 'a:1' }, 'everything'],
-  [{ KAFKA_BROKERS: 'a:1', TURNSTREAM_RETENTION_HOURS: '30' }, 'rollouts and tasks for 30 h, the rest for ever'],
+  [{ KAFKA_BROKERS: 'a:1', TURNSTREAM_RETENTION_HOURS: '30' }, 'rollouts and tasks for 30 h, the rest forever'],
 ])('says what is kept with %j', (env, text) => {
   expect(keptText(loadConfig(env))).toBe(text);
 });

@@ -34,7 +34,7 @@ export function renderAudit(result: AuditResult): string {
     ...waiting.map(({ topic, partition, records }) => `  ${topic}/${partition}: ${records} records are not stored yet`),
     ...(result.sample === null ? [] : [sampleLine(result.sample)]),
     `${verdictOf(result)}: ${result.records} records compared, ${result.deadLetters} dead letters`,
-    ...(result.complete || result.sample !== null ? [] : ['  `turnstream audit --resume` goes on from here']),
+    ...(result.complete || result.sample !== null ? [] : ['  `turnstream audit --resume` continues from here']),
     '',
   ].join('\n');
 }

@@ -61,7 +61,7 @@ async function compare({ log, config, store, group }: AuditTarget, work: AuditWo
   const kept = work.resume ? await keptOf(file.read()) : undefined;
   const onSlice = (state: AuditState): Promise<void> =>
     file.write({ at: new Date(systemClock.now()).toISOString(), state }).catch((error: unknown) => {
-      work.logger.warn({ error: messageOf(error) }, 'how far the audit came cannot be kept: it goes on, and cannot be resumed');
+      work.logger.warn({ error: messageOf(error) }, 'the progress of the audit cannot be saved: it continues, but cannot be resumed');
     });
   const result = await audit({
     ...{ events: log.events, store, reader: log.kafka.reader(), offsets: log.kafka.offsets, clock: systemClock, group, signal, onProgress },

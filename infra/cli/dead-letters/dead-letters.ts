@@ -58,7 +58,7 @@ export const showLetter = ({ config, logger }: DeadLetterCommand, id: string): P
       shown.push({ ...whole, decoded, obstacle: obstacleTo(whole.letter) ?? (read === undefined ? '' : whyUnreadable(read)) });
     });
     const [found] = shown;
-    if (found === undefined) throw new Error(`showing dead letter ${id}: it left the log meanwhile`);
+    if (found === undefined) throw new Error(`showing dead letter ${id}: it is no longer in the log`);
     return found;
   });
 

@@ -106,7 +106,7 @@ interface StatusInputs {
 }
 
 function whyUnknown({ config, running, unanswered }: StatusInputs): string | null {
-  if (unanswered.includes('clickhouse')) return 'nobody answers at the address of ClickHouse';
+  if (unanswered.includes('clickhouse')) return 'ClickHouse does not answer at its address';
   // a store that is starting must not be disturbed by a second one
   return config.clickhouseUrl === '' && running?.clickhouseUrl === '' ? 'ClickHouse is being started' : null;
 }

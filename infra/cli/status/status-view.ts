@@ -12,7 +12,7 @@ export function renderStatus(status: StatusReport, showSecrets = false): string 
     const value = status[name];
     const shown = value === null ? 'not running' : showSecrets ? value : withoutSecrets(value);
     const why = name === 'api' && value !== null ? takenText(status.api_port_taken) : '';
-    return `${NAMES[name].padEnd(12)}${shown}${why}${status.unanswered.includes(name) ? '   nobody answers there' : ''}\n`;
+    return `${NAMES[name].padEnd(12)}${shown}${why}${status.unanswered.includes(name) ? '   no answer' : ''}\n`;
   };
   const processes = Object.entries(status.processes).map(([name, pid]) => `${name} ${pid}`);
   return [

@@ -95,7 +95,7 @@ function whatNext({ run_id: run, steps, collected }: RunSummary): string {
 
 function stoppedNote(terminal: boolean, run: string): string {
   if (!terminal) return `${JSON.stringify({ time: new Date().toISOString(), event: 'stopped', ...(run === '' ? {} : { run }) })}\n`;
-  return run === '' ? 'stopped\n' : `stopped; \`turnstream up --run ${run}\` goes on with it\n`;
+  return run === '' ? 'stopped\n' : `stopped; \`turnstream up --run ${run}\` continues it\n`;
 }
 
 /** In a terminal, the logs of the children go to files; otherwise to standard error with the supervisor's own. */

@@ -4,7 +4,7 @@ import type { SurveyedPartition } from '../../../consumers/warehouse/mend.ts';
 const whatOf = ({ state, mend, first }: SurveyedPartition, done: boolean): string => {
   if (mend === undefined) return '';
   const at = mend.goOnAt < 0 ? 'behind what the tables hold' : `at ${mend.goOnAt}`;
-  const goes = done ? 'the sink goes on' : 'the sink would go on';
+  const goes = done ? 'the sink continues' : 'the sink would continue';
   if (state === 'head-cut') {
     return `${mend.skipped} offsets up to ${first - 1} left the log before they were stored; ${done ? 'skipped' : 'they would be skipped'}, ${goes} ${at}`;
   }

@@ -134,7 +134,7 @@ async function assertNothingLost({ store, firsts, dropExpired }: RebuildJob): Pr
       if (rows === 0) continue;
       throw new PlatformError(
         'USAGE_INVALID',
-        `rebuilding the warehouse: ${table} has ${rows} rows whose records have left the log by its retention, and they would be lost for ever; export them first, or give --drop-expired`,
+        `rebuilding the warehouse: ${table} has ${rows} rows whose records have left the log by its retention, and they would be lost permanently; export them first, or give --drop-expired`,
       );
     }
   }

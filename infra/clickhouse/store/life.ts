@@ -42,7 +42,7 @@ const ABORTED = 236;
 const isDying = (error: unknown): boolean => failureOf(error).code === ABORTED;
 
 function stuckFailure({ asked: { maxSeconds } }: WatchedCall): ClickHouseFailure {
-  const why = maxSeconds === undefined ? 'goes on long after its sender left' : `outlived twice its limit of ${maxSeconds} s`;
+  const why = maxSeconds === undefined ? 'still runs long after its sender left' : `outlived twice its limit of ${maxSeconds} s`;
   const message = `The statement ${why} and cannot be stopped: the store ends and is started again`;
   return new ClickHouseFailure(159, 'TIMEOUT_EXCEEDED', message);
 }

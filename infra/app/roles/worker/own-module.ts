@@ -68,7 +68,7 @@ const guarded = (tool: Tool): Tool => ({
   async call(argument, signal) {
     try {
       const made: unknown = await tool.call(argument, signal);
-      if (!isResult(made)) return noResult('error', 'bad_result', `The tool ${tool.name} answered what is no result.`);
+      if (!isResult(made)) return noResult('error', 'bad_result', `The tool ${tool.name} returned something that is not a result.`);
       return { ...{ errorType: made.status === 'ok' ? '' : 'tool_failed', items: [], cacheHit: false }, ...made };
     } catch (error) {
       return noResult('error', 'tool_failed', `The tool ${tool.name} failed: ${messageOf(error)}`);
