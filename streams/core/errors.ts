@@ -285,6 +285,11 @@ const table = {
     httpStatus: 502,
     help: 'The server of the language model rejects every request. Check TURNSTREAM_LLM_URL, TURNSTREAM_LLM_MODEL, and TURNSTREAM_LLM_API_KEY.',
   },
+  TOOLS_UNAVAILABLE: {
+    retriable: true,
+    httpStatus: 503,
+    help: 'The search, retrieval, or reader server of the tools does not answer. The message names it; check its address and its log.',
+  },
   NOT_READY: {
     retriable: true,
     httpStatus: 503,

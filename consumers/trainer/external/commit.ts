@@ -51,7 +51,7 @@ const toldOf = (
   report_sha256: reportSha256,
 });
 
-/** Of everything but the epoch: a trainer that claims the run again repeats its commit in the same words. */
+/** Hashes everything except the epoch: a trainer that claims the run again repeats its commit with an identical request body. */
 function hashOf({ epoch: _, ...said }: CommitRequest): string {
   return createHash('sha256')
     .update(JSON.stringify(sorted(said)))

@@ -1,4 +1,4 @@
-// A trainer leases batches: the ledger says what is out before anybody is told of it.
+// Leases batches. A lease is recorded in the ledger before it is returned.
 import type { BatchLeased } from '../../../schemas/generated/events.ts';
 import { accountBatch } from '../../../streams/batch/batch.ts';
 import type { Group } from '../../../streams/group/group.ts';

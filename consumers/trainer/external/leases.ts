@@ -1,4 +1,4 @@
-// Batches that are out at an external trainer: their groups, their times, and the entries that end their leases.
+// Batches that an external trainer has leased: their groups, their times, and the entries that end their leases.
 import type { BatchLeased } from '../../../schemas/generated/events.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import { accountBatch } from '../../../streams/batch/batch.ts';
@@ -12,10 +12,10 @@ import type { LeaseTimes, Loop, CallOutcome, ExternalLife } from '../deps.ts';
 
 const groupsOf = (state: RunState, { group_ids: ids }: BatchLeased): readonly Group[] => ids.flatMap((id) => state.groups.get(id) ?? []);
 
-/** The groups of every batch that is out. */
+/** The groups of every leased batch. */
 export const outGroups = (state: RunState): readonly Group[] => state.leases.out.flatMap((lease) => groupsOf(state, lease));
 
-/** The batch of a lease as it was leased: an attempt that has finished since is not of it. */
+/** The batch as it was leased: attempts that finished later are not part of it. */
 export function leasedBatch(state: RunState, lease: BatchLeased, times: LeaseTimes): PreparedBatch {
   const groups = groupsOf(state, lease);
   const ids = new Set(lease.trajectories.map(({ trajectory_id: id }) => id));
@@ -25,7 +25,7 @@ export function leasedBatch(state: RunState, lease: BatchLeased, times: LeaseTim
   return { groups, trajectories, ages, sha256: lease.batch_sha256, beganMs: times.beganMs, waitMs: times.waitMs };
 }
 
-/** A lease of an earlier process begins anew: its trainer could not reach anybody meanwhile. */
+/** A lease of an earlier process starts over, because its trainer could not extend it in between. */
 export function timesOf(life: ExternalLife, { leaseTimes }: Loop, batchId: string): LeaseTimes {
   const nowMs = life.clock.monotonic();
   const times = leaseTimes.get(batchId) ?? { beganMs: nowMs, waitMs: 0, deadlineMs: nowMs + life.external.leaseMs };

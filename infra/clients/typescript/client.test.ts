@@ -130,7 +130,7 @@ describe('a trainer', () => {
     ]);
   });
 
-  it('comes back with a prepared commit and repeats it in the same words', async () => {
+  it('comes back with a prepared commit and repeats it unchanged', async () => {
     const state = { step: 0 };
     const { ts, asked } = clientOf((one) => coordinator(one, state));
     const batch = await (await ts.run('demo').trainer('a')).lease();

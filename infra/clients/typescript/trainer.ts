@@ -65,9 +65,9 @@ export interface Prepared {
 export interface Committed {
   readonly step: number;
   readonly version: number;
-  /** To be kept in the checkpoint. */
+  /** Keep it in the checkpoint. */
   readonly lineage: string;
-  /** It had been committed before, in the same words. */
+  /** It was committed before, with an identical request body. */
   readonly replayed: boolean;
 }
 
@@ -98,7 +98,7 @@ export class Trainer {
   readonly #claim: TrainerClaim;
   #open: readonly Batch[] = [];
   version: number;
-  /** To be kept in every checkpoint. */
+  /** Keep it in every checkpoint. */
   lineage: string;
 
   private constructor(transport: Transport, run: string, claim: TrainerClaim) {

@@ -1,4 +1,4 @@
-// The door of an external trainer: an HTTP server in the trainer role. The API passes calls on to it; it may be asked directly as well.
+// The HTTP endpoint for external trainers, in the trainer role. The API forwards calls to it; trainers may also call it directly.
 import type { ExternalDeps } from '../../../../consumers/trainer/deps.ts';
 import { createCoordinator } from '../../../../consumers/trainer/external/coordinator.ts';
 import { createDesk } from '../../../../consumers/trainer/external/desk.ts';
