@@ -3,13 +3,15 @@ import { decideClaim, headOf } from '../../../streams/leases/decide.ts';
 import type { ClaimAnswer, ClaimRequest, NamedWeights } from '../../../streams/leases/coordinator.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import { findPolicy } from '../checkpoints.ts';
-import type { Job, ExternalLife } from '../deps.ts';
+import { runEnded } from '../../../streams/leases/ended-coordinator.ts';
+import type { Job, ExternalLife, Loop } from '../deps.ts';
 import { record, refusal, releaseEntries } from './leases.ts';
 
 export const claimJob =
   (request: ClaimRequest): Job<ClaimAnswer> =>
   async (life, loop) => {
     const { leases: book } = life.state;
+    if (life.state.finished !== undefined) return ended(life, loop, { doing: 'claiming the run', lineage: request.lineage });
     const { prepared } = request;
     const decision = decideClaim(book, {
       lineage: request.lineage,
@@ -30,6 +32,16 @@ export const claimJob =
     const value = { epoch: decision.epoch, version, lineage, lease_ms: life.external.leaseMs };
     return { kind: 'answer', value: restore === undefined ? value : { ...value, restore } };
   };
+
+/** The refusal of a call that comes after the end. One with the lineage of the end comes from a trainer that has heard all there is. */
+export function ended(
+  { state }: ExternalLife,
+  loop: Loop,
+  call: { readonly doing: string; readonly lineage: string | undefined },
+): { kind: 'refused'; error: PlatformError } {
+  if (call.lineage === headOf(state.leases).lineage) loop.heardEnd = true;
+  return { kind: 'refused', error: runEnded(call.doing, state.leases) };
+}
 
 /** The refusal of a trainer that is behind, with what it is to restore. */
 export async function refusedWith(life: ExternalLife, message: string): Promise<{ kind: 'refused'; error: PlatformError }> {

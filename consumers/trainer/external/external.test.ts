@@ -3,6 +3,8 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../infra/lifecycle/clock.ts';
 import { closeWorkers, newRig, scriptedWorker, settings, verified, type Rig } from '../../../infra/testing/trainer-rig.ts';
 import type { ClaimAnswer, CommitRequest, Coordinator, LeaseAnswer } from '../../../streams/leases/coordinator.ts';
+import type { BatchLeased } from '../../../schemas/generated/events.ts';
+import { createEndedCoordinator } from '../../../streams/leases/ended-coordinator.ts';
 import { findLease } from '../../../streams/leases/find-lease.ts';
 import type { TrainerDeps, TrainerEnd, ExternalDeps } from '../deps.ts';
 import { newOwner } from '../ownership.ts';
@@ -30,7 +32,7 @@ function serve(rig: Rig, limits: Partial<ExternalDeps> = {}, overrides: Partial<
   const desk = createDesk();
   const source = { log: rig.log.reader(), events: rig.events, runId: 'run-a' };
   const rows = createLogRows(source);
-  const external = { desk, rows, leaseMs: 60_000, prefetch: 1, ...limits };
+  const external = { desk, rows, leaseMs: 60_000, prefetch: 1, lingerMs: 50, ...limits };
   const stopping = new AbortController();
   const owner = newOwner(`coordinator-${(opened += 1)}`);
   const ended = runTrainer(rig.deps({ learner: undefined, external, owner, ...overrides }), stopping.signal);
@@ -122,6 +124,37 @@ describe('an external trainer', () => {
     expect(await coordinator.commit(leased.batch_id, { ...body })).toEqual({ ...first, replayed: true });
     await expect(coordinator.commit(leased.batch_id, { ...body, train_ms: 4 })).rejects.toMatchObject({ code: 'BATCH_COMMITTED' });
     expect((await verifiedAsTold(rig)).steps).toBe(1);
+  });
+
+  it('repeats the last answer after the end of the run, first by itself and then from the ledger', async () => {
+    const rig = newRig();
+    await scriptedWorker(rig);
+    const { coordinator, ended } = serve(rig, { lingerMs: 60_000 }, { settings: { ...settings, steps: 1 } });
+    const claimed = await claim(coordinator);
+    const leased = await lease(coordinator, claimed);
+    const body = commitOf(claimed, leased);
+    const first = await coordinator.commit(leased.batch_id, body);
+    const rows = await linesOf(coordinator, leased.batch_id);
+    const source = { log: rig.log.reader(), events: rig.events, runId: 'run-a' };
+    const log = createLogRows(source);
+    const rowsOf = async (of: BatchLeased) => ({ sha256: of.batch_sha256, contentType: '', body: log.ndjson(of) });
+    const otherwise = new Error('the run goes on');
+    const inLedger = createEndedCoordinator({ source, rowsOf, otherwise });
+    const check = async (asked: Coordinator): Promise<void> => {
+      expect(await asked.commit(leased.batch_id, { ...body, epoch: 7 })).toEqual({ ...first, replayed: true });
+      await expect(asked.commit(leased.batch_id, { ...body, train_ms: 4 })).rejects.toMatchObject({ code: 'BATCH_COMMITTED' });
+      await expect(asked.claim('run-a', { trainer_id: 't' })).rejects.toMatchObject({ code: 'RUN_FINISHED' });
+      expect(await linesOf(asked, leased.batch_id)).toEqual(rows);
+    };
+    await vi.waitFor(() => check(coordinator), { timeout: 10_000, interval: 20 });
+    const after = coordinator.lease('run-a', { epoch: 1, lineage: first.lineage }, new AbortController().signal);
+    await expect(after, 'it has heard the end').rejects.toMatchObject({ code: 'RUN_FINISHED' });
+    expect(await ended).toEqual({ kind: 'finished', version: 1 });
+    await check(inLedger);
+    await expect(inLedger.extend(leased.batch_id, claimed)).rejects.toMatchObject({ code: 'RUN_FINISHED' });
+    const other = createEndedCoordinator({ source: { ...source, runId: 'run-b' }, rowsOf, otherwise });
+    await expect(other.claim('run-b', { trainer_id: 't' })).rejects.toBe(otherwise);
+    expect(await verifiedAsTold(rig)).toMatchObject({ ok: true, steps: 1, problems: [] });
   });
 
   it('serves the same rows after a restart with the batch out, and accepts the commit', async () => {

@@ -8,7 +8,7 @@ import { batchIdOf } from '../../../streams/leases/lease-book.ts';
 import type { Unchained } from '../ledger-writer.ts';
 import type { Loop, Job, Outcome, ExternalLife } from '../deps.ts';
 import { nextBatch } from '../plan.ts';
-import { refusedWith } from './claim.ts';
+import { ended, refusedWith } from './claim.ts';
 import { deadlineOf, outGroups, record, refusal, releaseEntries, timesOf } from './leases.ts';
 
 interface BatchRequest {
@@ -19,6 +19,7 @@ interface BatchRequest {
 export const leaseJob =
   (request: LeaseRequest): Job<LeaseAnswer | undefined> =>
   async (life, loop) => {
+    if (life.state.finished !== undefined) return ended(life, loop, { doing: 'leasing a batch', lineage: request.lineage });
     const call = { epoch: request.epoch, lineage: request.lineage, held: request.held };
     const decision = decideLease(life.state.leases, call, life.external.prefetch);
     switch (decision.kind) {
