@@ -14,6 +14,7 @@ export function fallingBack(first: Coordinator, second: (reason: unknown) => Pro
   return {
     claim: (run, request) => ask((it) => it.claim(run, request)),
     lease: (run, request, signal) => ask((it) => it.lease(run, request, signal)),
+    publish: (run, request) => ask((it) => it.publish(run, request)),
     rows: (batchId) => ask((it) => it.rows(batchId)),
     extend: (batchId, request) => ask((it) => it.extend(batchId, request)),
     commit: (batchId, request) => ask((it) => it.commit(batchId, request)),

@@ -46,6 +46,7 @@ export function createEndedCoordinator({ source, rowsOf, otherwise }: EndedCoord
   return {
     claim: () => over('claiming the run'),
     lease: () => over('leasing a batch'),
+    publish: () => over('publishing weights'),
     extend: () => over('extending a lease'),
     release: () => over('releasing a batch'),
     async rows(...call) {

@@ -1,5 +1,6 @@
 // A trainer commits a batch: the transaction of a step, once for each batch.
 import type { BatchLeased } from '../../../schemas/generated/events.ts';
+import { inStep, reachNothing } from '../../../streams/core/crash-points.ts';
 import type { UpdateMetrics } from '../../../streams/core/learning.ts';
 import type { CommitAnswer, CommitRequest, WeightsOfCommit } from '../../../streams/leases/coordinator.ts';
 import { decideCommit, headOf } from '../../../streams/leases/decide.ts';
@@ -30,9 +31,11 @@ export const commitJob =
     const trained: TrainedBatch = {
       ...{ batch, told, optimizerSha256: '', weightsSha256: request.policy?.sha256 ?? '' },
       update: { metrics: metricsOf(request.metrics), trainMs: request.train_ms ?? 0 },
-      policy: request.policy === null ? undefined : policyOf(life, request.policy, lease.step),
+      policy: request.policy === null ? undefined : policyOf(life, request.policy, { version: lease.step, parent: lease.version_before }),
     };
-    const commitMs = await life.feed.exclusively(() => life.committer.step(trained, planFor(life, loop, lease.step)));
+    const commitMs = await inStep(life.reach ?? reachNothing, 'coordinator.commit', () =>
+      life.feed.exclusively(() => life.committer.step(trained, planFor(life, loop, lease.step))),
+    );
     loop.leaseTimes.delete(batchId);
     loop.waitedSinceMs = life.clock.monotonic();
     reportBatch(life, batch, { trainMs: trained.update.trainMs, commitMs });
@@ -61,10 +64,15 @@ function metricsOf(told: CommitRequest['metrics']): UpdateMetrics {
   };
 }
 
-function policyOf({ architecture }: ExternalLife, told: WeightsOfCommit, version: number): UnpublishedPolicy {
+/** The event of weights that are elsewhere. */
+export function policyOf(
+  { architecture }: ExternalLife,
+  told: WeightsOfCommit,
+  { version, parent }: Pick<UnpublishedPolicy, 'version' | 'parent'>,
+): UnpublishedPolicy {
   const { uri, sha256, format, bytes = 0, loadable = true, manifest = [] } = told;
   return {
-    ...{ version, parent: version - 1, sha256, format, uri, bytes, loadable, manifest },
+    ...{ version, parent, sha256, format, uri, bytes, loadable, manifest },
     ...{ weights: Buffer.alloc(0), optimizer: Buffer.alloc(0), optimizer_sha256: '' },
     architecture: format === architecture.format ? JSON.stringify(architecture) : '{}',
     backend: EXTERNAL,

@@ -49,7 +49,7 @@ async function leaseNext(
   const nowMs = life.clock.monotonic();
   const waitMs = Math.max(0, nowMs - loop.waitedSinceMs);
   loop.leaseTimes.set(id, { beganMs: nowMs, waitMs, deadlineMs: nowMs + life.external.leaseMs });
-  await record(life, loop, [{ type: 'BatchLeased', fields }]);
+  await record(life, loop, { step: 'coordinator.lease', entries: [{ type: 'BatchLeased', fields }] });
   const lease = state.leases.out.find(({ batch_id: one }) => one === id);
   return lease === undefined ? { kind: 'later' } : { kind: 'answer', value: answerOf(life, loop, lease) };
 }
@@ -115,6 +115,6 @@ export const releaseJob =
   async (life, loop) => {
     const decision = decideRelease(life.state.leases, request);
     if (decision.kind === 'refused') return refusal(decision);
-    await record(life, loop, releaseEntries(decision.releases));
+    await record(life, loop, { step: 'coordinator.release', entries: releaseEntries(decision.releases) });
     return { kind: 'answer', value: { released: decision.releases.map(({ lease }) => lease.batch_id) } };
   };
