@@ -125,6 +125,8 @@ export interface Loop {
   warning: string;
   /** Nothing more is asked for. */
   ending: boolean;
+  /** The trainer has shown the lineage of the end: it has heard the last answer. */
+  heardEnd: boolean;
   /** Of batches that are out at an external trainer, by their id. */
   readonly leaseTimes: Map<string, LeaseTimes>;
 }
@@ -160,6 +162,8 @@ export interface ExternalDeps {
   readonly leaseMs: number;
   /** Batches that may be leased ahead of the one that is trained on. */
   readonly prefetch: number;
+  /** How long answers are repeated after the end of the run, ms. */
+  readonly lingerMs: number;
   /** The first version, where turnstream makes it; otherwise the trainer has it. */
   readonly initial?: (seed: number) => Promise<Checkpoint>;
 }
