@@ -125,6 +125,8 @@ export interface Loop {
   warning: string;
   /** No more groups are requested. */
   ending: boolean;
+  /** The trainer has sent the lineage of the end, so it has received the last response. */
+  heardEnd: boolean;
   /** Of batches that an external trainer has leased, by batch id. */
   readonly leaseTimes: Map<string, LeaseTimes>;
 }
@@ -160,6 +162,8 @@ export interface ExternalDeps {
   readonly leaseMs: number;
   /** Batches that may be leased ahead of the one that is trained on. */
   readonly prefetch: number;
+  /** How long answers are repeated after the end of the run, ms. */
+  readonly lingerMs: number;
   /** The first version, where turnstream makes it; otherwise the trainer has it. */
   readonly initial?: (seed: number) => Promise<Checkpoint>;
 }

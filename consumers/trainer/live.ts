@@ -6,7 +6,7 @@ import { policyFields, sha256Of } from './checkpoints.ts';
 import { TOLD_NOTHING, type PreparedBatch, type TrainedBatch } from './commit-parts.ts';
 import { placeWorkers } from './task-start.ts';
 import { collects, type TrainerEnd, isExternal, type TrainerLife, type Loop, type BatchInTraining } from './deps.ts';
-import { serveTrainer } from './external/serve.ts';
+import { linger, serveTrainer } from './external/serve.ts';
 import type { Learner } from '../../streams/core/learning.ts';
 import { messageOf } from '../../streams/core/errors.ts';
 import type { GroupOffsets } from '../../streams/core/ports.ts';
@@ -29,7 +29,7 @@ export async function live(life: TrainerLife, signal: AbortSignal): Promise<Trai
     ...{ training: undefined, waitedSinceMs: life.clock.monotonic(), lastPlanMs: -Infinity, lookedUpTo: -Infinity },
     ...{ lookDue: false, placed: undefined },
     leaseTimes: new Map(),
-    ...{ snapshotAt: 0, isKeeping: false, toldWaste: false, warning: '', ending: false },
+    ...{ snapshotAt: 0, isKeeping: false, toldWaste: false, warning: '', ending: false, heardEnd: false },
   };
   life.external?.desk.open(wake.now);
   try {
@@ -44,7 +44,11 @@ async function loopUntil(life: TrainerLife, loop: Loop, signal: AbortSignal): Pr
   while (!signal.aborted) {
     if (life.feed.caughtUp) await turn(life, loop);
     const end = loop.training === undefined ? endOf(life) : undefined;
-    if (end !== undefined) return finish(life, loop, end);
+    if (end !== undefined) {
+      const ended = await finish(life, loop, end);
+      if (isExternal(life)) await linger(life, loop, signal);
+      return ended;
+    }
     tellWaste(life, loop);
     reportState(life, loop);
     if (life.snapshots !== undefined) keepSnapshot(life, life.snapshots, loop);

@@ -134,7 +134,7 @@ describe('the state of a run', () => {
     const [trajectory] = group.trajectories.values();
     const names = (value: object = {}): string => Object.keys(value).sort().join(' ');
     expect([state, state.chain, state.leases, group, trajectory, newAttempt(0)].map(names), 'raise FORMAT in snapshot.ts').toEqual([
-      'admitted chain closed closedLast counters decided exhausted finished groups idleSteps lateRecords leases ledgerPosition optimizerSha256 plannedSteps recent rolloutMarks rolloutPositions runId started taskPositions version weightsSha256',
+      'admitted chain closed closedLast counters decided exhausted finished groups idleSteps lateRecords leases ledgerPosition optimizerSha256 plannedSteps recent rewinds rolloutMarks rolloutPositions runId started taskPositions version weightsSha256',
       'previousSha256 sequence',
       'commits epoch out trainerId tries',
       'firstOffsets id lastFirst lastPartition order questionId resolved size tasks trajectories',

@@ -41,6 +41,7 @@ export function remoteCoordinator({ url, headers }: RemoteCoordinatorOptions): C
       const response = await send({ path: `/v1/runs/${run}/batches:lease`, body: request, signal });
       return response.status === 204 ? undefined : ((await response.json()) as never);
     },
+    publish: (run, request) => post(`/v1/runs/${run}/policies`, request),
     async rows(batchId) {
       const { headers: found, body } = await send({ path: batchPath(batchId, '/rows') });
       return {

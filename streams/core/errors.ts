@@ -149,6 +149,16 @@ const table = {
     httpStatus: 409,
     help: 'No commit of the run has this lineage token: the checkpoint belongs to another run or is too old. Start the trainer without a checkpoint.',
   },
+  REWIND_REFUSED: {
+    retriable: false,
+    httpStatus: 409,
+    help: 'A trainer can go back only to a committed version that the newest one comes from, and only with a checkpoint of that version or without any. Claim the run without rewind to see its newest version.',
+  },
+  WEIGHTS_CONFLICT: {
+    retriable: false,
+    httpStatus: 409,
+    help: 'The version was committed with weights of another hash. A version never changes its weights; publish the ones that were committed.',
+  },
   BATCH_COMMITTED: {
     retriable: false,
     httpStatus: 409,

@@ -4,7 +4,7 @@
 // when a lease ends, all later leases end too. A trainer that is not at the head of the lineage is told which version to restore.
 import type { BatchLeased } from '../../schemas/generated/events.ts';
 import type { ErrorCode } from '../core/errors.ts';
-import { parseBatchId, type CommittedVersion, type LeaseBook } from './lease-book.ts';
+import { commitsAfter, parseBatchId, type CommittedVersion, type LeaseBook } from './lease-book.ts';
 
 export interface Refused {
   readonly kind: 'refused';
@@ -23,6 +23,14 @@ export interface ClaimEvidence {
   readonly lineage: string | undefined;
   /** The batch that it trained on without a confirmed commit. */
   readonly prepared: { readonly batchId: string; readonly weightsSha256: string } | undefined;
+  /** The version that it goes back to because it cannot come to the newest. */
+  readonly rewindTo?: number | undefined;
+}
+
+/** Where a run goes back to, and the commits that it goes back behind. */
+export interface RewindDecision {
+  readonly to: CommittedVersion;
+  readonly abandoned: readonly CommittedVersion[];
 }
 
 export interface ClaimGranted {
@@ -33,6 +41,7 @@ export interface ClaimGranted {
   readonly keeps: string;
   /** It has no checkpoint and must restore the newest committed version. */
   readonly restore: boolean;
+  readonly rewind: RewindDecision | undefined;
 }
 
 const refused = (code: ErrorCode, message: string): Refused => ({ kind: 'refused', code, message });
@@ -45,7 +54,9 @@ export function headOf({ commits }: LeaseBook): CommittedVersion {
   return head;
 }
 
-export function decideClaim(book: LeaseBook, { lineage, prepared }: ClaimEvidence): ClaimGranted | Refused {
+export function decideClaim(book: LeaseBook, claim: ClaimEvidence): ClaimGranted | Refused {
+  const { lineage, prepared, rewindTo } = claim;
+  if (rewindTo !== undefined) return decideRewind(book, { ...claim, rewindTo });
   const doing = 'claiming the run';
   const kept = preparedOf(book, prepared, doing);
   if ('kind' in kept) return kept;
@@ -58,7 +69,50 @@ export function decideClaim(book: LeaseBook, { lineage, prepared }: ClaimEvidenc
     releases: book.out.filter(({ batch_id: id }) => id !== keeps).map((lease) => ({ lease, reason: 'fenced' })),
     keeps,
     restore: lineage === undefined && prepared === undefined,
+    rewind: undefined,
   };
+}
+
+/** A claim that was not answered may be repeated: a run that is there already does not go back again. */
+function decideRewind(
+  book: LeaseBook,
+  { lineage, prepared, rewindTo }: ClaimEvidence & { readonly rewindTo: number },
+): ClaimGranted | Refused {
+  const doing = `going back to version ${rewindTo}`;
+  const head = headOf(book);
+  const to = book.commits.find(({ version, isAbandoned }) => version === rewindTo && !isAbandoned);
+  if (to === undefined) {
+    return refused('REWIND_REFUSED', `${doing}: version ${head.version} does not come from it, or it is too long ago`);
+  }
+  const isThere = to === head || head.rewoundTo === rewindTo;
+  const isOfIt = lineage === undefined || lineage === to.lineage || (isThere && lineage === head.lineage);
+  if (!isOfIt || prepared !== undefined) {
+    const what = prepared === undefined ? 'the checkpoint is of another version' : 'a trainer that goes back has no step prepared';
+    return refused('REWIND_REFUSED', `${doing}: ${what}`);
+  }
+  return {
+    ...{ kind: 'claimed', epoch: book.epoch + 1, keeps: '', restore: lineage === undefined },
+    releases: releasesFrom(book, 0, 'fenced'),
+    rewind: isThere ? undefined : { to, abandoned: commitsAfter(book, rewindTo) },
+  };
+}
+
+export type PublishDecision = { readonly kind: 'named'; readonly commit: CommittedVersion } | Refused;
+
+/** `epoch` is checked where it is given: weights may come from elsewhere than the trainer. */
+export function decidePublish(
+  book: LeaseBook,
+  call: { readonly epoch: number | undefined; readonly version: number; readonly sha256: string },
+): PublishDecision {
+  const doing = `publishing the weights of version ${call.version}`;
+  const wrong = call.epoch === undefined ? undefined : fenced(book, call.epoch, doing);
+  if (wrong !== undefined) return wrong;
+  const commit = book.commits.find(({ version }) => version === call.version);
+  if (commit === undefined) return refused('NOT_FOUND', `${doing}: there is no such version; the newest is ${headOf(book).version}`);
+  const { weightsSha256: named } = commit;
+  return named === '' || named === call.sha256
+    ? { kind: 'named', commit }
+    : refused('WEIGHTS_CONFLICT', `${doing}: it was committed with ${named.slice(0, 12)}…, these are ${call.sha256.slice(0, 12)}…`);
 }
 
 interface PreparedStatus {
@@ -84,6 +138,7 @@ function offHead(book: LeaseBook, lineage: string, doing: string): Refused | und
   if (lineage === head.lineage) return undefined;
   const older = book.commits.find((commit) => commit.lineage === lineage);
   if (older === undefined) return refused('LINEAGE_UNKNOWN', `${doing}: no commit of this run has the lineage ${lineage.slice(0, 12)}…`);
+  if (older.isAbandoned) return behind(`${doing}: the run went back behind version ${older.version}; restore version ${head.version}`);
   return behind(`${doing}: the trainer is at version ${older.version}, the run at version ${head.version}; restore that`);
 }
 

@@ -1,6 +1,6 @@
 // What the ledger records about an external trainer: the newest claim, the leased batches, and the commits. It is folded from ledger
 // entries only, so that a replacement coordinator continues with the same claim and leases.
-import type { BatchLeased, StepCompleted, TrainerClaimed } from '../../schemas/generated/events.ts';
+import type { BatchLeased, RunRewound, StepCompleted, TrainerClaimed, WeightsNamed } from '../../schemas/generated/events.ts';
 import type { LedgerEntry, LedgerType } from '../ledger/chain.ts';
 
 /** A committed version that a trainer can return to. */
@@ -11,9 +11,16 @@ export interface CommittedVersion {
   readonly batchId: string;
   /** Lineage token: SHA-256 (hex) of the body of its ledger entry. */
   readonly lineage: string;
+  /** Empty until somebody names them. */
   readonly weightsSha256: string;
   /** Hash of the report that was sent with the commit. */
   readonly reportSha256: string;
+  /** How many its step trained on. */
+  readonly trajectories: number;
+  /** The version that a rewind went back to, with whose weights this one begins; -1 for a step. */
+  readonly rewoundTo: number;
+  /** A rewind went back behind it: it is not of the chain of versions any more. */
+  readonly isAbandoned: boolean;
 }
 
 export interface LeaseBook {
@@ -42,11 +49,13 @@ export const isOfLeases = (entry: LedgerEntry): entry is LeaseEntry => ofLeases.
 
 /** Folds any entry of the ledger; `lineage` is the hash of its body. */
 export function foldLeases(book: LeaseBook, { type, event }: LedgerEntry, lineage: string): void {
-  if (type === 'RunStarted') addCommit(book, { version: 0, batchId: '', lineage, weightsSha256: event.weights_sha256, reportSha256: '' });
+  if (type === 'RunStarted') addCommit(book, { ...BARE, version: 0, lineage, weightsSha256: event.weights_sha256 });
   if (type === 'TrainerClaimed') foldClaim(book, event);
   if (type === 'BatchLeased') foldLease(book, event);
   if (type === 'BatchReleased') foldRelease(book, event.batch_id);
   if (type === 'StepCompleted' && event.batch_id !== '') foldCommit(book, event, lineage);
+  if (type === 'WeightsNamed') foldWeights(book, event);
+  if (type === 'RunRewound') foldRewind(book, event, lineage);
 }
 
 function foldClaim(book: LeaseBook, { epoch, trainer_id: trainerId, prepared }: TrainerClaimed): void {
@@ -71,13 +80,32 @@ function foldCommit(book: LeaseBook, step: StepCompleted, lineage: string): void
   foldRelease(book, step.batch_id);
   book.tries.delete(step.step);
   addCommit(book, {
-    version: step.version_after,
-    batchId: step.batch_id,
-    lineage,
+    ...{ ...BARE, version: step.version_after, batchId: step.batch_id, lineage },
     weightsSha256: step.weights_sha256,
     reportSha256: step.report_sha256,
+    trajectories: step.trajectories.length,
   });
 }
+
+function foldWeights(book: LeaseBook, { version, sha256 }: WeightsNamed): void {
+  const at = book.commits.findIndex((commit) => commit.version === version);
+  const commit = book.commits[at];
+  if (commit !== undefined) book.commits[at] = { ...commit, weightsSha256: sha256 };
+}
+
+function foldRewind(book: LeaseBook, { version, to_version: to, weights_sha256: sha256 }: RunRewound, lineage: string): void {
+  book.commits.forEach((commit, i) => {
+    if (commit.version > to) book.commits[i] = { ...commit, isAbandoned: true };
+  });
+  addCommit(book, { ...BARE, version, lineage, weightsSha256: sha256, rewoundTo: to });
+}
+
+/** What made a version that no step made. */
+const BARE = { batchId: '', reportSha256: '', trajectories: 0, rewoundTo: -1, isAbandoned: false } as const;
+
+/** Commits of the chain of versions behind `version`, oldest first. */
+export const commitsAfter = ({ commits }: LeaseBook, version: number): readonly CommittedVersion[] =>
+  commits.filter((commit) => commit.version > version && !commit.isAbandoned);
 
 function addCommit(book: LeaseBook, commit: CommittedVersion): void {
   book.commits.push(commit);

@@ -12,7 +12,9 @@ export interface TrajectoryOutcomes {
   /** Notes an admission; returns the problems found. */
   admitted(groups: Admitted): readonly string[];
   /** Notes that an attempt was trained on, or collected; returns the problems found. */
-  kept(how: KeptOutcome, id: string, attempt: number): readonly string[];
+  kept(how: KeptOutcome, id: string, attempt: number, step?: number): readonly string[];
+  /** Abandons the steps after this version and discards what they trained on. Returns the number of trajectories. */
+  rewound(to: number): number;
   /** Notes a discard; returns the problems found. */
   discarded(event: DiscardEntry): readonly string[];
   /** Trajectories by outcome, and the problems of the whole ledger. */
@@ -43,6 +45,8 @@ type KeptOutcome = 'trained' | 'collected';
 interface TrajectoryOutcome {
   decided: KeptOutcome | 'discarded' | undefined;
   superseded: boolean;
+  /** That trained on it; 0 = none. */
+  step: number;
   readonly attempts: number[];
 }
 
@@ -56,7 +60,7 @@ export function createOutcomes(): TrajectoryOutcomes {
   function outcomeOf(id: string): TrajectoryOutcome {
     const known = outcomes.get(id);
     if (known !== undefined) return known;
-    const outcome: TrajectoryOutcome = { decided: undefined, superseded: false, attempts: [] };
+    const outcome: TrajectoryOutcome = { decided: undefined, superseded: false, step: 0, attempts: [] };
     outcomes.set(id, outcome);
     groups.close(groupIdOf(id));
     return outcome;
@@ -80,10 +84,16 @@ export function createOutcomes(): TrajectoryOutcomes {
   return {
     admitted: (admitted) => groups.admit(admitted),
     openGroups: () => groups.open(),
-    kept(how, id, attempt) {
+    kept(how, id, attempt, step = 0) {
       const outcome = outcomeOf(id);
       const problems = decide(id, outcome, how);
+      outcome.step = step;
       return problems.length > 0 ? problems : claim(id, outcome, attempt);
+    },
+    rewound(to) {
+      const behind = [...outcomes.values()].filter(({ decided, step }) => decided === 'trained' && step > to);
+      for (const outcome of behind) outcome.decided = 'discarded';
+      return behind.length;
     },
     discarded({ trajectory_id: id, attempt, reason }) {
       const outcome = outcomeOf(id);

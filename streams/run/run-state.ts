@@ -42,6 +42,16 @@ interface Counters {
   closedTrajectories: number;
 }
 
+/** The versions between the two, exclusive, are not part of the chain of versions. */
+export interface Rewind {
+  readonly to: number;
+  /** The version that it made. */
+  readonly version: number;
+}
+
+export const isAbandoned = (rewinds: readonly Rewind[], version: number): boolean =>
+  rewinds.some((rewind) => version > rewind.to && version < rewind.version);
+
 /** The last folded record of a partition. If another record is at its offset later, the log was cut and rewritten. */
 export interface RecordMark {
   readonly offset: number;
@@ -85,6 +95,8 @@ export interface RunState {
   readonly taskPositions: Map<number, number>;
   /** Rollout records of no open group. */
   lateRecords: number;
+  /** How often an external trainer went back to an older version, oldest first. */
+  readonly rewinds: Rewind[];
   /** Of an external trainer. */
   readonly leases: LeaseBook;
 }
@@ -122,5 +134,6 @@ export const newRunState = (runId: string): RunState => ({
   rolloutMarks: new Map(),
   taskPositions: new Map(),
   lateRecords: 0,
+  rewinds: [],
   leases: newLeaseBook(),
 });

@@ -8,7 +8,7 @@ import { batchIdOf } from '../../../streams/leases/lease-book.ts';
 import type { Unchained } from '../../../streams/ledger/chain.ts';
 import type { Loop, Job, CallOutcome, ExternalLife } from '../deps.ts';
 import { nextBatch } from '../../../streams/trainer/plan.ts';
-import { refusedWith } from './claim.ts';
+import { ended, refusedWith } from './claim.ts';
 import { deadlineOf, outGroups, record, refusal, releaseEntries, timesOf } from './leases.ts';
 
 interface BatchRequest {
@@ -19,6 +19,7 @@ interface BatchRequest {
 export const leaseJob =
   (request: LeaseRequest): Job<LeaseAnswer | undefined> =>
   async (life, loop) => {
+    if (life.state.finished !== undefined) return ended(life, loop, { doing: 'leasing a batch', lineage: request.lineage });
     const call = { epoch: request.epoch, lineage: request.lineage, held: request.held };
     const decision = decideLease(life.state.leases, call, life.external.prefetch);
     switch (decision.kind) {
@@ -48,7 +49,7 @@ async function leaseNext(
   const nowMs = life.clock.monotonic();
   const waitMs = Math.max(0, nowMs - loop.waitedSinceMs);
   loop.leaseTimes.set(id, { beganMs: nowMs, waitMs, deadlineMs: nowMs + life.external.leaseMs });
-  await record(life, loop, [{ type: 'BatchLeased', fields }]);
+  await record(life, loop, { step: 'coordinator.lease', entries: [{ type: 'BatchLeased', fields }] });
   const lease = state.leases.out.find(({ batch_id: one }) => one === id);
   return lease === undefined ? { kind: 'later' } : { kind: 'answer', value: answerOf(life, loop, lease) };
 }
@@ -114,6 +115,6 @@ export const releaseJob =
   async (life, loop) => {
     const decision = decideRelease(life.state.leases, request);
     if (decision.kind === 'refused') return refusal(decision);
-    await record(life, loop, releaseEntries(decision.releases));
+    await record(life, loop, { step: 'coordinator.release', entries: releaseEntries(decision.releases) });
     return { kind: 'answer', value: { released: decision.releases.map(({ lease }) => lease.batch_id) } };
   };

@@ -3,11 +3,12 @@ import type { BatchLeased } from '../../../schemas/generated/events.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import { accountBatch } from '../../../streams/batch/batch.ts';
 import type { Group } from '../../../streams/group/group.ts';
+import { inStep, reachNothing, type CrashStep } from '../../../streams/core/crash-points.ts';
 import { decideExpiry, type Refused, type Released } from '../../../streams/leases/decide.ts';
 import type { RunState } from '../../../streams/run/run-state.ts';
 import type { TokenAges } from '../../../streams/staleness/staleness.ts';
 import type { PreparedBatch } from '../commit-parts.ts';
-import type { PlainEntry } from '../committer.ts';
+import type { PlainEntry, Publication } from '../committer.ts';
 import type { LeaseTimes, Loop, CallOutcome, ExternalLife } from '../deps.ts';
 
 const groupsOf = (state: RunState, { group_ids: ids }: BatchLeased): readonly Group[] => ids.flatMap((id) => state.groups.get(id) ?? []);
@@ -43,10 +44,16 @@ export const releaseEntries = (releases: Released): readonly PlainEntry[] =>
     fields: { batch_id: lease.batch_id, step: lease.step, epoch: lease.epoch, reason },
   }));
 
+export interface Recording {
+  readonly step: CrashStep;
+  readonly entries: readonly PlainEntry[];
+  readonly publication?: Publication;
+}
+
 /** Writes entries about leases. Nothing is folded while it does. */
-export async function record(life: ExternalLife, loop: Loop, entries: readonly PlainEntry[]): Promise<void> {
+export async function record(life: ExternalLife, loop: Loop, { step, entries, publication }: Recording): Promise<void> {
   if (entries.length === 0) return;
-  await life.feed.exclusively(() => life.committer.append(entries));
+  await inStep(life.reach ?? reachNothing, step, () => life.feed.exclusively(() => life.committer.append(entries, publication)));
   const out = new Set(life.state.leases.out.map(({ batch_id: id }) => id));
   for (const id of loop.leaseTimes.keys()) if (!out.has(id)) loop.leaseTimes.delete(id);
 }
@@ -56,7 +63,7 @@ export async function expireLeases(life: ExternalLife, loop: Loop): Promise<void
   const nowMs = life.clock.monotonic();
   const releases = decideExpiry(life.state.leases, (id) => timesOf(life, loop, id).deadlineMs <= nowMs);
   for (const { lease } of releases) life.logger.warn({ batch: lease.batch_id, step: lease.step }, 'the lease of a batch has expired');
-  await record(life, loop, releaseEntries(releases));
+  await record(life, loop, { step: 'coordinator.release', entries: releaseEntries(releases) });
 }
 
 export const refusal = ({ code, message }: Refused): CallOutcome<never> => ({ kind: 'refused', error: new PlatformError(code, message) });

@@ -130,6 +130,19 @@ describe('a trainer', () => {
     ]);
   });
 
+  it('goes back to an older version, publishes late, and ends with the run', async () => {
+    const { ts, asked } = clientOf(({ path }) => {
+      if (path.endsWith(':lease')) return json({ code: 'RUN_FINISHED', detail: 'it has ended' }, 409);
+      return json(path.endsWith('/trainer') ? claim : { version: 1, sha256: 'cd', replayed: false });
+    });
+    const rewind = { to_version: 1, reason: 'lost' };
+    const trainer = await ts.run('demo').trainer('a', { lineage: 'l-1', rewind });
+    expect(asked[0]?.body).toEqual({ trainer_id: 'a', lineage: 'l-1', rewind });
+    await trainer.publish(1, { uri: 's3://w', sha256: 'cd', format: 'gguf' });
+    expect(asked[1]).toMatchObject({ path: '/v1/runs/demo/policies', body: { version: 1, epoch: 1, uri: 's3://w' } });
+    for await (const batch of trainer.batches()) throw new Error(`there is no ${batch.lease.batch_id}`);
+  });
+
   it('comes back with a prepared commit and repeats it unchanged', async () => {
     const state = { step: 0 };
     const { ts, asked } = clientOf((one) => coordinator(one, state));

@@ -1,4 +1,5 @@
 // The trainer of a run: claims it, leases batches, and commits new versions.
+import { ApiError } from './errors.ts';
 import { linesOf } from './live.ts';
 import { pathOf, type Transport } from './transport.ts';
 
@@ -76,6 +77,20 @@ export interface TrainerOptions {
   /** Of the checkpoint, if there is one. */
   readonly lineage?: string;
   readonly prepared?: Prepared;
+  /**
+   * The newest version cannot be restored: the run is to go on from an older one, that of the checkpoint, or without a checkpoint any that
+   * the newest comes from. What was trained on since is discarded.
+   */
+  readonly rewind?: { readonly to_version: number; readonly reason?: string };
+}
+
+/** A version to load, and where it is: at its uri, in PolicyPublished of the log, or nowhere yet. */
+export interface Restore {
+  readonly version: number;
+  readonly uri: string;
+  readonly sha256: string;
+  readonly format: string;
+  readonly weights: 'elsewhere' | 'in_log' | 'unpublished';
 }
 
 interface TrainerClaim {
@@ -83,13 +98,18 @@ interface TrainerClaim {
   readonly version: number;
   readonly lineage: string;
   readonly lease_ms: number;
-  readonly restore?: { readonly version: number; readonly uri: string; readonly sha256: string };
+  readonly restore?: Restore;
 }
 
 const WAIT_MS = 20_000;
 const SOON_MS = 500;
 /** Extensions per lease duration: two may be lost. */
 const EXTENSIONS = 3;
+
+function unlessFinished(error: unknown): 'finished' {
+  if (error instanceof ApiError && error.code === 'RUN_FINISHED') return 'finished';
+  throw error;
+}
 
 /** The trainer of a run after its claim. The next claim fences it: its calls then fail with FENCED. */
 export class Trainer {
@@ -126,7 +146,7 @@ export class Trainer {
   }
 
   /** What to load first; undefined for a trainer whose weights are those of the run. */
-  get restore(): TrainerClaim['restore'] {
+  get restore(): Restore | undefined {
     return this.#claim.restore;
   }
 
@@ -143,10 +163,11 @@ export class Trainer {
     return batch;
   }
 
-  /** Yields batches until version `steps` of the run. A batch that is not committed is released. */
+  /** Yields batches until version `steps` or the end of the run. A batch that is not committed is released. */
   async *batches({ steps = Infinity, waitMs = WAIT_MS } = {}): AsyncGenerator<Batch> {
     while (this.version < steps) {
-      const batch = await this.lease(waitMs);
+      const batch = await this.lease(waitMs).catch(unlessFinished);
+      if (batch === 'finished') return;
       if (batch === undefined) {
         await this.#transport.sleep(SOON_MS);
         continue;
@@ -157,6 +178,12 @@ export class Trainer {
         await batch.release();
       }
     }
+  }
+
+  /** Publishes the location of a committed version's weights, after the commit or again. */
+  async publish(version: number, weights: Weights): Promise<void> {
+    const body = { version, epoch: this.epoch, ...weights };
+    await this.#transport.json(pathOf('runs', this.#run, 'policies'), { method: 'POST', body });
   }
 
   /** Sends a prepared commit. A repeat has the same result. */

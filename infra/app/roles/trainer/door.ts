@@ -13,6 +13,9 @@ import { version } from '../../version.ts';
 import type { RoleContext } from '../role.ts';
 import { learningOf } from './learning-of.ts';
 
+/** A client repeats a call that broke within this time; later ones are answered by the API. */
+const LINGER_MS = 5_000;
+
 interface TrainerDoor {
   readonly url: string;
   readonly external: ExternalDeps;
@@ -42,7 +45,7 @@ export async function openDoor(context: RoleContext, log: LogConnection, { run, 
   logger.info({ url, run }, 'the coordinator is listening for the trainer of the run');
   const { leaseMs, prefetch, policy } = config;
   const initial = (seed: number): Promise<Checkpoint> => firstWeights(context, architecture, seed);
-  const external = { desk, rows, leaseMs, prefetch, ...(policy === 'ranker' ? { initial } : {}) };
+  const external = { desk, rows, leaseMs, prefetch, lingerMs: LINGER_MS, ...(policy === 'ranker' ? { initial } : {}) };
   return { url, external, close: () => server.close() };
 }
 
