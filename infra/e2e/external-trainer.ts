@@ -45,20 +45,20 @@ async function trainUntil(log: LogConnection, { config, run }: Trained, signal: 
       await trainOnce(remoteCoordinator({ url, headers: {} }), { run, round, signal, weights: () => firstWeights(log, { config, run }) });
     } catch (error) {
       // the coordinator has ended, or knows more than this trainer: it claims the run again
-      if (!isPlatformError(error) && !signal.aborted) throw error;
+      if (!isPlatformError(error)) throw error;
       await systemClock.sleep(AGAIN_MS, signal);
     }
   }
 }
 
-interface Round {
+interface TrainingRound {
   readonly run: string;
   readonly round: number;
   readonly signal: AbortSignal;
   readonly weights: () => Promise<WeightsOfCommit>;
 }
 
-async function trainOnce(coordinator: Coordinator, { run, round, signal, weights }: Round): Promise<void> {
+async function trainOnce(coordinator: Coordinator, { run, round, signal, weights }: TrainingRound): Promise<void> {
   const rewind = round % REWIND_EVERY === 0 ? { rewind: { to_version: 0, reason: 'a test' } } : {};
   const { epoch, lineage } = await coordinator.claim(run, { trainer_id: 'e2e', ...rewind });
   const lease = () => coordinator.lease(run, { epoch, lineage, held: [], wait_ms: WAIT_MS }, signal);

@@ -6,13 +6,15 @@ import { groupIdOf } from '../core/ids.ts';
 
 type DiscardEntry = Pick<EventByType['TrajectoryDiscarded'], 'trajectory_id' | 'attempt' | 'reason'>;
 
+type KeptAttempt = Pick<EventByType['TrajectoryDiscarded'], 'trajectory_id' | 'attempt'>;
+
 type Admitted = readonly { readonly group_id: string; readonly samples: number }[];
 
 export interface TrajectoryOutcomes {
   /** Notes an admission; answers what is wrong with it. */
   admitted(groups: Admitted): readonly string[];
   /** Notes that an attempt was trained on, or collected; answers what is wrong with that. */
-  kept(how: KeptOutcome, id: string, attempt: number, step?: number): readonly string[];
+  kept(how: KeptOutcome, attempt: KeptAttempt, step?: number): readonly string[];
   /** The steps after this version are abandoned, and what they trained on is discarded; answers how many trajectories. */
   rewound(to: number): number;
   /** Notes a discard; answers what is wrong with it. */
@@ -84,7 +86,7 @@ export function createOutcomes(): TrajectoryOutcomes {
   return {
     admitted: (admitted) => groups.admit(admitted),
     openGroups: () => groups.open(),
-    kept(how, id, attempt, step = 0) {
+    kept(how, { trajectory_id: id, attempt }, step = 0) {
       const outcome = outcomeOf(id);
       const problems = decide(id, outcome, how);
       outcome.step = step;

@@ -40,27 +40,39 @@ import {
 const ACTIONS = Number(process.env['MODEL_ACTIONS'] ?? 2_000);
 const SEEDS = Array.from({ length: Number(process.env['MODEL_RUNS'] ?? 3) }, (_, i) => i + 1);
 
-type Act = (run: ModelRun, trainer: ModelTrainer) => Promise<void> | void;
+type ModelAct = (run: ModelRun, trainer: ModelTrainer) => Promise<void> | void;
 
 /** What happens next, with its weight. A trainer that is not running claims the run first. */
-const acts: readonly (readonly [weight: number, act: Act, needsClaim: boolean])[] = [
-  [30, (run) => works(run), false],
+const acts: readonly (readonly [weight: number, act: ModelAct, needsClaim: boolean])[] = [
+  [30, works, false],
   [14, (run) => plans(run, []), false],
-  [2, (run) => gives(run), false],
+  [2, gives, false],
   [16, leases, true],
-  [16, (run, trainer) => trains(run, trainer), true],
+  [16, trains, true],
   [16, (run, trainer) => commits(run, trainer), true],
   [3, repeats, true],
   [5, extendsOrReleases, true],
-  [3, (run) => publishes(run), false],
-  [2, (_run, trainer) => dies(trainer), true],
-  [1, (run, trainer) => isOlder(run, trainer), true],
-  [1, (run, trainer) => rewinds(run, trainer), true],
+  [3, publishes, false],
+  [
+    2,
+    (_run, trainer) => {
+      dies(trainer);
+    },
+    true,
+  ],
+  [1, isOlder, true],
+  [1, rewinds, true],
   [1, claims, false],
   [1, (run) => restart(run.world), false],
-  [1, (run) => faults(run), false],
-  [3, (run) => void (run.world.nowMs += Math.floor(run.random() * 2 * LEASE_MS)), false],
+  [1, faults, false],
+  [3, waits, false],
 ];
+
+/** Nobody calls for a while. */
+function waits({ world, random }: ModelRun): void {
+  world.nowMs += Math.floor(random() * 2 * LEASE_MS);
+}
+
 const TOTAL = acts.reduce((sum, [weight]) => sum + weight, 0);
 
 async function actOn(run: ModelRun, trainers: readonly ModelTrainer[]): Promise<void> {
@@ -86,7 +98,7 @@ async function works(run: ModelRun): Promise<void> {
     const { version } = run.world.life.state;
     const behind = run.random() < 0.15 ? 3 : 1;
     const versions = Array.from({ length: 1 + Math.floor(run.random() * 2) }, () => version - Math.floor(run.random() * (behind + 1)));
-    await roll(run.world, { id: one.id, attempt: one.request.attempt }, versions, run.random());
+    await roll(run.world, { id: one.id, attempt: one.request.attempt }, { versions, reward: run.random() });
   }
 }
 

@@ -5,7 +5,7 @@ import { codecReader } from '../../../infra/testing/codec-reader.ts';
 import { silentLogger } from '../../../infra/testing/logger.ts';
 import { MemoryLog } from '../../../infra/testing/memory-log.ts';
 import { finished, started, turn } from '../../../infra/testing/rollout-events.ts';
-import { PlatformError } from '../../../streams/core/errors.ts';
+import type { PlatformError } from '../../../streams/core/errors.ts';
 import type { OutgoingEvent } from '../../../streams/core/ports.ts';
 import { noMetrics } from '../../../streams/core/telemetry.ts';
 import type { BatchRows } from '../../../streams/leases/batch-rows.ts';
@@ -33,7 +33,7 @@ const question = { question_id: 'q-0', question: 'Which?', answers: ['a'], aug_a
 const questions = { count: 1, at: () => question, find: () => question };
 
 /** What a call came to; a coordinator that died over it answers nothing. */
-export type Called<T> = { readonly answer: T } | { readonly refused: string; readonly error: PlatformError } | { readonly died: true };
+export type ModelAnswer<T> = { readonly answer: T } | { readonly refused: string; readonly error: PlatformError } | { readonly died: true };
 
 /** Rows are the names of the trajectories. */
 const rows: BatchRows = {
@@ -107,7 +107,7 @@ export async function restart(world: ModelWorld): Promise<void> {
 }
 
 /** Serves a call as the loop does; one that fails with the log ends the coordinator. */
-export async function call<T>(world: ModelWorld, job: Job<T>): Promise<Called<T | undefined>> {
+export async function call<T>(world: ModelWorld, job: Job<T>): Promise<ModelAnswer<T | undefined>> {
   try {
     const outcome = await job(world.life, world.loop);
     if (outcome.kind === 'refused') return { refused: outcome.error.code, error: outcome.error };
@@ -140,9 +140,8 @@ async function foldNew({ log }: Pick<ModelWorld, 'log'>, state: RunState): Promi
 /** An attempt from its start to its end; `versions` are those of its turns. */
 export async function roll(
   world: ModelWorld,
-  at: { id: string; attempt: number },
-  versions: readonly number[],
-  reward: number,
+  at: { readonly id: string; readonly attempt: number },
+  { versions, reward }: { readonly versions: readonly number[]; readonly reward: number },
 ): Promise<void> {
   const place = (sequence: number) => ({ trajectory: at.id, attempt: at.attempt, sequence });
   const key = at.id.split('.')[0] ?? '';
