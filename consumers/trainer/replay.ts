@@ -55,15 +55,17 @@ export async function replayRun(
 ): Promise<{ readonly steps: number; readonly differing: number }> {
   const survey = await surveyLedger(deps, options.last);
   const { first } = options;
-  if (survey.steps.length < first) {
-    throw new PlatformError('NOT_FOUND', `replaying run ${deps.runId}: it has no step ${first}; it made ${survey.steps.length}`);
+  const at = survey.steps.findIndex(({ step }) => step >= first);
+  if (at < 0) {
+    const made = survey.steps.at(-1)?.step ?? 0;
+    throw new PlatformError('NOT_FOUND', `replaying run ${deps.runId}: it has no step ${first}; it made ${made}`);
   }
   const open = deps.openLearner;
   const retrainer = open === undefined ? undefined : createRetrainer({ source: deps, survey, weights: deps.weights, open });
-  const steps = survey.steps.length - first + 1;
+  const steps = survey.steps.length - at;
   let differing = 0;
   try {
-    for (const window of windowsOf(survey.steps.slice((retrainer?.beginsAt(first) ?? first) - 1))) {
+    for (const window of windowsOf(survey.steps.slice(retrainer === undefined ? at : retrainer.beginsAt(first) - 1))) {
       for await (const replayed of replayWindow(deps, { survey, window, retrainer, fromStart: options.fromStart })) {
         if (replayed.step < first) continue;
         if (!replayed.ok) differing += 1;
@@ -102,7 +104,7 @@ interface ReplayWindow {
 async function* replayWindow(deps: ReplayDeps, { survey, window, retrainer, fromStart }: ReplayWindow): AsyncGenerator<StepReplay> {
   const [first, last] = [window[0], window.at(-1) ?? window[0]];
   const steps = await readSteps(deps, first, last);
-  const before = survey.steps[first.step - 2]?.resume ?? survey.started.resume;
+  const before = survey.steps[survey.steps.indexOf(first) - 1]?.resume ?? survey.started.resume;
   const found = await rebuild(deps, steps, fromStart ? undefined : before);
   await retrainer?.load(first.step, last.step);
   for (const step of steps) yield await replayStep(step, found, retrainer);

@@ -25,6 +25,7 @@ import {
 } from './model-trainers.testing.ts';
 import {
   byItself,
+  differingSteps,
   LEASE_MS,
   ledgerOf,
   modelSettings,
@@ -184,6 +185,7 @@ describe('external trainers, under random histories', () => {
     await checkState(run);
     await checkChain(run);
     const report = await verifyLedger(run.world);
+    expect(await differingSteps(run.world)).toEqual([]);
     const { state } = run.world.life;
     expect(report).toMatchObject({ problems: [], version: state.version, trained: state.counters.trainedTrajectories });
     for (const [what, count] of run.seen) seen.set(what, (seen.get(what) ?? 0) + count);

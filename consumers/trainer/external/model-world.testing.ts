@@ -19,6 +19,7 @@ import { spansOf, statusOf } from '../../../streams/trajectory/attempt.ts';
 import { createCommitter } from '../committer.ts';
 import type { ExternalLife, Job, Loop } from '../deps.ts';
 import { recoverRun } from '../recover.ts';
+import { replayRun } from '../replay.ts';
 import { restoreRequests } from '../restore-requests.ts';
 import type { RunSettings } from '../settings.ts';
 
@@ -170,6 +171,18 @@ export async function verifyLedger(world: Pick<ModelWorld, 'log'>): Promise<Ledg
     if (read.ok && read.value.type === 'PolicyPublished') verifier.policy(read.value.event, read.value.event.sha256);
   }
   return verifier.report();
+}
+
+/** Steps whose batch cannot be made again from the log. */
+export async function differingSteps({ log }: Pick<ModelWorld, 'log'>): Promise<readonly string[]> {
+  const found: string[] = [];
+  const weights = { put: async () => '', get: async () => Buffer.alloc(0) };
+  const events = codecReader(log.codec);
+  const source = { log: log.reader(), events, rollouts: events, runId: RUN, weights };
+  await replayRun(source, { first: 1, last: Infinity, fromStart: false }, ({ step, differences }) => {
+    found.push(...differences.map((one) => `step ${step}: ${JSON.stringify(one)}`));
+  });
+  return found;
 }
 
 /** Hashes of published weights, by version, as `policies` has them. */
