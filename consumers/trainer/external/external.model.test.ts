@@ -111,10 +111,11 @@ async function plans(run: ModelRun, expiries: readonly Expiry[]): Promise<void> 
     const plan = planNow(state, inputs);
     for (const { reason } of plan.selection.discards) note(run, reason);
     if (plan.any) await committer.carryOut(plan);
-    const { running, accepted } = planNow(state, { ...inputs, expiries: [] }).terms;
-    const bound = (modelSettings.maxStaleness + state.version + 1) * modelSettings.batchGroups;
-    if (accepted + running > bound || running > modelSettings.maxConcurrent)
-      run.violations.push(`admitted ${accepted}+${running} of ${bound}`);
+    const steps = state.version - state.rewinds.length;
+    const bound = (modelSettings.maxStaleness + steps + 1) * modelSettings.batchGroups;
+    const asked = state.counters.trainedGroups + state.groups.size;
+    const running = [...state.groups.keys()].filter((id) => !state.decided.has(id)).length;
+    if (asked > bound || running > modelSettings.maxConcurrent) run.violations.push(`${asked} groups of ${bound}, ${running} running`);
   });
 }
 
