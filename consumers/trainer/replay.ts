@@ -55,11 +55,7 @@ export async function replayRun(
 ): Promise<{ readonly steps: number; readonly differing: number }> {
   const survey = await surveyLedger(deps, options.last);
   const { first } = options;
-  const at = survey.steps.findIndex(({ step }) => step >= first);
-  if (at < 0) {
-    const made = survey.steps.at(-1)?.step ?? 0;
-    throw new PlatformError('NOT_FOUND', `replaying run ${deps.runId}: it has no step ${first}; it made ${made}`);
-  }
+  const at = placeOf(survey, deps.runId, first);
   const open = deps.openLearner;
   const retrainer = open === undefined ? undefined : createRetrainer({ source: deps, survey, weights: deps.weights, open });
   const steps = survey.steps.length - at;
@@ -76,6 +72,13 @@ export async function replayRun(
     await retrainer?.close();
   }
   return { steps, differing };
+}
+
+/** Of the first step from `first` on: a rewind has a number and makes no step. */
+function placeOf({ steps }: Survey, run: string, first: number): number {
+  const at = steps.findIndex(({ step }) => step >= first);
+  if (at >= 0) return at;
+  throw new PlatformError('NOT_FOUND', `replaying run ${run}: it has no step ${first}; it made ${steps.at(-1)?.step ?? 0}`);
 }
 
 function windowsOf(marks: readonly StepMark[]): readonly (readonly [StepMark, ...StepMark[]])[] {
