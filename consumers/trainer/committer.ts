@@ -98,8 +98,7 @@ export function createCommitter(deps: CommitDeps): Committer {
     async append(entries, publication) {
       const ledger = createLedgerWriter(author, state.chain);
       for (const { type, fields } of entries) ledger.add(type, fields);
-      const tail = publication?.again === true ? `/${state.chain.sequence}` : '';
-      await commit(ledger, publishedBy(author, publication?.policy, tail));
+      await commit(ledger, publishedBy(author, publication?.policy, publication?.again === true ? `/${state.chain.sequence}` : ''));
     },
   };
 }

@@ -23,7 +23,7 @@ export interface StepMark {
 
 export interface Survey {
   readonly started: RunStarted;
-  /** Marks of steps 1, 2, …, in order. */
+  /** Marks of steps in order: 1, 2, …, without the numbers of versions that no step made. */
   readonly steps: readonly StepMark[];
 }
 
@@ -38,8 +38,9 @@ export async function surveyLedger(source: RunSource, last: number): Promise<Sur
   for await (const { entry, body, ...at } of entriesOf(source)) {
     verifier.entry(entry, body, at.offset);
     if (entry.type === 'RunStarted') started = entry.event;
-    if (entry.type === 'StepCompleted') steps.push(markOf(entry.event, at));
-    if (steps.length >= last) break;
+    if (entry.type !== 'StepCompleted') continue;
+    if (entry.event.step <= last) steps.push(markOf(entry.event, at));
+    if (entry.event.step >= last) break;
   }
   const doing = `replaying run ${source.runId}`;
   if (started === undefined) throw new PlatformError('NOT_FOUND', `${doing}: there is no such run; \`turnstream status\` lists them`);
@@ -50,10 +51,13 @@ export async function surveyLedger(source: RunSource, last: number): Promise<Sur
       `${doing}: ${broken.problem} (offset ${broken.offset} of training); run turnstream ledger verify --run ${source.runId}`,
     );
   }
-  if (last !== Infinity && steps.length < last) {
-    throw new PlatformError('NOT_FOUND', `${doing}: it has no step ${last}; its last one is step ${steps.length}`);
-  }
+  if (last !== Infinity) assertStep(steps, last, doing);
   return { started, steps };
+}
+
+function assertStep(steps: readonly StepMark[], last: number, doing: string): void {
+  const newest = steps.at(-1)?.step ?? 0;
+  if (newest !== last) throw new PlatformError('NOT_FOUND', `${doing}: it has no step ${last}; the last one up to there is step ${newest}`);
 }
 
 const markOf = (event: StepCompleted, { partition, offset }: { readonly partition: number; readonly offset: number }): StepMark => ({

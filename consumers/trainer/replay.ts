@@ -55,15 +55,13 @@ export async function replayRun(
 ): Promise<{ readonly steps: number; readonly differing: number }> {
   const survey = await surveyLedger(deps, options.last);
   const { first } = options;
-  if (survey.steps.length < first) {
-    throw new PlatformError('NOT_FOUND', `replaying run ${deps.runId}: it has no step ${first}; it made ${survey.steps.length}`);
-  }
+  const at = placeOf(survey, deps.runId, first);
   const open = deps.openLearner;
   const retrainer = open === undefined ? undefined : createRetrainer({ source: deps, survey, weights: deps.weights, open });
-  const steps = survey.steps.length - first + 1;
+  const steps = survey.steps.length - at;
   let differing = 0;
   try {
-    for (const window of windowsOf(survey.steps.slice((retrainer?.beginsAt(first) ?? first) - 1))) {
+    for (const window of windowsOf(survey.steps.slice(retrainer === undefined ? at : retrainer.beginsAt(first) - 1))) {
       for await (const replayed of replayWindow(deps, { survey, window, retrainer, fromStart: options.fromStart })) {
         if (replayed.step < first) continue;
         if (!replayed.ok) differing += 1;
@@ -74,6 +72,13 @@ export async function replayRun(
     await retrainer?.close();
   }
   return { steps, differing };
+}
+
+/** Of the first step from `first` on: a rewind has a number and makes no step. */
+function placeOf({ steps }: Survey, run: string, first: number): number {
+  const at = steps.findIndex(({ step }) => step >= first);
+  if (at >= 0) return at;
+  throw new PlatformError('NOT_FOUND', `replaying run ${run}: it has no step ${first}; it made ${steps.at(-1)?.step ?? 0}`);
 }
 
 function windowsOf(marks: readonly StepMark[]): readonly (readonly [StepMark, ...StepMark[]])[] {
@@ -102,7 +107,7 @@ interface ReplayWindow {
 async function* replayWindow(deps: ReplayDeps, { survey, window, retrainer, fromStart }: ReplayWindow): AsyncGenerator<StepReplay> {
   const [first, last] = [window[0], window.at(-1) ?? window[0]];
   const steps = await readSteps(deps, first, last);
-  const before = survey.steps[first.step - 2]?.resume ?? survey.started.resume;
+  const before = survey.steps[survey.steps.indexOf(first) - 1]?.resume ?? survey.started.resume;
   const found = await rebuild(deps, steps, fromStart ? undefined : before);
   await retrainer?.load(first.step, last.step);
   for (const step of steps) yield await replayStep(step, found, retrainer);

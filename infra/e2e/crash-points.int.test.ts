@@ -10,7 +10,7 @@ import { waitUntilDrained } from '../app/open/drain.ts';
 import { silentLogger } from '../testing/logger.ts';
 import { openRolesWorld, type RolesWorld } from '../testing/roles-world.ts';
 import { command } from '../testing/up.ts';
-import { startExternalTrainer } from './external-trainer.ts';
+import { startExternalTrainer } from './crash-trainer.ts';
 import { readFacts } from './torture/facts.ts';
 import { judgeRun } from './torture/oracle.ts';
 

@@ -6,13 +6,15 @@ import { groupIdOf } from '../core/ids.ts';
 
 type DiscardEntry = Pick<EventByType['TrajectoryDiscarded'], 'trajectory_id' | 'attempt' | 'reason'>;
 
+type KeptAttempt = Pick<EventByType['TrajectoryDiscarded'], 'trajectory_id' | 'attempt'>;
+
 type Admitted = readonly { readonly group_id: string; readonly samples: number }[];
 
 export interface TrajectoryOutcomes {
   /** Notes an admission; returns the problems found. */
   admitted(groups: Admitted): readonly string[];
   /** Notes that an attempt was trained on, or collected; returns the problems found. */
-  kept(how: KeptOutcome, id: string, attempt: number, step?: number): readonly string[];
+  kept(how: KeptOutcome, attempt: KeptAttempt, step?: number): readonly string[];
   /** Abandons the steps after this version and discards what they trained on. Returns the number of trajectories. */
   rewound(to: number): number;
   /** Notes a discard; returns the problems found. */
@@ -84,7 +86,7 @@ export function createOutcomes(): TrajectoryOutcomes {
   return {
     admitted: (admitted) => groups.admit(admitted),
     openGroups: () => groups.open(),
-    kept(how, id, attempt, step = 0) {
+    kept(how, { trajectory_id: id, attempt }, step = 0) {
       const outcome = outcomeOf(id);
       const problems = decide(id, outcome, how);
       outcome.step = step;

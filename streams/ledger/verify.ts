@@ -148,7 +148,7 @@ export function createLedgerVerifier(): LedgerVerifier {
 /** Notes what a step trained on; returns the problems found, given the previous step `last`. */
 function stepProblems(event: EventByType['StepCompleted'], last: number, outcomes: TrajectoryOutcomes): readonly string[] {
   const { step, version_before: before, version_after: after } = event;
-  const trained = event.trajectories.flatMap(({ trajectory_id: id, attempt }) => outcomes.kept('trained', id, attempt, step));
+  const trained = event.trajectories.flatMap((one) => outcomes.kept('trained', one, step));
   const { open_groups: held } = event.resume;
   const open = outcomes.openGroups();
   return [
@@ -164,7 +164,7 @@ function stepProblems(event: EventByType['StepCompleted'], last: number, outcome
 /** Notes what a batch collected; returns the problems found, given the previous batch `last`. */
 function batchProblems(event: EventByType['BatchCollected'], last: number, outcomes: TrajectoryOutcomes): readonly string[] {
   const { batch, resume } = event;
-  const collected = event.trajectories.flatMap(({ trajectory_id: id, attempt }) => outcomes.kept('collected', id, attempt));
+  const collected = event.trajectories.flatMap((one) => outcomes.kept('collected', one));
   const open = outcomes.openGroups();
   return [
     ...(batch === last + 1 ? [] : [`batch ${batch} follows batch ${last}`]),

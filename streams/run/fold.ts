@@ -22,7 +22,6 @@ import {
   type Trajectory,
 } from '../group/group.ts';
 import { groupIdOf } from '../core/ids.ts';
-import { assertNever } from '../core/outcome.ts';
 import type { LogBatch } from '../core/ports.ts';
 import { foldLeases, isOfLeases } from '../leases/lease-book.ts';
 import { advance, type LedgerEntry } from '../ledger/chain.ts';
@@ -53,12 +52,6 @@ export function foldLedger(state: RunState, entry: LedgerEntry, at: { readonly b
     case 'StepCompleted':
       foldStep(state, entry.event, at.offset);
       break;
-    case 'RunRewound':
-      foldRewind(state, entry.event);
-      break;
-    case 'WeightsNamed':
-      foldWeights(state, entry.event);
-      break;
     case 'BatchCollected':
       foldBatch(state, entry.event, at.offset);
       break;
@@ -79,7 +72,7 @@ export function foldLedger(state: RunState, entry: LedgerEntry, at: { readonly b
       state.idleSteps = 0;
       break;
     default:
-      assertNever(entry);
+      foldVersion(state, entry);
   }
 }
 
@@ -113,6 +106,12 @@ function foldStep(state: RunState, step: StepCompleted, ledgerOffset: number): v
   for (const { group_id: id } of step.trajectories) {
     if (closeGroup(state, { id, fate: '' }, ledgerOffset)) state.counters.trainedGroups += 1;
   }
+}
+
+/** Of an external trainer, beside its steps. */
+function foldVersion(state: RunState, entry: Extract<LedgerEntry, { readonly type: 'RunRewound' | 'WeightsNamed' }>): void {
+  if (entry.type === 'RunRewound') foldRewind(state, entry.event);
+  else foldWeights(state, entry.event);
 }
 
 /** Its trajectories were trained on and are discarded. The groups keep their place in the admission: their versions are used up. */

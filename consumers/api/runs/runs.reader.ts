@@ -49,11 +49,11 @@ export async function listStaleness(
   );
 }
 
-/** Newest version first. */
+/** Newest version first, and of a version its newest publication. */
 export async function listPolicies(store: Store, run: string, request: PageRequest): Promise<ListPage<RowOf<typeof policyColumns>>> {
   return readPage(
     store,
-    { from: 'policies', columns: policyColumns, key: { version: 'Int32' }, direction: 'desc' },
+    { from: 'policies', columns: policyColumns, key: { version: 'Int32', _offset: 'Int64' }, direction: 'desc' },
     { ...request, where: equals('run_id', 'String', run) },
   );
 }

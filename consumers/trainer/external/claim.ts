@@ -1,48 +1,50 @@
 // Claims the run for a trainer: from then on, only its calls are served.
-import { decideClaim, headOf, type ClaimGranted } from '../../../streams/leases/decide.ts';
+import { decideClaim, headOf, type ClaimEvidence, type ClaimGranted, type RewindDecision } from '../../../streams/leases/decide.ts';
 import type { ClaimAnswer, ClaimRequest, NamedWeights } from '../../../streams/leases/coordinator.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import { findPolicy } from '../checkpoints.ts';
 import { runEnded } from '../../../streams/leases/ended-coordinator.ts';
 import type { PlainEntry, Publication } from '../committer.ts';
 import type { Job, ExternalLife, Loop } from '../deps.ts';
-import { record, refusal, releaseEntries } from './leases.ts';
+import { record, refusal, releaseEntries, type Recording } from './leases.ts';
 
 export const claimJob =
   (request: ClaimRequest): Job<ClaimAnswer> =>
   async (life, loop) => {
-    const { leases: book } = life.state;
     if (life.state.finished !== undefined) return ended(life, loop, { doing: 'claiming the run', lineage: request.lineage });
-    const { prepared } = request;
-    const decision = decideClaim(book, {
-      lineage: request.lineage,
-      prepared: prepared === undefined ? undefined : { batchId: prepared.batch_id, weightsSha256: prepared.weights_sha256 },
-      rewindTo: request.rewind?.to_version,
-    });
+    const decision = decideClaim(life.state.leases, claimOf(request));
     if (decision.kind === 'refused') return decision.restore === true ? refusedWith(life, decision.message) : refusal(decision);
-    const fields = {
-      trainer_id: request.trainer_id,
-      epoch: decision.epoch,
-      framework: request.framework ?? '',
-      lineage: request.lineage ?? '',
-      prepared: decision.keeps,
-    };
-    const rewind = decision.rewind && (await rewindOf(life, decision, request.rewind?.reason ?? ''));
-    const entries: readonly PlainEntry[] = [
-      ...releaseEntries(decision.releases),
-      { type: 'TrainerClaimed', fields },
-      ...(rewind === undefined ? [] : [rewind.entry]),
-    ];
-    const step = rewind === undefined ? 'coordinator.claim' : 'coordinator.rewind';
-    await record(life, loop, { step, entries, ...(rewind?.publication === undefined ? {} : { publication: rewind.publication }) });
-    const { version, lineage } = headOf(book);
-    const newest = decision.restore ? await newestWeights(life) : undefined;
-    // version 0 is the trainer's own unless somebody has published it
-    const restore = version === 0 && newest?.weights === 'unpublished' ? undefined : newest;
+    await record(life, loop, await recordingOf(life, request, decision));
+    const { version, lineage } = headOf(life.state.leases);
     life.logger.info({ trainer: request.trainer_id, epoch: decision.epoch, version }, 'an external trainer has claimed the run');
-    const value = { epoch: decision.epoch, version, lineage, lease_ms: life.external.leaseMs };
-    return { kind: 'answer', value: restore === undefined ? value : { ...value, restore } };
+    const restore = decision.restore ? await restoreOf(life) : {};
+    return { kind: 'answer', value: { epoch: decision.epoch, version, lineage, lease_ms: life.external.leaseMs, ...restore } };
   };
+
+const claimOf = ({ lineage, prepared, rewind }: ClaimRequest): ClaimEvidence => ({
+  lineage,
+  prepared: prepared === undefined ? undefined : { batchId: prepared.batch_id, weightsSha256: prepared.weights_sha256 },
+  rewindTo: rewind?.to_version,
+});
+
+async function recordingOf(life: ExternalLife, request: ClaimRequest, decision: ClaimGranted): Promise<Recording> {
+  const { trainer_id, framework = '', lineage = '' } = request;
+  const fields = { trainer_id, epoch: decision.epoch, framework, lineage, prepared: decision.keeps };
+  const entries: readonly PlainEntry[] = [...releaseEntries(decision.releases), { type: 'TrainerClaimed', fields }];
+  if (decision.rewind === undefined) return { step: 'coordinator.claim', entries };
+  const { entry, ...publication } = await rewindOf(life, {
+    ...decision.rewind,
+    epoch: decision.epoch,
+    reason: request.rewind?.reason ?? '',
+  });
+  return { step: 'coordinator.rewind', entries: [...entries, entry], ...publication };
+}
+
+/** Version 0 is the trainer's own unless somebody has published it. */
+async function restoreOf(life: ExternalLife): Promise<Pick<ClaimAnswer, 'restore'>> {
+  const restore = await newestWeights(life);
+  return restore.version === 0 && restore.weights === 'unpublished' ? {} : { restore };
+}
 
 /** Refuses a call after the end of the run. A call with the lineage of the end comes from a trainer that has received every response. */
 export function ended(
@@ -71,11 +73,8 @@ async function newestWeights(life: ExternalLife): Promise<NamedWeights> {
 /** Publishes the older version again, as the newest, so that workers continue from it. */
 async function rewindOf(
   life: ExternalLife,
-  { epoch, rewind }: ClaimGranted,
-  reason: string,
-): Promise<{ readonly entry: PlainEntry; readonly publication?: Publication } | undefined> {
-  if (rewind === undefined) return undefined;
-  const { to, abandoned } = rewind;
+  { to, abandoned, epoch, reason }: RewindDecision & { readonly epoch: number; readonly reason: string },
+): Promise<{ readonly entry: PlainEntry; readonly publication?: Publication }> {
   const { runId, leases } = life.state;
   const version = headOf(leases).version + 1;
   const fields = {

@@ -8,6 +8,7 @@ import type {
   LeaseAnswer,
   NamedWeights,
 } from '../../../streams/leases/coordinator.ts';
+import { isAbandoned } from '../../../streams/run/run-state.ts';
 import { spansOf } from '../../../streams/trajectory/attempt.ts';
 import { claimJob } from './claim.ts';
 import { commitJob } from './commit.ts';
@@ -88,19 +89,12 @@ function checkRestore(run: ModelRun, { version, sha256, weights }: NamedWeights)
 
 /** Claims the run as a trainer does that starts: with its checkpoint if there is one. */
 export async function claims(run: ModelRun, trainer: ModelTrainer): Promise<void> {
-  const checkpoint = trainer.checkpoints.at(-1);
-  const prepared = checkpoint?.prepared;
-  const request: ClaimRequest = {
-    trainer_id: trainer.id,
-    ...(checkpoint === undefined ? {} : { lineage: checkpoint.lineage }),
-    ...(prepared === undefined ? {} : { prepared: { batch_id: prepared.batchId, weights_sha256: prepared.body.policy?.sha256 ?? '' } }),
-  };
+  const prepared = trainer.checkpoints.at(-1)?.prepared;
   const before = run.world.life.state.leases.out[0]?.batch_id;
-  const called = await call(run.world, claimJob(request));
+  const called = await call(run.world, claimJob(claimOf(trainer)));
   dies(trainer);
-  if ('died' in called) return;
   if ('refused' in called) return comesBack(run, trainer, called);
-  if (called.answer === undefined) return;
+  if ('died' in called || called.answer === undefined) return;
   begun(run, trainer, called.answer);
   if (prepared === undefined) {
     trainer.checkpoints.push({ version: trainer.version, lineage: trainer.lineage });
@@ -109,6 +103,14 @@ export async function claims(run: ModelRun, trainer: ModelTrainer): Promise<void
   note(run, before === prepared.batchId ? 'prepared, still out' : 'prepared, answer lost');
   trainer.made = prepared;
   await commits(run, trainer, 'must');
+}
+
+function claimOf({ id, checkpoints }: ModelTrainer): ClaimRequest {
+  const checkpoint = checkpoints.at(-1);
+  if (checkpoint === undefined) return { trainer_id: id };
+  const { lineage, prepared } = checkpoint;
+  if (prepared === undefined) return { trainer_id: id, lineage };
+  return { trainer_id: id, lineage, prepared: { batch_id: prepared.batchId, weights_sha256: prepared.body.policy?.sha256 ?? '' } };
 }
 
 /** Its checkpoint is not the newest version: it restores that, or it cannot and takes the run back. */
@@ -126,28 +128,20 @@ async function comesBack(run: ModelRun, trainer: ModelTrainer, called: { refused
 
 export async function rewinds(run: ModelRun, trainer: ModelTrainer): Promise<void> {
   const checkpoint = trainer.checkpoints.at(-1);
-  const { leases, version: newest } = run.world.life.state;
+  const { version: newest } = run.world.life.state;
   const to = checkpoint?.version ?? Math.max(0, newest - Math.floor(run.random() * 4));
-  const commit = leases.commits.find(({ version }) => version === to);
-  const lineage = checkpoint?.lineage;
-  const called = await call(
-    run.world,
-    claimJob({ trainer_id: trainer.id, ...(lineage === undefined ? {} : { lineage }), rewind: { to_version: to } }),
-  );
+  const lineage = checkpoint === undefined ? {} : { lineage: checkpoint.lineage };
+  const called = await call(run.world, claimJob({ trainer_id: trainer.id, ...lineage, rewind: { to_version: to } }));
   dies(trainer);
-  if ('died' in called) return;
   if ('refused' in called) {
     note(run, called.refused);
-    if (commit?.isAbandoned === false && called.refused !== 'REWIND_REFUSED')
-      run.violations.push(`going back was refused with ${called.refused}`);
+    if (called.refused !== 'REWIND_REFUSED') run.violations.push(`going back was refused with ${called.refused}`);
     trainer.checkpoints = [];
-    return;
   }
-  if (called.answer === undefined) return;
-  const made = called.answer.version;
-  if (made !== newest) note(run, 'went back');
+  if (!('answer' in called) || called.answer === undefined) return;
+  if (called.answer.version !== newest) note(run, 'went back');
   begun(run, trainer, called.answer);
-  trainer.checkpoints = [{ version: made, lineage: called.answer.lineage }];
+  trainer.checkpoints = [{ version: called.answer.version, lineage: called.answer.lineage }];
 }
 
 export async function leases(run: ModelRun, trainer: ModelTrainer): Promise<void> {
@@ -164,19 +158,14 @@ export async function leases(run: ModelRun, trainer: ModelTrainer): Promise<void
   if (run.random() < 0.9) trainer.held.push(leased);
 }
 
-function checkLease({ world, violations }: ModelRun, { batch_id: id, version_before: version, groups }: LeaseAnswer): void {
+function checkLease({ world, violations }: ModelRun, { batch_id: id, version_before: newest, groups }: LeaseAnswer): void {
   const { state } = world.life;
   if (state.leases.out.length > PREFETCH + 1) violations.push(`${state.leases.out.length} batches are out`);
-  for (const { group_id: groupId } of groups) {
-    for (const { winner, attempts } of state.groups.get(groupId)?.trajectories.values() ?? []) {
-      const attempt = winner === undefined ? undefined : attempts.get(winner);
-      for (const span of attempt === undefined ? [] : spansOf(attempt)) {
-        if (span.version >= 0 && version - span.version > modelSettings.maxStaleness)
-          violations.push(`${id} has tokens of version ${span.version}`);
-        if (state.rewinds.some(({ to, version: made }) => span.version > to && span.version < made))
-          violations.push(`${id} has tokens of version ${span.version}, which was abandoned`);
-      }
-    }
+  const trajectories = groups.flatMap(({ group_id: groupId }) => [...(state.groups.get(groupId)?.trajectories.values() ?? [])]);
+  const attempts = trajectories.flatMap(({ winner, attempts: all }) => (winner === undefined ? [] : (all.get(winner) ?? [])));
+  for (const { version } of attempts.flatMap((attempt) => spansOf(attempt))) {
+    if (version >= 0 && newest - version > modelSettings.maxStaleness) violations.push(`${id} has tokens of version ${version}`);
+    if (isAbandoned(state.rewinds, version)) violations.push(`${id} has tokens of version ${version}, which was abandoned`);
   }
 }
 
@@ -240,11 +229,9 @@ export async function repeats(run: ModelRun, trainer: ModelTrainer): Promise<voi
   const isSame = run.random() < 0.6;
   const called = await call(run.world, commitJob(batchId, { epoch: trainer.epoch, ...body, ...(isSame ? {} : { train_ms: 1 }) }));
   heed(run, trainer, called);
-  if ('refused' in called && called.refused === 'FENCED') return;
-  if (isSame && (!('answer' in called) || called.answer?.lineage !== answer.lineage))
-    run.violations.push(`the repeat of ${batchId} got another answer`);
-  if (!isSame && (!('refused' in called) || called.refused !== 'BATCH_COMMITTED'))
-    run.violations.push(`${batchId} was committed otherwise`);
+  const heard = 'answer' in called ? (called.answer?.lineage ?? '') : 'refused' in called ? called.refused : 'died';
+  const wanted = isSame ? answer.lineage : 'BATCH_COMMITTED';
+  if (heard !== wanted && heard !== 'FENCED') run.violations.push(`the repeat of ${batchId} came to ${heard}`);
 }
 
 export async function extendsOrReleases(run: ModelRun, trainer: ModelTrainer): Promise<void> {
@@ -263,16 +250,16 @@ export async function extendsOrReleases(run: ModelRun, trainer: ModelTrainer): P
 
 /** Weights of some version, late, or again elsewhere, or other ones. */
 export async function publishes(run: ModelRun): Promise<void> {
-  const { state } = run.world.life;
-  const version = Math.max(0, state.version - Math.floor(run.random() * 4));
+  const version = Math.max(0, run.world.life.state.version - Math.floor(run.random() * 4));
   const known = publishedIn(run.world).get(version);
   const isOther = known !== undefined && run.random() < 0.3;
-  const sha256 = isOther || known === undefined ? `${version}`.padStart(63, 'a') + (isOther ? 'f' : '0') : known;
+  const sha256 = isOther ? 'f'.repeat(64) : (known ?? `${version}`.padStart(64, 'a'));
   const uri = `s3://${Math.floor(run.random() * 3)}`;
   const called = await call(run.world, publishJob({ version, sha256, uri, format: 'hf-safetensors' }));
   if ('died' in called) return;
-  if (isOther !== ('refused' in called && called.refused === 'WEIGHTS_CONFLICT'))
-    run.violations.push(`weights of version ${version}: ${JSON.stringify(called)}`);
-  if ('refused' in called) note(run, called.refused);
-  if ('answer' in called) note(run, known === undefined ? 'late weights' : 'weights moved');
+  const heard = 'refused' in called ? called.refused : 'published';
+  if (heard !== (isOther ? 'WEIGHTS_CONFLICT' : 'published')) run.violations.push(`publishing version ${version} came to ${heard}`);
+  note(run, heard === 'published' ? publishedAs(known) : heard);
 }
+
+const publishedAs = (known: string | undefined): string => (known === undefined ? 'late weights' : 'weights moved');

@@ -5,7 +5,7 @@ import { codecReader } from '../../../infra/testing/codec-reader.ts';
 import { silentLogger } from '../../../infra/testing/logger.ts';
 import { MemoryLog } from '../../../infra/testing/memory-log.ts';
 import { finished, started, turn } from '../../../infra/testing/rollout-events.ts';
-import { PlatformError } from '../../../streams/core/errors.ts';
+import type { PlatformError } from '../../../streams/core/errors.ts';
 import type { OutgoingEvent } from '../../../streams/core/ports.ts';
 import { noMetrics } from '../../../streams/core/telemetry.ts';
 import type { BatchRows } from '../../../streams/leases/batch-rows.ts';
@@ -19,6 +19,7 @@ import { spansOf, statusOf } from '../../../streams/trajectory/attempt.ts';
 import { createCommitter } from '../committer.ts';
 import type { ExternalLife, Job, Loop } from '../deps.ts';
 import { recoverRun } from '../recover.ts';
+import { replayRun } from '../replay.ts';
 import { restoreRequests } from '../restore-requests.ts';
 import type { RunSettings } from '../../../streams/trainer/run-settings.ts';
 
@@ -140,9 +141,8 @@ async function foldNew({ log }: Pick<ModelWorld, 'log'>, state: RunState): Promi
 /** An attempt from its start to its end; `versions` are those of its turns. */
 export async function roll(
   world: ModelWorld,
-  at: { id: string; attempt: number },
-  versions: readonly number[],
-  reward: number,
+  at: { readonly id: string; readonly attempt: number },
+  { versions, reward }: { readonly versions: readonly number[]; readonly reward: number },
 ): Promise<void> {
   const place = (sequence: number) => ({ trajectory: at.id, attempt: at.attempt, sequence });
   const key = at.id.split('.')[0] ?? '';
@@ -171,6 +171,18 @@ export async function verifyLedger(world: Pick<ModelWorld, 'log'>): Promise<Ledg
     if (read.ok && read.value.type === 'PolicyPublished') verifier.policy(read.value.event, read.value.event.sha256);
   }
   return verifier.report();
+}
+
+/** Steps whose batch cannot be made again from the log. */
+export async function differingSteps({ log }: Pick<ModelWorld, 'log'>): Promise<readonly string[]> {
+  const found: string[] = [];
+  const weights = { put: async () => '', get: async () => Buffer.alloc(0) };
+  const events = codecReader(log.codec);
+  const source = { log: log.reader(), events, rollouts: events, runId: RUN, weights };
+  await replayRun(source, { first: 1, last: Infinity, fromStart: false }, ({ step, differences }) => {
+    found.push(...differences.map((one) => `step ${step}: ${JSON.stringify(one)}`));
+  });
+  return found;
 }
 
 /** Hashes of published weights, by version, as `policies` has them. */

@@ -45,7 +45,7 @@ async function trainUntil(log: LogConnection, { config, run }: Trained, signal: 
       await trainOnce(remoteCoordinator({ url, headers: {} }), { run, round, signal, weights: () => firstWeights(log, { config, run }) });
     } catch (error) {
       // the coordinator has ended, or knows more than this trainer: it claims the run again
-      if (!isPlatformError(error) && !signal.aborted) throw error;
+      if (!isPlatformError(error)) throw error;
       await systemClock.sleep(AGAIN_MS, signal);
     }
   }
