@@ -2,6 +2,8 @@
 import type { BatchLeased } from '../../schemas/generated/events.ts';
 import type { TokenRow } from '../rows/row.ts';
 
+export type LeasedTrajectory = BatchLeased['trajectories'][number];
+
 /** What the rows of a batch are made from. */
 export type RowsSource = Pick<BatchLeased, 'run_id' | 'trajectories' | 'rollouts'>;
 

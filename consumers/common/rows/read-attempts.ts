@@ -30,6 +30,8 @@ export interface AttemptRange {
   readonly from?: ReadonlyMap<number, number>;
   readonly to?: ReadonlyMap<number, number>;
   readonly signal?: AbortSignal;
+  /** Tokens of attempts that are kept at once, bytes; 64 MiB unless given. */
+  readonly heldBytes?: number;
 }
 
 export const keyOfAttempt = ({ trajectory_id: id, attempt }: Omit<WantedAttempt, 'group_id'>): string => `${id}/${attempt}`;
@@ -48,8 +50,7 @@ interface HeldAttempt<W> {
 export async function* readAttempts<W extends WantedAttempt>(
   source: RunSource,
   wanted: readonly W[],
-  range: AttemptRange = {},
-  heldBytes = HELD_BYTES,
+  { heldBytes = HELD_BYTES, ...range }: AttemptRange = {},
 ): AsyncGenerator<ReadAttempt<W>, void, undefined> {
   const pass = new AttemptPass(wanted, heldBytes);
   const groups = new Set(wanted.map(({ group_id: id }) => id));

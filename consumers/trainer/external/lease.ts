@@ -12,7 +12,7 @@ import type { Unchained } from '../ledger-writer.ts';
 import type { Loop, Job, Outcome, ExternalLife } from '../deps.ts';
 import { nextBatch } from '../plan.ts';
 import { refusedWith } from './claim.ts';
-import { deadlineOf, outGroups, record, refusal, releaseEntries, timesOf } from './leases.ts';
+import { deadlineOf, leasedTrajectory, outGroups, record, refusal, releaseEntries, timesOf } from './leases.ts';
 
 const SHARD_TOKENS = 2_000_000;
 const MOST_SHARDS = 64;
@@ -82,13 +82,7 @@ export function measureAhead(life: ExternalLife, loop: Loop): void {
 }
 
 function sourceOf({ runId, rolloutPositions }: RunState, groups: readonly Group[], step: number): RowsSource {
-  const trajectories = accountBatch(groups, step - 1, new Map()).map((one) => ({
-    group_id: one.groupId,
-    trajectory_id: one.trajectoryId,
-    attempt: one.attempt.number,
-    reward: one.reward,
-    advantage: one.advantage,
-  }));
+  const trajectories = accountBatch(groups, step - 1, new Map()).map(leasedTrajectory);
   const rollouts = [...firstOffsetsOf(groups)].map(([partition, offset]) => ({
     ...{ partition, offset },
     end: rolloutPositions.get(partition) ?? offset,

@@ -1,8 +1,9 @@
 // Batches that are out at an external trainer: their groups, their times, and the entries that end their leases.
 import type { BatchLeased } from '../../../schemas/generated/events.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
-import { accountBatch } from '../../../streams/batch/batch.ts';
+import { accountBatch, type AccountedTrajectory } from '../../../streams/batch/batch.ts';
 import type { Group } from '../../../streams/group/group.ts';
+import type { LeasedTrajectory } from '../../../streams/leases/batch-rows.ts';
 import { decideExpiry, type Refused, type Released } from '../../../streams/leases/decide.ts';
 import type { RunState } from '../../../streams/run/run-state.ts';
 import type { TokenAges } from '../../../streams/staleness/staleness.ts';
@@ -24,6 +25,11 @@ export function leasedBatch(state: RunState, lease: BatchLeased, times: LeaseTim
   const trajectories = accountBatch(leased, lease.version_before, ages);
   return { groups, trajectories, ages, sha256: lease.batch_sha256, beganMs: times.beganMs, waitMs: times.waitMs };
 }
+
+/** A trajectory as a lease names it. */
+export const leasedTrajectory = ({ groupId, trajectoryId, attempt, reward, advantage }: AccountedTrajectory): LeasedTrajectory => ({
+  ...{ group_id: groupId, trajectory_id: trajectoryId, attempt: attempt.number, reward, advantage },
+});
 
 /** A lease of an earlier process begins anew: its trainer could not reach anybody meanwhile. */
 export function timesOf(life: ExternalLife, { leaseTimes }: Loop, batchId: string): LeaseTimes {

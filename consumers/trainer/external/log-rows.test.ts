@@ -132,7 +132,7 @@ describe('the rows of a batch', () => {
         const { log, source, leased } = await logged(batch);
         const read: string[] = [];
         for (let left = source.trajectories; left.length > 0; left = left.slice(read.length - (leased.length - left.length))) {
-          const pass = await all(readAttempts({ log: log.reader(), events: late, runId: RUN }, left, {}, heldBytes));
+          const pass = await all(readAttempts({ log: log.reader(), events: late, runId: RUN }, left, { heldBytes }));
           expect(pass.length).toBeGreaterThan(0);
           for (const { wanted, turns } of pass) {
             const told = leased[read.length]!;

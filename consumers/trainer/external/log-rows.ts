@@ -3,13 +3,11 @@
 import { AttemptCache, attemptRows, lineBytesOf, placedRow, type AttemptRows } from '../../common/rows/attempt-rows.ts';
 import { readAttempts, type AttemptRange } from '../../common/rows/read-attempts.ts';
 import type { EventSource } from '../../../streams/core/read-log.ts';
-import type { BatchRows, RowsSource } from '../../../streams/leases/batch-rows.ts';
+import type { BatchRows, LeasedTrajectory, RowsSource } from '../../../streams/leases/batch-rows.ts';
 import { BatchHash } from '../../../streams/rows/row-hash.ts';
 
 /** Several batches of the usual size, 10 MB each. */
 const CACHE_BYTES = 64 * 1024 * 1024;
-
-type LeasedTrajectory = RowsSource['trajectories'][number];
 
 interface MadeRows {
   readonly one: LeasedTrajectory;

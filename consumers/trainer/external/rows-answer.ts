@@ -40,21 +40,21 @@ function formatFor(accept = ''): RowFormat {
   return (liked.get(mediaTypes.arrow) ?? 0) > (liked.get(mediaTypes.ndjson) ?? 0) ? 'arrow' : 'ndjson';
 }
 
-interface Span {
+interface Extent {
   readonly start: number;
   /** Exclusive. */
   readonly end: number;
 }
 
 /** Rows of part `i` of `n`: the parts follow each other, and each is complete in itself. */
-function shardOf(shard: string | undefined, rows: number): Span {
+function shardOf(shard: string | undefined, rows: number): Extent {
   const [part = 0, of = 1] = (shard ?? '0/1').split('/').map(Number);
   if (!(part < of))
     throw new PlatformError('REQUEST_INVALID', `reading a shard of rows: there is no part ${part} of ${of}; they count from 0`);
   return { start: Math.floor((part * rows) / of), end: Math.floor(((part + 1) * rows) / of) };
 }
 
-async function* within(rows: AsyncIterable<TokenRow>, { start, end }: Span): AsyncGenerator<TokenRow, void, undefined> {
+async function* within(rows: AsyncIterable<TokenRow>, { start, end }: Extent): AsyncGenerator<TokenRow, void, undefined> {
   for await (const row of rows) {
     if (row.row >= end) return;
     if (row.row >= start) yield row;
@@ -75,12 +75,12 @@ interface AskedRange {
 /** Undefined for what is no range of bytes, or several, which is then ignored. */
 function rangeOf(header: string | undefined): AskedRange | undefined {
   const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? [];
-  if (first === '' && last === '') return undefined;
-  const asked = { first: first === '' ? undefined : Number(first), last: last === '' ? undefined : Number(last) };
-  return asked.first !== undefined && asked.last !== undefined && asked.last < asked.first ? undefined : asked;
+  if (first + last === '' || (first !== '' && last !== '' && Number(last) < Number(first))) return undefined;
+  const numberOf = (text: string): number | undefined => (text === '' ? undefined : Number(text));
+  return { first: numberOf(first), last: numberOf(last) };
 }
 
-function boundsOf({ first, last }: AskedRange, total: number, batchId: string): Span {
+function boundsOf({ first, last }: AskedRange, total: number, batchId: string): Extent {
   const start = first ?? Math.max(0, total - (last ?? 0));
   const end = first === undefined || last === undefined ? total : Math.min(total, last + 1);
   if (start < end) return { start, end };
