@@ -6,7 +6,8 @@ import type { RecordedTurn, TokenTurn } from './token-turn.ts';
 
 const LISTS = ['prompt_ids', 'token_ids', 'logprobs', 'loss_mask'] as const;
 
-const listOf = <T extends Int32Array | Float32Array>(values: T): PackedList<T> => ({
+/** Numbers that lie in an array of their own. */
+export const listOf = <T extends Int32Array | Float32Array>(values: T): PackedList<T> => ({
   length: values.length,
   copyTo(target, to, count) {
     target.set(values.subarray(0, count), to);
