@@ -32,6 +32,8 @@ export function createLogRows(source: EventSource, cacheBytes = CACHE_BYTES): Ba
         const made = attemptRows(read);
         cache.put(read.wanted, made);
         count += 1;
+        // a fetch may hold many attempts, and calls are to be served between them
+        await new Promise((resolve) => setImmediate(resolve));
         yield made;
       }
       left = left.slice(count);
