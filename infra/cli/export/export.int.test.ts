@@ -139,12 +139,16 @@ describe('turnstream export', { timeout: 300_000 }, () => {
   });
 
   it('writes rows of tokens, whole and with the advantage within the group', async () => {
-    const rows = await rowsOf<{ row: number; trajectory_id: string; reward: number; advantage: number; why_not: string }>('--what', 'rows');
+    const rows = await rowsOf<{ row: number; branch: number; trajectory_id: string; reward: number; advantage: number; why_not: string }>(
+      '--what',
+      'rows',
+    );
     expect(rows.map(({ row }) => row)).toEqual(rows.map((_, at) => at));
     // sample 2 of the last group lost a turn
     expect(new Set(rows.map(({ trajectory_id: id }) => id)).size).toBe(GROUPS * 3 - 1);
     expect(rows.every(({ why_not: why }) => why === 'no_token_ids')).toBe(true);
-    const group = rows.filter(({ trajectory_id: id }) => id.startsWith(`${RUN}-g0.`));
+    // a turn that goes on from no other is a branch of its own
+    const group = rows.filter(({ trajectory_id: id, branch }) => id.startsWith(`${RUN}-g0.`) && branch === 0);
     expect(group.map(({ reward }) => reward)).toEqual([0, 0.5, 1]);
     const [worst = NaN, middle, best = NaN] = group.map(({ advantage }) => advantage);
     expect(middle).toBeCloseTo(0);
