@@ -1,4 +1,4 @@
-// The value of each field of a record when nobody says: the default of the schema, or the empty value of its type.
+// The value of each field when the writer omits it: the default of the schema, or the empty value of its type.
 import avro from 'avsc';
 
 const empty: ReadonlyMap<string, unknown> = new Map<string, unknown>([

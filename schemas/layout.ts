@@ -14,11 +14,11 @@ export interface RecordLayout {
   /**
    * True when the bytes from `start` to the end are one record in plain form: whole numbers within their type, texts in
    * UTF-8, no block of an array with a negative count, an array of 32-bit numbers in one block, no negative count of anything. Such a record
-   * decodes without an error; of any other nothing is said.
+   * decodes without an error. False does not mean that the record is invalid.
    */
   fits(bytes: Buffer, start: number): boolean;
   /**
-   * Puts where each of the reader's fields begins into `starts`, for a record that fits and begins at `start`. A field that begins at `at`
+   * Writes the position of each of the reader's fields to `starts`, for a record that fits and begins at `start`. A field that begins at `at`
    * of `defaults` has `~at`, which is negative.
    */
   locate(bytes: Buffer, start: number, starts: Int32Array): void;

@@ -1,9 +1,9 @@
-// Lists of numbers as they lie in the bytes of a record in plain form: one block. None of them becomes a value before it is copied to where it is
-// used: floats as they are, for Avro and every machine that runs Node are little-endian, and whole numbers in a loop without a branch for each,
-// which is twice as fast since no processor foresees how long the next one is.
+// Lists of numbers in the bytes of a record in plain form, where each list is one block. Values are copied straight to their destination: floats
+// as they are, because Avro and every machine that runs Node are little-endian; whole numbers by branch-free decoding, which is twice as fast
+// because their lengths are unpredictable.
 import { Cursor } from './cursor.ts';
 
-/** A list that lies somewhere, and can be copied. */
+/** A list in the bytes of a record. */
 export interface PackedList<T> {
   readonly length: number;
   /** Copies the first `count` to `target` from `to` on. */

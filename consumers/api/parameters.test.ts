@@ -44,6 +44,7 @@ function addressOf({ path, parameters }: Route, query: string): string {
 /** A body that each route would take. */
 function bodyOf(path: string): object {
   if (path === '/v1/sql') return { query: 'select 1' };
+  if (path.endsWith('/policies')) return { version: 0, uri: '', sha256: 'a'.repeat(64), format: 'gguf' };
   if (path.endsWith('/trainer')) return { trainer_id: 't' };
   if (path.endsWith(':lease')) return { epoch: 1, lineage: '' };
   if (path.endsWith(':commit')) return { epoch: 1, batch_sha256: 'a'.repeat(64), policy: null, metrics: {} };

@@ -18,7 +18,7 @@ import { isLedgerType, type LedgerEntry } from '../../streams/ledger/chain.ts';
 import { createLedgerVerifier } from '../../streams/ledger/verify.ts';
 import { rolloutView } from '../../streams/run/rollout-view.ts';
 import type { TrainerDeps } from './deps.ts';
-import type { RunSettings } from './settings.ts';
+import type { RunSettings } from '../../streams/trainer/run-settings.ts';
 import { runTrainer } from './trainer.ts';
 
 const settings: RunSettings = {

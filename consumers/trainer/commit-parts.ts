@@ -9,8 +9,8 @@ import type { TokenAges } from '../../streams/staleness/staleness.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
 import type { PolicyPublished, StepCompleted } from '../../schemas/generated/events.ts';
 import type { Author } from './ledger-writer.ts';
-import type { TrainingQuestions } from './questions.ts';
-import type { RunSettings } from './settings.ts';
+import type { TrainingQuestions } from '../../streams/trainer/training-questions.ts';
+import type { RunSettings } from '../../streams/trainer/run-settings.ts';
 import type { WorkerClocks } from './worker-clocks.ts';
 
 export interface CommitDeps {

@@ -2,7 +2,7 @@
 // commit fails nobody knows whether it happened: the error ends this trainer, and the next one reads the log.
 import { inStep, reachNothing } from '../../streams/core/crash-points.ts';
 import type { Appended, OutgoingEvent, Position } from '../../streams/core/ports.ts';
-import type { LedgerType } from '../../streams/ledger/chain.ts';
+import type { LedgerType, Unchained } from '../../streams/ledger/chain.ts';
 import { foldLedger, foldTask } from '../../streams/run/fold.ts';
 import { forgetClosed, resumeOf } from '../../streams/run/resume.ts';
 import type { RecordMark } from '../../streams/run/run-state.ts';
@@ -10,9 +10,9 @@ import type { Resume } from '../../schemas/generated/events.ts';
 import type { CommitDeps, PreparedBatch, TrainedBatch, UnpublishedPolicy } from './commit-parts.ts';
 import { textOfMark } from './cut-log.ts';
 import { addBatch, addPlan, addStep } from './ledger-entries.ts';
-import { createLedgerWriter, type Author, type LedgerWriter, type Unchained } from './ledger-writer.ts';
+import { createLedgerWriter, type Author, type LedgerWriter } from './ledger-writer.ts';
 import { claimAt } from './ownership.ts';
-import type { TrainingPlan } from './plan.ts';
+import type { TrainingPlan } from '../../streams/trainer/plan.ts';
 
 export interface Committer {
   /** Without a policy when the trainer does not make it. */
@@ -23,14 +23,20 @@ export interface Committer {
   step(trained: TrainedBatch, plan: TrainingPlan): Promise<number>;
   /** Keeps a batch of a policy that the trainer does not make, and carries the plan out that it is of. */
   collect(batch: PreparedBatch, plan: TrainingPlan): Promise<number>;
-  /** Entries that come alone: the run is over, or goes on after it was; a batch is leased. */
-  append(entries: readonly PlainEntry[]): Promise<void>;
+  /** Entries without a step: the run is over, or goes on after it was; a batch is leased; a version is made or published that no step made. */
+  append(entries: readonly PlainEntry[], publication?: Publication): Promise<void>;
+}
+
+export interface Publication {
+  readonly policy: UnpublishedPolicy;
+  /** The version was published before, or could have been. */
+  readonly again: boolean;
 }
 
 /** An entry without its place in the chain. */
 export type PlainEntry = {
   readonly [T in LedgerType]: { readonly type: T; readonly fields: Unchained<T> };
-}['RunFinished' | 'RunContinued' | 'TrainerClaimed' | 'BatchLeased' | 'BatchReleased'];
+}['RunFinished' | 'RunContinued' | 'TrainerClaimed' | 'BatchLeased' | 'BatchReleased' | 'RunRewound' | 'WeightsNamed'];
 
 export function createCommitter(deps: CommitDeps): Committer {
   const { author, state, metrics } = deps;
@@ -89,20 +95,22 @@ export function createCommitter(deps: CommitDeps): Committer {
       metrics.count('trainer_batches_total', {});
       return tookMs;
     },
-    async append(entries) {
+    async append(entries, publication) {
       const ledger = createLedgerWriter(author, state.chain);
       for (const { type, fields } of entries) ledger.add(type, fields);
-      await commit(ledger, []);
+      const tail = publication?.again === true ? `/${state.chain.sequence}` : '';
+      await commit(ledger, publishedBy(author, publication?.policy, tail));
     },
   };
 }
 
 const idsOf = ({ groups }: PreparedBatch): ReadonlySet<string> => new Set(groups.map(({ id }) => id));
 
-function publishedBy(author: Author, policy: UnpublishedPolicy | undefined): readonly OutgoingEvent[] {
+/** `tail` tells publications of a version apart. */
+function publishedBy(author: Author, policy: UnpublishedPolicy | undefined, tail = ''): readonly OutgoingEvent[] {
   if (policy === undefined) return [];
   const { runId, producer } = author;
-  const common = { event_id: `${runId}/policy/${policy.version}`, run_id: runId, occurred_at: author.now(), producer };
+  const common = { event_id: `${runId}/policy/${policy.version}${tail}`, run_id: runId, occurred_at: author.now(), producer };
   return [{ type: 'PolicyPublished', key: runId, event: { ...common, ...policy } }];
 }
 

@@ -7,14 +7,15 @@ import type { Metrics, ReportStatus } from '../../streams/core/telemetry.ts';
 import type { SnapshotStore } from './snapshot.ts';
 import type { WeightsStore } from './checkpoints.ts';
 import type { TrainerOwner } from './ownership.ts';
-import type { TrainingQuestions } from './questions.ts';
-import type { RunSettings, WorkerSettings } from './settings.ts';
+import type { TrainingQuestions } from '../../streams/trainer/training-questions.ts';
+import type { WorkerSettings } from './settings.ts';
+import type { RunSettings } from '../../streams/trainer/run-settings.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
 import type { PreparedBatch, TrainedBatch } from './commit-parts.ts';
 import type { Committer } from './committer.ts';
 import type { CutWatch } from './cut-log.ts';
 import type { Listening } from './listening.ts';
-import type { Liveness } from './liveness.ts';
+import type { Liveness } from '../../streams/trainer/liveness.ts';
 import type { RolloutFeed } from './rollout-feed.ts';
 import type { Wake } from '../../streams/core/waiting.ts';
 import type { PlatformError } from '../../streams/core/errors.ts';
@@ -119,12 +120,14 @@ export interface Loop {
   /** Records that had been folded at the newest snapshot. */
   snapshotAt: number;
   isKeeping: boolean;
-  /** It was told that most is discarded, and it still is. */
+  /** The warning that most is discarded has been given and still holds. */
   toldWaste: boolean;
-  /** What whoever looks at the run should know; empty when all is well. */
+  /** Warning shown to users; empty if none. */
   warning: string;
   /** Nothing more is asked for. */
   ending: boolean;
+  /** The trainer has shown the lineage of the end: it has heard the last answer. */
+  heardEnd: boolean;
   /** Of batches that are out at an external trainer, by their id. */
   readonly leaseTimes: Map<string, LeaseTimes>;
   /** Undefined without an external trainer. */
@@ -134,13 +137,13 @@ export interface Loop {
 }
 
 /** What became of a call: its answer, or a refusal, or not yet. Anything that is thrown ends the coordinator. */
-export type Outcome<T> =
+export type CallOutcome<T> =
   { readonly kind: 'answer'; readonly value: T } | { readonly kind: 'refused'; readonly error: PlatformError } | { readonly kind: 'later' };
 
-export type Job<T> = (life: ExternalLife, loop: Loop) => Promise<Outcome<T>>;
+export type Job<T> = (life: ExternalLife, loop: Loop) => Promise<CallOutcome<T>>;
 
-/** How long a call may wait for its time, ms, and the answer after that; nobody waits any more once `signal` aborts. */
-export interface Patience<T> {
+/** How long a call may wait, ms, and what it returns after that. Waiting stops when `signal` aborts. */
+export interface CallWait<T> {
   readonly waitMs: number;
   readonly otherwise: T;
   readonly signal: AbortSignal;
@@ -148,7 +151,7 @@ export interface Patience<T> {
 
 export interface Desk {
   /** Rejects with COORDINATOR_UNAVAILABLE while no loop serves. */
-  ask<T>(job: Job<T>, patience?: Patience<T>): Promise<T>;
+  ask<T>(job: Job<T>, wait?: CallWait<T>): Promise<T>;
   /** A loop begins to serve; `wake` is called for each call. */
   open(wake: () => void): void;
   /** Serves what waits. Called by the loop, between two commits. */
@@ -164,6 +167,8 @@ export interface ExternalDeps {
   readonly leaseMs: number;
   /** Batches that may be leased ahead of the one that is trained on. */
   readonly prefetch: number;
+  /** How long answers are repeated after the end of the run, ms. */
+  readonly lingerMs: number;
   /** The first version, where turnstream makes it; otherwise the trainer has it. */
   readonly initial?: (seed: number) => Promise<Checkpoint>;
 }

@@ -12,7 +12,7 @@ import type { EventByType, TrajectoryRequested } from '../../schemas/generated/e
 import type { Following, OutgoingEvent } from '../../streams/core/ports.ts';
 import { isLedgerType, type LedgerEntry } from '../../streams/ledger/chain.ts';
 import { createLedgerVerifier } from '../../streams/ledger/verify.ts';
-import type { RunSettings } from './settings.ts';
+import type { RunSettings } from '../../streams/trainer/run-settings.ts';
 import { runTrainer } from './trainer.ts';
 import { systemClock } from '../../infra/lifecycle/clock.ts';
 

@@ -2,6 +2,7 @@
 // going on with.
 import { endingText, type Ended, type EndReason } from '../../streams/run/ending.ts';
 import { judgeWaste, type Waste } from '../../streams/run/waste.ts';
+import { releaseEntries } from './external/leases.ts';
 import { collects, type TrainerEnd, type TrainerLife } from './deps.ts';
 import { noteEnd } from './run-end.ts';
 
@@ -34,7 +35,9 @@ export async function finishRun(life: TrainerLife, end: RunEnd): Promise<Trainer
   const ended: Ended = { ...end, ...totals, isTrained, steps, batches: counters.batches, version };
   const detail = endingText(ended);
   const fields = { steps, version, reason: end.reason, ...totals, batches: counters.batches, detail };
-  await life.feed.exclusively(() => life.committer.append([{ type: 'RunFinished', fields }]));
+  const { leases } = life.state;
+  const left = releaseEntries(leases.out.map((lease) => ({ lease, reason: 'stale' })));
+  await life.feed.exclusively(() => life.committer.append([...left, { type: 'RunFinished', fields }]));
   const isGood = end.reason === 'steps_reached' || end.reason === 'collected';
   life.logger[isGood ? 'info' : 'warn']({ run: life.runId, reason: end.reason, ...totals }, detail);
   const figures = { step: steps, ...(isTrained ? {} : { batches: counters.batches }), ...(isGood ? {} : { ended_early: 1 }) };

@@ -3,10 +3,10 @@ import type { OutgoingEvent } from '../../streams/core/ports.ts';
 import { discardsOf, type Discard } from '../../streams/batch/discards.ts';
 import type { Resume, TrajectoryRequested } from '../../schemas/generated/events.ts';
 import type { CommitDeps, PreparedBatch, TrainedBatch } from './commit-parts.ts';
-import { discardFields, groupIdFor, groupRequests, mean, nextRequest, stepMetrics, trainedFields } from './entries.ts';
+import { discardFields, groupIdFor, groupRequests, mean, nextRequest, stepMetrics, trainedFields } from '../../streams/trainer/entries.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
-import { FINAL, type Expiry } from './liveness.ts';
-import type { TrainingPlan } from './plan.ts';
+import { FINAL, type Expiry } from '../../streams/trainer/liveness.ts';
+import type { TrainingPlan } from '../../streams/trainer/plan.ts';
 
 export function addStep(deps: CommitDeps, ledger: LedgerWriter, step: { readonly trained: TrainedBatch; readonly resume: Resume }): void {
   const { batch, update, weightsSha256, optimizerSha256 } = step.trained;

@@ -2,13 +2,9 @@
 // state moves only when those events are folded back after the commit.
 import { bodyOf } from '../../schemas/framing.ts';
 import type { Codec } from '../../schemas/codec.ts';
-import type { EventByType } from '../../schemas/generated/events.ts';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
 import { ledgerEventId } from '../../streams/core/ids.ts';
-import { advance, type ChainHead, type LedgerEntry, type LedgerType } from '../../streams/ledger/chain.ts';
-
-type Chained = 'event_id' | 'run_id' | 'occurred_at' | 'producer' | 'sequence' | 'previous_sha256';
-export type Unchained<T extends LedgerType> = Omit<EventByType[T], Chained>;
+import { advance, type ChainHead, type LedgerEntry, type LedgerType, type Unchained } from '../../streams/ledger/chain.ts';
 
 interface WrittenEntry {
   readonly entry: LedgerEntry;

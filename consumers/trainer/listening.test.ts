@@ -5,7 +5,7 @@ import { requested, started } from '../../infra/testing/rollout-events.ts';
 import { foldRollout, foldTask, raise } from '../../streams/run/fold.ts';
 import { newRunState } from '../../streams/run/run-state.ts';
 import { createListening, gapMs, lookEveryMs } from './listening.ts';
-import { createLiveness } from './liveness.ts';
+import { createLiveness } from '../../streams/trainer/liveness.ts';
 
 const SILENCE_MS = 20_000;
 const HEARTBEAT_MS = 5_000;

@@ -1,5 +1,5 @@
 // The loop of a trainer that is up: what is due, one commit at a time.
-import type { TrainingPlan } from './plan.ts';
+import type { TrainingPlan } from '../../streams/trainer/plan.ts';
 import { madeBy, planFor } from './plan-for.ts';
 import { prepareBatch, trainingBatch } from './batches.ts';
 import { policyFields, sha256Of } from './checkpoints.ts';
@@ -7,7 +7,7 @@ import { TOLD_NOTHING, type PreparedBatch, type TrainedBatch } from './commit-pa
 import { placeWorkers } from './task-start.ts';
 import { collects, type TrainerEnd, isExternal, type TrainerLife, type Loop, type BatchInTraining } from './deps.ts';
 import { createMeasuring } from './external/measuring.ts';
-import { serveTrainer } from './external/serve.ts';
+import { linger, serveTrainer } from './external/serve.ts';
 import type { Learner } from '../../streams/core/learning.ts';
 import { messageOf } from '../../streams/core/errors.ts';
 import type { GroupOffsets } from '../../streams/core/ports.ts';
@@ -32,7 +32,7 @@ export async function live(life: TrainerLife, signal: AbortSignal): Promise<Trai
     leaseTimes: new Map(),
     aheadOf: undefined,
     measuring: life.external === undefined ? undefined : createMeasuring(life.external.rows, wake.now),
-    ...{ snapshotAt: 0, isKeeping: false, toldWaste: false, warning: '', ending: false },
+    ...{ snapshotAt: 0, isKeeping: false, toldWaste: false, warning: '', ending: false, heardEnd: false },
   };
   life.external?.desk.open(wake.now);
   try {
@@ -48,7 +48,11 @@ async function loopUntil(life: TrainerLife, loop: Loop, signal: AbortSignal): Pr
   while (!signal.aborted) {
     if (life.feed.caughtUp) await turn(life, loop);
     const end = loop.training === undefined ? endOf(life) : undefined;
-    if (end !== undefined) return finish(life, loop, end);
+    if (end !== undefined) {
+      const ended = await finish(life, loop, end);
+      if (isExternal(life)) await linger(life, loop, signal);
+      return ended;
+    }
     tellWaste(life, loop);
     reportState(life, loop);
     if (life.snapshots !== undefined) keepSnapshot(life, life.snapshots, loop);

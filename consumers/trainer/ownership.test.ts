@@ -10,7 +10,7 @@ import { claimAt, explainFence, newOwner, openOwned, type OwnershipDeps } from '
 const GROUP = 'trainer.run-a';
 
 /** One process. Each of its calls to the log is a separate step, so that other processes can interleave. */
-class Trainer {
+class RivalTrainer {
   readonly deps: OwnershipDeps;
   exit: string | undefined;
   /** Number of successful commits. */
@@ -69,11 +69,11 @@ class Trainer {
 /** A log with its trainers, and the order in which they claimed the run. */
 class Race {
   readonly #log = new MemoryLog();
-  readonly trainers = [new Trainer(this.#log, 't-0')];
+  readonly trainers = [new RivalTrainer(this.#log, 't-0')];
   readonly claims: string[] = [''];
 
   start(): void {
-    this.trainers.push(new Trainer(this.#log, `t-${this.trainers.length}`));
+    this.trainers.push(new RivalTrainer(this.#log, `t-${this.trainers.length}`));
   }
 
   /** One trainer performs one action; then the invariants are checked. */

@@ -2,7 +2,7 @@
 import type { Group } from '../../streams/group/group.ts';
 import { collects, type Loop, type TrainerLife } from './deps.ts';
 import { outGroups } from './external/leases.ts';
-import { planNow, type TrainingPlan } from './plan.ts';
+import { planNow, type TrainingPlan } from '../../streams/trainer/plan.ts';
 
 /** Steps that were made, or batches that were collected. */
 export const madeBy = (life: TrainerLife): number => (collects(life) ? life.state.counters.batches : life.state.version);

@@ -3,7 +3,8 @@ import { MemoryLog } from '../../infra/testing/memory-log.ts';
 import { randomEvent, seeded } from '../../infra/testing/events.ts';
 import { codecReader } from '../../infra/testing/codec-reader.ts';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
-import { loadTrainingQuestions, type TrainingQuestions } from './questions.ts';
+import { loadTrainingQuestions } from './questions.ts';
+import type { TrainingQuestions } from '../../streams/trainer/training-questions.ts';
 
 const question = (id: string, dataset: string, split: string) => ({
   type: 'QuestionAccepted' as const,

@@ -1,24 +1,12 @@
 // The training questions of a run: every accepted question of the dataset's train split, in admission order. The order depends on all
 // questions ever accepted; if a human has rejected the question of an admission by then, the admission uses another one, so that a verdict
 // does not move the others.
-import type { QuestionAccepted } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { EventReader, Following, LogBatch, LogReader, Position } from '../../streams/core/ports.ts';
 import { batchesOf } from '../../streams/core/read-log.ts';
 import { questionAt } from '../../streams/questions/order.ts';
 import { createQuestionSet } from '../../streams/questions/question-set.ts';
-
-/** The fields of a question that a request carries. */
-export type AskedQuestion = Pick<QuestionAccepted, 'question_id' | 'question' | 'answers' | 'aug_answers'>;
-
-export interface TrainingQuestions {
-  /** Number of questions currently in use. */
-  readonly count: number;
-  /** The question of the group with admission number `index`; constant unless humans reject or reinstate questions. */
-  at(index: number): AskedQuestion;
-  /** Undefined when the dataset has no such question; rejected questions are found, for groups that were admitted earlier. */
-  find(questionId: string): AskedQuestion | undefined;
-}
+import type { AskedQuestion, TrainingQuestions } from '../../streams/trainer/training-questions.ts';
 
 /** Questions that are updated with new verdicts. */
 export interface FollowedQuestions extends TrainingQuestions {

@@ -4,7 +4,7 @@ import type { StepCompleted, StepMetrics } from '../../schemas/generated/events.
 import type { UpdateMetrics } from '../../streams/core/learning.ts';
 import { saidLike } from '../../streams/ledger/step-metrics.ts';
 import type { PreparedBatch } from './commit-parts.ts';
-import { stepMetrics, trainedFields } from './entries.ts';
+import { stepMetrics, trainedFields } from '../../streams/trainer/entries.ts';
 
 export interface ReplayDifference {
   /** A field of StepCompleted, or another mismatch. */

@@ -5,9 +5,9 @@ import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
 import { LOST } from '../../streams/group/group.ts';
 import { foldTask } from '../../streams/run/fold.ts';
 import type { AdmittedGroup, RunState } from '../../streams/run/run-state.ts';
-import { groupRequests, requestEventId } from './entries.ts';
-import type { AskedQuestion, TrainingQuestions } from './questions.ts';
-import type { RunSettings } from './settings.ts';
+import { groupRequests, requestEventId } from '../../streams/trainer/entries.ts';
+import type { AskedQuestion, TrainingQuestions } from '../../streams/trainer/training-questions.ts';
+import type { RunSettings } from '../../streams/trainer/run-settings.ts';
 
 export interface RestoreContext {
   readonly producer: string;

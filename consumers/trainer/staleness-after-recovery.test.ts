@@ -19,9 +19,9 @@ import { newRunState, type RunState } from '../../streams/run/run-state.ts';
 import { prepareBatch } from './batches.ts';
 import { TOLD_NOTHING } from './commit-parts.ts';
 import { createCommitter, type Committer } from './committer.ts';
-import { planNow, type TrainingPlan } from './plan.ts';
+import { planNow, type TrainingPlan } from '../../streams/trainer/plan.ts';
 import { recoverRun } from './recover.ts';
-import type { RunSettings } from './settings.ts';
+import type { RunSettings } from '../../streams/trainer/run-settings.ts';
 
 const runId = 'run-a';
 const MAX_STALENESS = 2;

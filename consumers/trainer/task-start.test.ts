@@ -12,10 +12,10 @@ const GROUP = 'memory.workers.run-a';
 const here = (offset: number) => ({ partition: 0, offset });
 
 /** What happened to a claimed task: its worker started it, or was lost first; the task was given up; or its group is closed. */
-type Claimed = 'started' | 'lost' | 'given-up' | 'closed' | 'other-purpose';
-const claims: fc.Arbitrary<Claimed> = fc.constantFrom('started', 'lost', 'given-up', 'closed', 'other-purpose');
+type ClaimFate = 'started' | 'lost' | 'given-up' | 'closed' | 'other-purpose';
+const claims: fc.Arbitrary<ClaimFate> = fc.constantFrom('started', 'lost', 'given-up', 'closed', 'other-purpose');
 
-async function worldOf(claimed: readonly Claimed[], unclaimed: number) {
+async function worldOf(claimed: readonly ClaimFate[], unclaimed: number) {
   const log = new MemoryLog({ partitions: { tasks: 1, rollouts: 1 } });
   const state = newRunState('run-a');
   const ask = async (trajectory: string, attempt: number, purpose: string): Promise<number> => {

@@ -1,4 +1,4 @@
-// Says so when a run discards most of what it pays for, once each time that it begins to.
+// Warns once each time a run starts discarding most of its trajectories.
 import { reasonsText } from '../../streams/run/ending.ts';
 import { judgeWaste } from '../../streams/run/waste.ts';
 import { collects, type TrainerLife, type Loop } from './deps.ts';

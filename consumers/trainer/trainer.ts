@@ -16,7 +16,7 @@ import { committedMarks, watchForCuts } from './cut-log.ts';
 import type { TrainerDeps, TrainerEnd, TrainerLife } from './deps.ts';
 import { learnerRecord, parameterDifferences, recordedLearner } from './learner-record.ts';
 import { createListening } from './listening.ts';
-import { createLiveness } from './liveness.ts';
+import { createLiveness } from '../../streams/trainer/liveness.ts';
 import { live } from './live.ts';
 import { explainFence, newOwner, openOwned, type TrainerOwner } from './ownership.ts';
 import { recoverRun, type Recovered } from './recover.ts';
@@ -27,10 +27,10 @@ import { assertWorkerSettings, differences, settingsOf, settingsRecord } from '.
 import { createWorkerClocks } from './worker-clocks.ts';
 
 /** What a trainer is given. Its learner may still be loading while the ledger is read. */
-export type TrainerOptions = Omit<TrainerDeps, 'learner'> & { readonly learner: Learner | Promise<Learner> | undefined };
+export type RunTrainerDeps = Omit<TrainerDeps, 'learner'> & { readonly learner: Learner | Promise<Learner> | undefined };
 
 /** Runs the trainer until its steps are done or `signal` aborts. Rejects when it is fenced, or cannot go on. */
-export async function runTrainer(deps: TrainerOptions, signal: AbortSignal): Promise<TrainerEnd> {
+export async function runTrainer(deps: RunTrainerDeps, signal: AbortSignal): Promise<TrainerEnd> {
   deps.report({ state: 'starting', detail: 'reading the ledger', figures: {} });
   const ownership = { ...deps, owner: deps.owner ?? newOwner(randomUUID()) };
   const writer = await openOwned(ownership);
@@ -54,7 +54,7 @@ export async function runTrainer(deps: TrainerOptions, signal: AbortSignal): Pro
 }
 
 async function bringUp(
-  options: TrainerOptions & { readonly owner: TrainerOwner },
+  options: RunTrainerDeps & { readonly owner: TrainerOwner },
   writer: TransactionalWriter,
   wake: Wake,
 ): Promise<TrainerLife> {
@@ -112,7 +112,7 @@ async function bringUp(
   return { ...deps, state, used, notice, committer, writer, feed, liveness, listening, watch, wake, policiesFrom };
 }
 
-const startsOf = ({ index, offsets, groups }: TrainerOptions) =>
+const startsOf = ({ index, offsets, groups }: RunTrainerDeps) =>
   index === undefined ? {} : { starts: { index, committed: () => committedStart(offsets, groups.trainer) } };
 
 /** The trainer's group has the place where the run begins as its offsets. */

@@ -31,7 +31,7 @@ export interface PartitionRange<E extends RangeEntry> {
 }
 
 /** What a member commits for one of its partitions: `from` with the metadata before the insert, `next` after. */
-export interface Commit {
+export interface OffsetCommit {
   readonly topic: EventTopic;
   readonly partition: number;
   readonly from: number;
@@ -43,7 +43,7 @@ export interface Commit {
 /** What one flush inserts and commits. */
 export interface FlushWork<E extends RangeEntry> {
   readonly bundles: readonly Bundle<E>[];
-  readonly commits: readonly Commit[];
+  readonly commits: readonly OffsetCommit[];
 }
 
 /** Every partition carries the whole announcement; a broker stores up to 4,096 bytes of metadata, and this takes at most 650. */
@@ -133,7 +133,7 @@ export function bundled<E extends RangeEntry>(
     const asks = group.ranges.some((one) => one.asks);
     return { topic: group.topic, bounds, entries: group.ranges.flatMap(({ range }) => range.entries), asks };
   });
-  const commits = ranges.map((one): Commit => {
+  const commits = ranges.map((one): OffsetCommit => {
     const { topic, partition, range } = one;
     return { topic, partition, from: range.from, next: range.next, metadata: metadata.get(one) ?? '' };
   });

@@ -2,7 +2,7 @@
 // again when an insert starts long after it, because this process may have been frozen and replaced meanwhile.
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { Clock, GroupSession } from '../../streams/core/ports.ts';
-import type { Commit } from './bundle.ts';
+import type { OffsetCommit } from './bundle.ts';
 import { patiently, type Patience } from './patience.ts';
 
 export interface Fence {
@@ -22,7 +22,7 @@ interface FenceDeps {
   readonly fenceMs: number;
 }
 
-export function createFence(commits: readonly Commit[], { session, patience, clock, fenceMs }: FenceDeps): Fence {
+export function createFence(commits: readonly OffsetCommit[], { session, patience, clock, fenceMs }: FenceDeps): Fence {
   const positions = commits
     .filter(({ metadata }) => metadata !== '')
     .map(({ topic, partition, from, metadata }) => ({ topic, partition, offset: from, metadata }));

@@ -5,9 +5,9 @@ import { allToolBlocksSql, toolFigureParams, toolFiguresSql } from '../common/to
 import { keeperSettings as settings, NOTHING_KEPT, type KeeperDeps, type Round } from './keep-step-figures.ts';
 
 /** Below this, querying the turns is as fast. */
-const TURNS_OF_LARGE_RUN = 200_000;
+export const TURNS_OF_LARGE_RUN = 200_000;
 /** Blocks of a run that may still grow. */
-const OPEN_BLOCKS = 2;
+export const OPEN_BLOCKS = 2;
 const TURNS_AT_ONCE = 100_000;
 
 interface RunBlock {

@@ -4,19 +4,19 @@ import type { EventTopic } from '../../schemas/generated/events.ts';
 import type { LogReader, LogRecord, CommittedOffsets } from '../../streams/core/ports.ts';
 import { batchesOf } from '../../streams/core/read-log.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
-import { announce, announced, type Commit, type PartitionBounds, type FlushWork } from './bundle.ts';
+import { announce, announced, type OffsetCommit, type PartitionBounds, type FlushWork } from './bundle.ts';
 import type { TakenRecord } from './flush.ts';
 
 export interface Repeat {
   readonly topic: EventTopic;
   /** For the partitions that this member owns. */
   readonly bounds: readonly PartitionBounds[];
-  readonly commits: readonly Commit[];
+  readonly commits: readonly OffsetCommit[];
 }
 
 /** The bundles that the commits of a member's partitions of a topic announce. */
 export function repeatsIn(topic: EventTopic, committed: CommittedOffsets): readonly Repeat[] {
-  const repeats = new Map<string, { bounds: PartitionBounds[]; commits: Commit[] }>();
+  const repeats = new Map<string, { bounds: PartitionBounds[]; commits: OffsetCommit[] }>();
   for (const { partition, offset, metadata } of committed) {
     const bounds = announced(metadata, partition);
     const own = bounds?.find((one) => one.partition === partition);
@@ -30,7 +30,7 @@ export function repeatsIn(topic: EventTopic, committed: CommittedOffsets): reado
   return [...repeats.values()].map(({ bounds, commits }) => repeatOf(topic, bounds, commits));
 }
 
-function repeatOf(topic: EventTopic, bounds: readonly PartitionBounds[], commits: readonly Commit[]): Repeat {
+function repeatOf(topic: EventTopic, bounds: readonly PartitionBounds[], commits: readonly OffsetCommit[]): Repeat {
   const metadata = announce(bounds);
   return { topic, bounds, commits: commits.map((commit) => ({ ...commit, metadata })) };
 }

@@ -1,6 +1,6 @@
 // The trainer's reader in a process of its own: `node fold-trainer.process.js <job as JSON>`; answers over the IPC channel.
 import { createRolloutFeed } from '../../consumers/trainer/rollout-feed.ts';
-import { createLiveness } from '../../consumers/trainer/liveness.ts';
+import { createLiveness } from '../../streams/trainer/liveness.ts';
 import { createCodec } from '../../schemas/codec.ts';
 import { loadGroupId } from '../../producers/load/load.ts';
 import { foldTask } from '../../streams/run/fold.ts';

@@ -13,7 +13,9 @@ export interface BenchHome {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Runs `turnstream <args>` to its end and returns its output; rejects unless it exits with 0. */
   command(...args: readonly string[]): Promise<string>;
-  /** The same, with additional variables. */
+  /** For a command that prints its report and exits with 1 when it finds faults. */
+  outputOf(...args: readonly string[]): Promise<string>;
+  /** The same as `command`, with additional variables. */
   commandWith(settings: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<string>;
   remove(): Promise<void>;
 }
@@ -31,6 +33,7 @@ export async function openHome(settings: Readonly<Record<string, string>> = {}, 
     dir,
     env,
     command: (...args) => run(args, env),
+    outputOf: (...args) => run(args, env, 1),
     commandWith: (more, ...args) => run(args, { ...env, ...more }),
     remove: () => rm(dir, { recursive: true, force: true }),
   };
@@ -38,7 +41,7 @@ export async function openHome(settings: Readonly<Record<string, string>> = {}, 
 
 const KEPT_OF_ERRORS = 4_000;
 
-function run(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
+function run(args: readonly string[], env: NodeJS.ProcessEnv, highest = 0): Promise<string> {
   const child = spawn(process.execPath, [program, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const printed: Buffer[] = [];
   let errors = '';
@@ -49,7 +52,7 @@ function run(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   return new Promise((done, reject) => {
     child.once('error', reject);
     child.once('close', (code, signal) => {
-      if (code === 0) done(Buffer.concat(printed).toString());
+      if (code !== null && code <= highest) done(Buffer.concat(printed).toString());
       else reject(new Error(`turnstream ${args.join(' ')} ended with ${code ?? signal ?? 'nothing'}:\n${errors}`));
     });
   });

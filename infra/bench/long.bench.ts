@@ -113,7 +113,7 @@ async function restarts(home: BenchHome): Promise<readonly number[]> {
   return found;
 }
 
-/** Waits until it is in its stride again. */
+/** Waits for steady state. */
 async function madeMore({ steps: committed }: LongRun): Promise<void> {
   const until = committed.count() + STEPS_BETWEEN;
   while (committed.count() < until) await sleep(20);

@@ -20,7 +20,7 @@ const { values: flags } = parseArgs({
     load: { type: 'string', default: '64' },
     'training-share': { type: 'string', default: '0.1' },
     generating: { type: 'string', default: '0.75' },
-    'at-once': { type: 'string', default: '96' },
+    'at-once': { type: 'string', default: '48,96,144,192' },
     staleness: { type: 'string', default: '4' },
     questions: { type: 'string', default: '100' },
     kept: { type: 'string', default: '.turnstream/bench-modes.jsonl' },
@@ -32,7 +32,7 @@ const { values: flags } = parseArgs({
 });
 
 const HELP = `npm run bench modes [-- --seeds 1,2,3,4,5 --steps 40 --modes async,colocated,split --factors 1,1.5,2,3,4
-  --generation 200 --tool 50 --sigma 0.75 --load 64 --training-share 0.1 --generating 0.75 --at-once 96 --staleness 4
+  --generation 200 --tool 50 --sigma 0.75 --load 64 --training-share 0.1 --generating 0.75 --at-once 48,96,144,192 --staleness 4
   --questions 100 --kept FILE --anyway --quick --out DIR]
 An interrupted bench goes on with the runs that are missing. It wants a clean tree and a quiet machine; --anyway measures without.
 `;
@@ -45,6 +45,7 @@ const numbers = (list: string): readonly number[] => list.split(',').map(Number)
 const seeds = flags.quick ? [1] : numbers(flags.seeds);
 const steps = flags.quick ? 4 : Number(flags.steps);
 const factors = flags.quick ? [1, 2] : numbers(flags.factors);
+const concurrencies = flags.quick ? [48, 96] : numbers(flags['at-once']);
 const modes = flags.modes.split(',') as readonly TrainingMode[];
 const share = Number(flags['training-share']);
 
@@ -57,46 +58,56 @@ const model: Model = {
   generating: Number(flags.generating),
 };
 
-const variantOf = (mode: TrainingMode, oversample: number): ModeVariant => ({
-  ...{ mode, oversample },
-  atOnce: Number(flags['at-once']),
-  maxStaleness: Number(flags.staleness),
-});
+/** What each mode chooses best: how much a synchronous one oversamples, and the concurrent trajectories of an asynchronous one. */
+type TunedSettings = Pick<ModeVariant, 'oversample' | 'atOnce'>;
 
-interface ModeRow {
+const variantOf = (mode: TrainingMode, tuned: TunedSettings): ModeVariant => ({ mode, ...tuned, maxStaleness: Number(flags.staleness) });
+
+interface ModeRow extends TunedSettings {
   readonly mode: TrainingMode;
-  readonly oversample: number;
   readonly seed: number;
   readonly trainMs: number;
   readonly found: ModeResult;
 }
 
-/** Synchronous runs without a training step, by oversampling factor: finds the best factor, and how long generation takes. */
-async function sweep(keep: Keep): Promise<readonly ModeRow[]> {
+interface SweepPlan {
+  readonly mode: TrainingMode;
+  readonly choices: readonly TunedSettings[];
+  readonly trainMs: number;
+}
+
+/** One run per choice, of a seed that is not compared. */
+async function sweep(
+  keep: Keep,
+  { mode, choices, trainMs }: SweepPlan,
+): Promise<{ readonly rows: readonly ModeRow[]; readonly best: ModeRow }> {
   const rows: ModeRow[] = [];
-  for (const oversample of factors) {
-    const plan = { variant: variantOf('colocated', oversample), model, seed: SWEEP_SEED, steps, questions: 0 };
-    rows.push({ mode: 'colocated', oversample, seed: SWEEP_SEED, trainMs: 0, found: await keep(plan, () => runOnce(plan)) });
+  for (const tuned of choices) {
+    const plan = { variant: variantOf(mode, tuned), model: { ...model, trainMs }, seed: SWEEP_SEED, steps, questions: 0 };
+    rows.push({ mode, ...tuned, seed: SWEEP_SEED, trainMs, found: await keep(plan, () => runOnce(plan)) });
   }
-  return rows;
+  const [best] = [...rows].sort((a, b) => a.found.seconds - b.found.seconds);
+  if (best === undefined) throw new RangeError('--factors or --at-once has none');
+  return { rows, best };
 }
 
 async function bench(environment: Environment): Promise<boolean> {
   const keep = keepRuns(flags.kept, environment.commit);
-  const swept = await sweep(keep);
-  const [best] = [...swept].sort((a, b) => a.found.seconds - b.found.seconds);
-  if (best === undefined) throw new RangeError('--factors has none');
+  // without a training step, which tells how long generation takes
+  const sync = await sweep(keep, { mode: 'colocated', choices: factors.map((oversample) => ({ oversample, atOnce: 0 })), trainMs: 0 });
   // the wanted fraction of a step of the best synchronous trainer, which has all devices for it
-  const trainMs = Math.round(((1_000 * best.found.seconds) / best.found.steps) * (share / (1 - share)));
+  const trainMs = Math.round(((1_000 * sync.best.found.seconds) / sync.best.found.steps) * (share / (1 - share)));
+  const async = await sweep(keep, { mode: 'async', choices: concurrencies.map((atOnce) => ({ oversample: 1, atOnce })), trainMs });
+  const best: TunedSettings = { oversample: sync.best.oversample, atOnce: async.best.atOnce };
   const rows: ModeRow[] = [];
   for (const seed of seeds) {
     for (const mode of modes) {
-      const variant = variantOf(mode, best.oversample);
+      const variant = variantOf(mode, best);
       const plan = { variant, model: { ...model, trainMs }, seed, steps, questions: flags.quick ? 4 : Number(flags.questions) };
-      rows.push({ mode, oversample: best.oversample, seed, trainMs, found: await keep(plan, () => runOnce(plan)) });
+      rows.push({ mode, ...best, seed, trainMs, found: await keep(plan, () => runOnce(plan)) });
     }
   }
-  return report({ environment, swept, rows, trainMs, best: best.oversample });
+  return report({ environment, swept: [...sync.rows, ...async.rows], rows, trainMs, best });
 }
 
 interface ModesMeasurement {
@@ -104,15 +115,21 @@ interface ModesMeasurement {
   readonly swept: readonly ModeRow[];
   readonly rows: readonly ModeRow[];
   readonly trainMs: number;
-  readonly best: number;
+  readonly best: TunedSettings;
 }
 
 const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
 
-function cellsOf({ mode, oversample, seed, trainMs, found }: ModeRow): readonly string[] {
+function cellsOf({ mode, oversample, atOnce, seed, trainMs, found }: ModeRow): readonly string[] {
   const name = mode === 'async' ? 'async' : `sync, ${mode}`;
   return [
-    ...[name, mode === 'async' ? '' : String(oversample), seed === SWEEP_SEED ? 'sweep' : String(seed), (trainMs / 1_000).toFixed(2)],
+    ...[
+      name,
+      mode === 'async' ? '' : String(oversample),
+      mode === 'async' ? String(atOnce) : '',
+      seed === SWEEP_SEED ? 'sweep' : String(seed),
+      (trainMs / 1_000).toFixed(2),
+    ],
     ...[String(found.questionsTrained), found.seconds.toFixed(1), percent(found.training), percent(found.waiting)],
     ...[found.running.toFixed(0), found.asked.toFixed(2), found.stalenessMean.toFixed(2), String(found.stalenessMax)],
     ...[found.turns.toFixed(2), Number.isFinite(found.avg4) ? found.avg4.toFixed(1) : ''],
@@ -120,7 +137,7 @@ function cellsOf({ mode, oversample, seed, trainMs, found }: ModeRow): readonly 
 }
 
 const COLUMNS = [
-  ...['mode', 'oversampling', 'seed', 'training step, s', 'questions trained', 'seconds', 'training', 'waiting'],
+  ...['mode', 'oversampling', 'at once', 'seed', 'training step, s', 'questions trained', 'seconds', 'training', 'waiting'],
   ...['running', 'groups asked a group trained', 'staleness mean', 'worst', 'turns', 'Avg@4 after'],
 ];
 
@@ -137,14 +154,26 @@ function against(rows: readonly ModeRow[], mode: TrainingMode): { readonly gain:
   };
 }
 
+/** What bounds the gain: an asynchronous trainer that never waited would still need its training steps. */
+function whyMissed(rows: readonly ModeRow[], mode: TrainingMode): string {
+  const mean = (wanted: TrainingMode, of: (found: ModeResult) => number): number => {
+    const values = rows.filter((row) => row.mode === wanted).map(({ found }) => of(found));
+    return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+  };
+  const told = (wanted: TrainingMode): string =>
+    `trains ${percent(mean(wanted, ({ training }) => training))} of the time, waits ${percent(mean(wanted, ({ waiting }) => waiting))}, and requests ${mean(wanted, ({ asked }) => asked).toFixed(2)} groups per trained group`;
+  const bound = mean(mode, ({ seconds }) => seconds) / mean('async', ({ seconds, training }) => seconds * training);
+  return `async ${told('async')}; sync, ${mode}, ${told(mode)}. Without any wait for batches, async would gain at most ${bound.toFixed(2)}`;
+}
+
 function methodOf({ best, trainMs }: Pick<ModesMeasurement, 'best' | 'trainMs'>): string {
   const split = `${percent(model.generating)} of the devices generate and the others train`;
   return [
     `MODELLED: an engine that ${model.load} others at once make half as fast, generations of ${model.generationMs} ms alone and tool calls of ${model.toolMs} ms (log-normal, sigma ${model.sigma}, one factor a trajectory),`,
     `a training step of ${trainMs} ms on all devices, ${percent(share)} of a step of the best synchronous trainer, and how devices share both. Measured: everything else.`,
     `Whole runs that end after ${steps} steps of ${BATCH} groups of ${GROUP}, one after the other: the same number of questions trained, the same filters, the same devices.`,
-    `async: ${split}; ${flags['at-once']} trajectories at once, a staleness of ${flags.staleness} at most. sync, colocated: all devices generate, then all train, and changing over is free. sync, split: ${split}, in turn.`,
-    `Both oversample: for each group that the batch still needs ${best} are asked for, the best of ${factors.join(', ')} in runs of another seed without a training step (rows "sweep");`,
+    `async: ${split}; a staleness of at most ${flags.staleness}; ${best.atOnce} trajectories at once, the best of ${concurrencies.join(', ')} (rows "sweep"). sync, colocated: all devices generate, then all train, and changing over is free. sync, split: ${split}, in turn.`,
+    `Both oversample: they request ${best.oversample} groups for each group that the batch still needs, the best of ${factors.join(', ')} in runs of another seed without a training step (rows "sweep");`,
     'a batch is trained on as soon as it is full, and what is left of it is stopped. Intervals: 95 %, over the seeds.',
   ].join(' ');
 }
@@ -175,6 +204,7 @@ function report(measured: ModesMeasurement): Promise<boolean> {
           wanted: `at least ${GAIN_WANTED}`,
           found: shownInterval(gain),
           met: gain.mean >= GAIN_WANTED,
+          why: whyMissed(rows, mode),
         },
         {
           what: `Avg@4 on held-out questions, async - sync, ${mode}`,

@@ -15,6 +15,8 @@ interface BenchTarget {
   readonly wanted: string;
   readonly found: string;
   readonly met: boolean;
+  /** Why it is missed, from the figures. */
+  readonly why?: string;
 }
 
 export interface BenchReport {
@@ -47,7 +49,12 @@ export async function publish(report: BenchReport, directory?: string): Promise<
 
 /** One table, or none for a bench that only compares. */
 function targetTables(targets: readonly BenchTarget[]): readonly BenchTable[] {
-  const rows = targets.map(({ what, wanted, found, met }) => [what, wanted, found, met ? 'met' : 'missed']);
+  const rows = targets.map(({ what, wanted, found, met, why }) => [
+    what,
+    wanted,
+    found,
+    met ? 'met' : `missed${why === undefined ? '' : `: ${why}`}`,
+  ]);
   return rows.length === 0 ? [] : [{ columns: ['target', 'wanted', 'found', ''], rows }];
 }
 

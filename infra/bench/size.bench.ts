@@ -12,6 +12,7 @@ import { writeLedgerRows } from './size-ledger.ts';
 import { median, percentile } from './statistics.ts';
 import { timedAnswer } from './timed-answer.ts';
 import { startTablesWorld, type TablesWorld } from './tables-world.ts';
+import { untilKept } from './until-kept.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -30,6 +31,8 @@ const [QUESTION_MS, PAGE_MS, FIRST_MS, MIDDLE_MS] = [2_000, 200, 100, 100];
 const [RUN, OTHER] = ['size', 'size-other'];
 const LONG = 'size-long.0';
 const LONG_TURNS = 30_000;
+/** Some are in many results, one in none. */
+const RESULT_WORDS = ['synthetic', 'engine', 'answered', 'nowhere'];
 const PROGRESS_MS = 30_000;
 const turns = flags.quick ? 20_000 : Number(flags.turns);
 const rounds = flags.quick ? 1 : Number(flags.rounds);
@@ -111,6 +114,11 @@ async function askPages(
     ['tools', PAGE_MS, () => `/v1/runs/${RUN}/tools`],
     ['tools since a step', PAGE_MS, (at) => `/v1/runs/${RUN}/tools?since_step=${step(at)}`],
     ['tool calls', PAGE_MS, (at) => `/v1/runs/${RUN}/tool-calls?limit=${1 + (at % 50)}${at % 2 === 0 ? '' : '&tool=search'}`],
+    [
+      'tool calls with a result',
+      PAGE_MS,
+      (at) => `/v1/runs/${RUN}/tool-calls?limit=50&result=${RESULT_WORDS[at % RESULT_WORDS.length] ?? ''}`,
+    ],
     ['curves of 500 steps', PAGE_MS, (at) => `/v1/runs/${RUN}/curves?from_step=${step(at)}&to_step=${step(at) + 499}`],
     [
       'curves of the whole run',
@@ -135,16 +143,6 @@ async function askPages(
   return found;
 }
 
-/** The sink computes the figures of steps and tools in its idle time; a page that is requested before computes what is missing. */
-async function untilKept(world: TablesWorld, site: BenchSite): Promise<void> {
-  const open = async (): Promise<number> => (await world.store.query<{ open: number }>(OPEN))[0]?.open ?? 0;
-  for (let left = await open(); left > 0; left = await open()) {
-    say(`figures of ${whole(left)} steps are still to be kept`);
-    await sleep(5_000, undefined, { signal: site.signal });
-  }
-}
-
-const OPEN = 'select count() as open from steps where (run_id, step) not in (select run_id, step from step_figures)';
 const SAMPLE =
   "select trajectory_id as id from trajectories where run_id = {run:String} and status = 'answered' order by cityHash64(trajectory_id) limit {limit:UInt32}";
 const SIZE = "select sum(rows) as turns, sum(bytes_on_disk) as bytes from system.parts where table = 'turns' and active";
@@ -155,7 +153,7 @@ async function measure(site: BenchSite): Promise<SizeMeasurement> {
   const sink = await world.startWarehouse();
   await sink.until(({ state }) => state === 'live');
   await fill(world, site);
-  if (!flags.quick) await untilKept(world, site);
+  if (!flags.quick) await untilKept(world.store, site.signal);
   const api = await world.startApi({ TURNSTREAM_API_FRESH_MS: '0' });
   const { store } = world;
   const trajectories = (await store.query<{ id: string }>(SAMPLE, { params: { run: RUN, limit: pages } })).map(({ id }) => id);

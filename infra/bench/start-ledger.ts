@@ -1,12 +1,12 @@
 // What the start bench puts into the log: entries of other runs, and the ledger of a long run behind its real beginning.
 import { TOLD_NOTHING } from '../../consumers/trainer/commit-parts.ts';
-import { groupIdFor } from '../../consumers/trainer/entries.ts';
-import { createLedgerWriter, type Unchained } from '../../consumers/trainer/ledger-writer.ts';
+import { groupIdFor } from '../../streams/trainer/entries.ts';
+import { createLedgerWriter } from '../../consumers/trainer/ledger-writer.ts';
 import { createCodec } from '../../schemas/codec.ts';
 import { bodyOf } from '../../schemas/framing.ts';
 import type { PolicyPublished, RunStarted, StepCompleted } from '../../schemas/generated/events.ts';
 import type { EventReader, EventWriter, LogReader, OutgoingEvent } from '../../streams/core/ports.ts';
-import { advance, emptyChain, isLedgerType, type ChainHead } from '../../streams/ledger/chain.ts';
+import { advance, emptyChain, isLedgerType, type ChainHead, type Unchained } from '../../streams/ledger/chain.ts';
 
 const AT = 1_700_000_000_000_000;
 const CHUNK = 2_000;

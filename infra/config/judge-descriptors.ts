@@ -7,7 +7,7 @@ export const judgeDescriptors = {
     min: 0,
     max: 1,
     fallback: 0,
-    help: 'Share of the verdict of a language model in the score of a training answer: 0.5 takes the mean of TURNSTREAM_REWARD and 1 for correct, 0 for incorrect; 1 takes the verdict alone. Multiplied by the format reward, as ever. 0 asks nobody.',
+    help: 'Share of the verdict of a language model in the score of a training answer: 0.5 takes the mean of TURNSTREAM_REWARD and 1 for correct, 0 for incorrect; 1 takes the verdict alone. The result is multiplied by the format reward. 0 disables the judge.',
   },
   judgeUrl: {
     env: 'TURNSTREAM_JUDGE_URL',

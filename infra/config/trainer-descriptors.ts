@@ -1,4 +1,4 @@
-// Who trains: the built-in learner, or somebody else's trainer over HTTP; part of the table in descriptors.ts.
+// The built-in learner, or an external trainer over HTTP; part of the table in descriptors.ts.
 
 export const trainerDescriptors = {
   trainer: {
@@ -14,7 +14,7 @@ export const trainerDescriptors = {
     min: 100,
     max: 86_400_000,
     fallback: 300_000,
-    help: 'External trainer: how long a leased batch is its own. Each extension adds as much again. After that the batch is released and leased anew.',
+    help: 'External trainer: lease duration. Each extension adds the same duration. When a lease expires, its batch is released and can be leased again.',
   },
   prefetch: {
     env: 'TURNSTREAM_PREFETCH',
@@ -22,13 +22,13 @@ export const trainerDescriptors = {
     min: 0,
     max: 2,
     fallback: 1,
-    help: 'External trainer: batches that it may lease ahead of the one that it trains on. Each is accounted at the version that it will be trained from.',
+    help: 'External trainer: number of batches that it may lease ahead of the one that it trains on. The staleness of each is that of the version from which it will be trained.',
   },
   trainerHost: {
     env: 'TURNSTREAM_TRAINER_HOST',
     kind: 'text',
     fallback: '127.0.0.1',
-    help: 'External trainer: address that the trainer role listens on, and that the API finds it at. Any address except loopback requires TURNSTREAM_API_KEYS.',
+    help: 'External trainer: address where the trainer role listens and the API reaches it. Any address except loopback requires TURNSTREAM_API_KEYS.',
   },
   trainerPort: {
     env: 'TURNSTREAM_TRAINER_PORT',
@@ -36,6 +36,6 @@ export const trainerDescriptors = {
     min: 0,
     max: 65_535,
     fallback: 0,
-    help: 'External trainer: port of the trainer role; 0 picks a free one. The API finds it through the log, and passes on what it is sent.',
+    help: 'External trainer: port of the trainer role; 0 picks a free one. The API finds it through the log and forwards calls to it.',
   },
 } as const;

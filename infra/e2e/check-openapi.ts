@@ -8,8 +8,9 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { connectStore } from '../clickhouse/client.ts';
 import { migrate } from '../clickhouse/migrate.ts';
-import { storyRun, tellStory } from '../testing/api-story.ts';
+import { storeLog, storyRun, tellStory } from '../testing/api-story.ts';
 import { testApi } from '../testing/api.ts';
+import { outgoing, randomEvent, seeded } from '../testing/events.ts';
 import { MemoryLog } from '../testing/memory-log.ts';
 import { startTestStore } from '../testing/store.ts';
 
@@ -20,7 +21,7 @@ const source = join('infra', 'e2e', 'clients', 'openapi');
 const home = resolve('.turnstream', 'openapi');
 const venv = join(home, 'venv', 'bin');
 const bin = (name: string): string => join(home, 'node_modules', '.bin', name);
-const names = [storyRun, `${storyRun}-g1-0.0`, 'eval-1'];
+const names = [storyRun, `${storyRun}-g1-0.0`, 'eval-1', 'Austria'];
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const failed: string[] = [];
 
@@ -87,6 +88,11 @@ const store = connectStore({ url: engine.url, database: 'turnstream' });
 await migrate(store);
 const log = new MemoryLog();
 await tellStory(log, store);
+const admissions = new MemoryLog();
+const random = seeded(1);
+for (const sequence of [300, 301, 302])
+  await admissions.writer().append([outgoing('GroupsAdmitted', randomEvent('GroupsAdmitted', random, { run_id: storyRun, sequence }))]);
+await storeLog(admissions, store, 'admissions');
 const server = await testApi({ store, log });
 try {
   const { url } = await server.listen();

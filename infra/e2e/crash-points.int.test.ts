@@ -10,12 +10,16 @@ import { waitUntilDrained } from '../app/open/drain.ts';
 import { silentLogger } from '../testing/logger.ts';
 import { openRolesWorld, type RolesWorld } from '../testing/roles-world.ts';
 import { command } from '../testing/up.ts';
+import { startExternalTrainer } from './external-trainer.ts';
 import { readFacts } from './torture/facts.ts';
 import { judgeRun } from './torture/oracle.ts';
 
 /** Two runs, so that the one whose trainer hardly ever comes to a step does not keep the worker of the other waiting. */
 const STRUCK_TRAINER = 'struck-trainer';
 const STRUCK_WORKER = 'struck-worker';
+/** Trained by somebody else's trainer, which is not struck itself. */
+const STRUCK_COORDINATOR = 'struck-coordinator';
+const EXTERNAL_TRAINER = { TURNSTREAM_TRAINER: 'external' } as const;
 const trainerOf = (run: string) => ['trainer', '--run', run, '--seed', '1'] as const;
 const workerOf = (run: string) => ['worker', '--run', run, '--name', run] as const;
 /** A point that is not reached by then is a failure, which says which one. */
@@ -24,8 +28,9 @@ const POINT_LIMIT_MS = 90_000;
 const MAGIC = 0;
 
 /** Which role reaches it. */
-const roleOf = (point: CrashPoint): 'trainer' | 'worker' | 'warehouse' => {
+const roleOf = (point: CrashPoint): 'trainer' | 'worker' | 'warehouse' | 'coordinator' => {
   if (point.startsWith('sink.')) return 'warehouse';
+  if (point.startsWith('coordinator.')) return 'coordinator';
   return point.startsWith('worker.') ? 'worker' : 'trainer';
 };
 
@@ -62,10 +67,10 @@ describe('a process that ends at a named point', { timeout: 900_000 }, () => {
   afterAll(() => world.close());
 
   /** Ends a role at one place after the other. */
-  async function strike(places: readonly string[], ...args: readonly string[]): Promise<void> {
+  async function strike(places: readonly string[], args: readonly string[], extra: Readonly<Record<string, string>> = {}): Promise<void> {
     for (const place of places) {
       await spoil();
-      const role = await start({ TURNSTREAM_CRASH_AT: place }, ...args);
+      const role = await start({ ...extra, TURNSTREAM_CRASH_AT: place }, ...args);
       const late = setTimeout(() => {
         role.signal('SIGTERM');
       }, POINT_LIMIT_MS);
@@ -91,12 +96,18 @@ describe('a process that ends at a named point', { timeout: 900_000 }, () => {
   const placesOf = (role: ReturnType<typeof roleOf>): readonly string[] =>
     crashPoints.filter((point) => roleOf(point) === role).map(placeOf);
   it('is tried at each of them, with runs that go on', async () => {
-    const steady = [await start({}, ...workerOf(STRUCK_TRAINER)), await start({}, ...trainerOf(STRUCK_WORKER))];
+    const steady = [
+      await start({}, ...workerOf(STRUCK_TRAINER)),
+      await start({}, ...trainerOf(STRUCK_WORKER)),
+      await start({}, ...workerOf(STRUCK_COORDINATOR)),
+    ];
+    const trainer = await startExternalTrainer(world.config, STRUCK_COORDINATOR);
     await Promise.all([
-      strike([...STARTING, ...placesOf('trainer')], ...trainerOf(STRUCK_TRAINER)),
-      strike(placesOf('warehouse'), 'warehouse'),
-      strike(placesOf('worker'), ...workerOf(STRUCK_WORKER)),
-    ]);
+      strike([...STARTING, ...placesOf('trainer')], trainerOf(STRUCK_TRAINER)),
+      strike(placesOf('warehouse'), ['warehouse']),
+      strike(placesOf('worker'), workerOf(STRUCK_WORKER)),
+      strike(placesOf('coordinator'), trainerOf(STRUCK_COORDINATOR), EXTERNAL_TRAINER),
+    ]).finally(() => trainer.stop());
     expect([...struck.keys()].sort()).toEqual([...STARTING, ...crashPoints.map(placeOf)].sort());
     for (const role of steady) role.signal('SIGTERM');
     expect(await Promise.all(steady.map((role) => role.exited))).toEqual(steady.map(() => ({ code: 143, signal: null })));
@@ -114,6 +125,22 @@ describe('a process that ends at a named point', { timeout: 900_000 }, () => {
     expect(verdict.steps).toBe(steps + 2);
     const verified = await command(world.env, 'ledger', 'verify', '--run', run, '--json');
     expect(verified, verified.out + verified.error).toMatchObject({ code: 0 });
+  });
+
+  it('leaves nothing trained twice in a run of an external trainer, which comes to its end', async () => {
+    const verified = async (): Promise<{ readonly version: number }> => {
+      const report = await command(world.env, 'ledger', 'verify', '--run', STRUCK_COORDINATOR, '--json');
+      expect(report, report.out + report.error).toMatchObject({ code: 0 });
+      return JSON.parse(report.out) as { version: number };
+    };
+    const { version } = await verified();
+    const worker = await start({}, ...workerOf(STRUCK_COORDINATOR));
+    const last = await start(EXTERNAL_TRAINER, ...trainerOf(STRUCK_COORDINATOR), '--steps', String(version + 4));
+    const trainer = await startExternalTrainer(world.config, STRUCK_COORDINATOR);
+    expect(await last.exited.finally(() => trainer.stop()), last.output().slice(-2_000)).toEqual({ code: 0, signal: null });
+    worker.signal('SIGTERM');
+    await worker.exited;
+    expect((await verified()).version).toBe(version + 4);
   });
 
   it('leaves every record in the tables once', async () => {

@@ -2,7 +2,7 @@
 // number for the same name, and the parts of a mean add up to it.
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { discardFields, stepMetrics, trainedFields } from '../../consumers/trainer/entries.ts';
+import { discardFields, stepMetrics, trainedFields } from '../../streams/trainer/entries.ts';
 import type { AccountedTrajectory } from '../../streams/batch/batch.ts';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
 import { newGroup, foldRequest } from '../../streams/group/group.ts';

@@ -27,8 +27,11 @@ const problemSchema: SchemaObject = {
     restore: {
       type: 'object',
       description: 'LINEAGE_MISMATCH: the version that a trainer is to restore.',
-      required: ['version', 'uri', 'sha256'],
-      properties: { version: { type: 'integer' }, uri: text, sha256: text },
+      required: ['version', 'uri', 'sha256', 'format', 'weights'],
+      properties: {
+        ...{ version: { type: 'integer' }, uri: text, sha256: text, format: text },
+        weights: { type: 'string', enum: ['elsewhere', 'in_log', 'unpublished'], description: 'Where they are.' },
+      },
     },
   },
 };

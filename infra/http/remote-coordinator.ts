@@ -17,7 +17,7 @@ export interface RemoteCoordinatorOptions {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-interface Call {
+interface CoordinatorCall {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
@@ -25,7 +25,7 @@ interface Call {
 }
 
 export function remoteCoordinator({ url, headers }: RemoteCoordinatorOptions): Coordinator {
-  async function send({ path, headers: more = {}, body, signal }: Call): Promise<Response> {
+  async function send({ path, headers: more = {}, body, signal }: CoordinatorCall): Promise<Response> {
     // until the answer begins: rows take as long as their reader does
     const limit = new AbortController();
     const timer = setTimeout(() => {
@@ -56,6 +56,7 @@ export function remoteCoordinator({ url, headers }: RemoteCoordinatorOptions): C
       const response = await send({ path: `/v1/runs/${run}/batches:lease`, body: request, signal });
       return response.status === 204 ? undefined : ((await response.json()) as never);
     },
+    publish: (run, request) => post(`/v1/runs/${run}/policies`, request),
     async rows(batchId, { shard, accept, ifNoneMatch, range, ifRange }) {
       const query = shard === undefined ? '' : `?shard=${encodeURIComponent(shard)}`;
       const asked = { accept, 'if-none-match': ifNoneMatch, range, 'if-range': ifRange };

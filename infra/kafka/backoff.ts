@@ -1,2 +1,6 @@
-/** Delays that double from 100 ms to 5 s, with 20 % jitter so that many clients do not reconnect at once. */
-export const backoffMs = (attempt: number): number => Math.min(5_000, 100 * 2 ** Math.min(attempt, 10)) * (0.8 + 0.4 * Math.random());
+import { backoffMs } from '../../streams/core/waiting.ts';
+
+const RANGE = { firstMs: 100, maxMs: 5_000 } as const;
+
+/** With 20 % jitter, so that many clients do not reconnect at once. */
+export const reconnectMs = (attempt: number): number => backoffMs(attempt, RANGE) * (0.8 + 0.4 * Math.random());

@@ -1,4 +1,4 @@
-// The only place that waits with a timer.
+// Waits that end early when a signal aborts or the work has settled.
 
 /** Resolves after `ms`, or at once when the signal aborts. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {

@@ -304,7 +304,7 @@ export async function startLlmServer(script: LlmScript = () => ({ kind: 'says', 
   }
 
   const server = createServer((request, response) => {
-    if (request.method === 'GET') {
+    if (request.method !== 'POST') {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ object: 'list', data: models }));
       return;

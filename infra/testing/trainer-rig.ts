@@ -2,7 +2,7 @@
 // versions.
 import { createHash } from 'node:crypto';
 import type { TrainerDeps } from '../../consumers/trainer/deps.ts';
-import type { RunSettings } from '../../consumers/trainer/settings.ts';
+import type { RunSettings } from '../../streams/trainer/run-settings.ts';
 import { createCodec, type DecodedEvent } from '../../schemas/codec.ts';
 import { bodyOf } from '../../schemas/framing.ts';
 import type { PolicyPublished, TrajectoryRequested } from '../../schemas/generated/events.ts';

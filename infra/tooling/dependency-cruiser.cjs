@@ -90,6 +90,12 @@ module.exports = {
     ),
     rule('core-is-pure', 'streams/ may import schemas/ only.', { path: '^streams/' }, { path: '^(consumers|producers|infra)/' }),
     rule(
+      'trainer-decides-from-the-core',
+      'streams/trainer decides from what the other folders know; none of them knows it.',
+      { path: '^streams/(?!trainer/)' },
+      { path: '^streams/trainer/' },
+    ),
+    rule(
       'lanes-are-islands',
       'A consumer lane never imports another lane.',
       { path: '^consumers/([^/]+)/' },

@@ -65,10 +65,7 @@ type ColumnsOf<V> =
       : { readonly inside: InsideColumns<NonNullable<V>> }
     : LogOnly | (TurnColumn<KindOf<V>> & Partial<Named> & Head);
 
-/**
- * What gives way when a record is too large: texts, arguments, items, the texts of further calls, token lists, the decision, or a slug that says no more when it is
- * longer. Everything else is never cut.
- */
+/** Fields that are truncated when a record is too large, by kind; `calls` are the texts of further calls. All other fields are kept whole. */
 export type GivesWay = 'slug' | 'text' | 'arguments' | 'items' | 'calls' | 'tokens' | 'decision';
 
 interface FieldWriting {

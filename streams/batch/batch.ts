@@ -5,7 +5,7 @@ import { finishedOf, isResolved, type FinishedTrajectory, type Group } from '../
 import { stalenessOf, type Staleness, type TokenAges } from '../staleness/staleness.ts';
 import { decisionsOf, spansOf, type Attempt, type AttemptOutcome } from '../trajectory/attempt.ts';
 
-export const discardReasons = ['uniform_group', 'stale', 'incomplete', 'expired', 'lost', 'superseded', 'invalid'] as const;
+export const discardReasons = ['uniform_group', 'stale', 'incomplete', 'expired', 'lost', 'rewound', 'superseded', 'invalid'] as const;
 export type DiscardReason = (typeof discardReasons)[number];
 
 export interface BatchRules {
@@ -16,6 +16,8 @@ export interface BatchRules {
   readonly batchGroups: number;
   readonly maxStaleness: number;
   readonly stalePolicy: string;
+  /** True for a version that is not of the chain of versions any more. */
+  readonly isAbandoned?: (version: number) => boolean;
 }
 
 type GroupVerdict =
@@ -28,12 +30,17 @@ const SMALLEST_GROUP = 2;
 const teachesNothing = (finished: readonly FinishedTrajectory[], { algorithm }: BatchRules): boolean =>
   algorithm !== 'reinforce' && isUniform(finished.map(rewardOf));
 
+/** Part of it was sampled from weights that the run went back behind. */
+const isOfAbandoned = (attempt: Attempt, { isAbandoned }: BatchRules): boolean =>
+  isAbandoned !== undefined && spansOf(attempt).some(({ version }) => isAbandoned(version));
+
 /** Decides what to do with a group now. */
 function judge(group: Group, rules: BatchRules): GroupVerdict {
   if (!isResolved(group)) return { kind: 'running' };
   const finished = finishedOf(group);
   if (finished.length < SMALLEST_GROUP) return { kind: 'discard', reason: 'incomplete' };
   if (teachesNothing(finished, rules)) return { kind: 'discard', reason: 'uniform_group' };
+  if (finished.some(({ attempt }) => isOfAbandoned(attempt, rules))) return { kind: 'discard', reason: 'rewound' };
   const worst = Math.max(...finished.map(({ attempt }) => stalenessOf(spansOf(attempt), rules.version).worst));
   return worst > rules.maxStaleness && rules.stalePolicy !== 'train' ? { kind: 'discard', reason: 'stale' } : { kind: 'ready' };
 }

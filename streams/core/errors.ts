@@ -149,6 +149,16 @@ const table = {
     httpStatus: 409,
     help: 'No commit of the run has this lineage token: the checkpoint is of another run, or far too old. Start the trainer without a checkpoint.',
   },
+  REWIND_REFUSED: {
+    retriable: false,
+    httpStatus: 409,
+    help: 'A trainer can go back only to a committed version that the newest one comes from, and only with a checkpoint of that version or without any. Claim the run without rewind to see its newest version.',
+  },
+  WEIGHTS_CONFLICT: {
+    retriable: false,
+    httpStatus: 409,
+    help: 'The version was committed with weights of another hash. A version never changes its weights; publish the ones that were committed.',
+  },
   BATCH_COMMITTED: {
     retriable: false,
     httpStatus: 409,
@@ -290,6 +300,11 @@ const table = {
     retriable: false,
     httpStatus: 502,
     help: 'The server of the language model rejects every request. Check TURNSTREAM_LLM_URL, TURNSTREAM_LLM_MODEL, and TURNSTREAM_LLM_API_KEY.',
+  },
+  TOOLS_UNAVAILABLE: {
+    retriable: true,
+    httpStatus: 503,
+    help: 'The search, retrieval, or reader server of the tools does not answer. The message names it; check its address and its log.',
   },
   NOT_READY: {
     retriable: true,

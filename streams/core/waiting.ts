@@ -25,12 +25,21 @@ export interface Backoff {
   reset(): void;
 }
 
-/** Doubles from `firstMs` up to `maxMs`; a reset starts over at `firstMs`. */
-export function createBackoff({ firstMs, maxMs }: { readonly firstMs: number; readonly maxMs: number }): Backoff {
+export interface BackoffRange {
+  readonly firstMs: number;
+  readonly maxMs: number;
+}
+
+/** The wait after a number of earlier failures: doubles from `firstMs` up to `maxMs`. */
+export const backoffMs = (failures: number, { firstMs, maxMs }: BackoffRange): number =>
+  Math.min(maxMs, firstMs * 2 ** Math.min(failures, 30));
+
+/** Counts the failures; a reset starts over at `firstMs`. */
+export function createBackoff(range: BackoffRange): Backoff {
   let failures = 0;
   return {
     next() {
-      const wait = Math.min(maxMs, firstMs * 2 ** Math.min(failures, 30));
+      const wait = backoffMs(failures, range);
       failures += 1;
       return wait;
     },

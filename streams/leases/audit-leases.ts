@@ -1,12 +1,19 @@
-// Whether the entries about an external trainer can be: epochs rise by one, leases follow each other in the order of their steps, and a step
-// is that of the first lease that is out, with its trajectories and its hash, on top of the commit before it. What was trained twice along
-// the chain of versions would show here or in the outcomes of the trajectories.
-import type { BatchLeased, BatchReleased, StepCompleted, TrainerClaimed } from '../../schemas/generated/events.ts';
+// Checks that the lease entries of a run are consistent: epochs increase by one, leases follow the order of their steps, and each step commits
+// the first open lease, with its trajectories and hash, on top of the commit before it. Training the same trajectory twice along the chain of
+// versions would show here, or in the outcomes of the trajectories.
+import type {
+  BatchLeased,
+  BatchReleased,
+  RunRewound,
+  StepCompleted,
+  TrainerClaimed,
+  WeightsNamed,
+} from '../../schemas/generated/events.ts';
 import type { LedgerEntry } from '../ledger/chain.ts';
-import { foldLeases, newLeaseBook, type LeaseBook } from './lease-book.ts';
+import { commitsAfter, foldLeases, newLeaseBook, type LeaseBook } from './lease-book.ts';
 
 export interface LeaseAudit {
-  /** Notes an entry, `lineage` being the hash of its body; answers what is wrong with it. */
+  /** Folds an entry, whose body has the hash `lineage`. Returns the problems found. */
   take(entry: LedgerEntry, lineage: string): readonly string[];
 }
 
@@ -31,13 +38,17 @@ function problemsOf(book: LeaseBook, { type, event }: LedgerEntry): readonly str
       return releaseProblems(book, event);
     case 'StepCompleted':
       return event.batch_id === '' ? [] : commitProblems(book, event);
+    case 'RunRewound':
+      return rewindProblems(book, event);
+    case 'WeightsNamed':
+      return weightsProblems(book, event);
     default:
       return [];
   }
 }
 
-type Check = readonly [wrong: boolean, problem: string];
-const told = (checks: readonly Check[]): readonly string[] => checks.flatMap(([wrong, problem]) => (wrong ? [problem] : []));
+type LeaseRule = readonly [wrong: boolean, problem: string];
+const told = (checks: readonly LeaseRule[]): readonly string[] => checks.flatMap(([wrong, problem]) => (wrong ? [problem] : []));
 
 const claimProblems = (book: LeaseBook, { epoch, prepared }: TrainerClaimed): readonly string[] =>
   told([
@@ -52,7 +63,7 @@ function leaseProblems(book: LeaseBook, lease: BatchLeased): readonly string[] {
   return told([
     [epoch !== book.epoch, `${id} is leased under epoch ${epoch}, the newest is ${book.epoch}`],
     [step !== next || version !== step - 1, `${id} is leased for step ${step} from version ${version}, the next step is ${next}`],
-    ...lease.group_ids.map((group): Check => [busy.has(group), `group ${group} is leased a second time in ${id}`]),
+    ...lease.group_ids.map((group): LeaseRule => [busy.has(group), `group ${group} is leased a second time in ${id}`]),
   ]);
 }
 
@@ -71,5 +82,31 @@ function commitProblems(book: LeaseBook, step: StepCompleted): readonly string[]
     [step.batch_sha256 !== lease.batch_sha256, `step ${step.step} trained on other rows than those of ${id}`],
     [names(step.trajectories) !== names(lease.trajectories), `step ${step.step} trained on other trajectories than those of ${id}`],
     [step.lineage !== lineage, `step ${step.step} does not follow the commit before it`],
+  ]);
+}
+
+function rewindProblems(book: LeaseBook, rewound: RunRewound): readonly string[] {
+  const { version, to_version: to, epoch } = rewound;
+  const newest = book.commits.at(-1)?.version ?? 0;
+  const parent = book.commits.find((commit) => commit.version === to && !commit.isAbandoned);
+  const behind = commitsAfter(book, to);
+  const trained = behind.reduce((sum, { trajectories }) => sum + trajectories, 0);
+  return told([
+    [version !== newest + 1, `version ${version} goes back to version ${to}, the newest is ${newest}`],
+    [parent === undefined, `version ${version} goes back to version ${to}, which the newest does not come from`],
+    [epoch !== book.epoch || book.out.length > 0, `version ${version} goes back under epoch ${epoch}, not right after a claim`],
+    [parent !== undefined && rewound.weights_sha256 !== parent.weightsSha256, `version ${version} has other weights than version ${to}`],
+    [
+      behind.map((commit) => commit.version).join() !== rewound.abandoned.join() || trained !== rewound.trajectories,
+      `version ${version} abandons other steps than those after version ${to}`,
+    ],
+  ]);
+}
+
+function weightsProblems(book: LeaseBook, { version, sha256 }: WeightsNamed): readonly string[] {
+  const commit = book.commits.find((one) => one.version === version);
+  return told([
+    [commit === undefined, `weights of version ${version} are named, which nothing made`],
+    [commit !== undefined && commit.weightsSha256 !== '' && commit.weightsSha256 !== sha256, `version ${version} is given other weights`],
   ]);
 }

@@ -4,13 +4,17 @@ export interface ClaimRequest {
   readonly framework?: string;
   readonly lineage?: string;
   readonly prepared?: { readonly batch_id: string; readonly weights_sha256: string };
+  /** The trainer cannot come to the newest version: the run is to go on from an older one. */
+  readonly rewind?: { readonly to_version: number; readonly reason?: string };
 }
 
-/** A published version. */
+/** A committed version, and where its weights are. Nothing is empty unless they are unpublished, or in the log, which needs no uri. */
 export interface NamedWeights {
   readonly version: number;
   readonly uri: string;
   readonly sha256: string;
+  readonly format: string;
+  readonly weights: 'elsewhere' | 'in_log' | 'unpublished';
 }
 
 export interface ClaimAnswer {
@@ -18,6 +22,7 @@ export interface ClaimAnswer {
   readonly version: number;
   readonly lineage: string;
   readonly lease_ms: number;
+  /** Absent for a trainer that shows the newest version, and for version 0 when nobody has published it: the trainer brings that. */
   readonly restore?: NamedWeights;
 }
 
@@ -82,6 +87,18 @@ export interface RowsAnswer {
   readonly body: AsyncIterable<Buffer> | undefined;
 }
 
+export interface PublishRequest extends WeightsOfCommit {
+  readonly version: number;
+  readonly epoch?: number;
+}
+
+export interface PublishAnswer {
+  readonly version: number;
+  readonly sha256: string;
+  /** It had been published before, in the same words. */
+  readonly replayed: boolean;
+}
+
 /** Batches whose leases ended. */
 export interface ReleaseAnswer {
   readonly released: readonly string[];
@@ -92,6 +109,8 @@ export interface Coordinator {
   claim(run: string, request: ClaimRequest): Promise<ClaimAnswer>;
   /** Undefined when there is nothing to train on within `wait_ms`. */
   lease(run: string, request: LeaseRequest, signal: AbortSignal): Promise<LeaseAnswer | undefined>;
+  /** Weights of a committed version, later than its commit or elsewhere. */
+  publish(run: string, request: PublishRequest): Promise<PublishAnswer>;
   rows(batchId: string, request: RowsRequest): Promise<RowsAnswer>;
   extend(batchId: string, request: { readonly epoch: number }): Promise<{ readonly deadline: string }>;
   commit(batchId: string, request: CommitRequest): Promise<CommitAnswer>;

@@ -1,16 +1,16 @@
 // What a call of an external trainer may do, decided from the folded state alone.
 //
 // Epochs fence: every call but a claim names its epoch, and only the newest is served. Leases are committed in the order of their steps, so
-// a lease that ends takes those behind it along. A trainer is at the head of the lineage, or it is told what to restore.
+// when a lease ends, all later leases end too. A trainer that is not at the head of the lineage is told which version to restore.
 import type { BatchLeased } from '../../schemas/generated/events.ts';
 import type { ErrorCode } from '../core/errors.ts';
-import { parseBatchId, type Commit, type LeaseBook } from './lease-book.ts';
+import { commitsAfter, parseBatchId, type CommittedVersion, type LeaseBook } from './lease-book.ts';
 
 export interface Refused {
   readonly kind: 'refused';
   readonly code: ErrorCode;
   readonly message: string;
-  /** The trainer is to restore the newest committed version. */
+  /** The trainer must restore the newest committed version. */
   readonly restore?: true;
 }
 
@@ -18,34 +18,45 @@ export interface Refused {
 export type Released = readonly { readonly lease: BatchLeased; readonly reason: ReleaseReason }[];
 type ReleaseReason = 'expired' | 'returned' | 'fenced' | 'stale';
 
-export interface Claim {
+export interface ClaimEvidence {
   /** Undefined for a trainer without a checkpoint. */
   readonly lineage: string | undefined;
-  /** It has trained on this batch and not committed it, or does not know whether it did. */
+  /** The batch that it trained on without a confirmed commit. */
   readonly prepared: { readonly batchId: string; readonly weightsSha256: string } | undefined;
+  /** The version that it goes back to because it cannot come to the newest. */
+  readonly rewindTo?: number | undefined;
 }
 
-export interface Claimed {
+/** Where a run goes back to, and the commits that it goes back behind. */
+export interface RewindDecision {
+  readonly to: CommittedVersion;
+  readonly abandoned: readonly CommittedVersion[];
+}
+
+export interface ClaimGranted {
   readonly kind: 'claimed';
   readonly epoch: number;
   readonly releases: Released;
   /** Batch of the open lease that the trainer keeps; empty for none. */
   readonly keeps: string;
-  /** It has no checkpoint: it is to restore the newest committed version. */
+  /** It has no checkpoint and must restore the newest committed version. */
   readonly restore: boolean;
+  readonly rewind: RewindDecision | undefined;
 }
 
 const refused = (code: ErrorCode, message: string): Refused => ({ kind: 'refused', code, message });
 const behind = (message: string): Refused => ({ kind: 'refused', code: 'LINEAGE_MISMATCH', message, restore: true });
 
 /** The newest commit. */
-export function headOf({ commits }: LeaseBook): Commit {
+export function headOf({ commits }: LeaseBook): CommittedVersion {
   const head = commits.at(-1);
   if (head === undefined) throw new RangeError('a run without its first entry has no lineage');
   return head;
 }
 
-export function decideClaim(book: LeaseBook, { lineage, prepared }: Claim): Claimed | Refused {
+export function decideClaim(book: LeaseBook, claim: ClaimEvidence): ClaimGranted | Refused {
+  const { lineage, prepared, rewindTo } = claim;
+  if (rewindTo !== undefined) return decideRewind(book, { ...claim, rewindTo });
   const doing = 'claiming the run';
   const kept = preparedOf(book, prepared, doing);
   if ('kind' in kept) return kept;
@@ -58,17 +69,60 @@ export function decideClaim(book: LeaseBook, { lineage, prepared }: Claim): Clai
     releases: book.out.filter(({ batch_id: id }) => id !== keeps).map((lease) => ({ lease, reason: 'fenced' })),
     keeps,
     restore: lineage === undefined && prepared === undefined,
+    rewind: undefined,
   };
 }
 
-interface Prepared {
-  /** It is the newest commit: only its answer was lost. */
+/** A claim that was not answered may be repeated: a run that is there already does not go back again. */
+function decideRewind(
+  book: LeaseBook,
+  { lineage, prepared, rewindTo }: ClaimEvidence & { readonly rewindTo: number },
+): ClaimGranted | Refused {
+  const doing = `going back to version ${rewindTo}`;
+  const head = headOf(book);
+  const to = book.commits.find(({ version, isAbandoned }) => version === rewindTo && !isAbandoned);
+  if (to === undefined) {
+    return refused('REWIND_REFUSED', `${doing}: version ${head.version} does not come from it, or it is too long ago`);
+  }
+  const isThere = to === head || head.rewoundTo === rewindTo;
+  const isOfIt = lineage === undefined || lineage === to.lineage || (isThere && lineage === head.lineage);
+  if (!isOfIt || prepared !== undefined) {
+    const what = prepared === undefined ? 'the checkpoint is of another version' : 'a trainer that goes back has no step prepared';
+    return refused('REWIND_REFUSED', `${doing}: ${what}`);
+  }
+  return {
+    ...{ kind: 'claimed', epoch: book.epoch + 1, keeps: '', restore: lineage === undefined },
+    releases: releasesFrom(book, 0, 'fenced'),
+    rewind: isThere ? undefined : { to, abandoned: commitsAfter(book, rewindTo) },
+  };
+}
+
+export type PublishDecision = { readonly kind: 'named'; readonly commit: CommittedVersion } | Refused;
+
+/** `epoch` is checked where it is given: weights may come from elsewhere than the trainer. */
+export function decidePublish(
+  book: LeaseBook,
+  call: { readonly epoch: number | undefined; readonly version: number; readonly sha256: string },
+): PublishDecision {
+  const doing = `publishing the weights of version ${call.version}`;
+  const wrong = call.epoch === undefined ? undefined : fenced(book, call.epoch, doing);
+  if (wrong !== undefined) return wrong;
+  const commit = book.commits.find(({ version }) => version === call.version);
+  if (commit === undefined) return refused('NOT_FOUND', `${doing}: there is no such version; the newest is ${headOf(book).version}`);
+  const { weightsSha256: named } = commit;
+  return named === '' || named === call.sha256
+    ? { kind: 'named', commit }
+    : refused('WEIGHTS_CONFLICT', `${doing}: it was committed with ${named.slice(0, 12)}…, these are ${call.sha256.slice(0, 12)}…`);
+}
+
+interface PreparedStatus {
+  /** It is the newest commit: only the response was lost. */
   readonly isCommitted: boolean;
-  /** The batch, where it is still the first that is out. */
+  /** The batch, if it is still the first leased one. */
   readonly keeps: string;
 }
 
-function preparedOf(book: LeaseBook, prepared: Claim['prepared'], doing: string): Prepared | Refused {
+function preparedOf(book: LeaseBook, prepared: ClaimEvidence['prepared'], doing: string): PreparedStatus | Refused {
   if (prepared === undefined) return { isCommitted: false, keeps: '' };
   const { batchId, weightsSha256 } = prepared;
   const head = headOf(book);
@@ -84,6 +138,7 @@ function offHead(book: LeaseBook, lineage: string, doing: string): Refused | und
   if (lineage === head.lineage) return undefined;
   const older = book.commits.find((commit) => commit.lineage === lineage);
   if (older === undefined) return refused('LINEAGE_UNKNOWN', `${doing}: no commit of this run has the lineage ${lineage.slice(0, 12)}…`);
+  if (older.isAbandoned) return behind(`${doing}: the run went back behind version ${older.version}; restore version ${head.version}`);
   return behind(`${doing}: the trainer is at version ${older.version}, the run at version ${head.version}; restore that`);
 }
 
@@ -97,12 +152,15 @@ const fenced = ({ epoch: newest, trainerId }: LeaseBook, epoch: number, doing: s
 
 export type LeaseDecision =
   | { readonly kind: 'again'; readonly lease: BatchLeased }
-  /** As many as allowed are out. */
+  /** The maximum number of batches is leased. */
   | { readonly kind: 'wait' }
   | { readonly kind: 'next'; readonly step: number; readonly tried: number }
   | Refused;
 
-/** `held` are the batches that the trainer knows of: one that is out beside these is answered again. Left out, it is not looked at. */
+/**
+ * `held` lists the batches that the trainer knows about; a leased batch that is not in it is returned again. If omitted, this check is
+ * skipped.
+ */
 export function decideLease(
   book: LeaseBook,
   call: { readonly epoch: number; readonly lineage: string; readonly held: readonly string[] | undefined },
@@ -123,7 +181,7 @@ interface BatchCall {
   readonly batchId: string;
 }
 
-/** The lease that a call is about, with its place among those that are out. */
+/** The lease that a call is about, with its index among the open leases. */
 function outOf(
   book: LeaseBook,
   { epoch, batchId }: BatchCall,
@@ -156,10 +214,10 @@ export function decideRelease(book: LeaseBook, call: BatchCall): { readonly kind
   return 'kind' in found ? found : { kind: 'released', releases: releasesFrom(book, found.at, 'returned') };
 }
 
-/** The lease at a place, and those behind it. */
+/** The lease at an index, and all later ones. */
 const releasesFrom = ({ out }: LeaseBook, at: number, reason: ReleaseReason): Released => out.slice(at).map((lease) => ({ lease, reason }));
 
-/** What ends when the leases of these batches are over. */
+/** The leases that end when those of these batches expire. */
 export function decideExpiry(book: LeaseBook, isOver: (batchId: string) => boolean): Released {
   const at = book.out.findIndex(({ batch_id: id }) => isOver(id));
   return at < 0 ? [] : releasesFrom(book, at, 'expired');
@@ -167,8 +225,8 @@ export function decideExpiry(book: LeaseBook, isOver: (batchId: string) => boole
 
 export type CommitDecision =
   | { readonly kind: 'first'; readonly lease: BatchLeased }
-  /** It was committed before, in the same words. */
-  | { readonly kind: 'repeat'; readonly commit: Commit }
+  /** It was committed before, with an identical request body. */
+  | { readonly kind: 'repeat'; readonly commit: CommittedVersion }
   | Refused;
 
 export function decideCommit(

@@ -1,51 +1,61 @@
-// What the ledger says of an external trainer: who has claimed the run, which batches are out, and what was committed. A fold of ledger
-// entries alone, so that a coordinator that is replaced goes on with the same claim and the same leases.
-import type { BatchLeased, StepCompleted, TrainerClaimed } from '../../schemas/generated/events.ts';
-import type { LedgerEntry } from '../ledger/chain.ts';
+// What the ledger records about an external trainer: the newest claim, the leased batches, and the commits. It is folded from ledger
+// entries only, so that a replacement coordinator continues with the same claim and leases.
+import type { BatchLeased, RunRewound, StepCompleted, TrainerClaimed, WeightsNamed } from '../../schemas/generated/events.ts';
+import type { LedgerEntry, LedgerType } from '../ledger/chain.ts';
 
-/** A version of the chain that a trainer can come back to. */
-export interface Commit {
+/** A committed version that a trainer can return to. */
+export interface CommittedVersion {
   /** 0 is the start of the run. */
   readonly version: number;
   /** Empty for the start of the run. */
   readonly batchId: string;
   /** Lineage token: SHA-256 (hex) of the body of its ledger entry. */
   readonly lineage: string;
+  /** Empty until somebody names them. */
   readonly weightsSha256: string;
-  /** What was sent with the commit, hashed. */
+  /** Hash of the report that was sent with the commit. */
   readonly reportSha256: string;
+  /** How many its step trained on. */
+  readonly trajectories: number;
+  /** The version that a rewind went back to, with whose weights this one begins; -1 for a step. */
+  readonly rewoundTo: number;
+  /** A rewind went back behind it: it is not of the chain of versions any more. */
+  readonly isAbandoned: boolean;
 }
 
 export interface LeaseBook {
-  /** Of the newest claim; 0 = nobody has claimed the run. */
+  /** Of the newest claim; 0 = the run has not been claimed. */
   epoch: number;
   trainerId: string;
-  /** Batches that are out, in the order of their steps. */
+  /** Leased batches, in the order of their steps. */
   readonly out: BatchLeased[];
-  /** Leases made so far of steps that are not committed, by step. */
+  /** Number of leases granted so far for each step that is not committed. */
   readonly tries: Map<number, number>;
   /** The newest commits, oldest first. */
-  readonly commits: Commit[];
+  readonly commits: CommittedVersion[];
 }
 
-/** A trainer that comes back with a lineage token older than this many commits is a stranger. */
+/** A trainer that returns with a lineage token older than this many commits is rejected as unknown. */
 const REMEMBERED = 1_000;
 
 export const newLeaseBook = (): LeaseBook => ({ epoch: 0, trainerId: '', out: [], tries: new Map(), commits: [] });
 
-type LeaseEntry = Extract<LedgerEntry, { readonly type: 'TrainerClaimed' | 'BatchLeased' | 'BatchReleased' }>;
+const leaseTypes = ['TrainerClaimed', 'BatchLeased', 'BatchReleased'] as const satisfies readonly LedgerType[];
+type LeaseEntry = Extract<LedgerEntry, { readonly type: (typeof leaseTypes)[number] }>;
+const ofLeases: ReadonlySet<LedgerType> = new Set(leaseTypes);
 
 /** True for an entry that is about leases and nothing else. */
-export const isOfLeases = (entry: LedgerEntry): entry is LeaseEntry =>
-  entry.type === 'TrainerClaimed' || entry.type === 'BatchLeased' || entry.type === 'BatchReleased';
+export const isOfLeases = (entry: LedgerEntry): entry is LeaseEntry => ofLeases.has(entry.type);
 
 /** Folds any entry of the ledger; `lineage` is the hash of its body. */
 export function foldLeases(book: LeaseBook, { type, event }: LedgerEntry, lineage: string): void {
-  if (type === 'RunStarted') addCommit(book, { version: 0, batchId: '', lineage, weightsSha256: event.weights_sha256, reportSha256: '' });
+  if (type === 'RunStarted') addCommit(book, { ...BARE, version: 0, lineage, weightsSha256: event.weights_sha256 });
   if (type === 'TrainerClaimed') foldClaim(book, event);
   if (type === 'BatchLeased') foldLease(book, event);
   if (type === 'BatchReleased') foldRelease(book, event.batch_id);
   if (type === 'StepCompleted' && event.batch_id !== '') foldCommit(book, event, lineage);
+  if (type === 'WeightsNamed') foldWeights(book, event);
+  if (type === 'RunRewound') foldRewind(book, event, lineage);
 }
 
 function foldClaim(book: LeaseBook, { epoch, trainer_id: trainerId, prepared }: TrainerClaimed): void {
@@ -70,15 +80,34 @@ function foldCommit(book: LeaseBook, step: StepCompleted, lineage: string): void
   foldRelease(book, step.batch_id);
   book.tries.delete(step.step);
   addCommit(book, {
-    version: step.version_after,
-    batchId: step.batch_id,
-    lineage,
+    ...{ ...BARE, version: step.version_after, batchId: step.batch_id, lineage },
     weightsSha256: step.weights_sha256,
     reportSha256: step.report_sha256,
+    trajectories: step.trajectories.length,
   });
 }
 
-function addCommit(book: LeaseBook, commit: Commit): void {
+function foldWeights(book: LeaseBook, { version, sha256 }: WeightsNamed): void {
+  const at = book.commits.findIndex((commit) => commit.version === version);
+  const commit = book.commits[at];
+  if (commit !== undefined) book.commits[at] = { ...commit, weightsSha256: sha256 };
+}
+
+function foldRewind(book: LeaseBook, { version, to_version: to, weights_sha256: sha256 }: RunRewound, lineage: string): void {
+  book.commits.forEach((commit, i) => {
+    if (commit.version > to) book.commits[i] = { ...commit, isAbandoned: true };
+  });
+  addCommit(book, { ...BARE, version, lineage, weightsSha256: sha256, rewoundTo: to });
+}
+
+/** What made a version that no step made. */
+const BARE = { batchId: '', reportSha256: '', trajectories: 0, rewoundTo: -1, isAbandoned: false } as const;
+
+/** Commits of the chain of versions behind `version`, oldest first. */
+export const commitsAfter = ({ commits }: LeaseBook, version: number): readonly CommittedVersion[] =>
+  commits.filter((commit) => commit.version > version && !commit.isAbandoned);
+
+function addCommit(book: LeaseBook, commit: CommittedVersion): void {
   book.commits.push(commit);
   if (book.commits.length > REMEMBERED) book.commits.shift();
 }
@@ -87,7 +116,7 @@ const BATCH = /^([a-z0-9][a-z0-9-]{0,62})\/step\/(\d{1,9})\.(\d{1,9})$/;
 
 export const batchIdOf = (runId: string, step: number, tried: number): string => `${runId}/step/${step}.${tried}`;
 
-/** Undefined for what is no id of a batch. */
+/** Returns undefined if the string is not a batch id. */
 export function parseBatchId(id: string): { readonly runId: string; readonly step: number; readonly tried: number } | undefined {
   const [, runId, step, tried] = BATCH.exec(id) ?? [];
   return runId === undefined ? undefined : { runId, step: Number(step), tried: Number(tried) };

@@ -12,6 +12,11 @@ export const isLedgerType = (type: EventType): type is LedgerType => ledgerTypes
 /** One entry, decoded. */
 export type LedgerEntry = { readonly [T in LedgerType]: { readonly type: T; readonly event: EventByType[T] } }[LedgerType];
 
+type Chained = 'event_id' | 'run_id' | 'occurred_at' | 'producer' | 'sequence' | 'previous_sha256';
+
+/** The fields of an entry that do not depend on its place in the chain. */
+export type Unchained<T extends LedgerType> = Omit<EventByType[T], Chained>;
+
 /** The previous-entry hash in the first entry. */
 export const GENESIS = '0'.repeat(64);
 

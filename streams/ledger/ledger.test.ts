@@ -64,7 +64,7 @@ function verify(written: readonly EncodedEntry[], versions: readonly number[] = 
     verifier.entry(entry, body, 10 + i);
   });
   for (const version of versions) {
-    const policy = { ...randomEvent('PolicyPublished', seeded(version)), version, sha256: sha(`weights ${version}`) };
+    const policy = { ...randomEvent('PolicyPublished', seeded(version)), version, parent: version - 1, sha256: sha(`weights ${version}`) };
     verifier.policy(policy satisfies EventByType['PolicyPublished'], sha(`weights ${version}`));
   }
   return verifier.report();
@@ -250,6 +250,12 @@ describe('the ledger', () => {
     const verifier = createLedgerVerifier();
     verifier.policy({ ...randomEvent('PolicyPublished', seeded(1)), version: 0, sha256: sha('claimed') }, sha('found'));
     expect(verifier.report().problems[0]?.problem).toContain('claims weights');
+    const [first] = chainOf([started]);
+    const orphans = createLedgerVerifier();
+    if (first !== undefined) orphans.entry(first.entry, first.body, 0);
+    const orphan = { ...randomEvent('PolicyPublished', seeded(1)), version: 0, parent: 3, sha256: sha('weights 0') };
+    orphans.policy(orphan, orphan.sha256);
+    expect(orphans.report().problems[0]?.problem).toContain('as a child of 3');
   });
 
   it('fails when something comes after the end of the run, or the run begins twice', () => {

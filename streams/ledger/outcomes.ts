@@ -12,7 +12,9 @@ export interface TrajectoryOutcomes {
   /** Notes an admission; answers what is wrong with it. */
   admitted(groups: Admitted): readonly string[];
   /** Notes that an attempt was trained on, or collected; answers what is wrong with that. */
-  kept(how: KeptOutcome, id: string, attempt: number): readonly string[];
+  kept(how: KeptOutcome, id: string, attempt: number, step?: number): readonly string[];
+  /** The steps after this version are abandoned, and what they trained on is discarded; answers how many trajectories. */
+  rewound(to: number): number;
   /** Notes a discard; answers what is wrong with it. */
   discarded(event: DiscardEntry): readonly string[];
   /** Trajectories by their outcome, and what is wrong with the whole. */
@@ -43,6 +45,8 @@ type KeptOutcome = 'trained' | 'collected';
 interface TrajectoryOutcome {
   decided: KeptOutcome | 'discarded' | undefined;
   superseded: boolean;
+  /** That trained on it; 0 = none. */
+  step: number;
   readonly attempts: number[];
 }
 
@@ -56,7 +60,7 @@ export function createOutcomes(): TrajectoryOutcomes {
   function outcomeOf(id: string): TrajectoryOutcome {
     const known = outcomes.get(id);
     if (known !== undefined) return known;
-    const outcome: TrajectoryOutcome = { decided: undefined, superseded: false, attempts: [] };
+    const outcome: TrajectoryOutcome = { decided: undefined, superseded: false, step: 0, attempts: [] };
     outcomes.set(id, outcome);
     groups.close(groupIdOf(id));
     return outcome;
@@ -80,10 +84,16 @@ export function createOutcomes(): TrajectoryOutcomes {
   return {
     admitted: (admitted) => groups.admit(admitted),
     openGroups: () => groups.open(),
-    kept(how, id, attempt) {
+    kept(how, id, attempt, step = 0) {
       const outcome = outcomeOf(id);
       const problems = decide(id, outcome, how);
+      outcome.step = step;
       return problems.length > 0 ? problems : claim(id, outcome, attempt);
+    },
+    rewound(to) {
+      const behind = [...outcomes.values()].filter(({ decided, step }) => decided === 'trained' && step > to);
+      for (const outcome of behind) outcome.decided = 'discarded';
+      return behind.length;
     },
     discarded({ trajectory_id: id, attempt, reason }) {
       const outcome = outcomeOf(id);

@@ -52,7 +52,7 @@ export interface LedgerVerifier {
 function createBook() {
   const outcomes = createOutcomes();
   const leases = createLeaseAudit();
-  let [step, batch] = [0, 0];
+  let [step, batch, steps] = [0, 0, 0];
   return {
     /** Notes an entry; answers what is wrong with it. */
     take(entry: LedgerEntry, lineage: string): readonly string[] {
@@ -63,7 +63,16 @@ function createBook() {
         case 'StepCompleted': {
           const problems = stepProblems(entry.event, step, outcomes);
           step = entry.event.step;
+          steps += 1;
           return problems;
+        }
+        case 'RunRewound': {
+          const { version, to_version: to, trajectories } = entry.event;
+          step = version;
+          const found = outcomes.rewound(to);
+          return found === trajectories
+            ? []
+            : [`version ${version} discards ${trajectories} trajectories, the steps behind it trained ${found}`];
         }
         case 'BatchCollected': {
           const problems = batchProblems(entry.event, batch, outcomes);
@@ -78,7 +87,7 @@ function createBook() {
           return [];
       }
     },
-    made: () => ({ steps: step, batches: batch, version: step }),
+    made: () => ({ steps, batches: batch, version: step }),
     totals: () => outcomes.report(),
   };
 }
@@ -86,8 +95,8 @@ function createBook() {
 export function createLedgerVerifier(): LedgerVerifier {
   const problems: LedgerProblem[] = [];
   const book = createBook();
-  const stepWeights = new Map<number, string>();
-  const policies = new Map<number, string>();
+  const made = new Map<number, MadeVersion>();
+  const published = new Map<number, MadeVersion>();
   const mayBeNewer = new Set<number>();
   let head: ChainHead = emptyChain;
   let finished: EventByType['RunFinished'] | undefined;
@@ -106,10 +115,7 @@ export function createLedgerVerifier(): LedgerVerifier {
       const wrong = [...chainProblems(entry, head, finished !== undefined), ...book.take(entry, entryHash(body))];
       for (const problem of wrong) blame(offset, problem);
       head = { ...advance(head, body), sequence: entry.event.sequence + 1 };
-      // a run that is collected has no weights
-      if (entry.type === 'RunStarted' && entry.event.weights_sha256 !== '') stepWeights.set(0, entry.event.weights_sha256);
-      // an external trainer may publish the weights later, or never
-      if (entry.type === 'StepCompleted') stepWeights.set(entry.event.version_after, entry.event.weights_sha256);
+      noteVersion(made, entry);
       if (entry.type === 'RunFinished') finish(entry.event);
       if (entry.type === 'RunContinued') {
         finished = undefined;
@@ -119,16 +125,12 @@ export function createLedgerVerifier(): LedgerVerifier {
     policy(event, sha256, found = 'before entries') {
       if (event.sha256 !== sha256)
         blame(-1, `version ${event.version} claims weights ${event.sha256.slice(0, 12)}…, they hash to ${sha256.slice(0, 12)}…`);
-      policies.set(event.version, sha256);
+      published.set(event.version, { sha256, parent: event.parent });
       if (found === 'after entries') mayBeNewer.add(event.version);
     },
     report() {
       const { problems: left, ...totals } = book.totals();
-      const all = [
-        ...problems,
-        ...left.map((problem) => ({ offset: -1, problem })),
-        ...comparePolicies({ made: stepWeights, published: policies, mayBeNewer }),
-      ];
+      const all = [...problems, ...left.map((problem) => ({ offset: -1, problem })), ...comparePolicies({ made, published, mayBeNewer })];
       const notes = finished?.open === NOT_TOLD && totals.open > 0 ? [`${totals.open} ${UNEXPLAINED}`] : [];
       return {
         ok: all.length === 0,
@@ -146,7 +148,7 @@ export function createLedgerVerifier(): LedgerVerifier {
 /** Notes what a step trained on; answers what is wrong with it, behind step `last`. */
 function stepProblems(event: EventByType['StepCompleted'], last: number, outcomes: TrajectoryOutcomes): readonly string[] {
   const { step, version_before: before, version_after: after } = event;
-  const trained = event.trajectories.flatMap(({ trajectory_id: id, attempt }) => outcomes.kept('trained', id, attempt));
+  const trained = event.trajectories.flatMap(({ trajectory_id: id, attempt }) => outcomes.kept('trained', id, attempt, step));
   const { open_groups: held } = event.resume;
   const open = outcomes.openGroups();
   return [
@@ -183,7 +185,8 @@ function chainProblems(entry: LedgerEntry, head: ChainHead, isOver: boolean): re
       `entry ${sequence} names ${previous.slice(0, 12)}… before it, the log has ${head.previousSha256.slice(0, 12)}…`,
     ],
     [(entry.type === 'RunStarted') !== (sequence === 0), `entry ${sequence} is ${entry.type}; RunStarted is the first entry and no other`],
-    [isOver && entry.type !== 'RunContinued', `entry ${sequence} comes after the end of the run`],
+    // weights of the last version may come late
+    [isOver && entry.type !== 'RunContinued' && entry.type !== 'WeightsNamed', `entry ${sequence} comes after the end of the run`],
     [!isOver && entry.type === 'RunContinued', `entry ${sequence} continues a run that had not ended`],
   ];
   return wrong.flatMap(([is, problem]) => (is ? [problem] : []));
@@ -204,24 +207,42 @@ function compareTotals(
     .map((name) => `the end of the run tells of ${end[name]} ${name} trajectories, its entries of ${found[name]}`);
 }
 
+interface MadeVersion {
+  /** Of its weights; empty when nobody has named them. */
+  readonly sha256: string;
+  readonly parent: number;
+}
+
+/** Notes the version that an entry made. A run that is collected has none, and an external trainer may name weights later, or never. */
+function noteVersion(made: Map<number, MadeVersion>, { type, event }: LedgerEntry): void {
+  if (type === 'RunStarted' && event.weights_sha256 !== '') made.set(0, { sha256: event.weights_sha256, parent: -1 });
+  if (type === 'StepCompleted') made.set(event.version_after, { sha256: event.weights_sha256, parent: event.version_before });
+  if (type === 'RunRewound') made.set(event.version, { sha256: event.weights_sha256, parent: event.to_version });
+  if (type === 'WeightsNamed') made.set(event.version, { sha256: event.sha256, parent: made.get(event.version)?.parent ?? -1 });
+}
+
 interface LedgerVersions {
-  /** Hashes of the weights that the ledger names, by version. */
-  readonly made: ReadonlyMap<number, string>;
-  readonly published: ReadonlyMap<number, string>;
+  /** What the ledger names, by version. */
+  readonly made: ReadonlyMap<number, MadeVersion>;
+  readonly published: ReadonlyMap<number, MadeVersion>;
   readonly mayBeNewer: ReadonlySet<number>;
 }
 
 function comparePolicies({ made, published, mayBeNewer }: LedgerVersions): readonly LedgerProblem[] {
-  const missing = [...made].flatMap(([version, sha256]) => {
+  const wrong = [...made].flatMap(([version, { sha256, parent }]) => {
     const found = published.get(version);
-    if (sha256 === '') return [];
-    if (found === undefined) return [`version ${version} of the ledger was never published`];
-    return found === sha256
-      ? []
-      : [`version ${version} was published with weights ${found.slice(0, 12)}…, the ledger names ${sha256.slice(0, 12)}…`];
+    if (found === undefined) return sha256 === '' ? [] : [`version ${version} of the ledger was never published`];
+    return [
+      ...(sha256 === '' || found.sha256 === sha256
+        ? []
+        : [`version ${version} was published with weights ${found.sha256.slice(0, 12)}…, the ledger names ${sha256.slice(0, 12)}…`]),
+      ...(found.parent === parent
+        ? []
+        : [`version ${version} was published as a child of ${found.parent}, the ledger made it of ${parent}`]),
+    ];
   });
   const unmade = [...published.keys()]
     .filter((version) => !made.has(version) && !mayBeNewer.has(version))
     .map((version) => `version ${version} was published but no ledger entry made it: the end of the ledger is missing`);
-  return [...missing, ...unmade].map((problem) => ({ offset: -1, problem }));
+  return [...wrong, ...unmade].map((problem) => ({ offset: -1, problem }));
 }

@@ -1,14 +1,14 @@
-// Rows: what a trainer of language models trains on. A row is one branch of a trajectory, token by token as the engine saw and wrote it. One row
-// is made at a time, so memory holds the turns of one attempt and one row, however large a batch is.
+// Rows: the training data of a language model. A row is one branch of a trajectory, token by token as the engine read and wrote it. Rows are
+// made one at a time, so memory holds the turns of one attempt and one row, however large the batch is.
 import { createHash } from 'node:crypto';
 import { branchesOf, linksOf, type Branch, type BranchFlaw, type BranchLink } from './branches.ts';
 import type { PolicySpan } from '../../schemas/generated/events.ts';
 import type { TokenTrajectory, TokenTurn } from './token-turn.ts';
 
-/** Why a row is not to be trained on. */
+/** Why a row must not be trained on. */
 type WhyNot = BranchFlaw | 'prompt_differs' | 'no_logprobs' | 'mixed_logprobs' | 'nothing_sampled' | 'not_for_training';
 
-/** Lists of tokens are as long as `token_ids`, which is empty when the tokens cannot be known. */
+/** Lists that have an entry per token are as long as `token_ids`, which is empty when the tokens are unknown. */
 export interface TokenRow {
   /** 0-based, within its batch. */
   readonly row: number;
@@ -18,26 +18,26 @@ export interface TokenRow {
   /** 0-based, within its trajectory. */
   readonly branch: number;
   readonly token_ids: Int32Array<ArrayBuffer>;
-  /** 1 = sampled by the policy in this branch, and to be trained on. */
+  /** 1 = sampled by the policy in this branch and trained on. */
   readonly mask: Uint8Array<ArrayBuffer>;
-  /** Of the completions; 0 elsewhere. Empty when one of them is not known. */
+  /** Log probabilities of completion tokens; 0 elsewhere. Empty if any of them is unknown. */
   readonly logprobs: Float32Array<ArrayBuffer>;
-  /** Policy versions behind the tokens, in their order and of all of them; -1 = prompt, or unknown. */
+  /** Policy versions of all tokens, in order; -1 = prompt or unknown. */
   readonly version_spans: readonly PolicySpan[];
-  /** Numbers of its turns. */
+  /** Numbers of the turns in the row. */
   readonly turns: Int32Array<ArrayBuffer>;
-  /** Where the completion of each of them begins. */
+  /** Index of the first completion token of each turn. */
   readonly turn_starts: Int32Array<ArrayBuffer>;
-  /** Tokens before the first of these completions. */
+  /** Number of tokens before the first completion. */
   readonly prompt_len: number;
   readonly reward: number;
   readonly advantage: number;
-  /** NaN = unknown, or not the same for all turns. */
+  /** NaN = unknown, or different between turns. */
   readonly temperature: number;
   /** raw, processed, or empty = unknown. */
   readonly logprobs_kind: string;
   readonly trainable: boolean;
-  /** Empty when it is trainable. */
+  /** Empty for a trainable row. */
   readonly why_not: WhyNot | '';
 }
 
@@ -99,7 +99,7 @@ function mark(mask: Uint8Array, { loss_mask }: TokenTurn): void {
   for (let at = 0; at < mask.length; at += 1) mask[at] = trained[at] === 0 ? 0 : 1;
 }
 
-/** Versions of a completion. Tokens that no span covers have an unknown one; what spans say beyond the tokens says nothing. */
+/** Adds the versions of a completion. Tokens that no span covers have an unknown version; spans that extend past the tokens are ignored. */
 function addSpansOf(spans: PolicySpan[], { policy_spans, token_ids }: TokenTurn): void {
   let left = token_ids.length;
   for (const { version, tokens } of policy_spans) {

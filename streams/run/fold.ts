@@ -1,11 +1,13 @@
 import type {
   BatchCollected,
   GroupsAdmitted,
+  RunRewound,
   RunStarted,
   StepCompleted,
   TrajectoryDiscarded,
   TrajectoryExpired,
   TrajectoryRequested,
+  WeightsNamed,
 } from '../../schemas/generated/events.ts';
 import {
   attemptOf,
@@ -50,6 +52,12 @@ export function foldLedger(state: RunState, entry: LedgerEntry, at: { readonly b
       break;
     case 'StepCompleted':
       foldStep(state, entry.event, at.offset);
+      break;
+    case 'RunRewound':
+      foldRewind(state, entry.event);
+      break;
+    case 'WeightsNamed':
+      foldWeights(state, entry.event);
       break;
     case 'BatchCollected':
       foldBatch(state, entry.event, at.offset);
@@ -107,6 +115,19 @@ function foldStep(state: RunState, step: StepCompleted, ledgerOffset: number): v
   }
 }
 
+/** Its trajectories were trained on and are discarded. The groups keep their place in the admission: their versions are used up. */
+function foldRewind(state: RunState, rewound: RunRewound): void {
+  state.version = rewound.version;
+  state.weightsSha256 = rewound.weights_sha256;
+  state.idleSteps = 0;
+  state.counters.trainedTrajectories -= rewound.trajectories;
+  state.rewinds.push({ to: rewound.to_version, version: rewound.version });
+}
+
+function foldWeights(state: RunState, { version, sha256 }: WeightsNamed): void {
+  if (version === state.version) state.weightsSha256 = sha256;
+}
+
 function foldBatch(state: RunState, batch: BatchCollected, ledgerOffset: number): void {
   const { counters } = state;
   state.version = Math.max(state.version, batch.version);
@@ -121,7 +142,17 @@ function foldBatch(state: RunState, batch: BatchCollected, ledgerOffset: number)
 function foldDiscard(state: RunState, { group_id: id, reason }: TrajectoryDiscarded, ledgerOffset: number): void {
   const fate = fateOf(reason);
   if (closeGroup(state, { id, fate }, ledgerOffset)) state.counters.discardedGroups += 1;
-  else if (state.closedLast === id && state.recent.at(-1) === UNFINISHED) state.recent[state.recent.length - 1] = fate;
+  else if (state.closedLast === id && state.recent.at(-1) === UNFINISHED) {
+    state.recent.pop();
+    noteFate(state, fate);
+  }
+}
+
+/** A rewind says nothing of whether the run is worth going on with. */
+function noteFate({ recent }: RunState, fate: GroupFate): void {
+  if (fate === 'rewound') return;
+  recent.push(fate);
+  if (recent.length > 2 * RECENT_GROUPS) recent.splice(0, RECENT_GROUPS);
 }
 
 /** Closes a group; false when it was closed before. */
@@ -132,8 +163,7 @@ function closeGroup(
 ): boolean {
   if (state.closed.has(groupId)) return false;
   state.closedLast = groupId;
-  state.recent.push(fate);
-  if (state.recent.length > 2 * RECENT_GROUPS) state.recent.splice(0, RECENT_GROUPS);
+  noteFate(state, fate);
   const group = state.groups.get(groupId);
   state.closed.set(groupId, { ledgerOffset, tasks: group?.tasks ?? [] });
   state.counters.closedTrajectories += state.admitted.get(groupId)?.samples ?? 0;

@@ -42,6 +42,16 @@ interface Counters {
   closedTrajectories: number;
 }
 
+/** Versions between the two, both left out, are not of the chain of versions. */
+export interface Rewind {
+  readonly to: number;
+  /** The version that it made. */
+  readonly version: number;
+}
+
+export const isAbandoned = (rewinds: readonly Rewind[], version: number): boolean =>
+  rewinds.some((rewind) => version > rewind.to && version < rewind.version);
+
 /** A record of a partition: what was folded last. When another one lies there now, the log was cut and written anew. */
 export interface RecordMark {
   readonly offset: number;
@@ -85,6 +95,8 @@ export interface RunState {
   readonly taskPositions: Map<number, number>;
   /** Rollout records of no open group. */
   lateRecords: number;
+  /** How often an external trainer went back to an older version, oldest first. */
+  readonly rewinds: Rewind[];
   /** Of an external trainer. */
   readonly leases: LeaseBook;
 }
@@ -122,5 +134,6 @@ export const newRunState = (runId: string): RunState => ({
   rolloutMarks: new Map(),
   taskPositions: new Map(),
   lateRecords: 0,
+  rewinds: [],
   leases: newLeaseBook(),
 });

@@ -1,8 +1,10 @@
 // Detects a run that is not worth continuing: it discards nearly all of its work, no group finishes, or its steps change nothing. Pure,
 // over the groups that closed last according to the ledger, so that a restart reaches the same verdict.
 
-/** Why a group was not kept; empty for one that was trained or collected. */
-export type GroupFate = '' | 'uniform_group' | 'stale' | 'incomplete';
+/** Why a group was not kept; empty for one that was trained or collected. One that a rewind discarded is not looked at. */
+export type GroupFate = '' | 'uniform_group' | 'stale' | 'rewound' | 'incomplete';
+
+const OWN_FATES: ReadonlySet<string> = new Set(['uniform_group', 'stale', 'rewound']);
 
 /** Too few trajectories of a group finished. */
 export const UNFINISHED = 'incomplete';
@@ -11,7 +13,7 @@ export const UNFINISHED = 'incomplete';
  * Maps the reason of a discard to the fate of its group; a reason that concerns a single attempt means that the group did not finish,
  * unless another discard says more.
  */
-export const fateOf = (reason: string): GroupFate => (reason === 'uniform_group' || reason === 'stale' ? reason : UNFINISHED);
+export const fateOf = (reason: string): GroupFate => (OWN_FATES.has(reason) ? (reason as GroupFate) : UNFINISHED);
 
 /** Most groups to look back at. */
 export const RECENT_GROUPS = 1_024;

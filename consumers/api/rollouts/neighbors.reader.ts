@@ -1,5 +1,5 @@
-// The trajectories before and after one in a list, however long the list is and whatever comes in meanwhile: both are found by the place
-// of the one in the order of the list.
+// The trajectories before and after one in a list. Both are found by its sort key, so the cost does not depend on the length of the list, and
+// new entries do not shift them.
 import type { Store } from '../../../streams/core/ports.ts';
 import { listTrajectories, type TrajectoryFilter } from './trajectories.reader.ts';
 

@@ -50,25 +50,26 @@ const row = (id: string, { reward, turns, tokens }: OutcomeCase) => ({
 
 let runs = 0;
 
-/** Writes a new run with these outcomes to the log and the tables. */
-async function tell(outcomes: readonly OutcomeCase[]): Promise<string> {
+/** Writes outcomes of a run, a new one unless given, to the log and the tables. */
+async function tell(outcomes: readonly OutcomeCase[], run?: string): Promise<string> {
   runs += 1;
-  const run_id = `bias-${runs}`;
+  const run_id = run ?? `bias-${runs}`;
+  const id = `bias-${runs}`;
   const kept = byStep(outcomes);
   const events: OutgoingEvent[] = [...kept].map(([step, own]) => {
-    const trajectories = own.map((outcome, i) => row(`${run_id}-s${step}-${i}`, outcome));
+    const trajectories = own.map((outcome, i) => row(`${id}-s${step}-${i}`, outcome));
     const versions = { run_id, step, version_before: step - 1, version_after: step, trajectories };
     return outgoing('StepCompleted', randomEvent('StepCompleted', random, versions));
   });
   outcomes.forEach((outcome, i) => {
     if (outcome.reason === '') return;
-    const { advantage: _, ...account } = row(`${run_id}-d${i}`, outcome);
+    const { advantage: _, ...account } = row(`${id}-d${i}`, outcome);
     const fields = { run_id, ...account, reason: outcome.reason, version: outcome.step - 1 };
     events.push(outgoing('TrajectoryDiscarded', randomEvent('TrajectoryDiscarded', random, fields)));
   });
   const log = new MemoryLog();
   await log.writer().append([outgoing('RunStarted', randomEvent('RunStarted', random, { run_id })), ...events]);
-  await storeLog(log, store, run_id);
+  await storeLog(log, store, id);
   return run_id;
 }
 
@@ -183,6 +184,22 @@ describe('selection bias', () => {
       { numRuns: 8 },
     );
   }, 240_000);
+
+  it('has the figures of all outcomes when one arrives between two requests', async () => {
+    const one = (step: number, at: number): OutcomeCase => ({
+      ...{ step, reason: at % 3 === 0 ? 'stale' : '', reward: (at % 4) / 4, turns: at % 7, tokens: at * 13 },
+    });
+    const outcomes = Array.from({ length: 600 }, (_, at) => one(1 + Math.floor(at / 2), at));
+    const run = await tell(outcomes);
+    const overall = async (): Promise<unknown> => (await get(`/v1/runs/${run}/selection-bias?limit=1`))['overall'];
+    for (const step of [301, 302, 302, 700]) {
+      const [kept, lost] = [outcomes.filter(({ reason }) => reason === ''), outcomes.filter(({ reason }) => reason !== '')];
+      expect(await overall()).toEqual(close(expectedOf(kept, lost)));
+      const next = one(step, outcomes.length);
+      outcomes.push(next);
+      await tell([next], run);
+    }
+  });
 
   it('has the distance that the engine finds', async () => {
     const outcomes = Array.from({ length: 400 }, (_, i): OutcomeCase => {

@@ -1,26 +1,19 @@
-// A page reads the outcomes of its own steps. The figures of the whole range, returned with every page, are cached until an outcome is
-// added to the run; they are exact and computed from the counts of each value instead of sorting all values.
+// A page reads the outcomes of its own steps. The figures of the whole range, returned with every page, are kept up to date.
 import type { Store } from '../../../streams/core/ports.ts';
 import type { DiscardReason } from '../../../streams/batch/batch.ts';
 import type { RowOf } from '../columns.ts';
 import { readStepsOfPage, stepsSql } from '../list-of-steps.ts';
 import { compare, equals, paramsOf, readRows, type SqlCondition, type ListPage, type PageRequest } from '../list.ts';
-import { createMemo, type Memo } from '../memo.ts';
-import type { biasColumns, biasFigureColumns, biasReasonColumns } from './selection-bias.columns.ts';
-import { bySteps, distanceColumn, distancesSql, measured, metrics, sidesSql } from './selection-bias.sql.ts';
+import type { biasColumns } from './selection-bias.columns.ts';
+import { readRangeFigures } from './selection-bias.figures.ts';
+import { bySteps, measured } from './selection-bias.sql.ts';
+import type { RangeFigures } from './selection-bias.tally.ts';
 
 interface BiasRequest extends PageRequest {
   readonly from_step?: number | undefined;
   readonly to_step?: number | undefined;
   /** Compares only discards with this reason. */
   readonly reason?: DiscardReason | undefined;
-}
-
-interface RangeFigures {
-  /** Over all steps of the range, not only the page; null when the range is empty. */
-  readonly overall: RowOf<typeof biasFigureColumns> | null;
-  /** The same by reason; the empty reason stands for the kept side. */
-  readonly by_reason: readonly RowOf<typeof biasReasonColumns>[];
 }
 
 type SelectionBias = ListPage<RowOf<typeof biasColumns>> & RangeFigures;
@@ -41,7 +34,7 @@ export async function readSelectionBias(store: Store, run: string, request: Bias
     ...equals('reason', 'String', request.reason).map(({ sql, params }) => ({ sql: `(is_kept or ${sql})`, params })),
   ];
   const asked = { where: textOf(clauses), params: paramsOf(clauses) };
-  const [page, figures] = await Promise.all([readSteps(store, asked, request), readFigures(store, run, asked)]);
+  const [page, figures] = await Promise.all([readSteps(store, asked, request), readRangeFigures(store, { run, ...asked })]);
   return { ...page, ...figures };
 }
 
@@ -62,70 +55,3 @@ async function readSteps(store: Store, asked: OutcomeFilter, request: PageReques
   );
   return { items: rows, next_cursor };
 }
-
-const memos = new WeakMap<Store, Memo<RangeFigures>>();
-
-/** Figures of a whole range. Outcomes are only ever added, so their count shows whether there are new ones. */
-async function readFigures(store: Store, run: string, asked: OutcomeFilter): Promise<RangeFigures> {
-  const memo = memos.get(store) ?? createMemo<RangeFigures>();
-  memos.set(store, memo);
-  const [stamp] = await readRows<{ kept: number; discarded: number }>(
-    store,
-    `select (select count() from step_trajectories where run_id = {run:String}) as kept,
-       (select count() from discarded_trajectories where run_id = {run:String}) as discarded`,
-    { run },
-  );
-  return memo(JSON.stringify(asked), JSON.stringify(stamp ?? null), () => makeFigures(store, asked));
-}
-
-/** One side: everything kept, everything discarded, or everything discarded for one reason. */
-type BiasSide = Readonly<Record<string, number | null>> & {
-  readonly trajectories: number;
-  readonly of_reason: boolean;
-  readonly is_kept: boolean;
-  readonly reason: string;
-};
-
-type Distances = Readonly<Record<string, number | null>> & { readonly metric: (typeof metrics)[number] };
-
-async function makeFigures(store: Store, asked: OutcomeFilter): Promise<RangeFigures> {
-  const sides = await readRows<BiasSide>(store, sidesSql(asked.where), asked.params);
-  const kept = sides.find((side) => !side.of_reason && side.is_kept);
-  const lost = sides.find((side) => !side.of_reason && !side.is_kept);
-  const reasons = sides.filter((side) => side.of_reason && !side.is_kept);
-  if (kept === undefined && lost === undefined) return { overall: null, by_reason: [] };
-  const distances = kept === undefined || lost === undefined ? [] : await readDistances(store, asked, reasons);
-  const ks = (at: number): Readonly<Record<string, number | null>> =>
-    Object.fromEntries(
-      metrics.map((metric) => [`${metric}_ks`, distances.find((one) => one.metric === metric)?.[distanceColumn(at)] ?? null]),
-    );
-  const none = Object.fromEntries(metrics.map((metric) => [`${metric}_ks`, null]));
-  return {
-    overall: {
-      ...{ kept: kept?.trajectories ?? 0, ...figuresOf(kept, 'kept_') },
-      ...{ discarded: lost?.trajectories ?? 0, ...figuresOf(lost, 'discarded_'), ...ks(reasons.length) },
-    } as RowOf<typeof biasFigureColumns>,
-    by_reason: [...(kept === undefined ? [] : [reasonRow(kept, none)]), ...reasons.map((side, at) => reasonRow(side, ks(at)))],
-  };
-}
-
-const reasonRow = (side: BiasSide, distances: Readonly<Record<string, number | null>>): RangeFigures['by_reason'][number] =>
-  ({
-    ...{ reason: side.reason, trajectories: side.trajectories },
-    ...{ ...figuresOf(side, ''), ...distances },
-  }) as RangeFigures['by_reason'][number];
-
-const readDistances = (store: Store, asked: OutcomeFilter, reasons: readonly BiasSide[]): Promise<readonly Distances[]> =>
-  readRows<Distances>(store, distancesSql(asked.where, reasons.length), {
-    ...asked.params,
-    ...Object.fromEntries(reasons.map(({ reason }, at) => [`told_${at}`, reason])),
-  });
-
-const figureNames = [
-  ...metrics.flatMap((metric) => ['mean', 'p50', 'p95'].map((figure) => `${metric}_${figure}`)),
-  'staleness_mean',
-  'flight_ms_mean',
-];
-
-const figuresOf = (side: BiasSide | undefined, prefix: string): Readonly<Record<string, number | null>> =>
-  Object.fromEntries(figureNames.map((name) => [`${prefix}${name}`, side?.[name] ?? null]));

@@ -47,56 +47,29 @@ export const bySteps = (outcomes: string): string => `
     )
   ) order by step`;
 
-/** Both sides in total, and each by reason. */
-export const sidesSql = (where: string): string => `
-  select
-    grouping(reason) = 0 as of_reason,
-    is_kept,
-    toString(reason) as reason,
-    count() as trajectories,
-    ${metrics
-      .flatMap((metric) => [
-        `avg(${metric}) as ${metric}_mean`,
-        `quantilesExactInclusive(0.5, 0.95)(${metric}) as ${metric}_quantiles`,
-        `${metric}_quantiles[1] as ${metric}_p50`,
-        `${metric}_quantiles[2] as ${metric}_p95`,
-      ])
-      .join(', ')},
-    avg(staleness_total) as staleness_mean,
-    avg(flight_ms) as flight_ms_mean
-  from (select is_kept, toString(outcomes.reason) as reason, ${measured} from outcomes where ${where})
-  group by grouping sets ((is_kept, reason), (is_kept))
-  order by reason`;
+/** Steps, and rows of the tables, before `before` and in all. A repeated row counts here, so that it shows as a change. */
+export const rangeSql = (where: string): string => `
+  select max(step) as newest, countIf(step < {before:Int32}) as sealed, count() as total
+  from (
+    select run_id, step, true as is_kept, '' as reason from step_trajectories where run_id = {run:String}
+    union all
+    select run_id, toInt32(version + 1) as step, false as is_kept, toString(reason) as reason from discarded_trajectories
+    where run_id = {run:String}
+  )
+  where ${where}`;
 
-/** Name of the distance column of a reason, by index; the last one covers all reasons. */
-export const distanceColumn = (at: number): string => `distance_${at}`;
+const outcomesFrom = (where: string): string => `
+  select step < {before:Int32} as is_sealed, toString(outcomes.reason) as reason, ${measured}
+  from outcomes where ${where} and step >= {from:Int32}`;
 
-/**
- * For each metric, the distance between kept and discarded trajectories, for each of the reasons (bound as `told_0`, …) and for all of
- * them: counts of each value, and running sums over the sorted values.
- */
-export function distancesSql(where: string, reasons: number): string {
-  const sides = [
-    ...Array.from({ length: reasons }, (_, at) => `sumIf(n, not is_kept and reason = {told_${at}:String})`),
-    'sumIf(n, not is_kept)',
-  ];
-  const below = sides.map((_, at) => `sum(lost_${at}) over upto / sum(lost_${at}) over whole as below_${at}`);
-  const largest = sides.map((_, at) => `max(abs(kept_below - below_${at})) as ${distanceColumn(at)}`);
-  return metrics
-    .map(
-      (metric) => `
-      select '${metric}' as metric, ${largest.join(', ')}
-      from (
-        select sum(kept) over upto / sum(kept) over whole as kept_below, ${below.join(', ')}
-        from (
-          select value, sumIf(n, is_kept) as kept, ${sides.map((side, at) => `${side} as lost_${at}`).join(', ')}
-          from (
-            select ${metric} as value, is_kept, reason, count() as n from outcomes where ${where} group by value, is_kept, reason
-          )
-          group by value
-        )
-        window upto as (order by value rows between unbounded preceding and current row), whole as ()
-      )`,
-    )
-    .join(' union all ');
-}
+/** Number of outcomes with each value. */
+export const countsSql = (where: string): string => `
+  select is_sealed, reason, measure.1 as metric, measure.2 as value, count() as n
+  from (${outcomesFrom(where)})
+  array join [${metrics.map((metric) => `('${metric}', toFloat64(${metric}))`).join(', ')}] as measure
+  group by is_sealed, reason, metric, value`;
+
+export const sumsSql = (where: string): string => `
+  select is_sealed, reason, count() as n, sum(staleness_total) as staleness, sum(flight_ms) as flight_ms
+  from (${outcomesFrom(where)})
+  group by is_sealed, reason`;

@@ -25,7 +25,8 @@ describe('selection bias', () => {
     expect(status).toBe(200);
     expect(body).toEqual({ items: [], next_cursor: null, overall: null, by_reason: [] });
     const figures = asked.filter(({ sql }) => sql.includes('is_kept'));
-    expect(figures).toHaveLength(2);
+    // the steps of the page; the state of the range, twice because older steps are kept; counts and sums
+    expect(figures).toHaveLength(5);
     for (const { sql, params } of figures) {
       expect(params).toMatchObject({ run_id_is: 'run-a', step_least: 2, step_most: 9, reason_is: 'superseded' });
       expect(sql).not.toMatch(/run-a|superseded/);
@@ -46,23 +47,43 @@ describe('selection bias', () => {
     expect(await ask('')).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } });
   });
 
-  it('makes the figures of a range once as long as no outcome is added', async () => {
-    let discarded = 1;
-    const side = { trajectories: 2, of_reason: false, is_kept: true, reason: '', reward_mean: 0.5 };
+  it('reads only the newest steps again when outcomes are added to a long run', async () => {
+    const steps = new Map(Array.from({ length: 1_000 }, (_, i) => [i + 1, 2]));
+    const read: (readonly [from: number, to: number])[] = [];
+    const total = (from: number, to = Infinity): number =>
+      [...steps].reduce((sum, [step, n]) => (step >= from && step < to ? sum + n : sum), 0);
     const store = createFakeStore((asked) => {
-      if (asked.sql.includes('grouping sets')) return [side];
-      return asked.sql.includes('as discarded') ? [{ kept: 2, discarded }] : known(asked);
+      const { before, from } = asked.params as { readonly before: number; readonly from: number };
+      const newest = Math.max(...steps.keys());
+      if (asked.sql.includes('as newest')) return [{ newest, sealed: total(-Infinity, before), total: total(-Infinity) }];
+      const sides = [
+        { is_sealed: true, reason: '', n: total(from, before) },
+        { is_sealed: false, reason: '', n: total(Math.max(from, before)) },
+      ];
+      if (asked.sql.includes('as measure')) return sides.map((side) => ({ ...side, metric: 'reward', value: 1 }));
+      if (!asked.sql.includes('sum(flight_ms)')) return known(asked);
+      read.push([from, newest]);
+      return sides.map((side) => ({ ...side, staleness: side.n, flight_ms: side.n }));
     });
     const server = await testApi({ store });
     open.push(server);
-    const made = async (): Promise<number> => {
+    const figures = async (): Promise<number> => {
       const reply = await server.app.inject('/v1/runs/run-a/selection-bias');
-      expect(reply.json()).toMatchObject({ overall: { kept: 2, kept_reward_mean: 0.5, discarded: 0, reward_ks: null } });
-      return store.asked.filter(({ sql }) => sql.includes('grouping sets')).length;
+      const { overall } = reply.json<{ readonly overall: Readonly<Record<string, number>> }>();
+      expect(overall).toMatchObject({ kept: total(-Infinity), kept_reward_mean: 1, kept_staleness_mean: 1 });
+      return read.length;
     };
-    expect([await made(), await made()]).toEqual([1, 1]);
-    discarded = 2;
-    expect(await made()).toBe(2);
+    expect(await figures()).toBe(1);
+    expect(await figures(), 'nothing was added').toBe(1);
+    for (let step = 1_001; step <= 1_400; step += 1) {
+      steps.set(step, 3);
+      expect(await figures()).toBe(step - 999);
+    }
+    const widest = Math.max(...read.slice(1).map(([from, to]) => to - from));
+    expect(widest, 'steps that are read again').toBeLessThan(200);
+    steps.set(5, 1);
+    await figures();
+    expect(read.at(-1)?.[0], 'a deleted older outcome makes everything be read again').toBeLessThan(0);
   });
 
   it('is in the document with its filters and every column', async () => {

@@ -190,15 +190,15 @@ const silentWorker: AdvisoryRule = ({ run, is_running, beats }) => {
     });
 };
 
-/** Records that the sink stores in some seconds; beyond it says of itself that it is catching up. */
+/** Records that the sink stores in a few seconds. Above this, it reports that it is catching up. */
 const MANY_RECORDS = 20_000;
-/** Fewer than this are on their way at any time. */
+/** A backlog below this is normal. */
 const FEW_RECORDS = 100;
 
-/** Fewer are on their way at any time, and nobody need look at anything else. */
+/** A smaller backlog is normal. */
 export const isBehind = (records: number): boolean => records >= FEW_RECORDS;
 
-/** So many records are not stored, or so old is what is stored, that these pages show the past. Workers tell of themselves every few seconds. */
+/** So many records are not stored, or the newest stored one is so old, that the pages are out of date. Workers send a heartbeat every few seconds. */
 export function adviseOnLag({ run, is_running, behind, age_ms }: LagFacts): readonly AdvisoryRow[] {
   if (!is_running || !isBehind(behind) || (behind < MANY_RECORDS && age_ms < SILENT_MS)) return [];
   const age = age_ms < 1_000 ? '' : `; the newest heartbeat in them is ${Math.round(age_ms / 1_000)} s old`;

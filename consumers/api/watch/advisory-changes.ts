@@ -44,7 +44,7 @@ function messageOf(event: AdvisoryMessage['event'], open: OpenAdvisory, at: stri
   return { event, run_id, rule, severity, title, detail, page, sql, since, at, text };
 }
 
-/** What is over is history: it neither begins nor is it still so. */
+/** Ended findings neither begin nor count as active. */
 function currentOf(looked: readonly RunFindings[], at: string): Map<string, OpenAdvisory> {
   const all = looked.flatMap(({ run_id, items }) => items.map((item) => ({ ...item, run_id, since: at, isTold: false, isMissed: false })));
   return new Map(all.filter(({ is_over }) => !is_over).map((one) => [identityOf(one), one]));

@@ -24,7 +24,7 @@ export async function readFindings(store: Store, run: string, countBehind: Count
   return { run_id: run, items: gravestFirst([...items, ...lag]) };
 }
 
-/** Runs that go on, and of which something came in the last day. */
+/** Unfinished runs with an event in the last day. */
 const runningSql = `
   select toString(run_id) as run_id from run_events
   group by run_id having countIf(event = 'started') > 0 and argMax(event, sequence) != 'finished'

@@ -16,6 +16,8 @@ import {
   extendBody,
   leaseAnswer,
   leaseBody,
+  publishAnswer,
+  publishBody,
   releaseAnswer,
   releaseBody,
   rowsHeaders,
@@ -76,6 +78,18 @@ export const leaseRoutes: FastifyPluginAsyncTypebox<LeaseRoutesOptions> = async 
       const lease = await (await coordinatorOf(params.run, headers)).lease(params.run, body, gone.signal);
       return lease ?? reply.code(204).header('retry-after', '1').send(null);
     },
+  );
+
+  app.post(
+    '/v1/runs/:run/policies',
+    {
+      config,
+      schema: {
+        ...{ tags, operationId: 'publishPolicy', summary: 'Publish the weights of a committed version, later or elsewhere' },
+        ...{ params: runParams, body: publishBody, response: { 200: publishAnswer } },
+      },
+    },
+    async ({ params, body, headers }) => (await coordinatorOf(params.run, headers)).publish(params.run, body),
   );
   await app.register(batchRoutes, { coordinatorOf });
 };

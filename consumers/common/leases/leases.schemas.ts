@@ -1,5 +1,6 @@
 // What an external trainer sends and is answered, as the API describes it.
 import { Type } from 'typebox';
+import type { NamedWeights } from '../../../streams/leases/coordinator.ts';
 
 const sha256 = (description: string) => Type.String({ pattern: '^[0-9a-f]{64}$', description });
 const count = (description: string, maximum = 2 ** 31 - 1) => Type.Integer({ minimum: 0, maximum, description });
@@ -38,13 +39,35 @@ export const claimBody = Type.Object(
         { ...closed, description: 'The checkpoint holds the step of this batch, and its commit was not answered.' },
       ),
     ),
+    rewind: Type.Optional(
+      Type.Object(
+        {
+          to_version: Type.Integer({ minimum: 0, description: 'Of the checkpoint, or without one the version to restore.' }),
+          reason: Type.Optional(Type.String({ maxLength: 400, description: 'Kept in the ledger.' })),
+        },
+        {
+          ...closed,
+          description:
+            'The newest version is lost to the trainer: the run goes back. The steps after that version are abandoned and their trajectories discarded.',
+        },
+      ),
+    ),
   },
   { ...closed, title: 'TrainerClaim' },
 );
 
 const restore = Type.Object(
-  { version: Type.Integer(), uri: Type.String(), sha256: Type.String() },
-  { title: 'NamedWeights', description: 'A published version; `uri` is empty where turnstream keeps the weights in the log.' },
+  {
+    version: Type.Integer(),
+    uri: Type.String(),
+    sha256: Type.String(),
+    format: Type.String(),
+    weights: Type.Enum(['elsewhere', 'in_log', 'unpublished'], {
+      description:
+        'Where they are: at `uri`; in PolicyPublished of the log; or nowhere yet, because the commit named none and nobody has published them since.',
+    }),
+  },
+  { title: 'NamedWeights', description: 'The newest version and where its weights are.' },
 );
 
 export const claimAnswer = Type.Object(
@@ -53,7 +76,7 @@ export const claimAnswer = Type.Object(
     version: Type.Integer({ description: 'Newest committed version.' }),
     lineage: Type.String({ description: lineage }),
     lease_ms: Type.Integer({ description: 'How long a lease lasts unless it is extended.' }),
-    restore: Type.Optional(restore),
+    restore: Type.Optional(Type.Unsafe<NamedWeights>(restore)),
   },
   { title: 'TrainerClaimed' },
 );
@@ -108,18 +131,34 @@ export const releaseAnswer = Type.Object(
   { title: 'ReleasedBatches' },
 );
 
-const policy = Type.Object(
+const weights = {
+  uri: Type.String({ maxLength: 2_000, description: 'Where the weights are; turnstream passes it on.' }),
+  sha256: sha256('Of the weights.'),
+  format: Type.String({ minLength: 1, maxLength: 100, description: 'Such as hf-safetensors, peft-lora, gguf, or engine-pushed.' }),
+  bytes: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+  loadable: Type.Optional(Type.Boolean({ description: 'False for weights that nobody can load from `uri`. True when left out.' })),
+  manifest: Type.Optional(
+    Type.Array(Type.Object({ name: Type.String({ maxLength: 400 }), sha256: sha256('Of the file.') }, closed), { maxItems: 2_000 }),
+  ),
+};
+const policy = Type.Object(weights, { ...closed, title: 'CommittedWeights' });
+
+export const publishBody = Type.Object(
   {
-    uri: Type.String({ maxLength: 2_000, description: 'Where the weights are; turnstream passes it on.' }),
-    sha256: sha256('Of the weights.'),
-    format: Type.String({ minLength: 1, maxLength: 100, description: 'Such as hf-safetensors, peft-lora, gguf, or engine-pushed.' }),
-    bytes: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
-    loadable: Type.Optional(Type.Boolean({ description: 'False for weights that nobody can load from `uri`. True when left out.' })),
-    manifest: Type.Optional(
-      Type.Array(Type.Object({ name: Type.String({ maxLength: 400 }), sha256: sha256('Of the file.') }, closed), { maxItems: 2_000 }),
-    ),
+    version: Type.Integer({ minimum: 0, description: 'A committed version, or 0.' }),
+    epoch: Type.Optional(Type.Integer({ minimum: 1, description: 'Of the newest claim, where the trainer publishes.' })),
+    ...weights,
   },
-  { ...closed, title: 'CommittedWeights' },
+  { ...closed, title: 'PublishedWeights' },
+);
+
+export const publishAnswer = Type.Object(
+  {
+    version: Type.Integer(),
+    sha256: Type.String(),
+    replayed: Type.Boolean({ description: 'True when the same was published before.' }),
+  },
+  { title: 'PublishedVersion' },
 );
 
 export const commitBody = Type.Object(

@@ -36,7 +36,7 @@ const [SCHEMA, RECORD_BATCH] = [1, 3];
 const END = Buffer.from([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
 const PADDING = Buffer.alloc(8);
 
-/** Encodes rows one after the other; what each call answers follows what the calls before answered. */
+/** Encodes a stream of rows. Each call returns the bytes that follow the previous call's. */
 export class ArrowRows {
   #rows: TokenRow[] = [];
   #tokens = 0;

@@ -47,12 +47,12 @@ class FlatWriter {
     return at;
   }
 
-  /** Puts the way to `to` at `at`. */
+  /** Writes at `at` the relative offset of `to`. */
   point(at: number, to: number): void {
     this.#bytes.writeUInt32LE(to - at, at);
   }
 
-  /** Where the table begins: behind its vtable. */
+  /** Returns the start of the table, which follows its vtable. */
   table(fields: FlatFields): number {
     const vtable = this.#align(2);
     const vtableBytes = 4 + 2 * fields.length;

@@ -1,9 +1,10 @@
 // A trainer commits a batch: the transaction of a step, once for each batch.
-import { createHash } from 'node:crypto';
 import type { BatchLeased } from '../../../schemas/generated/events.ts';
+import { inStep, reachNothing } from '../../../streams/core/crash-points.ts';
 import type { UpdateMetrics } from '../../../streams/core/learning.ts';
 import type { CommitAnswer, CommitRequest, WeightsOfCommit } from '../../../streams/leases/coordinator.ts';
 import { decideCommit, headOf } from '../../../streams/leases/decide.ts';
+import { reportHash } from '../../../streams/leases/report-hash.ts';
 import { EXTERNAL } from '../../../streams/run/fold.ts';
 import type { TrainedBatch, UnpublishedPolicy } from '../commit-parts.ts';
 import { planFor } from '../plan-for.ts';
@@ -15,9 +16,10 @@ export const commitJob =
   (batchId: string, request: CommitRequest): Job<CommitAnswer> =>
   async (life, loop) => {
     const { state } = life;
-    const reportSha256 = hashOf(request);
-    const call = { epoch: request.epoch, batchId, batchSha256: request.batch_sha256, reportSha256 };
-    const decision = decideCommit(state.leases, call);
+    const reportSha256 = reportHash(request);
+    // a run that has ended fences nobody
+    const epoch = state.finished === undefined ? request.epoch : state.leases.epoch;
+    const decision = decideCommit(state.leases, { epoch, batchId, batchSha256: request.batch_sha256, reportSha256 });
     if (decision.kind === 'refused') return refusal(decision);
     if (decision.kind === 'repeat') {
       const { version, lineage } = decision.commit;
@@ -29,9 +31,11 @@ export const commitJob =
     const trained: TrainedBatch = {
       ...{ batch, told, optimizerSha256: '', weightsSha256: request.policy?.sha256 ?? '' },
       update: { metrics: metricsOf(request.metrics), trainMs: request.train_ms ?? 0 },
-      policy: request.policy === null ? undefined : policyOf(life, request.policy, lease.step),
+      policy: request.policy === null ? undefined : policyOf(life, request.policy, { version: lease.step, parent: lease.version_before }),
     };
-    const commitMs = await life.feed.exclusively(() => life.committer.step(trained, planFor(life, loop, lease.step)));
+    const commitMs = await inStep(life.reach ?? reachNothing, 'coordinator.commit', () =>
+      life.feed.exclusively(() => life.committer.step(trained, planFor(life, loop, lease.step))),
+    );
     loop.leaseTimes.delete(batchId);
     loop.waitedSinceMs = life.clock.monotonic();
     reportBatch(life, batch, { trainMs: trained.update.trainMs, commitMs });
@@ -51,20 +55,6 @@ const toldOf = (
   report_sha256: reportSha256,
 });
 
-/** Of everything but the epoch: a trainer that claims the run again repeats its commit in the same words. */
-function hashOf({ epoch: _, ...said }: CommitRequest): string {
-  return createHash('sha256')
-    .update(JSON.stringify(sorted(said)))
-    .digest('hex');
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([name, inner]) => [name, sorted(inner)]));
-}
-
 /** What a step has columns for; the rest stays in its report. */
 function metricsOf(told: CommitRequest['metrics']): UpdateMetrics {
   const of = (name: keyof UpdateMetrics): number => told[name] ?? 0;
@@ -74,10 +64,15 @@ function metricsOf(told: CommitRequest['metrics']): UpdateMetrics {
   };
 }
 
-function policyOf({ architecture }: ExternalLife, told: WeightsOfCommit, version: number): UnpublishedPolicy {
+/** The event of weights that are elsewhere. */
+export function policyOf(
+  { architecture }: ExternalLife,
+  told: WeightsOfCommit,
+  { version, parent }: Pick<UnpublishedPolicy, 'version' | 'parent'>,
+): UnpublishedPolicy {
   const { uri, sha256, format, bytes = 0, loadable = true, manifest = [] } = told;
   return {
-    ...{ version, parent: version - 1, sha256, format, uri, bytes, loadable, manifest },
+    ...{ version, parent, sha256, format, uri, bytes, loadable, manifest },
     ...{ weights: Buffer.alloc(0), optimizer: Buffer.alloc(0), optimizer_sha256: '' },
     architecture: format === architecture.format ? JSON.stringify(architecture) : '{}',
     backend: EXTERNAL,

@@ -5,6 +5,7 @@ import type { BatchRows } from '../../../streams/leases/batch-rows.ts';
 import type { BatchLeased } from '../../../schemas/generated/events.ts';
 import { claimJob } from './claim.ts';
 import { commitJob } from './commit.ts';
+import { publishJob } from './publish.ts';
 import type { Desk } from '../deps.ts';
 import { extendJob, leaseJob, releaseJob } from './lease.ts';
 import { answerRows } from './rows-answer.ts';
@@ -40,6 +41,10 @@ export function createCoordinator({ runId, desk, rows, findLease }: CoordinatorD
     async lease(run, request, signal = NOBODY) {
       assertRun(run);
       return desk.ask(leaseJob(request), { waitMs: request.wait_ms ?? 0, otherwise: undefined, signal });
+    },
+    async publish(run, request) {
+      assertRun(run);
+      return desk.ask(publishJob(request));
     },
     rows: async (batchId, request) => answerRows(await leaseOf(batchId), rows, request),
     extend: (batchId, { epoch }) => desk.ask(extendJob({ batchId, epoch })),

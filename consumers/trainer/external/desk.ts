@@ -1,8 +1,8 @@
-// Where calls of an external trainer wait for the loop of the coordinator, which serves them between two commits, one after the other. So a
-// call sees a state that nobody changes, and its entries are in the ledger before it is answered.
+// The queue of calls of an external trainer. The loop of the coordinator serves them one at a time, between two commits, so state does not
+// change while a call runs, and its entries are in the ledger before it is answered.
 import { PlatformError } from '../../../streams/core/errors.ts';
 import { deferred, type Deferred } from '../../../streams/core/waiting.ts';
-import type { Desk, ExternalLife, Job, Loop, Patience } from '../deps.ts';
+import type { Desk, ExternalLife, Job, Loop, CallWait } from '../deps.ts';
 
 interface Waiting {
   /** True when it was answered. */
@@ -17,10 +17,10 @@ export function createDesk(): Desk {
   const waiting = new Set<Waiting>();
   let wake: (() => void) | undefined;
   return {
-    ask<T>(job: Job<T>, patience?: Patience<T>) {
+    ask<T>(job: Job<T>, wait?: CallWait<T>) {
       if (wake === undefined) return Promise.reject(away());
       const reply = deferred<T>();
-      waiting.add(callOf(job, reply, patience));
+      waiting.add(callOf(job, reply, wait));
       wake();
       return reply.promise;
     },
@@ -38,12 +38,12 @@ export function createDesk(): Desk {
   };
 }
 
-function callOf<T>(job: Job<T>, reply: Deferred<T>, patience: Patience<T> | undefined): Waiting {
+function callOf<T>(job: Job<T>, reply: Deferred<T>, wait: CallWait<T> | undefined): Waiting {
   let sinceMs: number | undefined;
   return {
     refuse: reply.reject,
     async tryNow(life, loop) {
-      if (patience?.signal.aborted === true) return true;
+      if (wait?.signal.aborted === true) return true;
       const outcome = await job(life, loop).catch((error: unknown) => {
         reply.reject(error);
         throw error;
@@ -51,9 +51,9 @@ function callOf<T>(job: Job<T>, reply: Deferred<T>, patience: Patience<T> | unde
       sinceMs ??= life.clock.monotonic();
       if (outcome.kind === 'answer') reply.resolve(outcome.value);
       else if (outcome.kind === 'refused') reply.reject(outcome.error);
-      else if (patience === undefined) reply.reject(away());
-      else if (life.clock.monotonic() - sinceMs < patience.waitMs) return false;
-      else reply.resolve(patience.otherwise);
+      else if (wait === undefined) reply.reject(away());
+      else if (life.clock.monotonic() - sinceMs < wait.waitMs) return false;
+      else reply.resolve(wait.otherwise);
       return true;
     },
   };

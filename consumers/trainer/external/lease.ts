@@ -1,4 +1,4 @@
-// A trainer leases batches: the ledger says what is out before anybody is told of it.
+// Leases batches. A lease is recorded in the ledger before it is returned.
 import type { BatchLeased } from '../../../schemas/generated/events.ts';
 import { accountBatch } from '../../../streams/batch/batch.ts';
 import type { Group } from '../../../streams/group/group.ts';
@@ -8,10 +8,10 @@ import type { RowsMeasure, RowsSource } from '../../../streams/leases/batch-rows
 import { batchIdOf } from '../../../streams/leases/lease-book.ts';
 import type { RunState } from '../../../streams/run/run-state.ts';
 import { rowFormats } from '../../common/rows/encode.ts';
-import type { Unchained } from '../ledger-writer.ts';
-import type { Loop, Job, Outcome, ExternalLife } from '../deps.ts';
-import { nextBatch } from '../plan.ts';
-import { refusedWith } from './claim.ts';
+import type { Unchained } from '../../../streams/ledger/chain.ts';
+import type { Loop, Job, CallOutcome, ExternalLife } from '../deps.ts';
+import { nextBatch } from '../../../streams/trainer/plan.ts';
+import { ended, refusedWith } from './claim.ts';
 import { deadlineOf, leasedTrajectory, outGroups, record, refusal, releaseEntries, timesOf } from './leases.ts';
 
 const SHARD_TOKENS = 2_000_000;
@@ -25,6 +25,7 @@ interface BatchRequest {
 export const leaseJob =
   (request: LeaseRequest): Job<LeaseAnswer | undefined> =>
   async (life, loop) => {
+    if (life.state.finished !== undefined) return ended(life, loop, { doing: 'leasing a batch', lineage: request.lineage });
     const call = { epoch: request.epoch, lineage: request.lineage, held: request.held };
     const decision = decideLease(life.state.leases, call, life.external.prefetch);
     switch (decision.kind) {
@@ -43,7 +44,7 @@ async function leaseNext(
   life: ExternalLife,
   loop: Loop,
   { step, tried }: { readonly step: number; readonly tried: number },
-): Promise<Outcome<LeaseAnswer>> {
+): Promise<CallOutcome<LeaseAnswer>> {
   const { state } = life;
   const groups = groupsFor(life, step);
   if (groups === undefined) return { kind: 'later' };
@@ -57,7 +58,7 @@ async function leaseNext(
   const nowMs = life.clock.monotonic();
   const waitMs = Math.max(0, nowMs - loop.waitedSinceMs);
   loop.leaseTimes.set(id, { beganMs: nowMs, waitMs, deadlineMs: nowMs + life.external.leaseMs });
-  await record(life, loop, [{ type: 'BatchLeased', fields }]);
+  await record(life, loop, { step: 'coordinator.lease', entries: [{ type: 'BatchLeased', fields }] });
   const lease = state.leases.out.find(({ batch_id: one }) => one === id);
   return lease === undefined ? { kind: 'later' } : { kind: 'answer', value: answerOf(life, loop, lease) };
 }
@@ -142,6 +143,6 @@ export const releaseJob =
   async (life, loop) => {
     const decision = decideRelease(life.state.leases, request);
     if (decision.kind === 'refused') return refusal(decision);
-    await record(life, loop, releaseEntries(decision.releases));
+    await record(life, loop, { step: 'coordinator.release', entries: releaseEntries(decision.releases) });
     return { kind: 'answer', value: { released: decision.releases.map(({ lease }) => lease.batch_id) } };
   };

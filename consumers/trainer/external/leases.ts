@@ -1,22 +1,23 @@
-// Batches that are out at an external trainer: their groups, their times, and the entries that end their leases.
+// Batches that an external trainer has leased: their groups, their times, and the entries that end their leases.
 import type { BatchLeased } from '../../../schemas/generated/events.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import { accountBatch, type AccountedTrajectory } from '../../../streams/batch/batch.ts';
 import type { Group } from '../../../streams/group/group.ts';
 import type { LeasedTrajectory } from '../../../streams/leases/batch-rows.ts';
+import { inStep, reachNothing, type CrashStep } from '../../../streams/core/crash-points.ts';
 import { decideExpiry, type Refused, type Released } from '../../../streams/leases/decide.ts';
 import type { RunState } from '../../../streams/run/run-state.ts';
 import type { TokenAges } from '../../../streams/staleness/staleness.ts';
 import type { PreparedBatch } from '../commit-parts.ts';
-import type { PlainEntry } from '../committer.ts';
-import type { LeaseTimes, Loop, Outcome, ExternalLife } from '../deps.ts';
+import type { PlainEntry, Publication } from '../committer.ts';
+import type { LeaseTimes, Loop, CallOutcome, ExternalLife } from '../deps.ts';
 
 const groupsOf = (state: RunState, { group_ids: ids }: BatchLeased): readonly Group[] => ids.flatMap((id) => state.groups.get(id) ?? []);
 
-/** The groups of every batch that is out. */
+/** The groups of every leased batch. */
 export const outGroups = (state: RunState): readonly Group[] => state.leases.out.flatMap((lease) => groupsOf(state, lease));
 
-/** The batch of a lease as it was leased: an attempt that has finished since is not of it. */
+/** The batch as it was leased: attempts that finished later are not part of it. */
 export function leasedBatch(state: RunState, lease: BatchLeased, times: LeaseTimes): PreparedBatch {
   const groups = groupsOf(state, lease);
   const ids = new Set(lease.trajectories.map(({ trajectory_id: id }) => id));
@@ -31,7 +32,7 @@ export const leasedTrajectory = ({ groupId, trajectoryId, attempt, reward, advan
   ...{ group_id: groupId, trajectory_id: trajectoryId, attempt: attempt.number, reward, advantage },
 });
 
-/** A lease of an earlier process begins anew: its trainer could not reach anybody meanwhile. */
+/** A lease of an earlier process starts over, because its trainer could not extend it in between. */
 export function timesOf(life: ExternalLife, { leaseTimes }: Loop, batchId: string): LeaseTimes {
   const nowMs = life.clock.monotonic();
   const times = leaseTimes.get(batchId) ?? { beganMs: nowMs, waitMs: 0, deadlineMs: nowMs + life.external.leaseMs };
@@ -49,10 +50,16 @@ export const releaseEntries = (releases: Released): readonly PlainEntry[] =>
     fields: { batch_id: lease.batch_id, step: lease.step, epoch: lease.epoch, reason },
   }));
 
+export interface Recording {
+  readonly step: CrashStep;
+  readonly entries: readonly PlainEntry[];
+  readonly publication?: Publication;
+}
+
 /** Writes entries about leases. Nothing is folded meanwhile. */
-export async function record(life: ExternalLife, loop: Loop, entries: readonly PlainEntry[]): Promise<void> {
+export async function record(life: ExternalLife, loop: Loop, { step, entries, publication }: Recording): Promise<void> {
   if (entries.length === 0) return;
-  await life.feed.exclusively(() => life.committer.append(entries));
+  await inStep(life.reach ?? reachNothing, step, () => life.feed.exclusively(() => life.committer.append(entries, publication)));
   const out = new Set(life.state.leases.out.map(({ batch_id: id }) => id));
   for (const id of loop.leaseTimes.keys()) if (!out.has(id)) loop.leaseTimes.delete(id);
 }
@@ -62,7 +69,7 @@ export async function expireLeases(life: ExternalLife, loop: Loop): Promise<void
   const nowMs = life.clock.monotonic();
   const releases = decideExpiry(life.state.leases, (id) => timesOf(life, loop, id).deadlineMs <= nowMs);
   for (const { lease } of releases) life.logger.warn({ batch: lease.batch_id, step: lease.step }, 'the lease of a batch has expired');
-  await record(life, loop, releaseEntries(releases));
+  await record(life, loop, { step: 'coordinator.release', entries: releaseEntries(releases) });
 }
 
-export const refusal = ({ code, message }: Refused): Outcome<never> => ({ kind: 'refused', error: new PlatformError(code, message) });
+export const refusal = ({ code, message }: Refused): CallOutcome<never> => ({ kind: 'refused', error: new PlatformError(code, message) });

@@ -16,7 +16,7 @@ async function madeRun(): Promise<Rig> {
   const rig = newRig();
   await scriptedWorker(rig);
   const [desk, rows] = [createDesk(), createLogRows({ log: rig.log.reader(), events: rig.events })];
-  const external = { desk, rows, leaseMs: 60_000, prefetch: 1 };
+  const external = { desk, rows, leaseMs: 60_000, prefetch: 1, lingerMs: 0 };
   const ended = runTrainer(rig.deps({ learner: undefined, external }), new AbortController().signal);
   const coordinator = createCoordinator({ runId: 'run-a', desk, rows, findLease: async () => undefined });
   const claimed = await vi.waitFor(() => coordinator.claim('run-a', { trainer_id: 't' }), { timeout: 10_000, interval: 20 });

@@ -1,5 +1,5 @@
 // training -> run_events, admissions, steps, step_trajectories, batches, collected_trajectories, discarded_trajectories, expired_attempts,
-// trainer_claims, leases, lease_releases
+// trainer_claims, leases, lease_releases, rewinds, named_weights
 import type {
   BatchCollected,
   BatchLeased,
@@ -7,12 +7,14 @@ import type {
   GroupsAdmitted,
   RunContinued,
   RunFinished,
+  RunRewound,
   RunStarted,
   StepCompleted,
   TrainedTrajectory,
   TrainerClaimed,
   TrajectoryDiscarded,
   TrajectoryExpired,
+  WeightsNamed,
 } from '../../../schemas/generated/events.ts';
 import type { Cell, Row } from '../../../streams/core/ports.ts';
 import { metricsOf } from '../../../streams/ledger/step-metrics.ts';
@@ -268,6 +270,25 @@ const releaseRow = (event: BatchReleased, origin: Origin): Row => ({
   reason: event.reason,
 });
 
+const rewindRow = (event: RunRewound, origin: Origin): Row => ({
+  ...entry(event, origin),
+  version: event.version,
+  to_version: event.to_version,
+  abandoned: event.abandoned,
+  trajectories: event.trajectories,
+  weights_sha256: event.weights_sha256,
+  epoch: event.epoch,
+  reason: event.reason,
+});
+
+const weightsRow = (event: WeightsNamed, origin: Origin): Row => ({
+  ...entry(event, origin),
+  version: event.version,
+  sha256: event.sha256,
+  uri: event.uri,
+  format: event.format,
+});
+
 export const trainingProjections = {
   RunStarted: row('run_events', runStartedRow),
   RunContinued: row('run_events', runContinuedRow),
@@ -280,4 +301,6 @@ export const trainingProjections = {
   TrainerClaimed: row('trainer_claims', claimRow),
   BatchLeased: row('leases', leaseRow),
   BatchReleased: row('lease_releases', releaseRow),
+  RunRewound: row('rewinds', rewindRow),
+  WeightsNamed: row('named_weights', weightsRow),
 } satisfies ProjectionsOf<'training'>;

@@ -1,6 +1,6 @@
-// The columns of `turns` out of the bytes of turns, texts left where they lie: what `turnRow` makes of their events, cell
-// by cell, at a fraction of its price. Most of what a sink stores is turns. Columns follow the table of a turn's fields, and how their
-// values lie follows the schema.
+// Builds the columns of `turns` from the bytes of records, without copying texts: the same cells that `turnRow` makes from events, at a
+// fraction of the cost. Most of what a sink stores is turns. The columns follow the table of a turn's fields, and their layout follows
+// the schema.
 import type { Cursor } from '../../../schemas/cursor.ts';
 import type { DecodedEvent, PlainBytes } from '../../../schemas/codec.ts';
 import { turnFields } from '../../../schemas/rollouts/turn-fields.ts';

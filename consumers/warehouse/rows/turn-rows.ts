@@ -24,7 +24,7 @@ interface RowSpec {
   readonly over?: Readonly<Record<string, { readonly of: (items: never) => number }>>;
 }
 
-/** A column and its cell out of the value of the field. */
+/** A column, and how to compute its cell from the field. */
 type ColumnCell = readonly [column: string, of: CellOf];
 
 const nested = (specs: RowSpec['inside'], of: (name: string, missing: number | '') => CellOf): readonly ColumnCell[] =>

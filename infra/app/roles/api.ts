@@ -15,9 +15,7 @@ import { createWebhook } from '../../web/webhook.ts';
 import { connectLog, connectWarehouse, groupsOf, type LogConnection } from '../open/connections.ts';
 import type { RoleContext, RoleMain } from './role.ts';
 import { watchAdvisories, type AdvisoryWatch } from './advisory-watch.ts';
-import { keyHeaders } from '../../http/keys.ts';
-import { remoteCoordinator } from '../../http/remote-coordinator.ts';
-import { findCoordinator } from '../open/coordinator-address.ts';
+import { coordinatorOf } from '../open/coordinator-of-run.ts';
 import { untilAborted } from './until-aborted.ts';
 import { dashboardFolder } from '../package-folder.ts';
 import { version } from '../version.ts';
@@ -56,10 +54,7 @@ export const apiRole: RoleMain = async (context, signal) => {
       ...{ store, logger, metrics, events: log.events, log: log.kafka.reader(), sql: sqlLimitsOf(config) },
       registry: config.schemaRegistryUrl === '' ? log.registry : undefined,
       countBehind: behind,
-      coordinatorOf: async (run, headers) => {
-        const url = await findCoordinator(run, log.kafka.offsets, groupsOf(config.namespace).trainer(run));
-        return remoteCoordinator({ url, headers: keyHeaders(headers) });
-      },
+      coordinatorOf: async (run, headers) => coordinatorOf({ log, group: groupsOf(config.namespace).trainer(run) }, run, headers),
     });
     await server.app.register(dashboardRoutes, { site: await readSite(dashboardFolder) });
     const { url, port } = await server.listen();

@@ -1,7 +1,7 @@
 // The ledger of a run: admissions, steps, staleness, discards and policies.
 import type { Comments } from './comments.ts';
 
-const DISCARD = 'Why it was discarded: uniform_group, stale, incomplete, expired, superseded, or invalid';
+const DISCARD = 'Why it was discarded: uniform_group, stale, incomplete, expired, lost, rewound, superseded, or invalid';
 
 export const training: Comments = {
   // Runs
@@ -101,6 +101,9 @@ export const training: Comments = {
   trained_rows: 'Rows that an external trainer reports as trained on',
   skipped: 'Rows that an external trainer reports as not trained on, with the reason, JSON',
   report_sha256: 'SHA-256 of what an external trainer committed, hexadecimal; a repeat has the same',
+  to_version: 'Version whose weights the new one has',
+  abandoned: 'Versions that are not of the chain of versions any more',
+  abandoned_by: 'Version of the rewind that abandoned it',
   report: 'What an external trainer measured, JSON; empty in a step of the built-in trainer',
 
   // Policies
@@ -117,6 +120,14 @@ export const training: Comments = {
 
 export const trainingOf: Readonly<Record<string, Comments>> = {
   leases: { tokens: 'Tokens in the rows of the batch', bytes: 'Size of the rows as NDJSON, bytes' },
+  rewinds: {
+    version: 'Version that the rewind made',
+    trajectories: 'Trajectories of the abandoned steps: discarded because of the rewind',
+    weights_sha256: 'SHA-256 of the weights of to_version, hexadecimal; empty if they were never named',
+    reason: 'Why the trainer went back, as it tells it',
+  },
+  abandoned_versions: { version: 'Version that was abandoned; its step has the same number' },
+  named_weights: { version: 'Version whose weights were published late or elsewhere', uri: 'URI of the weights' },
   lease_releases: { reason: 'Why the lease ended: expired, returned, fenced, or stale' },
   run_events: {
     learner: 'Architecture and hyperparameters, JSON',

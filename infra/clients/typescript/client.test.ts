@@ -1,15 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError, ConnectionFailed, Turnstream } from './index.ts';
 
-interface Asked {
+interface SentRequest {
   readonly path: string;
   readonly headers: Headers;
   readonly body: unknown;
 }
 
 /** A client of an API that answers what the test says; an Error breaks the connection. */
-function clientOf(answer: (asked: Asked, count: number) => Response | Error): { readonly ts: Turnstream; readonly asked: Asked[] } {
-  const asked: Asked[] = [];
+function clientOf(answer: (asked: SentRequest, count: number) => Response | Error): {
+  readonly ts: Turnstream;
+  readonly asked: SentRequest[];
+} {
+  const asked: SentRequest[] = [];
   const fake: typeof fetch = async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input);
     const text = typeof init?.body === 'string' ? init.body : '';
@@ -34,7 +37,7 @@ const lease = (step: number) => ({
 });
 
 /** Answers a trainer whose steps all go well. */
-function coordinator({ path }: Asked, state: { step: number }): Response {
+function coordinator({ path }: SentRequest, state: { step: number }): Response {
   if (path.endsWith('/trainer')) return json(claim);
   if (path.endsWith(':lease')) return json(lease(state.step + 1));
   if (path.endsWith('/rows')) return new Response('{"row":0,"token_ids":[1,2]}\n{"row":1,"token_ids":[3]}\n');
@@ -127,7 +130,20 @@ describe('a trainer', () => {
     ]);
   });
 
-  it('comes back with a prepared commit and repeats it in the same words', async () => {
+  it('goes back to an older version, publishes late, and ends with the run', async () => {
+    const { ts, asked } = clientOf(({ path }) => {
+      if (path.endsWith(':lease')) return json({ code: 'RUN_FINISHED', detail: 'it has ended' }, 409);
+      return json(path.endsWith('/trainer') ? claim : { version: 1, sha256: 'cd', replayed: false });
+    });
+    const rewind = { to_version: 1, reason: 'lost' };
+    const trainer = await ts.run('demo').trainer('a', { lineage: 'l-1', rewind });
+    expect(asked[0]?.body).toEqual({ trainer_id: 'a', lineage: 'l-1', rewind });
+    await trainer.publish(1, { uri: 's3://w', sha256: 'cd', format: 'gguf' });
+    expect(asked[1]).toMatchObject({ path: '/v1/runs/demo/policies', body: { version: 1, epoch: 1, uri: 's3://w' } });
+    for await (const batch of trainer.batches()) throw new Error(`there is no ${batch.lease.batch_id}`);
+  });
+
+  it('comes back with a prepared commit and repeats it unchanged', async () => {
     const state = { step: 0 };
     const { ts, asked } = clientOf((one) => coordinator(one, state));
     const batch = await (await ts.run('demo').trainer('a')).lease();

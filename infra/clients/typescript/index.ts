@@ -6,7 +6,7 @@ import type { Queries, Schemas } from './schemas.ts';
 import { Transport } from './transport.ts';
 
 export { ApiError, ConnectionFailed, TurnstreamError } from './errors.ts';
-export type { Batch, Committed, Lease, Prepared, Report, Trainer, TrainingRow, Weights } from './trainer.ts';
+export type { Batch, Committed, Lease, Prepared, Report, Restore, Trainer, TrainingRow, Weights } from './trainer.ts';
 export type { Reward } from './run.ts';
 export type { Queries, Schemas } from './schemas.ts';
 export type { LiveEvent, LiveOptions, Listing, Query, Run };
@@ -15,7 +15,7 @@ export interface ClientOptions {
   /** Default: http://127.0.0.1:8787 */
   readonly url?: string;
   readonly apiKey?: string;
-  /** How often a call that does nothing when it is repeated is repeated while the API is away or asks for it. Default: 5. */
+  /** Maximum retries of idempotent calls while the API is unavailable or asks to retry. Default: 5. */
   readonly retries?: number;
   readonly fetch?: typeof fetch;
   readonly sleep?: (ms: number) => Promise<void>;

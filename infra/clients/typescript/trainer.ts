@@ -1,4 +1,5 @@
 // A trainer of a run: it claims the run, leases batches, and commits what it made of them.
+import { ApiError } from './errors.ts';
 import { linesOf } from './live.ts';
 import { pathOf, type Transport } from './transport.ts';
 
@@ -67,9 +68,9 @@ export interface Prepared {
 export interface Committed {
   readonly step: number;
   readonly version: number;
-  /** To be kept in the checkpoint. */
+  /** Keep it in the checkpoint. */
   readonly lineage: string;
-  /** It had been committed before, in the same words. */
+  /** It was committed before, with an identical request body. */
   readonly replayed: boolean;
 }
 
@@ -78,14 +79,28 @@ export interface TrainerOptions {
   /** Of the checkpoint, if there is one. */
   readonly lineage?: string;
   readonly prepared?: Prepared;
+  /**
+   * The newest version cannot be restored: the run is to go on from an older one, that of the checkpoint, or without a checkpoint any that
+   * the newest comes from. What was trained on since is discarded.
+   */
+  readonly rewind?: { readonly to_version: number; readonly reason?: string };
 }
 
-interface Claim {
+/** A version to load, and where it is: at its uri, in PolicyPublished of the log, or nowhere yet. */
+export interface Restore {
+  readonly version: number;
+  readonly uri: string;
+  readonly sha256: string;
+  readonly format: string;
+  readonly weights: 'elsewhere' | 'in_log' | 'unpublished';
+}
+
+interface TrainerClaim {
   readonly epoch: number;
   readonly version: number;
   readonly lineage: string;
   readonly lease_ms: number;
-  readonly restore?: { readonly version: number; readonly uri: string; readonly sha256: string };
+  readonly restore?: Restore;
 }
 
 const WAIT_MS = 20_000;
@@ -93,17 +108,22 @@ const SOON_MS = 500;
 /** Extensions in the time of a lease: two may be lost. */
 const EXTENSIONS = 3;
 
+function unlessFinished(error: unknown): 'finished' {
+  if (error instanceof ApiError && error.code === 'RUN_FINISHED') return 'finished';
+  throw error;
+}
+
 /** The trainer of a run after its claim. The next claim fences it: its calls then fail with FENCED. */
 export class Trainer {
   readonly #transport: Transport;
   readonly #run: string;
-  readonly #claim: Claim;
+  readonly #claim: TrainerClaim;
   #open: readonly Batch[] = [];
   version: number;
-  /** To be kept in every checkpoint. */
+  /** Keep it in every checkpoint. */
   lineage: string;
 
-  private constructor(transport: Transport, run: string, claim: Claim) {
+  private constructor(transport: Transport, run: string, claim: TrainerClaim) {
     this.#transport = transport;
     this.#run = run;
     this.#claim = claim;
@@ -117,7 +137,7 @@ export class Trainer {
     const named = prepared === undefined ? {} : { prepared: { batch_id: prepared.batch_id, weights_sha256: prepared.weights_sha256 } };
     const body = { trainer_id: at.id, ...rest, ...named };
     // a claim fences those before it, so it is not repeated by itself
-    const claim = await transport.json<Claim>(pathOf('runs', at.run, 'trainer'), { method: 'POST', body, idempotent: false });
+    const claim = await transport.json<TrainerClaim>(pathOf('runs', at.run, 'trainer'), { method: 'POST', body, idempotent: false });
     const trainer = new Trainer(transport, at.run, claim);
     if (prepared !== undefined) await trainer.commit(prepared);
     return trainer;
@@ -128,7 +148,7 @@ export class Trainer {
   }
 
   /** What to load first; undefined for a trainer whose weights are those of the run. */
-  get restore(): Claim['restore'] {
+  get restore(): Restore | undefined {
     return this.#claim.restore;
   }
 
@@ -145,10 +165,11 @@ export class Trainer {
     return batch;
   }
 
-  /** Batches, one after the other, until version `steps` of the run. One that is not committed is released. */
+  /** Batches, one after the other, until version `steps` or the end of the run. One that is not committed is released. */
   async *batches({ steps = Infinity, waitMs = WAIT_MS } = {}): AsyncGenerator<Batch> {
     while (this.version < steps) {
-      const batch = await this.lease(waitMs);
+      const batch = await this.lease(waitMs).catch(unlessFinished);
+      if (batch === 'finished') return;
       if (batch === undefined) {
         await this.#transport.sleep(SOON_MS);
         continue;
@@ -159,6 +180,12 @@ export class Trainer {
         await batch.release();
       }
     }
+  }
+
+  /** Says where the weights of a committed version are, later or elsewhere. */
+  async publish(version: number, weights: Weights): Promise<void> {
+    const body = { version, epoch: this.epoch, ...weights };
+    await this.#transport.json(pathOf('runs', this.#run, 'policies'), { method: 'POST', body });
   }
 
   /** Commits a batch by what was prepared. Repeated, it answers the same. */

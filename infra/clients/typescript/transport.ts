@@ -1,14 +1,14 @@
-// Sends requests, again where that is safe, and turns answers that are errors into exceptions.
+// Sends requests, retries idempotent ones, and turns error responses into exceptions.
 import { ConnectionFailed, errorOf } from './errors.ts';
 
 export interface Call {
   readonly method?: 'GET' | 'POST';
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
-  /** In place of `body`. */
+  /** Instead of `body`. */
   readonly lines?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** False: carried out twice it does something else, so it is sent once. */
+  /** False: a repeated request has another effect, so it is sent once. */
   readonly idempotent?: boolean;
   readonly signal?: AbortSignal;
 }
@@ -94,7 +94,7 @@ function queryOf(query: Readonly<Record<string, unknown>> = {}): string {
     : `?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)])).toString()}`;
 }
 
-/** Undefined: not again. */
+/** Undefined: do not retry. */
 function pauseOf(answer: Response | ConnectionFailed, { idempotent = true }: Call, attempt: number): number | undefined {
   const growing = Math.min(LONGEST_MS, 250 * 2 ** attempt) * (0.5 + Math.random() / 2);
   if (!(answer instanceof Response)) return idempotent ? growing : undefined;

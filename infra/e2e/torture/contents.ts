@@ -82,6 +82,8 @@ const layouts: { readonly [T in EventType]: TableContents<T> } = {
   },
   TrainerClaimed: { table: 'trainer_claims', columns: { ...entry, trainer_id: 'trainer_id', epoch: 'epoch' } },
   BatchLeased: { table: 'leases', columns: { ...entry, batch_id: 'batch_id', epoch: 'epoch', batch_sha256: 'batch_sha256' } },
+  RunRewound: { table: 'rewinds', columns: { ...entry, version: 'version', to_version: 'to_version' } },
+  WeightsNamed: { table: 'named_weights', columns: { ...entry, version: 'version', sha256: 'sha256' } },
   BatchReleased: { table: 'lease_releases', columns: { ...entry, batch_id: 'batch_id', reason: 'reason' } },
   PolicyPublished: { table: 'policies', columns: { event_id: 'event_id', version: 'version', sha256: 'sha256' } },
   QuestionAccepted: { table: 'questions', columns: { event_id: 'event_id', question: 'question' } },

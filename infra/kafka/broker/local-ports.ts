@@ -1,5 +1,5 @@
-import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { portIsFree } from '../../lifecycle/net.ts';
 import type { LocalPorts } from './local-files.ts';
 
 // Below the ephemeral port range (from 32768 on Linux, from 49152 elsewhere), so that a client that is waiting for a restarted broker never
@@ -7,20 +7,7 @@ import type { LocalPorts } from './local-files.ts';
 const LOWEST = 20_000;
 const HIGHEST = 32_000;
 
-/** True when the port is free on 127.0.0.1. */
-export function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => {
-      resolve(false);
-    });
-    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => {
-      server.close(() => {
-        resolve(true);
-      });
-    });
-  });
-}
+const isFree = (port: number): Promise<boolean> => portIsFree('127.0.0.1', port);
 
 async function freePort(except: readonly number[]): Promise<number> {
   for (;;) {

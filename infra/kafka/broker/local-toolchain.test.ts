@@ -8,7 +8,8 @@ import { createRecordingLogger, silentLogger } from '../../testing/logger.ts';
 import { startLocalKafka } from './local.ts';
 import { localPaths, log4jText, propertiesText } from './local-files.ts';
 import { withLock } from './local-lock.ts';
-import { choosePorts, isFree } from './local-ports.ts';
+import { portIsFree } from '../../lifecycle/net.ts';
+import { choosePorts } from './local-ports.ts';
 import { describeProcess, endProcess, isAlive, ownIdentity, spawnDetached } from './local-process.ts';
 import { findBroker, readRecord, writeRecord } from './local-record.ts';
 import { assertJava, ensureJars, javaVersionOf } from './local-toolchain.ts';
@@ -101,7 +102,7 @@ describe('ports of the local Kafka', () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(first.broker, '127.0.0.1', resolve));
     onTestFinished(() => void server.close());
-    expect(await isFree(first.broker)).toBe(false);
+    expect(await portIsFree('127.0.0.1', first.broker)).toBe(false);
     const second = await choosePorts(first);
     expect(second.broker).not.toBe(first.broker);
     expect(second.controller).toBe(first.controller);

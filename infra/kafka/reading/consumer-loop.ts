@@ -3,7 +3,7 @@
 import type { EachBatchPayload } from 'kafkajs';
 import { messageOf } from '../../../streams/core/errors.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
-import { backoffMs } from '../backoff.ts';
+import { reconnectMs } from '../backoff.ts';
 import { pause } from '../../lifecycle/backoff.ts';
 import { ConsumerInstance, type InstanceEnd, type InstanceOptions } from './consumer-instance.ts';
 import { isWithoutCoordinator } from '../kafka-error.ts';
@@ -74,7 +74,7 @@ export class ConsumerLoop {
       this.#failures += 1;
       if (this.#isSettling(ending)) this.#options.logger.debug({ error: messageOf(ending.error) }, 'the group has no coordinator yet');
       else this.#options.onEnded(ending);
-      await pause(backoffMs(this.#failures - 1), this.#closing.signal);
+      await pause(reconnectMs(this.#failures - 1), this.#closing.signal);
     }
   }
 

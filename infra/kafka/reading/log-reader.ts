@@ -9,7 +9,7 @@
 import type { EventTopic } from '../../../schemas/generated/events.ts';
 import { isPlatformError } from '../../../streams/core/errors.ts';
 import type { Following, LogReader } from '../../../streams/core/ports.ts';
-import { backoffMs } from '../backoff.ts';
+import { reconnectMs } from '../backoff.ts';
 import { pause } from '../../lifecycle/backoff.ts';
 import type { TopicNames } from '../names.ts';
 import { type PartitionOffsets, fetchBounds } from './bounds.ts';
@@ -76,7 +76,7 @@ async function startingPositions(
       if (options.closing.aborted || !isPlatformError(error) || !error.retriable) throw error;
       follow.onError(error);
     }
-    await pause(backoffMs(attempt), options.closing);
+    await pause(reconnectMs(attempt), options.closing);
   }
 }
 

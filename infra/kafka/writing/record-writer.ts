@@ -10,7 +10,7 @@ import { messageOf, PlatformError } from '../../../streams/core/errors.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
 import type { Metrics } from '../../../streams/core/telemetry.ts';
 import type { Compression } from '../records/compression.ts';
-import { backoffMs } from '../backoff.ts';
+import { reconnectMs } from '../backoff.ts';
 import { pause, settledWithin } from '../../lifecycle/backoff.ts';
 import { isFinal, isTooLarge, kafkaError } from '../kafka-error.ts';
 import { createRecordProducer, SEND_BYTES, type Outgoing, type RecordPlacement, type RecordProducer } from './producer.ts';
@@ -138,7 +138,7 @@ export class RecordWriter {
         if (isFinal(error) || performance.now() >= deadline || this.#closing.signal.aborted) throw error;
         this.#options.metrics?.count('kafka_producer_recreated_total', {});
         if (attempt === 0) this.#options.logger.warn({ error: messageOf(error) }, 'appending to the log failed, trying until it works');
-        await pause(Math.min(backoffMs(attempt), Math.max(0, deadline - performance.now())), this.#closing.signal);
+        await pause(Math.min(reconnectMs(attempt), Math.max(0, deadline - performance.now())), this.#closing.signal);
       }
     }
   }

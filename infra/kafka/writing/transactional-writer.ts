@@ -14,7 +14,7 @@ import { messageOf, PlatformError } from '../../../streams/core/errors.ts';
 import type { Logger, Position, TransactionalWriter } from '../../../streams/core/ports.ts';
 import type { Metrics } from '../../../streams/core/telemetry.ts';
 import type { Compression } from '../records/compression.ts';
-import { backoffMs } from '../backoff.ts';
+import { reconnectMs } from '../backoff.ts';
 import { pause, settledWithin } from '../../lifecycle/backoff.ts';
 import { isFinal, isProducerFence, kafkaError, protocolType } from '../kafka-error.ts';
 import {
@@ -119,7 +119,7 @@ async function openProducer(options: TransactionalOptions): Promise<RecordProduc
       if (isFinal(error) || performance.now() >= deadline)
         throw kafkaError(`opening the transactional writer ${options.transactionalId}`, error);
       if (attempt === 0) options.logger.warn({ error: messageOf(error) }, 'opening a transactional writer failed, trying again');
-      await pause(backoffMs(attempt));
+      await pause(reconnectMs(attempt));
     }
   }
 }

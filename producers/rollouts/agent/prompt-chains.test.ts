@@ -3,13 +3,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PromptChains, type PlacedPrompt } from './prompt-chains.ts';
 
-interface Call {
+interface ModelCall {
   readonly prompt: readonly number[];
   readonly completion: readonly number[];
 }
 
 /** The prompt that a reader puts together again from the records. */
-function rebuilt(placed: readonly PlacedPrompt[], calls: readonly Call[], turn: number): readonly number[] {
+function rebuilt(placed: readonly PlacedPrompt[], calls: readonly ModelCall[], turn: number): readonly number[] {
   const { branch_parent: parent, prompt_keep: keep, prompt_ids: ids } = placed[turn]!;
   if (parent < 0) return ids;
   return [...rebuilt(placed, calls, parent), ...calls[parent]!.completion].slice(0, keep).concat(ids);
@@ -20,7 +20,7 @@ const ids = fc.array(fc.nat(2), { maxLength: 4 });
 const histories = fc
   .array(fc.record({ from: fc.nat(9), cut: fc.constantFrom(0, 0, 0, 1, 5), more: ids, completion: ids }), { minLength: 1, maxLength: 14 })
   .map((steps) => {
-    const calls: Call[] = [];
+    const calls: ModelCall[] = [];
     for (const { from, cut, more, completion } of steps) {
       const before = calls[Math.max(0, calls.length - 1 - (from > 5 ? from : 0))];
       const whole = before === undefined ? [] : [...before.prompt, ...before.completion];

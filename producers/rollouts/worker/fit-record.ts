@@ -65,7 +65,7 @@ const bounds = sizeBounds<TurnRecorded>(latestSchema('TurnRecorded').schema) as 
 const bound = (field: TurnField, value: unknown): number => bounds[field]?.(value) ?? 0;
 
 type TurnField = keyof TurnRecorded;
-/** What gives way, in that order; everything else is never cut. */
+/** What is truncated, in this order; all other fields are kept whole. */
 const [slugs, texts, jsons] = [fieldsCutAs('slug'), fieldsCutAs('text'), fieldsCutAs('arguments')];
 const [lists, calls] = [fieldsCutAs('items'), fieldsCutAs('calls')];
 const [tokens, decisions] = [fieldsCutAs('tokens'), fieldsCutAs('decision')];

@@ -22,7 +22,7 @@ const costOf = (a: Act | undefined, b: Act | undefined): number => {
   return isSame(a, b) ? 0 : a.tool === b.tool ? 1 : 2.2;
 };
 
-/** Cost of aligning what is left from each pair of places on. */
+/** Cost of aligning the suffixes from each index pair. */
 function alignmentCosts(left: readonly Act[], right: readonly Act[]): (row: number, column: number) => number {
   const costs = Array.from({ length: left.length + 1 }, () => new Float64Array(right.length + 1).fill(Infinity));
   const at = (row: number, column: number): number => costs[row]?.[column] ?? Infinity;

@@ -5,7 +5,7 @@ import { figure, NOT_RECORDED } from '../kit/format.ts';
 import { NotRecorded } from '../kit/states.tsx';
 import { Table, type TableColumn } from '../kit/table.tsx';
 import { change, parameter } from '../shell/place.ts';
-import { coloringsOf, placesOf, shadesOf, shownTokens, tokensOf, type TokenRow, type TurnTokens } from './tokens.ts';
+import { coloringsOf, placesOf, shadesOf, shownTokens, tokensOf, type ShownToken, type TurnTokens } from './tokens.ts';
 
 const SHADES = [0, 1, 2, 3, 4, 5, 6, 7] as const;
 const MOST_ROWS = 300;
@@ -45,7 +45,7 @@ export function TokenPane({ turn }: { readonly turn: TurnTokens }): JSX.Element 
   );
 }
 
-const columns: readonly TableColumn<TokenRow & { readonly at: number }>[] = [
+const columns: readonly TableColumn<ShownToken & { readonly at: number }>[] = [
   { name: 'Token', number: true, of: ({ at }) => figure(at) },
   { name: 'Text', of: ({ text }) => (text === undefined ? NOT_RECORDED : <code>{JSON.stringify(text)}</code>) },
   { name: 'Id', number: true, of: ({ id }) => (id === undefined ? NOT_RECORDED : String(id)) },
@@ -53,7 +53,7 @@ const columns: readonly TableColumn<TokenRow & { readonly at: number }>[] = [
   { name: 'Version', number: true, of: ({ version }) => (version === undefined ? NOT_RECORDED : version < 0 ? 'v?' : `v${version}`) },
 ];
 
-function Colored({ turn, rows }: { readonly turn: TurnTokens; readonly rows: readonly TokenRow[] }): JSX.Element {
+function Colored({ turn, rows }: { readonly turn: TurnTokens; readonly rows: readonly ShownToken[] }): JSX.Element {
   const colorings = coloringsOf(rows);
   const by = colorings.find((one) => one === parameter('by')) ?? colorings[0] ?? 'boundary';
   const box = useRef<HTMLPreElement>(null);

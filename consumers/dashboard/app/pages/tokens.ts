@@ -11,7 +11,7 @@ export interface TurnTokens {
   readonly policy_span_tokens: readonly number[];
 }
 
-export interface TokenRow {
+export interface ShownToken {
   /** Undefined where its place in the text is not recorded. */
   readonly text: string | undefined;
   readonly id: number | undefined;
@@ -39,7 +39,7 @@ function versionsOf({ policy_span_versions: versions, policy_span_tokens: tokens
   return versions.flatMap((version, at) => new Array<number>(Math.max(0, Math.min(1_000_000, tokens[at] ?? 0))).fill(version));
 }
 
-export function tokensOf(turn: TurnTokens): readonly TokenRow[] {
+export function tokensOf(turn: TurnTokens): readonly ShownToken[] {
   const { token_ids: ids = [], token_ends: ends = [], logprobs = [] } = turn;
   const places = placesOf(turn.text, ends);
   const versions = versionsOf(turn);
@@ -55,7 +55,7 @@ export function tokensOf(turn: TurnTokens): readonly TokenRow[] {
 type TokenColoring = 'likelihood' | 'version' | 'boundary';
 
 /** What tokens can be colored by, the best first. */
-export function coloringsOf(rows: readonly TokenRow[]): readonly TokenColoring[] {
+export function coloringsOf(rows: readonly ShownToken[]): readonly TokenColoring[] {
   return [
     ...(rows.some(({ logprob }) => logprob !== undefined) ? (['likelihood'] as const) : []),
     ...(new Set(rows.map(({ version }) => version)).size > 1 ? (['version'] as const) : []),
@@ -70,7 +70,7 @@ const shadeOfLogprob = (logprob: number | undefined): number =>
   logprob === undefined ? -1 : Math.min(SHADES - 1, Math.floor(Math.max(0, -logprob)));
 
 /** The shade of each token, -1 for none. */
-export function shadesOf(rows: readonly TokenRow[], by: TokenColoring): readonly number[] {
+export function shadesOf(rows: readonly ShownToken[], by: TokenColoring): readonly number[] {
   if (by === 'likelihood') return rows.map(({ logprob }) => shadeOfLogprob(logprob));
   if (by === 'boundary') return rows.map((_, at) => (at % 2 === 0 ? 1 : -1));
   const known = [...new Set(rows.map(({ version }) => version))];
@@ -84,7 +84,7 @@ interface ShownTokens {
 }
 
 /** The text as it is shown, with marks for what cannot be seen, and where each token ends in it. */
-export function shownTokens(rows: readonly TokenRow[], rest: string): ShownTokens {
+export function shownTokens(rows: readonly ShownToken[], rest: string): ShownTokens {
   let text = '';
   const ends = rows.map((row) => (text += visible(row.text ?? '')).length);
   return { text: text + visible(rest), ends };

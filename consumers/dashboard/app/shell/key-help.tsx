@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { keyGroups } from './keys.ts';
 
 export const helpOpen = signal(false);
@@ -9,7 +9,7 @@ export const helpOpen = signal(false);
 export function KeyHelp(): JSX.Element | null {
   const dialog = useRef<HTMLDialogElement>(null);
   const open = helpOpen.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (open) dialog.current?.showModal();
   }, [open]);
   if (!open) return null;

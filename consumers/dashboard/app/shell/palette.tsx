@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { signal } from '@preact/signals';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useAnswer } from '../data/answers.ts';
 import type { ApiPage, ApiRun } from '../data/shapes.ts';
 import { go, place } from './place.ts';
@@ -18,7 +18,8 @@ function OpenPalette(): JSX.Element {
   const [typed, setTyped] = useState('');
   const [at, setAt] = useState(0);
   const { value } = useAnswer<ApiPage<ApiRun>>('/v1/runs?limit=200&fields=run_id,status');
-  useEffect(() => dialog.current?.showModal(), []);
+  // before the next key: what is typed at once belongs to the palette, not to the keys of the page
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   const segments = place.value.pathname.split('/');
   const run = segments[1] === 'runs' && segments[2] !== undefined ? decodeURIComponent(segments[2]) : undefined;
   const found = placesFor(typed, { run, runs: (value?.items ?? []).map(({ run_id }) => run_id) });

@@ -34,16 +34,17 @@ async function subject(settings: Partial<Config>, more: { judged?: boolean; weig
 it('changes with whatever answers, and holds no secret', async () => {
   server.setScript(() => ({ kind: 'says', text: 'yes', naming: 'chunks' }));
   const llm = { policy: 'llm', llmUrl: server.url, llmModel: 'm', llmApiKey: 'hidden' } as const;
-  const web = { tools: 'web', serperApiKey: 'hidden' } as const;
+  const web = { tools: 'web', serperApiKey: 'hidden', serperUrl: `${server.url}/search` } as const;
   const module = { policy: 'module', policyModule: file('agent.mjs', 'export default 1;') } as const;
   const subjects = [
     await subject({}),
     await subject({}, { weights: 'aa' }),
     await subject({}, { weights: 'bb' }),
     await subject(web),
-    await subject({ ...web, serperUrl: 'http://other.example' }),
-    await subject({ tools: 'local', retrievalUrl: 'http://127.0.0.1:8000' }),
-    await subject({ tools: 'local', retrievalUrl: 'http://127.0.0.1:8001' }),
+    await subject({ ...web, serperUrl: `${server.url}/other` }),
+    await subject({ ...web, webReader: 'jina', jinaUrl: server.url }),
+    await subject({ tools: 'local', retrievalUrl: server.url }),
+    await subject({ tools: 'local', retrievalUrl: `${server.url}/b` }),
     await subject({ tools: 'module', toolsModule: file('tools.mjs', '') }),
     await subject(module),
     await subject(llm),
@@ -61,6 +62,21 @@ it('changes with whatever answers, and holds no secret', async () => {
   for (const text of subjects) expect(text).not.toContain('hidden');
   expect(await subject(llm)).toBe(subjects.at(-1));
   expect(await subject({ ...llm, llmConcurrency: 3 })).toBe(subjects.at(-1));
+});
+
+it('does not exist when a server of the tools does not answer', async () => {
+  const dead = await startLlmServer();
+  await dead.close();
+  for (const [settings, name] of [
+    [{ tools: 'local', retrievalUrl: dead.url }, 'retrieval'],
+    [{ tools: 'web', serperApiKey: 'hidden', serperUrl: dead.url }, 'search'],
+    [{ tools: 'web', serperApiKey: 'hidden', serperUrl: server.url, webReader: 'jina', jinaUrl: dead.url }, 'reader'],
+  ] as const) {
+    await expect(subject(settings)).rejects.toMatchObject({
+      code: 'TOOLS_UNAVAILABLE',
+      message: expect.stringContaining(`contacting the ${name} server: `) as string,
+    });
+  }
 });
 
 it('is of the settings of the workers, also of those that have a recipe', async () => {

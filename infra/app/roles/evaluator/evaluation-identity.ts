@@ -5,6 +5,7 @@ import { recordedWorkerSettings } from '../../../../consumers/trainer/settings.t
 import type { Config } from '../../../config/descriptors.ts';
 import { workerSettingsOf } from '../../../config/learning.ts';
 import { modelCard, safeUrl } from '../../../llm/model-card.ts';
+import { assertReachable } from '../../../web/reachable.ts';
 import { codeHash } from './code-hash.ts';
 import type { LogConnection } from '../../open/connections.ts';
 import type { RoleContext } from '../role.ts';
@@ -29,11 +30,13 @@ export interface AnsweringOptions {
   readonly judged: boolean;
 }
 
-/** Queries the servers. Throws MODEL_UNAVAILABLE or MODEL_REFUSED when one of them cannot answer. */
+/** Contacts the servers. Throws MODEL_UNAVAILABLE, MODEL_REFUSED, or TOOLS_UNAVAILABLE when one of them does not answer. */
 export async function answeringOf(options: AnsweringOptions, signal: AbortSignal): Promise<Answering> {
   const { context, weightsSha256, judged } = options;
   const { config } = context;
   const settings = await settingsOf(options);
+  const tools = toolServersOf(settings, config);
+  await Promise.all(Object.entries(tools).map(([name, url]) => assertReachable(name, url, signal)));
   const model = settings['policy'] === 'llm' ? await servedModel(context, signal) : undefined;
   return {
     answering: {
@@ -63,13 +66,17 @@ async function codeOf({ policy, toolsModule }: IdentitySettings, config: Config)
   };
 }
 
-function addressesOf({ policy, tools, webReader }: IdentitySettings, config: Config): Readonly<Record<string, string>> {
-  const { llmUrl, retrievalUrl, serperUrl, jinaUrl } = config;
+function addressesOf(settings: IdentitySettings, config: Config): Readonly<Record<string, string>> {
+  const all = { ...(settings['policy'] === 'llm' ? { model: config.llmUrl } : {}), ...toolServersOf(settings, config) };
+  return Object.fromEntries(Object.entries(all).map(([name, url]) => [name, safeUrl(url)]));
+}
+
+function toolServersOf({ tools, webReader }: IdentitySettings, config: Config): Readonly<Record<string, string>> {
+  const { retrievalUrl, serperUrl, jinaUrl } = config;
   return {
-    ...(policy === 'llm' ? { model: safeUrl(llmUrl) } : {}),
-    ...(tools === 'local' ? { retrieval: safeUrl(retrievalUrl) } : {}),
-    ...(tools === 'web' ? { search: safeUrl(serperUrl) } : {}),
-    ...(tools === 'web' && webReader === 'jina' ? { reader: safeUrl(jinaUrl) } : {}),
+    ...(tools === 'local' ? { retrieval: retrievalUrl } : {}),
+    ...(tools === 'web' ? { search: serperUrl } : {}),
+    ...(tools === 'web' && webReader === 'jina' ? { reader: jinaUrl } : {}),
   };
 }
 

@@ -1,4 +1,4 @@
-// The door of an external trainer: an HTTP server in the trainer role. The API passes calls on to it; it may be asked directly as well.
+// The HTTP endpoint for external trainers, in the trainer role. The API forwards calls to it; trainers may also call it directly.
 import type { ExternalDeps } from '../../../../consumers/trainer/deps.ts';
 import { createCoordinator } from '../../../../consumers/trainer/external/coordinator.ts';
 import { createDesk } from '../../../../consumers/trainer/external/desk.ts';
@@ -12,6 +12,9 @@ import type { LogConnection } from '../../open/connections.ts';
 import { version } from '../../version.ts';
 import type { RoleContext } from '../role.ts';
 import { learningOf } from './learning-of.ts';
+
+/** A client repeats a call that broke within this time; later ones are answered by the API. */
+const LINGER_MS = 5_000;
 
 interface TrainerDoor {
   readonly url: string;
@@ -42,7 +45,7 @@ export async function openDoor(context: RoleContext, log: LogConnection, { run, 
   logger.info({ url, run }, 'the coordinator is listening for the trainer of the run');
   const { leaseMs, prefetch, policy } = config;
   const initial = (seed: number): Promise<Checkpoint> => firstWeights(context, architecture, seed);
-  const external = { desk, rows, leaseMs, prefetch, ...(policy === 'ranker' ? { initial } : {}) };
+  const external = { desk, rows, leaseMs, prefetch, lingerMs: LINGER_MS, ...(policy === 'ranker' ? { initial } : {}) };
   return { url, external, close: () => server.close() };
 }
 

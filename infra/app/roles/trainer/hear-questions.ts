@@ -1,5 +1,6 @@
 // Keeps the questions of a run up to date: questions that humans reject during the run are no longer asked.
-import { loadTrainingQuestions, type QuestionDeps, type TrainingQuestions } from '../../../../consumers/trainer/questions.ts';
+import { loadTrainingQuestions, type QuestionDeps } from '../../../../consumers/trainer/questions.ts';
+import type { TrainingQuestions } from '../../../../streams/trainer/training-questions.ts';
 import { messageOf } from '../../../../streams/core/errors.ts';
 import type { Following, Logger } from '../../../../streams/core/ports.ts';
 

@@ -5,7 +5,7 @@ import type { Architecture, Learner } from '../../../../streams/core/learning.ts
 import { isPlatformError } from '../../../../streams/core/errors.ts';
 import { rolloutView } from '../../../../streams/run/rollout-view.ts';
 import { newOwner } from '../../../../consumers/trainer/ownership.ts';
-import type { RunSettings } from '../../../../consumers/trainer/settings.ts';
+import type { RunSettings } from '../../../../streams/trainer/run-settings.ts';
 import { runTrainer } from '../../../../consumers/trainer/trainer.ts';
 import { RANKER_WIDTH } from '../../../../producers/rollouts/policies/ranker/features.ts';
 import type { Config } from '../../../config/descriptors.ts';

@@ -44,6 +44,8 @@ class FakeApi:
         self.extended = 0
         self.released: list[str] = []
         self.tries = 0
+        #: The run ends at this version.
+        self.steps = 1_000
         self.content = "".join(json.dumps(row(i)) + "\n" for i in range(3)).encode()
 
     def handle(self, request: httpx.Request) -> httpx.Response:
@@ -69,6 +71,8 @@ class FakeApi:
             return self._claim(json.loads(request.content))
         if path.startswith("/v1/batches/") and path.endswith("/rows"):
             return httpx.Response(200, content=self.content, headers={"content-type": "application/x-ndjson"})
+        if path == "/v1/runs/demo/policies":
+            return httpx.Response(200, json={"version": 0, "sha256": "00", "replayed": False})
         verb = path.rpartition(":")[2]
         if verb in ("lease", "extend", "commit", "release"):
             body = json.loads(request.content)
@@ -80,7 +84,10 @@ class FakeApi:
     def _claim(self, body: dict[str, Any]) -> httpx.Response:
         prepared = body.get("prepared")
         mine = prepared is not None and (prepared["batch_id"] in self.commits or (self.out or {}).get("batch_id") == prepared["batch_id"])
-        restore = {"version": len(self.lineages) - 1, "uri": "file:///w", "sha256": "00"}
+        restore = {"version": len(self.lineages) - 1, "uri": "file:///w", "sha256": "00", "format": "gguf", "weights": "elsewhere"}
+        if "rewind" in body:
+            self.lineages.append(f"lineage-{len(self.lineages)}")
+            body["lineage"] = self.lineages[-1]
         if not mine and (prepared is not None or body.get("lineage", self.lineages[-1]) != self.lineages[-1]):
             return problem(409, "LINEAGE_MISMATCH", restore=restore)
         if not mine:
@@ -91,6 +98,8 @@ class FakeApi:
         return httpx.Response(200, json=answer if known else {**answer, "restore": restore})
 
     def _lease(self, path: str, body: dict[str, Any]) -> httpx.Response:
+        if len(self.lineages) > self.steps:
+            return problem(409, "RUN_FINISHED")
         if body["lineage"] != self.lineages[-1]:
             return problem(409, "LINEAGE_MISMATCH")
         if self.out is not None:

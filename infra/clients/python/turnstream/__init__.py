@@ -15,13 +15,14 @@ from .errors import (
     Fenced,
     LineageMismatch,
     PackageMissing,
+    RunFinished,
     TurnstreamError,
 )
 from .frames import Rows
 from .live import Event
 from .policy import Policy, weights
 from .rows import TrainingRow, TrainingRows
-from .training import Committed, Prepared, Restore, Skipped
+from .training import Committed, Prepared, Restore, Rewind, Skipped
 
 __all__ = [
     "ApiError",
@@ -41,7 +42,9 @@ __all__ = [
     "Policy",
     "Prepared",
     "Restore",
+    "Rewind",
     "Rows",
+    "RunFinished",
     "Skipped",
     "Trainer",
     "TrainingRow",

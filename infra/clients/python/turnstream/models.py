@@ -771,6 +771,8 @@ class NamedWeights(TypedDict):
     version: int
     uri: str
     sha256: str
+    format: str
+    weights: Literal["elsewhere", "in_log", "unpublished"]
 
 
 class OutcomeHistogram(TypedDict):
@@ -860,6 +862,8 @@ class ProblemRestore(TypedDict):
     version: int
     uri: str
     sha256: str
+    format: str
+    weights: Literal["elsewhere", "in_log", "unpublished"]
 
 
 class _Problem(TypedDict):
@@ -867,7 +871,7 @@ class _Problem(TypedDict):
     title: str
     status: int
     detail: str
-    code: Literal["CONFIG_INVALID", "USAGE_INVALID", "TOOLCHAIN_MISSING", "PORT_IN_USE", "DATA_DIR_IN_USE", "DATA_DIR_UNUSABLE", "KAFKA_UNAVAILABLE", "LOG_CUT", "DISK_FULL", "TOPIC_MISMATCH", "PRODUCER_FENCED", "GROUP_FENCED", "OFFSETS_OUT_OF_RANGE", "RECORD_TOO_LARGE", "LEDGER_BROKEN", "WEIGHTS_MISMATCH", "RUN_CONFLICT", "RUN_FINISHED", "COORDINATOR_UNAVAILABLE", "FENCED", "LINEAGE_MISMATCH", "LINEAGE_UNKNOWN", "BATCH_COMMITTED", "BATCH_RELEASED", "BATCH_OUT_OF_ORDER", "BATCH_MISMATCH", "BACKEND_UNAVAILABLE", "SCHEMA_INCOMPATIBLE", "ROWS_GONE", "RANGE_UNSATISFIABLE", "SCHEMA_INVALID", "SCHEMA_NOT_FOUND", "REGISTRY_UNAVAILABLE", "STORE_UNAVAILABLE", "STORE_LOCKED", "STORE_REFUSED", "STORE_FULL", "MIGRATION_MISMATCH", "QUESTIONS_INVALID", "EVALUATIONS_UNRELATED", "AUDIT_FAILED", "REPLAY_DIFFERS", "REQUEST_INVALID", "CURSOR_MISMATCH", "NOT_FOUND", "METHOD_NOT_ALLOWED", "UNAUTHENTICATED", "FORBIDDEN", "FOREIGN_ORIGIN", "BODY_TOO_LARGE", "MEDIA_TYPE_UNSUPPORTED", "RATE_LIMITED", "SQL_REFUSED", "SQL_INVALID", "SQL_LIMIT", "MODEL_UNAVAILABLE", "MODEL_REFUSED", "NOT_READY", "INTERNAL"]
+    code: Literal["CONFIG_INVALID", "USAGE_INVALID", "TOOLCHAIN_MISSING", "PORT_IN_USE", "DATA_DIR_IN_USE", "DATA_DIR_UNUSABLE", "KAFKA_UNAVAILABLE", "LOG_CUT", "DISK_FULL", "TOPIC_MISMATCH", "PRODUCER_FENCED", "GROUP_FENCED", "OFFSETS_OUT_OF_RANGE", "RECORD_TOO_LARGE", "LEDGER_BROKEN", "WEIGHTS_MISMATCH", "RUN_CONFLICT", "RUN_FINISHED", "COORDINATOR_UNAVAILABLE", "FENCED", "LINEAGE_MISMATCH", "LINEAGE_UNKNOWN", "REWIND_REFUSED", "WEIGHTS_CONFLICT", "BATCH_COMMITTED", "BATCH_RELEASED", "BATCH_OUT_OF_ORDER", "BATCH_MISMATCH", "BACKEND_UNAVAILABLE", "SCHEMA_INCOMPATIBLE", "ROWS_GONE", "RANGE_UNSATISFIABLE", "SCHEMA_INVALID", "SCHEMA_NOT_FOUND", "REGISTRY_UNAVAILABLE", "STORE_UNAVAILABLE", "STORE_LOCKED", "STORE_REFUSED", "STORE_FULL", "MIGRATION_MISMATCH", "QUESTIONS_INVALID", "EVALUATIONS_UNRELATED", "AUDIT_FAILED", "REPLAY_DIFFERS", "REQUEST_INVALID", "CURSOR_MISMATCH", "NOT_FOUND", "METHOD_NOT_ALLOWED", "UNAUTHENTICATED", "FORBIDDEN", "FOREIGN_ORIGIN", "BODY_TOO_LARGE", "MEDIA_TYPE_UNSUPPORTED", "RATE_LIMITED", "SQL_REFUSED", "SQL_INVALID", "SQL_LIMIT", "MODEL_UNAVAILABLE", "MODEL_REFUSED", "TOOLS_UNAVAILABLE", "NOT_READY", "INTERNAL"]
     request_id: str
 
 
@@ -877,6 +881,35 @@ class _ProblemMaybe(TypedDict, total=False):
 
 
 class Problem(_Problem, _ProblemMaybe):
+    pass
+
+
+class PublishedVersion(TypedDict):
+    version: int
+    sha256: str
+    replayed: bool
+
+
+class PublishedWeightsManifest(TypedDict):
+    name: str
+    sha256: str
+
+
+class _PublishedWeights(TypedDict):
+    version: int
+    uri: str
+    sha256: str
+    format: str
+
+
+class _PublishedWeightsMaybe(TypedDict, total=False):
+    epoch: int
+    bytes: int
+    loadable: bool
+    manifest: list[PublishedWeightsManifest]
+
+
+class PublishedWeights(_PublishedWeights, _PublishedWeightsMaybe):
     pass
 
 
@@ -1730,6 +1763,18 @@ class TrainerClaimPrepared(TypedDict):
     weights_sha256: str
 
 
+class _TrainerClaimRewind(TypedDict):
+    to_version: int
+
+
+class _TrainerClaimRewindMaybe(TypedDict, total=False):
+    reason: str
+
+
+class TrainerClaimRewind(_TrainerClaimRewind, _TrainerClaimRewindMaybe):
+    pass
+
+
 class _TrainerClaim(TypedDict):
     trainer_id: str
 
@@ -1738,6 +1783,7 @@ class _TrainerClaimMaybe(TypedDict, total=False):
     framework: str
     lineage: str
     prepared: TrainerClaimPrepared
+    rewind: TrainerClaimRewind
 
 
 class TrainerClaim(_TrainerClaim, _TrainerClaimMaybe):
@@ -2170,7 +2216,7 @@ class ListDiscardedQuery(TypedDict, total=False):
     limit: int
     cursor: str
     fields: list[Literal["reason", "version", "sequence", "run_id", "group_id", "trajectory_id", "attempt", "question_id", "reward", "tokens", "generated_tokens", "turns", "version_first", "version_last", "staleness_total", "staleness_in_flight", "staleness_in_queue", "staleness_worst", "staleness_best", "staleness_span", "staleness_token_mean", "staleness_token_p95", "staleness_token_max", "unknown_tokens", "flight_ms", "queue_ms", "at"]]
-    reason: Literal["uniform_group", "stale", "incomplete", "expired", "lost", "superseded", "invalid"]
+    reason: Literal["uniform_group", "stale", "incomplete", "expired", "lost", "rewound", "superseded", "invalid"]
     version: int
     min_version: int
     max_version: int
@@ -2187,7 +2233,7 @@ class ListSelectionBiasQuery(TypedDict, total=False):
     cursor: str
     from_step: int
     to_step: int
-    reason: Literal["uniform_group", "stale", "incomplete", "expired", "lost", "superseded", "invalid"]
+    reason: Literal["uniform_group", "stale", "incomplete", "expired", "lost", "rewound", "superseded", "invalid"]
 
 
 class GetCurvesQuery(TypedDict, total=False):
@@ -2484,7 +2530,7 @@ GetToolWeatherQuery = TypedDict(
 
 class FollowEventsQuery(TypedDict, total=False):
     run: str
-    type: list[Literal["DeadLetterRetried", "DeadLettered", "AnswerScored", "EvaluationCompleted", "EvaluationStarted", "PolicyPublished", "QuestionAccepted", "QuestionRejected", "TrajectoryFinished", "TrajectoryStarted", "TurnRecorded", "WorkerHeartbeat", "TrajectoryRequested", "BatchCollected", "BatchLeased", "BatchReleased", "GroupsAdmitted", "RunContinued", "RunFinished", "RunStarted", "StepCompleted", "TrainerClaimed", "TrajectoryDiscarded", "TrajectoryExpired"]]
+    type: list[Literal["DeadLetterRetried", "DeadLettered", "AnswerScored", "EvaluationCompleted", "EvaluationStarted", "PolicyPublished", "QuestionAccepted", "QuestionRejected", "TrajectoryFinished", "TrajectoryStarted", "TurnRecorded", "WorkerHeartbeat", "TrajectoryRequested", "BatchCollected", "BatchLeased", "BatchReleased", "GroupsAdmitted", "RunContinued", "RunFinished", "RunRewound", "RunStarted", "StepCompleted", "TrainerClaimed", "TrajectoryDiscarded", "TrajectoryExpired", "WeightsNamed"]]
     last_event_id: str
 
 

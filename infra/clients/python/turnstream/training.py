@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 from .policy import Policy
 from .rows import ARROW, NDJSON
@@ -16,6 +16,19 @@ class Restore(TypedDict):
     version: int
     uri: str
     sha256: str
+    format: str
+    #: Where they are: at `uri`, in PolicyPublished of the log, or nowhere yet.
+    weights: Literal["elsewhere", "in_log", "unpublished"]
+
+
+class _RewindTo(TypedDict):
+    to_version: int
+
+
+class Rewind(_RewindTo, total=False):
+    """A version to take the run back to, and why."""
+
+    reason: str
 
 
 class Skipped(TypedDict):

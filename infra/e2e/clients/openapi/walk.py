@@ -1,28 +1,43 @@
-"""A client that openapi-python-client made walks every list to its end. Arguments: the address, a run, a trajectory, an evaluation."""
+"""A client that openapi-python-client made walks every list of the document to its end.
 
+Arguments: the address, a run, a trajectory, an evaluation, a word of the run.
+"""
+
+import json
+import re
 import sys
 from functools import partial
+from importlib import import_module
 
 from turnstream_client import Client
-from turnstream_client.api.evaluations import list_evaluations, list_scores
-from turnstream_client.api.operation import list_dead_letters
-from turnstream_client.api.questions import list_questions
-from turnstream_client.api.reports import list_costs, list_run_questions
-from turnstream_client.api.rollouts import list_lineage, list_tool_calls, list_trajectories, list_turns
-from turnstream_client.api.runs import list_discarded, list_policies, list_runs, list_selection_bias, list_staleness, list_steps
+from turnstream_client.api.runs import list_steps
 from turnstream_client.models import Problem, Step, StepPart
 from turnstream_client.models.list_steps_fields_item import ListStepsFieldsItem
 from turnstream_client.types import UNSET
 
-address, run, trajectory, evaluation = sys.argv[1:5]
+address, run, trajectory, evaluation, word = sys.argv[1:6]
 client = Client(base_url=address, timeout=60)
-of_run = [
-    list_steps, list_staleness, list_policies, list_discarded, list_selection_bias, list_trajectories, list_tool_calls,
-    list_lineage, list_run_questions, list_costs,
-]  # fmt: skip
-lists = {module.__name__.rsplit(".", 1)[-1]: partial(module.sync, run) for module in of_run}
-lists |= {module.__name__.rsplit(".", 1)[-1]: module.sync for module in (list_runs, list_questions, list_evaluations, list_dead_letters)}
-lists |= {"list_turns": partial(list_turns.sync, trajectory), "list_scores": partial(list_scores.sync, evaluation)}
+values = {"run": run, "trajectory": trajectory, "evaluation": evaluation, "q": word}
+
+
+def reader_of(path, operation):
+    name = re.sub(r"(?<!^)(?=[A-Z])", "_", operation["operationId"]).lower()
+    module = import_module(f"turnstream_client.api.{operation['tags'][0]}.{name}")
+    required = [one["name"] for one in operation.get("parameters", []) if one["in"] == "query" and one.get("required")]
+    in_path = re.findall(r"{(\w+)}", path)
+    return name, partial(module.sync, *(values[one] for one in in_path), **{one: values[one] for one in required})
+
+
+def is_list(operation):
+    answer = operation["responses"].get("200", {}).get("content", {}).get("application/json", {})
+    return answer.get("schema", {}).get("$ref", "").endswith("Page")
+
+
+with open("openapi.json") as file:
+    document = json.load(file)
+lists = dict(reader_of(path, item["get"]) for path, item in document["paths"].items() if is_list(item.get("get", {"responses": {}})))
+pages = {name for name in document["components"]["schemas"] if name.endswith("Page")}
+assert len(lists) == len(pages), (sorted(lists), sorted(pages))
 
 
 def rows_of(read, **more):

@@ -27,14 +27,14 @@ const refused = (detail: string): GateVerdict => ({ passed: false, detail });
 /** Whether a text contains these words, ignoring punctuation between them. */
 export const mentions = (text: string, part: string): boolean => spaced(part).trim() !== '' && spaced(text).includes(spaced(part));
 
-interface Check {
+interface GatePrompt {
   readonly prompt: string;
   /** The yes-or-no field of the reply, and the value that passes. */
   readonly field: string;
   readonly passes: boolean;
 }
 
-async function asked(model: NamedModel, { prompt, field, passes }: Check, signal: AbortSignal): Promise<GateVerdict> {
+async function asked(model: NamedModel, { prompt, field, passes }: GatePrompt, signal: AbortSignal): Promise<GateVerdict> {
   const reply = await askFor(model, ['reason', field], { prompt, decoding: { kind: 'greedy' }, signal });
   if (!reply.ok) return refused(`no verdict: ${reply.reason}`);
   const said = isYes(reply.said[field] ?? '');

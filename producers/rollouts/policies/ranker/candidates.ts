@@ -40,7 +40,7 @@ function common({ question, standing, turn, maxTurns }: TurnSituation): FeatureV
   };
 }
 
-interface Query {
+interface CandidateQuery {
   readonly text: string;
   readonly kind: FeatureName;
   readonly more?: FeatureValues;
@@ -49,10 +49,10 @@ interface Query {
 const isNumeric = ({ spans }: PlaceStatement): number => Number(spans.every((span) => /^[\d,.]+$/.test(span)));
 const clauseQuery =
   (kind: FeatureName) =>
-  (told: PlaceStatement): Query => ({ text: told.text, kind, more: { query_is_numeric: isNumeric(told) } });
+  (told: PlaceStatement): CandidateQuery => ({ text: told.text, kind, more: { query_is_numeric: isNumeric(told) } });
 
 /** One query per exact statement, first those about the start, plus one that joins several statements about the start. */
-function clauseQueries({ places, last }: ParsedQuestion): readonly Query[] {
+function clauseQueries({ places, last }: ParsedQuestion): readonly CandidateQuery[] {
   const [start, ...others] = [...places].reverse();
   const exact = start?.exact ?? [];
   return [
@@ -62,7 +62,7 @@ function clauseQueries({ places, last }: ParsedQuestion): readonly Query[] {
   ];
 }
 
-function spanQueries({ places }: ParsedQuestion): readonly Query[] {
+function spanQueries({ places }: ParsedQuestion): readonly CandidateQuery[] {
   const { told, exact } = places.at(-1) ?? { told: [], exact: [] };
   return (exact.length > 0 ? exact : told)
     .flatMap(({ spans }) => spans)
@@ -70,7 +70,7 @@ function spanQueries({ places }: ParsedQuestion): readonly Query[] {
     .map((text) => ({ text, kind: 'query_span' }));
 }
 
-function queriesFor({ question, standing }: TurnSituation): readonly Query[] {
+function queriesFor({ question, standing }: TurnSituation): readonly CandidateQuery[] {
   const lastTitle = standing.read.at(-1)?.view.page.title;
   const middle = question.places.at(-2)?.lead;
   return [

@@ -7,9 +7,10 @@ from types import TracebackType
 from typing import Any
 
 from .._request import Request, path_of
+from ..errors import RunFinished
 from ..frames import fields_html
 from ..policy import Policy
-from ..training import Committed, Prepared, Restore
+from ..training import Committed, Prepared, Restore, Rewind
 from ._waiting import sleep
 from .batch import AsyncBatch
 from .transport import AsyncTransport
@@ -26,7 +27,14 @@ class AsyncTrainer:
     """
 
     def __init__(
-        self, transport: AsyncTransport, run: str, trainer_id: str, lineage: str | None, prepared: Prepared | None, framework: str
+        self,
+        transport: AsyncTransport,
+        run: str,
+        trainer_id: str,
+        lineage: str | None,
+        prepared: Prepared | None,
+        framework: str,
+        rewind: Rewind | None = None,
     ) -> None:
         self.transport = transport
         self.run = run
@@ -42,20 +50,29 @@ class AsyncTrainer:
         self.committed: Committed | None = None
         self._prepared = prepared
         self._framework = framework
+        self._rewind = rewind
         self._lease_ms = 60_000.0
         self._open: list[AsyncBatch] = []
 
-    async def claim(self) -> None:
-        """Claims the run, and commits what the checkpoint says was prepared."""
+    async def claim(self, *, rewind: Rewind | None = None) -> None:
+        """Claims the run, and commits what the checkpoint says was prepared.
+
+        `rewind` says that the newest version cannot be restored and the run is to go on from an older one: that of the checkpoint, or
+        without a checkpoint any that the newest comes from. What was trained on since is discarded.
+        """
+        going_back = rewind or self._rewind
         body: dict[str, Any] = {"trainer_id": self.id, "framework": self._framework}
         if self.lineage is not None:
             body["lineage"] = self.lineage
         if self._prepared is not None:
             body["prepared"] = {"batch_id": self._prepared["batch_id"], "weights_sha256": self._prepared["weights_sha256"]}
+        if going_back is not None:
+            body["rewind"] = going_back
         # a claim fences those before it, so it is not repeated by itself
         answer = await self.transport.json(Request("POST", path_of("runs", self.run, "trainer"), json=body, idempotent=False))
         self.epoch, self.version, self.lineage = answer["epoch"], answer["version"], answer["lineage"]
         self._lease_ms, self.restore = answer["lease_ms"], answer.get("restore")
+        self._rewind = None
         if self._prepared is not None:
             self.committed = await self.commit(self._prepared)
             self._prepared = None
@@ -77,9 +94,12 @@ class AsyncTrainer:
         return batch
 
     async def batches(self, steps: int | None = None, wait_ms: int = _WAIT_MS) -> AsyncIterator[AsyncBatch]:
-        """Batches, one after the other, until version `steps` of the run. One that is not committed is released."""
+        """Batches, one after the other, until version `steps` or the end of the run. One that is not committed is released."""
         while steps is None or self.version < steps:
-            batch = await self.lease(wait_ms)
+            try:
+                batch = await self.lease(wait_ms)
+            except RunFinished:
+                return
             if batch is None:
                 await sleep(_SOON)
                 continue
@@ -98,7 +118,7 @@ class AsyncTrainer:
 
     async def publish(self, version: int, policy: Policy) -> None:
         """Says where the weights of a committed version are, later or elsewhere."""
-        body = {"version": version, **policy}
+        body = {"version": version, "epoch": self.epoch, **policy}
         await self.transport.send(Request("POST", path_of("runs", self.run, "policies"), json=body))
 
     async def __aenter__(self) -> AsyncTrainer:

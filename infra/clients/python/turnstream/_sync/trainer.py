@@ -8,9 +8,10 @@ from types import TracebackType
 from typing import Any
 
 from .._request import Request, path_of
+from ..errors import RunFinished
 from ..frames import fields_html
 from ..policy import Policy
-from ..training import Committed, Prepared, Restore
+from ..training import Committed, Prepared, Restore, Rewind
 from ._waiting import sleep
 from .batch import Batch
 from .transport import Transport
@@ -27,7 +28,14 @@ class Trainer:
     """
 
     def __init__(
-        self, transport: Transport, run: str, trainer_id: str, lineage: str | None, prepared: Prepared | None, framework: str
+        self,
+        transport: Transport,
+        run: str,
+        trainer_id: str,
+        lineage: str | None,
+        prepared: Prepared | None,
+        framework: str,
+        rewind: Rewind | None = None,
     ) -> None:
         self.transport = transport
         self.run = run
@@ -43,20 +51,29 @@ class Trainer:
         self.committed: Committed | None = None
         self._prepared = prepared
         self._framework = framework
+        self._rewind = rewind
         self._lease_ms = 60_000.0
         self._open: list[Batch] = []
 
-    def claim(self) -> None:
-        """Claims the run, and commits what the checkpoint says was prepared."""
+    def claim(self, *, rewind: Rewind | None = None) -> None:
+        """Claims the run, and commits what the checkpoint says was prepared.
+
+        `rewind` says that the newest version cannot be restored and the run is to go on from an older one: that of the checkpoint, or
+        without a checkpoint any that the newest comes from. What was trained on since is discarded.
+        """
+        going_back = rewind or self._rewind
         body: dict[str, Any] = {"trainer_id": self.id, "framework": self._framework}
         if self.lineage is not None:
             body["lineage"] = self.lineage
         if self._prepared is not None:
             body["prepared"] = {"batch_id": self._prepared["batch_id"], "weights_sha256": self._prepared["weights_sha256"]}
+        if going_back is not None:
+            body["rewind"] = going_back
         # a claim fences those before it, so it is not repeated by itself
         answer = self.transport.json(Request("POST", path_of("runs", self.run, "trainer"), json=body, idempotent=False))
         self.epoch, self.version, self.lineage = answer["epoch"], answer["version"], answer["lineage"]
         self._lease_ms, self.restore = answer["lease_ms"], answer.get("restore")
+        self._rewind = None
         if self._prepared is not None:
             self.committed = self.commit(self._prepared)
             self._prepared = None
@@ -78,9 +95,12 @@ class Trainer:
         return batch
 
     def batches(self, steps: int | None = None, wait_ms: int = _WAIT_MS) -> Iterator[Batch]:
-        """Batches, one after the other, until version `steps` of the run. One that is not committed is released."""
+        """Batches, one after the other, until version `steps` or the end of the run. One that is not committed is released."""
         while steps is None or self.version < steps:
-            batch = self.lease(wait_ms)
+            try:
+                batch = self.lease(wait_ms)
+            except RunFinished:
+                return
             if batch is None:
                 sleep(_SOON)
                 continue
@@ -99,7 +119,7 @@ class Trainer:
 
     def publish(self, version: int, policy: Policy) -> None:
         """Says where the weights of a committed version are, later or elsewhere."""
-        body = {"version": version, **policy}
+        body = {"version": version, "epoch": self.epoch, **policy}
         self.transport.send(Request("POST", path_of("runs", self.run, "policies"), json=body))
 
     def __enter__(self) -> Trainer:

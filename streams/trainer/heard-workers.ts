@@ -1,6 +1,6 @@
 // When each worker was last heard, and which were replaced: a supervisor starts the next worker in a place only after the one before has
 // ended.
-import { incarnationOf } from '../../streams/trajectory/worker-id.ts';
+import { incarnationOf } from '../trajectory/worker-id.ts';
 
 /** A record of a worker: when it was folded, in listening time, and the clock of the worker when it wrote it, ms since the epoch. */
 interface WorkerSign {

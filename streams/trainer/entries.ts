@@ -1,16 +1,16 @@
 // Builds the trainer's events from the folded state.
 import type { EventByType, StepMetrics, TrajectoryRequested } from '../../schemas/generated/events.ts';
-import type { UpdateMetrics } from '../../streams/core/learning.ts';
-import { trajectoryId } from '../../streams/core/ids.ts';
-import { deriveSeed } from '../../streams/core/random.ts';
-import { batchStaleness, namedStaleness } from '../../streams/staleness/batch-staleness.ts';
-import { stalenessOf, type Staleness, type TokenAges } from '../../streams/staleness/staleness.ts';
-import { spansOf, type Attempt } from '../../streams/trajectory/attempt.ts';
-import type { AccountedTrajectory } from '../../streams/batch/batch.ts';
-import type { Discard } from '../../streams/batch/discards.ts';
-import type { RunSettings } from './settings.ts';
-import type { AskedQuestion, TrainingQuestions } from './questions.ts';
-import type { Unchained } from './ledger-writer.ts';
+import type { UpdateMetrics } from '../core/learning.ts';
+import { trajectoryId } from '../core/ids.ts';
+import { deriveSeed } from '../core/random.ts';
+import { batchStaleness, namedStaleness } from '../staleness/batch-staleness.ts';
+import { stalenessOf, type Staleness, type TokenAges } from '../staleness/staleness.ts';
+import { spansOf, type Attempt } from '../trajectory/attempt.ts';
+import type { AccountedTrajectory } from '../batch/batch.ts';
+import type { Discard } from '../batch/discards.ts';
+import type { RunSettings } from './run-settings.ts';
+import type { AskedQuestion, TrainingQuestions } from './training-questions.ts';
+import type { Unchained } from '../ledger/chain.ts';
 
 const stalenessFields = (staleness: Staleness) => ({
   version_first: staleness.versionFirst,

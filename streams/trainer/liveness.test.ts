@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { finished, requested, started } from '../../infra/testing/rollout-events.ts';
-import { foldRollout, foldTask } from '../../streams/run/fold.ts';
-import { newRunState, type RunState } from '../../streams/run/run-state.ts';
-import { incarnationId } from '../../streams/trajectory/worker-id.ts';
+import { foldRollout, foldTask } from '../run/fold.ts';
+import { newRunState, type RunState } from '../run/run-state.ts';
+import { incarnationId } from '../trajectory/worker-id.ts';
 import { createLiveness, FINAL, type Liveness } from './liveness.ts';
 
 const SILENCE_MS = 1_000;

@@ -1,9 +1,9 @@
 // Decides which attempts to give up. All times are listening time (listening.ts): they count only while this trainer could hear, and a
 // restart or an interruption gives every worker a new deadline. Attempts are judged at a time up to which the whole log has been folded.
 // The decision is recorded as TrajectoryExpired and never made twice.
-import type { RunState } from '../../streams/run/run-state.ts';
-import { isRequestLost, type Trajectory } from '../../streams/group/group.ts';
-import { REFUSED, statusOf, type Attempt } from '../../streams/trajectory/attempt.ts';
+import type { RunState } from '../run/run-state.ts';
+import { isRequestLost, type Trajectory } from '../group/group.ts';
+import { REFUSED, statusOf, type Attempt } from '../trajectory/attempt.ts';
 import { createHeardWorkers, type HeardWorkers } from './heard-workers.ts';
 
 export type ExpiryReason = 'silent' | 'wall_clock' | 'lost_claim' | 'lost_request' | 'question_gone' | 'unusable' | 'refused';

@@ -1,11 +1,11 @@
 // What to do now, decided from the folded state and a clock reading; carried out by committing events.
-import { capacityOf, type AdmissionTerms } from '../../streams/admission/admission.ts';
-import { isOutdated, select, type BatchRules, type BatchSelection } from '../../streams/batch/batch.ts';
-import { finishedOf, type Group } from '../../streams/group/group.ts';
-import type { RunState } from '../../streams/run/run-state.ts';
-import { spansOf } from '../../streams/trajectory/attempt.ts';
+import { capacityOf, type AdmissionTerms } from '../admission/admission.ts';
+import { isOutdated, select, type BatchRules, type BatchSelection } from '../batch/batch.ts';
+import { finishedOf, type Group } from '../group/group.ts';
+import { isAbandoned, type RunState } from '../run/run-state.ts';
+import { spansOf } from '../trajectory/attempt.ts';
 import type { Expiry } from './liveness.ts';
-import type { RunSettings } from './settings.ts';
+import type { RunSettings } from './run-settings.ts';
 
 export interface TrainingPlan {
   readonly selection: BatchSelection;
@@ -42,8 +42,9 @@ function collectable({ steps, batchGroups }: RunSettings, terms: AdmissionTerms)
   return Math.max(0, Math.min(terms.maxConcurrent - terms.running, wanted - terms.accepted - terms.running));
 }
 
-const rulesOf = (settings: RunSettings, version: number): BatchRules => ({
+const rulesOf = (settings: RunSettings, version: number, rewinds: RunState['rewinds']): BatchRules => ({
   version,
+  ...(rewinds.length === 0 ? {} : { isAbandoned: (one) => isAbandoned(rewinds, one) }),
   algorithm: settings.algorithm,
   batchGroups: settings.batchGroups,
   maxStaleness: settings.maxStaleness,
@@ -54,7 +55,7 @@ const rulesOf = (settings: RunSettings, version: number): BatchRules => ({
 export function nextBatch(state: RunState, inputs: Pick<PlanInputs, 'settings' | 'training' | 'version'>): readonly Group[] | undefined {
   const { settings, training, version } = inputs;
   const decided = [...state.decided].flatMap((id) => state.groups.get(id) ?? []);
-  const { batch } = select(decided, rulesOf(settings, version), new Set(training.map(({ id }) => id)));
+  const { batch } = select(decided, rulesOf(settings, version, state.rewinds), new Set(training.map(({ id }) => id)));
   return batch.length < settings.batchGroups ? undefined : batch;
 }
 
@@ -63,7 +64,7 @@ export function planNow(state: RunState, inputs: PlanInputs): TrainingPlan {
   const busy = new Set(training.map((group) => group.id));
   const decided = [...state.decided].flatMap((id) => state.groups.get(id) ?? []);
   const version = collecting ? clockOf(decided, inputs.version) : inputs.version;
-  const rules = rulesOf(settings, version);
+  const rules = rulesOf(settings, version, state.rewinds);
   // only oversampling leaves any behind, and looking for them costs a look at every open group
   const oversamples = (settings.oversample ?? 1) > 1;
   const outdated = oversamples
@@ -80,7 +81,8 @@ export function planNow(state: RunState, inputs: PlanInputs): TrainingPlan {
     version,
     running: state.groups.size - decided.length - outdated.length,
     ...(settings.oversample === undefined ? {} : { oversample: settings.oversample }),
-    accepted: trainedGroups + collectedGroups + training.length + selection.ready,
+    // a rewind used up a version without a batch
+    accepted: trainedGroups + state.rewinds.length * settings.batchGroups + collectedGroups + training.length + selection.ready,
   };
   const room = collecting ? collectable(settings, terms) : capacityOf(terms);
   const admit = inputs.admitting ? room : 0;

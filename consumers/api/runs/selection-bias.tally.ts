@@ -1,0 +1,154 @@
+// The figures of a range of steps, from the counts of each value instead of all values. ValueCounts of disjoint ranges add up.
+import type { RowOf } from '../columns.ts';
+import type { biasFigureColumns, biasReasonColumns } from './selection-bias.columns.ts';
+import { metrics } from './selection-bias.sql.ts';
+
+type Metric = (typeof metrics)[number];
+
+/** Number of outcomes with a value; `reason` is empty for kept ones. */
+export interface ValueCount {
+  readonly metric: Metric;
+  readonly value: number;
+  readonly reason: string;
+  readonly n: number;
+}
+
+/** Sums over the outcomes with a reason; it is empty for kept ones. */
+export interface OutcomeSums {
+  readonly reason: string;
+  readonly n: number;
+  readonly staleness: number;
+  readonly flight_ms: number;
+}
+
+export interface RangeFigures {
+  /** Over all steps of the range, not only the page; null when the range is empty. */
+  readonly overall: RowOf<typeof biasFigureColumns> | null;
+  /** The same by reason; the empty reason stands for the kept side. */
+  readonly by_reason: readonly RowOf<typeof biasReasonColumns>[];
+}
+
+type ValueCounts = ReadonlyMap<number, number>;
+type MutableCounts = Record<Metric, Map<number, number>>;
+type Figures = Readonly<Record<string, number | null>>;
+
+const KEPT = '';
+
+export class BiasTally {
+  readonly #counts = new Map<string, MutableCounts>();
+  readonly #sums = new Map<string, Omit<OutcomeSums, 'reason'>>();
+
+  add(counts: readonly ValueCount[], sums: readonly OutcomeSums[]): void {
+    for (const { metric, value, reason, n } of counts) {
+      const side: MutableCounts = this.#counts.get(reason) ?? { reward: new Map(), turns: new Map(), tokens: new Map() };
+      this.#counts.set(reason, side);
+      side[metric].set(value, (side[metric].get(value) ?? 0) + n);
+    }
+    for (const { reason, n, staleness, flight_ms } of sums) {
+      const before = this.#sums.get(reason) ?? { n: 0, staleness: 0, flight_ms: 0 };
+      this.#sums.set(reason, { n: before.n + n, staleness: before.staleness + staleness, flight_ms: before.flight_ms + flight_ms });
+    }
+  }
+
+  /** The figures of these outcomes and of others, which are not added. */
+  figuresWith(counts: readonly ValueCount[], sums: readonly OutcomeSums[]): RangeFigures {
+    const all = new BiasTally();
+    for (const [reason, side] of this.#counts)
+      all.#counts.set(reason, { reward: new Map(side.reward), turns: new Map(side.turns), tokens: new Map(side.tokens) });
+    for (const [reason, own] of this.#sums) all.#sums.set(reason, own);
+    all.add(counts, sums);
+    return all.#figures();
+  }
+
+  #figures(): RangeFigures {
+    const reasons = [...this.#sums.keys()].filter((reason) => reason !== KEPT).sort();
+    const [kept, lost] = [this.#side([KEPT]), this.#side(reasons)];
+    if (kept.n + lost.n === 0) return { overall: null, by_reason: [] };
+    const none = { reward_ks: null, turns_ks: null, tokens_ks: null };
+    const row = (reason: string, side: BiasSide, distances: Figures): RangeFigures['by_reason'][number] =>
+      ({ ...{ reason, trajectories: side.n }, ...figuresOf(side, ''), ...distances }) as RangeFigures['by_reason'][number];
+    const ofReason = (reason: string): RangeFigures['by_reason'][number] => {
+      const side = this.#side([reason]);
+      return row(reason, side, kept.n === 0 ? none : distancesOf(kept, side));
+    };
+    return {
+      overall: {
+        ...{ kept: kept.n, ...figuresOf(kept, 'kept_') },
+        ...{ discarded: lost.n, ...figuresOf(lost, 'discarded_') },
+        ...(kept.n === 0 || lost.n === 0 ? none : distancesOf(kept, lost)),
+      } as RangeFigures['overall'],
+      by_reason: [...(kept.n === 0 ? [] : [row(KEPT, kept, none)]), ...reasons.map(ofReason)],
+    };
+  }
+
+  #side(reasons: readonly string[]): BiasSide {
+    const sums = reasons.flatMap((reason) => this.#sums.get(reason) ?? []);
+    const total = (of: (one: Omit<OutcomeSums, 'reason'>) => number): number => sums.reduce((sum, one) => sum + of(one), 0);
+    const counts = (metric: Metric): ValueCounts => {
+      const found = new Map<number, number>();
+      for (const reason of reasons)
+        for (const [value, n] of this.#counts.get(reason)?.[metric] ?? []) found.set(value, (found.get(value) ?? 0) + n);
+      return found;
+    };
+    return {
+      ...{ n: total(({ n }) => n), staleness: total(({ staleness }) => staleness), flight_ms: total(({ flight_ms }) => flight_ms) },
+      ...{ reward: counts('reward'), turns: counts('turns'), tokens: counts('tokens') },
+    };
+  }
+}
+
+/** Everything kept, everything discarded, or everything discarded for one reason. */
+interface BiasSide extends Readonly<Record<Metric, ValueCounts>> {
+  readonly n: number;
+  readonly staleness: number;
+  readonly flight_ms: number;
+}
+
+const sorted = (counts: ValueCounts): readonly (readonly [value: number, n: number])[] => [...counts].sort(([a], [b]) => a - b);
+
+function figuresOf(side: BiasSide, prefix: string): Figures {
+  const mean = (sum: number): number | null => (side.n === 0 ? null : sum / side.n);
+  const figures = metrics.flatMap((metric) => {
+    const values = sorted(side[metric]);
+    return [
+      [`${metric}_mean`, mean(values.reduce((sum, [value, n]) => sum + value * n, 0))],
+      [`${metric}_p50`, quantileOf(values, { level: 0.5, n: side.n })],
+      [`${metric}_p95`, quantileOf(values, { level: 0.95, n: side.n })],
+    ] as const;
+  });
+  const means = [['staleness_mean', mean(side.staleness)] as const, ['flight_ms_mean', mean(side.flight_ms)] as const];
+  return Object.fromEntries([...figures, ...means].map(([name, value]) => [`${prefix}${name}`, value]));
+}
+
+/** Interpolates between the two nearest ranks, like quantileExactInclusive. */
+function quantileOf(values: readonly (readonly [number, number])[], { level, n }: { level: number; n: number }): number | null {
+  if (n === 0) return null;
+  const rank = level * (n - 1);
+  const at = (index: number): number => {
+    let seen = 0;
+    for (const [value, count] of values) {
+      seen += count;
+      if (index < seen) return value;
+    }
+    return values.at(-1)?.[0] ?? 0;
+  };
+  const [low, high] = [at(Math.floor(rank)), at(Math.ceil(rank))];
+  return low + (high - low) * (rank - Math.floor(rank));
+}
+
+const distancesOf = (kept: BiasSide, lost: BiasSide): Figures =>
+  Object.fromEntries(metrics.map((metric) => [`${metric}_ks`, distanceOf(kept[metric], lost[metric])]));
+
+/** The largest difference between the cumulative shares. */
+function distanceOf(some: ValueCounts, others: ValueCounts): number {
+  const total = (counts: ValueCounts): number => [...counts.values()].reduce((sum, n) => sum + n, 0);
+  const [all, allOthers] = [total(some), total(others)];
+  const values = [...new Set([...some.keys(), ...others.keys()])].sort((a, b) => a - b);
+  let [below, belowOthers, largest] = [0, 0, 0];
+  for (const value of values) {
+    below += some.get(value) ?? 0;
+    belowOthers += others.get(value) ?? 0;
+    largest = Math.max(largest, Math.abs(below / all - belowOthers / allOthers));
+  }
+  return largest;
+}

@@ -1,0 +1,29 @@
+// Weights of a committed version that come later than its commit, or are elsewhere now. The ledger names them, so that a version never has
+// two.
+import type { PublishAnswer, PublishRequest } from '../../../streams/leases/coordinator.ts';
+import { decidePublish } from '../../../streams/leases/decide.ts';
+import type { CommittedVersion } from '../../../streams/leases/lease-book.ts';
+import { findPolicy } from '../checkpoints.ts';
+import type { PlainEntry } from '../committer.ts';
+import type { Job } from '../deps.ts';
+import { policyOf } from './commit.ts';
+import { record, refusal } from './leases.ts';
+
+export const publishJob =
+  ({ version, epoch, ...weights }: PublishRequest): Job<PublishAnswer> =>
+  async (life, loop) => {
+    const { sha256, uri, format } = weights;
+    const decision = decidePublish(life.state.leases, { epoch, version, sha256 });
+    if (decision.kind === 'refused') return refusal(decision);
+    const last = await findPolicy(life, { runId: life.runId, version }, life.policiesFrom);
+    const replayed = last?.sha256 === sha256 && last.uri === uri && last.format === format;
+    if (!replayed) {
+      const policy = policyOf(life, weights, { version, parent: parentOf(decision.commit) });
+      const entries: readonly PlainEntry[] = [{ type: 'WeightsNamed', fields: { version, sha256, uri, format } }];
+      await record(life, loop, { step: 'coordinator.publish', entries, publication: { policy, again: true } });
+      life.logger.info({ version, uri, sha256 }, 'the weights of a committed version were published');
+    }
+    return { kind: 'answer', value: { version, sha256, replayed } };
+  };
+
+const parentOf = ({ version, rewoundTo }: CommittedVersion): number => (rewoundTo < 0 ? version - 1 : rewoundTo);

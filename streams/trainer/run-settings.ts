@@ -1,0 +1,25 @@
+// The settings of a run that the trainer decides with.
+
+export interface RunSettings {
+  readonly seed: number;
+  readonly algorithm: string;
+  readonly dataset: string;
+  readonly groupSize: number;
+  readonly batchGroups: number;
+  readonly maxStaleness: number;
+  readonly maxConcurrent: number;
+  readonly maxAttempts: number;
+  readonly stalePolicy: string;
+  /** The run ends after this many steps; 0 = never by itself. */
+  readonly steps: number;
+  readonly reward: string;
+  readonly maxTurns: number;
+  readonly maxTokens: number;
+  readonly maxWallMs: number;
+  /** Groups asked for by each that a batch still needs; 1 unless given. Above 1 only with a staleness of 0. */
+  readonly oversample?: number;
+  /** How long a worker may be silent, ms. */
+  readonly silenceMs: number;
+  /** Share of the groups that may be discarded before the run ends by itself, 0 to 1; 1 = it never does. */
+  readonly maxDiscarded: number;
+}
