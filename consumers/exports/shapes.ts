@@ -6,7 +6,10 @@
 
 import { baseTools } from '../../streams/core/tools.ts';
 
-export const exportKinds = ['trajectories', 'turns', 'sft', 'preferences'] as const;
+/** Kinds that the store makes by itself. */
+const tableKinds = ['trajectories', 'turns', 'sft', 'preferences'] as const;
+type TableKind = (typeof tableKinds)[number];
+export const exportKinds = [...tableKinds, 'rows'] as const;
 export type ExportKind = (typeof exportKinds)[number];
 
 export const chatForms = ['text', 'tools'] as const;
@@ -16,7 +19,7 @@ export type ChatForm = (typeof chatForms)[number];
 export const conditionTable = (kind: ExportKind): 'turns' | 'trajectories' => (kind === 'turns' ? 'turns' : 'trajectories');
 
 export interface ExportSelection {
-  readonly kind: ExportKind;
+  readonly kind: TableKind;
   /** One expression over the columns of the table, in parentheses; undefined for all rows. */
   readonly condition: string | undefined;
   /** How chats tell of tool calls: in the text as the policy wrote it, or as `tool_calls` with ids, as chat templates take them. */
@@ -46,7 +49,7 @@ export interface ExportUnit extends Key {
 
 export const FIRST: Key = { id: '', attempt: -2_147_483_648, block: -2_147_483_648 };
 
-const BEFORE_END = '_offset < transform(_partition, {partitions:Array(Int32)}, {ends:Array(Int64)}, toInt64(0))';
+export const BEFORE_END = '_offset < transform(_partition, {partitions:Array(Int32)}, {ends:Array(Int64)}, toInt64(0))';
 
 /** Where the partitions of a run end now, by what is in the tables. */
 export const endsStatement = `select _partition as partition, max(_offset) + 1 as end from
@@ -54,20 +57,20 @@ export const endsStatement = `select _partition as partition, max(_offset) + 1 a
    union all select _partition, _offset from trajectories where run_id = {run:String})
   group by partition order by partition`;
 
-const where = ({ condition }: ExportSelection): string => (condition === undefined ? '' : ` and ${condition}`);
+const where = (selection: ExportSelection | undefined): string => (selection?.condition === undefined ? '' : ` and ${selection.condition}`);
 
 /**
  * Trajectories that count: of each the attempt that ended first by the log, were its end told twice. Those of an
  * evaluation are none: what is measured with must not be learned from.
  */
-function counted(selection: ExportSelection, range: string): string {
+export function counted(selection: ExportSelection | undefined, range: string): string {
   return `(select * from (
       select * from trajectories where run_id = {run:String} and ${range} and ${BEFORE_END}
       order by trajectory_id, _offset limit 1 by trajectory_id)
     where purpose != 'eval' and isFinite(reward)${where(selection)})`;
 }
 
-const UNITS: Readonly<Record<ExportKind, (selection: ExportSelection) => string>> = {
+const UNITS: Readonly<Record<TableKind, (selection: ExportSelection) => string>> = {
   trajectories: (
     selection,
   ) => `select trajectory_id as id, attempt, toInt32(0) as block, toUInt64(1) as rows, toUInt64(2000) as bytes, id as low, id as high
@@ -145,7 +148,7 @@ const bounded = (key: string): string => `${key} > ({id:String}, {attempt:Int32}
 
 const BLOCK = `(trajectory_id, attempt, intDiv(turn, ${BLOCK_TURNS}))`;
 
-const ROWS: Readonly<Record<ExportKind, (selection: ExportSelection) => string>> = {
+const ROWS: Readonly<Record<TableKind, (selection: ExportSelection) => string>> = {
   trajectories: (selection) => `select * from trajectories
     where run_id = {run:String} and ${IN_RANGE} and ${bounded('(trajectory_id, attempt)')} and ${BEFORE_END}${where(selection)}
     order by trajectory_id, attempt, _offset limit 1 by trajectory_id, attempt`,

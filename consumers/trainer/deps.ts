@@ -20,6 +20,7 @@ import type { RolloutFeed } from './rollout-feed.ts';
 import type { Wake } from '../../streams/core/waiting.ts';
 import type { PlatformError } from '../../streams/core/errors.ts';
 import type { BatchRows } from '../../streams/leases/batch-rows.ts';
+import type { Measuring } from './external/measuring.ts';
 
 /** Notes that a run has ended, so that a later start can report it before starting anything. The ledger decides, not the note. */
 export interface EndNotes {
@@ -129,6 +130,10 @@ export interface Loop {
   heardEnd: boolean;
   /** Of batches that an external trainer has leased, by batch id. */
   readonly leaseTimes: Map<string, LeaseTimes>;
+  /** Undefined without an external trainer. */
+  readonly measuring: Measuring | undefined;
+  /** Groups of the batch whose rows were read ahead. */
+  aheadOf: string | undefined;
 }
 
 /** Result of a call: an answer, a refusal, or not yet. Anything that is thrown ends the coordinator. */

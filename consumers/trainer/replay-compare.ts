@@ -63,8 +63,7 @@ export function compareBatch(event: StepCompleted, batch: PreparedBatch, why = '
     tokens: sum(({ attempt }) => attempt.tokens),
     unknown_tokens: sum(({ staleness }) => staleness.unknownTokens),
     order: batch.trajectories.map(({ trajectoryId }) => trajectoryId).join(' '),
-    // that of a leased batch is of its rows, which are not made here
-    ...(event.batch_id === '' ? { batch_sha256: batch.sha256 } : {}),
+    batch_sha256: batch.sha256,
   };
   const metrics = stepMetrics(batch.trajectories, batch.ages, updateOf(event.metrics));
   const recorded = { ...event, order: event.trajectories.map(({ trajectory_id: id }) => id).join(' ') };

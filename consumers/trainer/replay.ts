@@ -5,9 +5,14 @@
 // missing there, from the first record, which is reported. Steps are read one window at a time, so memory does not grow with the run.
 import type { Resume } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
+import type { RowsSource } from '../../streams/leases/batch-rows.ts';
+import { EXTERNAL } from '../../streams/run/fold.ts';
 import { batchStaleness, type BatchStaleness } from '../../streams/staleness/batch-staleness.ts';
 import { prepareBatch } from './batches.ts';
 import type { WeightsStore } from './checkpoints.ts';
+import type { PreparedBatch } from './commit-parts.ts';
+import { leasedTrajectory } from './external/leases.ts';
+import { createLogRows } from './external/log-rows.ts';
 import { compareBatch, type ReplayDifference } from './replay-compare.ts';
 import { readSteps, surveyLedger, type LedgerStep, type StepMark, type Survey } from './replay-ledger.ts';
 import { forgottenBy, groupsOfStep, rebuildGroups, type Rebuilt, type RebuildSource } from './replay-rebuild.ts';
@@ -17,6 +22,14 @@ export interface ReplayDeps extends RebuildSource {
   readonly weights: WeightsStore;
   /** If given, updates are repeated as well. */
   readonly openLearner?: OpenLearner;
+}
+
+/** What became of a replay. */
+export interface ReplayTotal {
+  readonly steps: number;
+  readonly differing: number;
+  /** The trainer was somebody else's, so its updates cannot be repeated here. */
+  readonly isExternal: boolean;
 }
 
 export interface ReplayOptions {
@@ -52,12 +65,12 @@ export async function replayRun(
   deps: ReplayDeps,
   options: ReplayOptions,
   onStep: (step: StepReplay, of: number) => void,
-): Promise<{ readonly steps: number; readonly differing: number }> {
+): Promise<ReplayTotal> {
   const survey = await surveyLedger(deps, options.last);
   const { first } = options;
   const at = placeOf(survey, deps.runId, first);
-  const open = deps.openLearner;
-  const retrainer = open === undefined ? undefined : createRetrainer({ source: deps, survey, weights: deps.weights, open });
+  const isExternal = survey.started.backend === EXTERNAL;
+  const retrainer = isExternal ? undefined : retrainerOf(deps, survey);
   const steps = survey.steps.length - at;
   let differing = 0;
   try {
@@ -71,7 +84,7 @@ export async function replayRun(
   } finally {
     await retrainer?.close();
   }
-  return { steps, differing };
+  return { steps, differing, isExternal };
 }
 
 /** Of the first step from `first` on: a rewind has a number and makes no step. */
@@ -80,6 +93,9 @@ function placeOf({ steps }: Survey, run: string, first: number): number {
   if (at >= 0) return at;
   throw new PlatformError('NOT_FOUND', `replaying run ${run}: it has no step ${first}; it made ${steps.at(-1)?.step ?? 0}`);
 }
+
+const retrainerOf = (deps: ReplayDeps, survey: Survey): Retrainer | undefined =>
+  deps.openLearner && createRetrainer({ source: deps, survey, weights: deps.weights, open: deps.openLearner });
 
 function windowsOf(marks: readonly StepMark[]): readonly (readonly [StepMark, ...StepMark[]])[] {
   const windows: [StepMark, ...StepMark[]][] = [];
@@ -110,11 +126,15 @@ async function* replayWindow(deps: ReplayDeps, { survey, window, retrainer, from
   const before = survey.steps[survey.steps.indexOf(first) - 1]?.resume ?? survey.started.resume;
   const found = await rebuild(deps, steps, fromStart ? undefined : before);
   await retrainer?.load(first.step, last.step);
-  for (const step of steps) yield await replayStep(step, found, retrainer);
+  const rows = createLogRows(deps);
+  const hashOf = async (batch: PreparedBatch): Promise<string> => (await rows.measure(await rowsSource(deps, batch, found))).sha256;
+  for (const step of steps) yield await replayStep(step, found, { retrainer, hashOf });
 }
 
 interface RebuiltStep {
   readonly rebuilt: Rebuilt;
+  /** Where the log was read from; undefined for its first record. */
+  readonly resume: Resume | undefined;
   readonly from: 'resume' | 'start';
   /** Missing after the resume point but present in the log. */
   readonly before: ReadonlySet<string>;
@@ -128,11 +148,11 @@ async function rebuild(deps: ReplayDeps, steps: readonly LedgerStep[], resume: R
   const events = steps.map(({ event }) => event);
   const near = await rebuildGroups(deps, events, resume);
   if (resume === undefined || near.missing.size === 0) {
-    return { rebuilt: near, from: resume === undefined ? 'start' : 'resume', before: NONE, why: await whyMissing(deps, near) };
+    return { rebuilt: near, resume, from: resume === undefined ? 'start' : 'resume', before: NONE, why: await whyMissing(deps, near) };
   }
   const whole = await rebuildGroups(deps, events, undefined);
   const before = new Set([...near.missing].filter((id) => !whole.missing.has(id)));
-  return { rebuilt: whole, from: 'start', before, why: await whyMissing(deps, whole) };
+  return { rebuilt: whole, resume: undefined, from: 'start', before, why: await whyMissing(deps, whole) };
 }
 
 /** Reports where the log begins if that is not 0: retention may have deleted what is missing. */
@@ -148,14 +168,33 @@ async function whyMissing({ log }: ReplayDeps, { missing }: Rebuilt): Promise<st
   return cut.length === 0 ? '' : `; retention has deleted records: ${cut.join(', ')}`;
 }
 
+/** What the rows of a batch are made from, by the log alone. */
+async function rowsSource(deps: ReplayDeps, { trajectories }: PreparedBatch, { resume }: RebuiltStep): Promise<RowsSource> {
+  const from = new Map(resume?.rollouts.map(({ partition, offset }) => [partition, offset]));
+  const bounds = await deps.log.bounds('rollouts');
+  return {
+    run_id: deps.runId,
+    trajectories: trajectories.map(leasedTrajectory),
+    rollouts: bounds.map(({ partition, first, end }) => ({ partition, offset: from.get(partition) ?? first, end })),
+  };
+}
+
+interface ReplayTools {
+  readonly retrainer: Retrainer | undefined;
+  /** Of the rows of a batch. */
+  readonly hashOf: (batch: PreparedBatch) => Promise<string>;
+}
+
 async function replayStep(
   step: LedgerStep,
   { rebuilt, from, before, why }: RebuiltStep,
-  retrainer: Retrainer | undefined,
+  { retrainer, hashOf }: ReplayTools,
 ): Promise<StepReplay> {
   const { event } = step;
   const groups = groupsOfStep(event, rebuilt.groups);
-  const batch = prepareBatch(groups, event.version_before, { nowMs: 0, waitedSinceMs: 0 });
+  const prepared = prepareBatch(groups, event.version_before, { nowMs: 0, waitedSinceMs: 0 });
+  // the batch of an external trainer is its rows
+  const batch = event.batch_id === '' ? prepared : { ...prepared, sha256: await hashOf(prepared) };
   const comparison = compareBatch(event, batch, why);
   const differences = [...comparison.differences, ...unsettled(step, rebuilt), ...unreached(step, before)];
   const update = retrainer === undefined || differences.length > 0 ? undefined : await retrainer.again(step, batch);

@@ -3,6 +3,7 @@ import { ArrowRows } from '../../consumers/common/rows/arrow.ts';
 import { ndjsonOf } from '../../consumers/common/rows/ndjson.ts';
 import { createCodec } from '../../schemas/codec.ts';
 import { emptyTurn } from '../../schemas/rollouts/turn.ts';
+import type { TurnRecorded } from '../../schemas/generated/events.ts';
 import { createRandom } from '../../streams/core/random.ts';
 import { BatchHash, tokensHash } from '../../streams/rows/row-hash.ts';
 import { tokensIn } from '../../streams/rows/read-tokens.ts';
@@ -15,22 +16,32 @@ export type BatchRecords = readonly (readonly Buffer[])[];
 
 const codec = createCodec({ late: ['TurnRecorded'] });
 
-/** The values of a batch: for each trajectory the records of its turns, half of the tokens in prompts and half sampled. */
-export function recordsOf(trajectory: number, { tokens, turns }: { readonly tokens: number; readonly turns: number }): readonly Buffer[] {
+export interface RowSize {
+  /** Of a row, half of them in prompts and half sampled. */
+  readonly tokens: number;
+  readonly turns: number;
+}
+
+/** The values of a batch: for each trajectory the records of its turns. */
+export const recordsOf = (trajectory: number, size: RowSize): readonly Buffer[] =>
+  tokenTurns(trajectory, size).map((event) => codec.encode('TurnRecorded', event));
+
+/** The turns of a trajectory; the same number makes the same tokens. */
+export function tokenTurns(trajectory: number, { tokens, turns }: RowSize): readonly TurnRecorded[] {
   const next = createRandom(trajectory);
   const each = Math.floor(tokens / turns / 2);
   // Small ids are frequent, as in a text; most take two or three bytes in a record.
   const ids = (): readonly number[] => Array.from({ length: each }, () => Math.floor(Math.exp(next() * Math.log(151_936))));
   return Array.from({ length: turns }, (_, turn) => {
     const token_ids = ids();
-    return codec.encode('TurnRecorded', {
+    return {
       ...emptyTurn,
       ...{ run_id: 'rows', group_id: `q-${trajectory >> 3}`, trajectory_id: `q-${trajectory >> 3}.${trajectory & 7}`, purpose: 'train' },
       ...{ sequence: turn + 1, turn, branch_parent: turn - 1, prompt_keep: 2 * each * turn, prompt_ids: ids(), prompt_tokens: each },
       ...{ token_ids, logprobs: token_ids.map(() => Math.log(1 - next())), completion_tokens: each, logprobs_kind: 'processed' },
       ...{ policy_spans: [{ version: turn >> 2, tokens: each }], sampling: '{"temperature":1}', model: 'model', engine: 'engine/1' },
       ...{ text: 'x'.repeat(TEXT_CHARS), result: 'y'.repeat(TEXT_CHARS), result_chars: TEXT_CHARS },
-    });
+    };
   });
 }
 

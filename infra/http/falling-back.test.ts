@@ -18,7 +18,7 @@ const calls: readonly ((coordinator: Coordinator) => Promise<unknown>)[] = [
   (it) => it.claim('run-a', { trainer_id: 't' }),
   (it) => it.lease('run-a', { epoch: 1, lineage: '' }, new AbortController().signal),
   (it) => it.publish('run-a', { version: 0, uri: '', sha256: '', format: '' }),
-  (it) => it.rows('run-a/step/1.0'),
+  (it) => it.rows('run-a/step/1.0', {}),
   (it) => it.extend('run-a/step/1.0', { epoch: 1 }),
   (it) => it.commit('run-a/step/1.0', { epoch: 1, batch_sha256: '', policy: null, metrics: {} }),
   (it) => it.release('run-a/step/1.0', { epoch: 1 }),

@@ -15,7 +15,7 @@ export function fallingBack(first: Coordinator, second: (reason: unknown) => Pro
     claim: (run, request) => ask((it) => it.claim(run, request)),
     lease: (run, request, signal) => ask((it) => it.lease(run, request, signal)),
     publish: (run, request) => ask((it) => it.publish(run, request)),
-    rows: (batchId) => ask((it) => it.rows(batchId)),
+    rows: (batchId, request) => ask((it) => it.rows(batchId, request)),
     extend: (batchId, request) => ask((it) => it.extend(batchId, request)),
     commit: (batchId, request) => ask((it) => it.commit(batchId, request)),
     release: (batchId, request) => ask((it) => it.release(batchId, request)),

@@ -23,7 +23,9 @@ interface EngineMessage {
 export interface EngineOptions {
   readonly dialect: 'vllm' | 'sglang';
   /** What the model writes, call by call. */
-  readonly writes: (call: number) => string;
+  readonly writes: (call: number, prompt: string) => string;
+  /** Version of its weights; it reports none unless given. */
+  readonly version?: () => number;
   /** How its template shows a message of the past. */
   readonly shows?: (content: string) => string;
   /** How it shows the beginning of a message that is to be gone on with. */
@@ -102,14 +104,15 @@ function send(response: ServerResponse, { streamed, chat }: Asked, parts: Engine
 }
 
 /** Listens on a free port of this machine; the caller closes it. */
-export async function startTokenEngine({ dialect, writes, abortsAfter, ...template }: EngineOptions): Promise<TokenEngine> {
+export async function startTokenEngine({ dialect, writes, version, abortsAfter, ...template }: EngineOptions): Promise<TokenEngine> {
   const asIs: ShowMessage = (content) => content;
   const shown = { shows: asIs, begins: asIs, ...template };
   const calls: EngineCall[] = [];
 
-  /** What the model writes in this call, up to where it is stopped. */
-  function write(call: number, stops: readonly string[]): ReturnType<typeof untilStop> & { readonly reason: string } {
-    const whole = untilStop(writes(call), stops);
+  /** What the model writes in the next call, up to where it is stopped. */
+  function write(prompt: string, stops: readonly string[]): ReturnType<typeof untilStop> & { readonly reason: string } {
+    const call = calls.length;
+    const whole = untilStop(writes(call, prompt), stops);
     const abortAt = abortsAfter?.(call);
     if (abortAt === undefined) return { ...whole, reason: 'stop' };
     const begun = whole.text.slice(0, abortAt);
@@ -119,15 +122,17 @@ export async function startTokenEngine({ dialect, writes, abortsAfter, ...templa
   const endIn = (stopped: string | null): object => (dialect === 'vllm' ? { stop_reason: stopped } : { matched_stop: stopped ?? END_ID });
 
   /** A chat of vLLM has its prompt beside the choices. */
-  const placed = (told: object, chat: boolean): Pick<EngineAnswer, 'prompt' | 'beside'> =>
-    dialect === 'vllm' && chat ? { prompt: {}, beside: told } : { prompt: told, beside: {} };
+  const placed = (told: object, chat: boolean): Pick<EngineAnswer, 'prompt' | 'beside'> => {
+    const served = version === undefined ? {} : { metadata: { weight_version: String(version()) } };
+    return dialect === 'vllm' && chat ? { prompt: {}, beside: { ...told, ...served } } : { prompt: told, beside: served };
+  };
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await bodyOf(request);
     const chat = request.url?.endsWith('/chat/completions') === true;
     const goesOn = body['continue_final_message'] === true;
     const prompt = chat ? render(body['messages'] as readonly EngineMessage[], goesOn, shown) : String(body['prompt']);
-    const made = write(calls.length, (body['stop'] ?? []) as readonly string[]);
+    const made = write(prompt, (body['stop'] ?? []) as readonly string[]);
     const [promptIds, completionIds] = [idsOf(prompt), idsOf(made.tokens)];
     calls.push({ promptIds, completionIds, body });
     const asked = body['return_token_ids'] === true;

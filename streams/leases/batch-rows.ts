@@ -1,10 +1,13 @@
 // The rows of a leased batch. They are built from the log by the references in its ledger entry, so they are always the same.
 import type { BatchLeased } from '../../schemas/generated/events.ts';
+import type { TokenRow } from '../rows/row.ts';
+
+export type LeasedTrajectory = BatchLeased['trajectories'][number];
 
 /** What the rows of a batch are built from. */
 export type RowsSource = Pick<BatchLeased, 'run_id' | 'trajectories' | 'rollouts'>;
 
-interface RowsMeasure {
+export interface RowsMeasure {
   readonly rows: number;
   /** Token ids in the rows. */
   readonly tokens: number;
@@ -15,7 +18,7 @@ interface RowsMeasure {
 }
 
 export interface BatchRows {
-  measure(source: RowsSource): Promise<RowsMeasure>;
-  /** NDJSON, one row per line. */
-  ndjson(source: RowsSource): AsyncIterable<Buffer>;
+  measure(source: RowsSource, signal?: AbortSignal): Promise<RowsMeasure>;
+  /** Yields the rows in the order of the batch. */
+  rows(source: RowsSource): AsyncIterable<TokenRow>;
 }

@@ -12,6 +12,7 @@ import { runTrainer } from '../trainer.ts';
 import { createCoordinator } from './coordinator.ts';
 import { createDesk } from './desk.ts';
 import { createLogRows } from './log-rows.ts';
+import { answerRows } from './rows-answer.ts';
 
 const stops: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -61,7 +62,7 @@ const commitOf = ({ epoch }: ClaimAnswer, { batch_sha256, step }: LeaseAnswer): 
 
 async function linesOf(coordinator: Coordinator, batch: string): Promise<readonly Record<string, unknown>[]> {
   const chunks: Buffer[] = [];
-  for await (const chunk of (await coordinator.rows(batch)).body) chunks.push(chunk);
+  for await (const chunk of (await coordinator.rows(batch, {})).body ?? []) chunks.push(chunk);
   const lines = Buffer.concat(chunks).toString().trimEnd().split('\n');
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
@@ -134,7 +135,7 @@ describe('an external trainer', () => {
     const rows = await linesOf(coordinator, leased.batch_id);
     const source = { log: rig.log.reader(), events: rig.events, runId: 'run-a' };
     const log = createLogRows(source);
-    const rowsOf = async (of: BatchLeased) => ({ sha256: of.batch_sha256, contentType: '', body: log.ndjson(of) });
+    const rowsOf = (of: BatchLeased) => answerRows(of, log, {});
     const otherwise = new Error('the run goes on');
     const inLedger = createEndedCoordinator({ source, rowsOf, otherwise });
     const check = async (asked: Coordinator): Promise<void> => {

@@ -1,8 +1,9 @@
 // Batches that an external trainer has leased: their groups, their times, and the entries that end their leases.
 import type { BatchLeased } from '../../../schemas/generated/events.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
-import { accountBatch } from '../../../streams/batch/batch.ts';
+import { accountBatch, type AccountedTrajectory } from '../../../streams/batch/batch.ts';
 import type { Group } from '../../../streams/group/group.ts';
+import type { LeasedTrajectory } from '../../../streams/leases/batch-rows.ts';
 import { inStep, reachNothing, type CrashStep } from '../../../streams/core/crash-points.ts';
 import { decideExpiry, type Refused, type Released } from '../../../streams/leases/decide.ts';
 import type { RunState } from '../../../streams/run/run-state.ts';
@@ -25,6 +26,11 @@ export function leasedBatch(state: RunState, lease: BatchLeased, times: LeaseTim
   const trajectories = accountBatch(leased, lease.version_before, ages);
   return { groups, trajectories, ages, sha256: lease.batch_sha256, beganMs: times.beganMs, waitMs: times.waitMs };
 }
+
+/** A trajectory as a lease names it. */
+export const leasedTrajectory = ({ groupId, trajectoryId, attempt, reward, advantage }: AccountedTrajectory): LeasedTrajectory => ({
+  ...{ group_id: groupId, trajectory_id: trajectoryId, attempt: attempt.number, reward, advantage },
+});
 
 /** A lease of an earlier process starts over, because its trainer could not extend it in between. */
 export function timesOf(life: ExternalLife, { leaseTimes }: Loop, batchId: string): LeaseTimes {

@@ -8,7 +8,9 @@ import { finished, started, turn } from '../../../infra/testing/rollout-events.t
 import type { PlatformError } from '../../../streams/core/errors.ts';
 import type { OutgoingEvent } from '../../../streams/core/ports.ts';
 import { noMetrics } from '../../../streams/core/telemetry.ts';
-import type { BatchRows } from '../../../streams/leases/batch-rows.ts';
+import type { BatchRows, RowsMeasure, RowsSource } from '../../../streams/leases/batch-rows.ts';
+import type { TokenRow } from '../../../streams/rows/row.ts';
+import type { Measuring } from './measuring.ts';
 import { entriesOf, type ReadEntry } from '../../../streams/ledger/read-ledger.ts';
 import { createLedgerVerifier, type LedgerReport } from '../../../streams/ledger/verify.ts';
 import { EXTERNAL, foldRollout, noteRead } from '../../../streams/run/fold.ts';
@@ -37,17 +39,22 @@ const questions = { count: 1, at: () => question, find: () => question };
 export type CallResult<T> = { readonly answer: T } | { readonly refused: string; readonly error: PlatformError } | { readonly died: true };
 
 /** Rows are the names of the trajectories. */
+function measureOf({ trajectories }: RowsSource): RowsMeasure {
+  const text = JSON.stringify(trajectories);
+  return { rows: trajectories.length, tokens: 0, bytes: text.length, sha256: createHash('sha256').update(text).digest('hex') };
+}
+
 const rows: BatchRows = {
-  measure: async ({ trajectories }) => {
-    const text = JSON.stringify(trajectories);
-    return { rows: trajectories.length, tokens: 0, bytes: text.length, sha256: createHash('sha256').update(text).digest('hex') };
-  },
-  ndjson: () => (async function* none(): AsyncGenerator<Buffer> {})(),
+  measure: async (batch) => measureOf(batch),
+  rows: () => (async function* none(): AsyncGenerator<TokenRow> {})(),
 };
+
+/** Nothing waits for its rows. */
+const measuring: Measuring = { isBusy: false, of: measureOf, close: () => undefined };
 
 const newLoop = (): Loop => ({
   ...{ training: undefined, waitedSinceMs: 0, lastPlanMs: 0, lookedUpTo: 0, lookDue: false, placed: undefined, leaseTimes: new Map() },
-  ...{ snapshotAt: 0, isKeeping: false, toldWaste: false, warning: '', ending: false, heardEnd: false },
+  ...{ snapshotAt: 0, isKeeping: false, toldWaste: false, warning: '', ending: false, heardEnd: false, measuring, aheadOf: undefined },
 });
 
 export interface ModelWorld {

@@ -1,5 +1,6 @@
 // Whom to ask for a run that somebody else's trainer trains: its coordinator, or the ledger once the run has ended.
 import { createLogRows } from '../../../consumers/trainer/external/log-rows.ts';
+import { answerRows } from '../../../consumers/trainer/external/rows-answer.ts';
 import { createEndedCoordinator } from '../../../streams/leases/ended-coordinator.ts';
 import type { Coordinator } from '../../../streams/leases/coordinator.ts';
 import { fallingBack } from '../../http/falling-back.ts';
@@ -22,10 +23,10 @@ export async function coordinatorOf({ log, group }: Reached, run: string, header
     // the trainers of a run commit where it begins
     const begins = (await kafka.offsets.fetch(group, 'training')).map(({ partition, offset }) => [partition, Math.max(0, offset)] as const);
     const source = { log: kafka.reader(), events, runId: run };
-    const rows = createLogRows(source);
+    const rows = createLogRows({ log: source.log, events: log.eventsThrough({ late: ['TurnRecorded'] }) });
     return createEndedCoordinator({
       source: { ...source, from: new Map(begins) },
-      rowsOf: async (lease) => ({ sha256: lease.batch_sha256, contentType: 'application/x-ndjson', body: rows.ndjson(lease) }),
+      rowsOf: (lease, _, request) => answerRows(lease, rows, request),
       otherwise,
     });
   });

@@ -13,7 +13,7 @@ import { createProgressLine } from '../views/progress-line.ts';
 interface ExportFlags {
   readonly run: string;
   readonly what: ExportKind;
-  readonly format: ExportFormat;
+  readonly format?: ExportFormat;
   readonly where?: string;
   readonly minReward: number;
   readonly chat: ChatForm;
@@ -31,21 +31,22 @@ function rewardOf(raw: string): number {
 export function exportCommand(context: CommandContext): Command {
   return new Command('export')
     .description(
-      'write trajectories, turns, chats for fine-tuning, or preference pairs of a run as Parquet or JSON Lines, in constant memory',
+      'write trajectories, turns, chats for fine-tuning, preference pairs, or rows of tokens of a run as Parquet, JSON Lines, or Arrow, in constant memory',
     )
     .requiredOption('--run <run>', 'the run', runSlug)
     .addOption(
       new Option(
         '--what <what>',
-        'trajectories, turns: rows of the tables; sft: {messages, reward, …} of rewarded trajectories; preferences: {prompt, chosen, rejected, …}, the best and the worst of each group',
+        'trajectories, turns: rows of the tables; sft: {messages, reward, …} of rewarded trajectories; preferences: {prompt, chosen, rejected, …}, the best and the worst of each group; rows: the rows of tokens that a trainer reads, of every trajectory that counts',
       )
         .choices([...exportKinds])
         .makeOptionMandatory(),
     )
     .addOption(
-      new Option('--format <format>', 'jsonl has one JSON object per line')
-        .choices([...exportFormats])
-        .default('parquet' satisfies ExportFormat),
+      new Option(
+        '--format <format>',
+        'jsonl has one JSON object per line; arrow is an Arrow IPC stream, for rows alone (default: parquet, arrow for rows)',
+      ).choices([...exportFormats]),
     )
     .option('--where <condition>', 'SQL condition over the columns of turns (for turns) or trajectories (for all others)')
     .option('--min-reward <reward>', 'sft: only trajectories with a higher reward', rewardOf, 0)
@@ -63,6 +64,7 @@ export function exportCommand(context: CommandContext): Command {
         'turnstream export --run my-run --what sft --format jsonl --min-reward 0.5 --out sft.jsonl',
         'turnstream export --run my-run --what sft --chat tools --format jsonl --limit 1000 --out tools.jsonl',
         `turnstream export --run my-run --what preferences --format jsonl --where "purpose = 'train'" | head -n 1`,
+        'turnstream export --run my-run --what rows --where "reward > 0" --out rows.arrow',
         'turnstream export --run my-run --what trajectories --where "version_first >= 10 AND tool_errors = 0" --out late.parquet',
       ),
     )
@@ -76,13 +78,14 @@ async function exportAs(context: CommandContext, flags: ExportFlags): Promise<nu
   if (out === undefined && context.terminal === true) {
     throw new PlatformError('USAGE_INVALID', 'exporting: standard output is a terminal; give --out, or send it on to a program or a file');
   }
+  const format = formatOf(flags);
   const config = loadConfig(context.env);
   const { runExport } = await import('./export.ts');
   const { writeWhole } = await import('./export-file.ts');
   const interrupts = listenForInterrupts({ now: () => performance.now(), onSecond: () => process.exit(exitCodes.interrupted) });
   const line = createProgressLine(process.stderr);
   const began = performance.now();
-  const { run, what: kind, format, where, minReward, chat, limit } = flags;
+  const { run, what: kind, where, minReward, chat, limit } = flags;
   const exportTo = (write: (bytes: Buffer) => Promise<void>): Promise<ExportReport> =>
     runExport({
       ...{ config, run, kind, format, minReward, chat, out: write, signal: interrupts.signal, logger: commandLogger(context) },
@@ -106,6 +109,14 @@ async function exportAs(context: CommandContext, flags: ExportFlags): Promise<nu
     line.end();
     interrupts.close();
   }
+}
+
+function formatOf({ what, format = what === 'rows' ? 'arrow' : 'parquet' }: ExportFlags): ExportFormat {
+  if ((what === 'rows' ? 'parquet' : 'arrow') !== format) return format;
+  throw new PlatformError(
+    'USAGE_INVALID',
+    `exporting ${what} as ${format}: rows are written as arrow or jsonl, everything else as parquet or jsonl`,
+  );
 }
 
 const paceOf = (bytes: number, seconds: number): string =>

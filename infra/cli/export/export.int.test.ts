@@ -138,6 +138,30 @@ describe('turnstream export', { timeout: 300_000 }, () => {
     expect((await run('--what', what, '--limit', '2', '--out', out)).error).toContain(`2 rows of ${what}`);
   });
 
+  it('writes rows of tokens, whole and with the advantage within the group', async () => {
+    const rows = await rowsOf<{ row: number; branch: number; trajectory_id: string; reward: number; advantage: number; why_not: string }>(
+      '--what',
+      'rows',
+    );
+    expect(rows.map(({ row }) => row)).toEqual(rows.map((_, at) => at));
+    // sample 2 of the last group lost a turn
+    expect(new Set(rows.map(({ trajectory_id: id }) => id)).size).toBe(GROUPS * 3 - 1);
+    expect(rows.every(({ why_not: why }) => why === 'no_token_ids')).toBe(true);
+    // a turn that goes on from no other is a branch of its own
+    const group = rows.filter(({ trajectory_id: id, branch }) => id.startsWith(`${RUN}-g0.`) && branch === 0);
+    expect(group.map(({ reward }) => reward)).toEqual([0, 0.5, 1]);
+    const [worst = NaN, middle, best = NaN] = group.map(({ advantage }) => advantage);
+    expect(middle).toBeCloseTo(0);
+    expect(worst + best).toBeCloseTo(0);
+    const rewarded = await rowsOf<{ advantage: number }>('--what', 'rows', '--where', 'reward = 1', '--limit', '2');
+    expect(rewarded.map(({ advantage }) => advantage)).toEqual([best, best]);
+    expect((await run('--what', 'rows', '--format', 'jsonl')).error).toContain('1 trajectories left out');
+    expect(await run('--what', 'rows', '--format', 'parquet')).toMatchObject({ code: 2 });
+    const out = join(folder, 'rows.arrow');
+    expect((await run('--what', 'rows', '--out', out)).code).toBe(0);
+    expect(readFileSync(out).subarray(-8)).toEqual(Buffer.from([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]));
+  });
+
   it('pairs the best with the worst of a group', async () => {
     const pairs = await rowsOf<object>('--what', 'preferences');
     expect(pairs).toHaveLength(GROUPS - 1);

@@ -15,6 +15,7 @@ import {
   type ExportUnit,
 } from '../../../consumers/exports/shapes.ts';
 import { cutSlices, halvesOf, sliceParams, type Slice } from '../../../consumers/exports/slices.ts';
+import { exportRows } from './export-rows.ts';
 import { judgeCondition } from '../../../consumers/api/sql/condition.ts';
 import { userErrorOf } from '../../../consumers/api/sql/limits.ts';
 import { isPlatformError, PlatformError } from '../../../streams/core/errors.ts';
@@ -22,7 +23,7 @@ import type { Logger, Store } from '../../../streams/core/ports.ts';
 import type { Config } from '../../config/descriptors.ts';
 import { withStore } from '../../app/open/with-store.ts';
 
-export const exportFormats = ['parquet', 'jsonl'] as const;
+export const exportFormats = ['parquet', 'jsonl', 'arrow'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
 export interface ExportOptions {
@@ -73,9 +74,13 @@ export function runExport(options: ExportOptions): Promise<ExportReport> {
       signal: options.signal,
     });
     if (ends.length === 0) throw new PlatformError('NOT_FOUND', `exporting run ${options.run}: the tables have nothing of it`);
-    const exporting = new Export({ ...options, store, ends, selection: { kind: options.kind, condition, chat: options.chat } });
+    const { kind, chat } = options;
     try {
-      return { ...(await exporting.run()), seconds: (performance.now() - began) / 1_000 };
+      const done =
+        kind === 'rows'
+          ? await rowsOf({ ...options, store, ends }, condition)
+          : await new Export({ ...options, store, ends, selection: { kind, condition, chat } }).run();
+      return { ...done, seconds: (performance.now() - began) / 1_000 };
     } catch (error) {
       throw options.signal.aborted ? options.signal.reason : told(error, options);
     }
@@ -91,10 +96,37 @@ function told(error: unknown, { kind, where }: ExportOptions): unknown {
   return new PlatformError('SQL_INVALID', message, { cause: error });
 }
 
-interface ExportJob extends ExportOptions {
+interface OpenExport extends ExportOptions {
   readonly store: Store;
   readonly ends: readonly { readonly partition: number; readonly end: number }[];
+}
+
+interface ExportJob extends OpenExport {
   readonly selection: ExportSelection;
+}
+
+const paramsOf = ({ run, ends, minReward }: OpenExport): Readonly<Record<string, unknown>> => ({
+  run,
+  partitions: ends.map(({ partition }) => partition),
+  ends: ends.map(({ end }) => end),
+  min_reward: minReward,
+});
+
+/** Rows of tokens. */
+async function rowsOf(work: OpenExport, condition: string | undefined): Promise<Omit<ExportReport, 'seconds'>> {
+  const { store, signal, format, limit, out, onProgress } = work;
+  let bytes = 0;
+  const { rows, leftOut } = await exportRows({
+    ...{ store, signal, condition, limit: limit ?? NO_LIMIT, params: paramsOf(work), settings: settingsOf(work.config) },
+    format: format === 'arrow' ? 'arrow' : 'ndjson',
+    async send(part, rowsSoFar) {
+      signal.throwIfAborted();
+      await out(part);
+      bytes += part.length;
+      onProgress({ rows: rowsSoFar, bytes });
+    },
+  });
+  return { rows, bytes, leftOut };
 }
 
 class Export {
@@ -108,12 +140,7 @@ class Export {
 
   constructor(work: ExportJob) {
     this.#work = work;
-    this.#params = {
-      run: work.run,
-      partitions: work.ends.map(({ partition }) => partition),
-      ends: work.ends.map(({ end }) => end),
-      min_reward: work.minReward,
-    };
+    this.#params = paramsOf(work);
     this.#settings = settingsOf(work.config);
   }
 

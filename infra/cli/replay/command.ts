@@ -70,7 +70,7 @@ async function replayAction(context: CommandContext, options: ReplayArguments): 
   if (backend !== undefined && !train) throw new PlatformError('USAGE_INVALID', 'replaying a run: --backend needs --train');
   const config = loadConfig(context.env);
   const [{ replaySteps }, { renderStep }] = await Promise.all([import('./replay.ts'), import('./replay-view.ts')]);
-  const { steps, differing } = await replaySteps(config, {
+  const { steps, differing, isExternal } = await replaySteps(config, {
     ...{ run, train, backend, fromStart, ...wanted },
     logger: commandLogger(context),
     onStep: (step, of) => {
@@ -82,7 +82,12 @@ async function replayAction(context: CommandContext, options: ReplayArguments): 
     },
   });
   if (json) context.out(`${JSON.stringify({ run, steps, differing, ok: differing === 0 })}\n`);
-  else if (differing === 0) context.out(`ok: ${steps} steps are what the ledger says${train ? ', and so are their weights' : ''}\n`);
+  else if (differing === 0)
+    context.out(`ok: ${steps} steps are what the ledger says${train && !isExternal ? ', and so are their weights' : ''}\n`);
+  if (train && isExternal)
+    context.err(
+      `the updates of run ${run} were not repeated: its trainer is not a part of turnstream, and only its batches are in the log\n`,
+    );
   if (differing > 0)
     throw new PlatformError('REPLAY_DIFFERS', `replaying run ${run}: ${differing} of ${steps} steps are not what the ledger says`);
 }

@@ -1,7 +1,7 @@
 // Replays steps of a run for the command line. With `train`, updates run again on the backend that made them, because only there are the
 // weights identical bit for bit.
 import type { OpenLearner } from '../../../consumers/trainer/replay-train.ts';
-import { replayRun, type StepReplay } from '../../../consumers/trainer/replay.ts';
+import { replayRun, type ReplayTotal, type StepReplay } from '../../../consumers/trainer/replay.ts';
 import { isPlatformError, PlatformError } from '../../../streams/core/errors.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
 import { rolloutView } from '../../../streams/run/rollout-view.ts';
@@ -26,14 +26,15 @@ export interface ReplayRequest {
 }
 
 /** Replays, and returns how many steps were replayed and how many differ. */
-export function replaySteps(config: Config, request: ReplayRequest): Promise<{ readonly steps: number; readonly differing: number }> {
+export function replaySteps(config: Config, request: ReplayRequest): Promise<ReplayTotal> {
   const { run, logger } = request;
   return withLog({ config, logger, purpose: 'replay' }, async (log, found) =>
     replayRun(
       {
         runId: run,
         log: log.kafka.reader(),
-        events: log.events,
+        // the rows of leased batches are made from the bytes of their turns
+        events: log.eventsThrough({ late: ['TurnRecorded'] }),
         rollouts: log.eventsThrough({ view: rolloutView }),
         weights: fileWeights(found.dataDir),
         ...(request.train ? { openLearner: learnerOpener(config, request) } : {}),

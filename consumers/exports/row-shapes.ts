@@ -1,0 +1,77 @@
+// Exported rows of tokens: of each trajectory that counts the rows that a trainer would read, made from the columns of its turns by the code that
+// makes those of a batch.
+import { groupAdvantages } from '../../streams/advantage/advantage.ts';
+import { listOf } from '../../streams/rows/keep-turn.ts';
+import { rowsOf, type TokenRow } from '../../streams/rows/row.ts';
+import type { TokenTurn } from '../../streams/rows/token-turn.ts';
+import { BEFORE_END, counted } from './shapes.ts';
+
+/** A trajectory that counts. */
+export interface RewardedTrajectory {
+  readonly group_id: string;
+  readonly trajectory_id: string;
+  readonly attempt: number;
+  readonly purpose: string;
+  readonly reward: number;
+  readonly turns: number;
+  /** Whether the condition of the export holds. Advantages are within the whole group. */
+  readonly wanted: boolean;
+}
+
+/** The first members behind a place, `units` at most, group by group. */
+export const membersStatement = (condition: string | undefined): string => `select group_id, trajectory_id, attempt, purpose, reward, turns,
+    toBool(${condition ?? '1'}) as wanted
+  from ${counted(undefined, '(group_id, trajectory_id) > ({group:String}, {id:String})')}
+  order by group_id, trajectory_id limit {units:UInt32}`;
+
+/** The tokens of a turn, as the table has them. */
+export interface TokenColumns extends Pick<
+  TokenTurn,
+  'turn' | 'branch_parent' | 'prompt_keep' | 'prompt_sha256' | 'completion_tokens' | 'logprobs_kind' | 'sampling' | 'truncated'
+> {
+  readonly trajectory_id: string;
+  readonly attempt: number;
+  readonly prompt_ids: readonly number[];
+  readonly token_ids: readonly number[];
+  readonly logprobs: readonly number[];
+  readonly loss_mask: readonly number[];
+  readonly policy_span_versions: readonly number[];
+  readonly policy_span_tokens: readonly number[];
+}
+
+/** The turns of some trajectories, each once. */
+export const tokensStatement = `select trajectory_id, attempt, turn, branch_parent, prompt_keep, prompt_ids, prompt_sha256, completion_tokens,
+    token_ids, logprobs, loss_mask, logprobs_kind, policy_span_versions, policy_span_tokens, sampling, truncated
+  from turns where run_id = {run:String} and trajectory_id in {ids:Array(String)} and ${BEFORE_END}
+  order by trajectory_id, attempt, turn, _offset limit 1 by trajectory_id, attempt, turn`;
+
+const turnOf = (columns: TokenColumns): TokenTurn => ({
+  ...columns,
+  prompt_ids: listOf(Int32Array.from(columns.prompt_ids)),
+  token_ids: listOf(Int32Array.from(columns.token_ids)),
+  logprobs: listOf(Float32Array.from(columns.logprobs)),
+  loss_mask: listOf(Int32Array.from(columns.loss_mask)),
+  policy_spans: columns.policy_span_versions.map((version, at) => ({ version, tokens: columns.policy_span_tokens[at] ?? 0 })),
+});
+
+/** The rows of the wanted members of a group, numbered from `first`; undefined for a member whose turns are not all there. */
+export function* groupRows(
+  members: readonly RewardedTrajectory[],
+  turns: readonly TokenColumns[],
+  first: number,
+): Generator<readonly TokenRow[] | undefined, void, undefined> {
+  const advantages = groupAdvantages(members.map(({ reward }) => reward));
+  let number = first;
+  for (const [at, member] of members.entries()) {
+    if (!member.wanted) continue;
+    const { trajectory_id: trajectoryId, attempt, group_id: groupId, purpose, reward } = member;
+    const own = turns.filter((turn) => turn.trajectory_id === trajectoryId && turn.attempt === attempt).map(turnOf);
+    if (own.length !== member.turns) {
+      yield undefined;
+      continue;
+    }
+    const rows = [...rowsOf({ trajectoryId, attempt, groupId, purpose, reward, advantage: advantages[at] ?? 0, turns: own }, number)];
+    number += rows.length;
+    yield rows;
+  }
+}
