@@ -1,6 +1,7 @@
 // The table of all settings: the loader, the type, the reference page and the list of known keys are derived from it.
 import { crashAtPattern } from '../lifecycle/crash-at.ts';
 import { apiDescriptors } from './api-descriptors.ts';
+import { engineDescriptors } from './engine-descriptors.ts';
 import { evaluationDescriptors } from './evaluation-descriptors.ts';
 import { judgeDescriptors } from './judge-descriptors.ts';
 import { kafkaDescriptors } from './kafka-descriptors.ts';
@@ -331,6 +332,7 @@ export const descriptors = {
   ...judgeDescriptors,
   ...modeDescriptors,
   ...trainerDescriptors,
+  ...engineDescriptors,
   ...recipeDescriptors,
   ...synthesisDescriptors,
 } as const satisfies Record<string, Descriptor>;

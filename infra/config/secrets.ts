@@ -28,6 +28,7 @@ export const usersOf: Readonly<Record<SecretKey | CarrierKey, readonly RoleName[
   kafkaSaslPassword: ofTheLog,
   webhookUrl: ['api'],
   apiKeys: ['api', 'trainer'],
+  engineKey: ['trainer'],
   llmUrl: ['worker', 'evaluator'],
   llmExtra: ['worker', 'evaluator'],
   llmApiKey: ['worker', 'evaluator'],
