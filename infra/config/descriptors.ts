@@ -230,6 +230,14 @@ export const descriptors = {
     fallback: 'discard',
     help: 'What happens to a ready group that is too stale.',
   },
+  maxUnknown: {
+    env: 'TURNSTREAM_MAX_UNKNOWN',
+    kind: 'number',
+    min: 0,
+    max: 1,
+    fallback: 1,
+    help: 'Share of the tokens of a trajectory that may come from an unknown policy version. A group with a trajectory above it is discarded as unknown_version. 1 turns the limit off. With 0, only what has a known version is trained on; the engine must report one with each answer.',
+  },
   maxDiscarded: {
     env: 'TURNSTREAM_MAX_DISCARDED',
     kind: 'number',

@@ -25,6 +25,7 @@ const trainer = [
   'batchGroups',
   'maxStaleness',
   'stalePolicy',
+  'maxUnknown',
   'maxConcurrent',
   'oversample',
   'maxAttempts',
@@ -154,6 +155,12 @@ const none = [
   'prefetch',
   'trainerHost',
   'trainerPort',
+  // which engines serve the weights, and how they are read
+  'engines',
+  'engineKey',
+  'engineTimeoutMs',
+  'weightsHosts',
+  'weightsMaxMb',
   // where the replay buffer lies, not what is in it
   'replayMemoryMb',
   // RunStarted has the backend; it changes rounding, and a run may move to another machine

@@ -52,6 +52,7 @@ const settingsOf = (config: Config, { seed, steps }: TrainerArguments): RunSetti
   ...flowOf(config),
   maxAttempts: config.maxAttempts,
   stalePolicy: config.stalePolicy,
+  maxUnknown: config.maxUnknown,
   reward: config.reward,
   maxTurns: config.maxTurns,
   maxTokens: config.maxTokens,
