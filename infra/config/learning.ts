@@ -157,6 +157,10 @@ const none = [
   'trainerPort',
   // which engines serve the weights, and how they are read
   'engines',
+  // PolicyPublished has the first weights
+  'initialPolicyUri',
+  'initialPolicySha256',
+  'initialPolicyFormat',
   'engineKey',
   'engineTimeoutMs',
   'weightsHosts',

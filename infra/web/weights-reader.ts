@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -37,6 +37,8 @@ export interface WeightsReader {
   read(uri: string): Promise<Buffer>;
   /** Throws WEIGHTS_MISMATCH when a hash differs, WEIGHTS_UNAVAILABLE when it cannot be read now. */
   check(weights: NamedFiles, signal: AbortSignal): Promise<CheckedWeights>;
+  /** The hashes of what a `file:` URI has now: a file, or a folder with the files in it. */
+  describe(uri: string): Promise<NamedFiles>;
   close(): Promise<void>;
 }
 
@@ -62,6 +64,7 @@ export function createWeightsReader(options: WeightsReaderOptions): WeightsReade
       await checkFiles(weights, within);
       return { path: fileURLToPath(uri), isChecked: true };
     },
+    describe: (uri) => describe(uri, limits),
     close: () => dispatcher.close(),
   };
 }
@@ -84,8 +87,7 @@ function filesOf({ uri, sha256, manifest }: NamedFiles): readonly NamedFile[] {
   if (manifest.length === 0) return [{ name: '', uri, sha256 }];
   const outside = manifest.find(({ name }) => !isInside(name));
   if (outside !== undefined) throw mismatch(uri, `its manifest names ${JSON.stringify(outside.name)}, which is not a file in it`);
-  const lines = manifest.map((file) => `${file.sha256}  ${file.name}\n`);
-  const whole = createHash('sha256').update(lines.join('')).digest('hex');
+  const whole = hashOfManifest(manifest);
   if (whole !== sha256) throw mismatch(uri, `the manifest hashes to ${whole}, published as ${sha256}`);
   return manifest.map((file) => ({ ...file, uri: within(uri, file.name) }));
 }
@@ -116,6 +118,36 @@ async function checkFiles(weights: NamedFiles, limits: SourceLimits, to?: (file:
     if (found !== file.sha256) throw mismatch(file.uri, `sha256 ${found}, published as ${file.sha256}`);
   }
 }
+
+async function describe(uri: string, limits: SourceLimits): Promise<NamedFiles> {
+  const names = await namesIn(fileURLToPath(uri));
+  if (names === undefined) return { uri, sha256: await hashOf(uri, limits), manifest: [] };
+  const manifest: NamedFiles['manifest'][number][] = [];
+  for (const name of names) manifest.push({ name, sha256: await hashOf(within(uri, name), limits) });
+  return { uri, sha256: hashOfManifest(manifest), manifest };
+}
+
+/** Undefined for what is not a folder. */
+async function namesIn(path: string): Promise<readonly string[] | undefined> {
+  try {
+    const entries = await readdir(path, { recursive: true, withFileTypes: true });
+    const files = entries.filter((entry) => entry.isFile());
+    return files.map((entry) => relative(path, join(entry.parentPath, entry.name)).split(sep).join('/')).sort();
+  } catch {
+    return undefined;
+  }
+}
+
+async function hashOf(uri: string, limits: SourceLimits): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of bytesOf(uri, limits)) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+const hashOfManifest = (manifest: NamedFiles['manifest']): string =>
+  createHash('sha256')
+    .update(manifest.map((file) => `${file.sha256}  ${file.name}\n`).join(''))
+    .digest('hex');
 
 async function drained(bytes: AsyncIterable<Buffer>): Promise<void> {
   // eslint-disable-next-line @typescript-eslint/no-unused-vars -- the stream is read for its side effect
