@@ -150,7 +150,6 @@ const hashOfManifest = (manifest: NamedFiles['manifest']): string =>
     .digest('hex');
 
 async function drained(bytes: AsyncIterable<Buffer>): Promise<void> {
-  // eslint-disable-next-line @typescript-eslint/no-unused-vars -- the stream is read for its side effect
   for await (const _ of bytes);
 }
 

@@ -4,7 +4,7 @@ import type { ReportStatus, RoleStatus } from '../../../streams/core/telemetry.t
 export interface Notices {
   readonly report: ReportStatus;
   /** What to say from now on, empty = nothing, and more figures. */
-  tell(text: string, figures?: Readonly<Record<string, number>>): void;
+  readonly tell: (text: string, figures?: Readonly<Record<string, number>>) => void;
 }
 
 /** Reports pass unchanged until something is told. Only a live role has room for a notice: any other status has a detail of its own. */

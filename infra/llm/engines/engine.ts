@@ -18,7 +18,7 @@ export interface Engine {
   resume(): Promise<void>;
 }
 
-export interface EngineOptions {
+export interface EngineTerms {
   readonly name: string;
   readonly url: string;
   /** Empty sends none. Never logged. */
@@ -27,7 +27,7 @@ export interface EngineOptions {
   readonly timeoutMs: number;
 }
 
-interface EngineCall {
+interface RouteCall {
   /** Without one, the call is a GET. */
   readonly body?: object;
   readonly signal?: AbortSignal;
@@ -36,12 +36,12 @@ interface EngineCall {
 }
 
 /** Sends a request and returns the text of the answer. Throws ENGINE_UNAVAILABLE or ENGINE_REFUSED. */
-type CallEngine = (path: string, call: EngineCall) => Promise<string>;
+type CallEngine = (path: string, call: RouteCall) => Promise<string>;
 
 const QUICK_MS = 15_000;
 const SHOWN_CHARS = 300;
 
-export function callsTo({ name, url, apiKey }: EngineOptions): CallEngine {
+export function callsTo({ name, url, apiKey }: EngineTerms): CallEngine {
   const headers = { 'content-type': 'application/json', ...(apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` }) };
   const safe = (text: string): string => (apiKey === '' ? text : text.replaceAll(apiKey, '(key)')).slice(0, SHOWN_CHARS);
   return async (path, { body, signal, timeoutMs = QUICK_MS }) => {

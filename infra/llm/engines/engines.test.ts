@@ -42,20 +42,19 @@ function keep(kind: EngineKind, { server, engine }: Awaited<ReturnType<typeof st
   opened.push(kept);
   return {
     ...{ kept, statuses, logger, server, kind },
-    want(next: WeightsToLoad | undefined) {
+    want: (next: WeightsToLoad | undefined): void => {
       wanted = next;
       kept.look();
     },
     /** Waits until it looked again, moving the clock over every wait. */
-    async settles(holds: () => void) {
-      await vi.waitFor(
+    settles: (holds: () => void): Promise<void> =>
+      vi.waitFor(
         async () => {
           await clock.advance(30_000);
           holds();
         },
-        { timeout: 10_000, interval: 3 },
-      );
-    },
+        { timeout: 20_000, interval: 3 },
+      ),
   };
 }
 
@@ -143,7 +142,7 @@ describe.each(['vllm', 'sglang'] as const)('%s', (kind) => {
             for (const { route: path, how, times } of faults) {
               if (how === 'fail') server.fail(path, times);
               else if (how === 'cut') server.cut(path);
-              else if (how === 'restart') server.restart();
+              else server.restart();
             }
             want(weights(at + 1));
           }

@@ -2,12 +2,14 @@
 // The label changes with the weights, or not at all.
 import { PlatformError } from '../../../streams/core/errors.ts';
 import { at, parseJson, textAt } from '../json.ts';
-import { callsTo, thenResume, type Engine, type EngineOptions } from './engine.ts';
+import { callsTo, thenResume, type Engine, type EngineTerms } from './engine.ts';
 
-export function createSglang(options: EngineOptions): Engine {
+export function createSglang(options: EngineTerms): Engine {
   const call = callsTo(options);
   const { name, timeoutMs } = options;
-  const resume = async (): Promise<void> => void (await call('/continue_generation', { body: {} }));
+  const resume = async (): Promise<void> => {
+    await call('/continue_generation', { body: {} });
+  };
   return {
     name,
     resume,

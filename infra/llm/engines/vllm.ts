@@ -2,15 +2,17 @@
 // cache is dropped: vLLM does not say which weights made which token, so an answer must not hold tokens of two versions. Workers go on
 // with what was generated.
 import { parseJson, textAt } from '../json.ts';
-import { callsTo, thenResume, type Engine, type EngineOptions } from './engine.ts';
+import { callsTo, thenResume, type Engine, type EngineTerms } from './engine.ts';
 
 /** What is generated while weights are half loaded is of no version. */
 const NO_VERSION = 'unknown';
 
-export function createVllm(options: EngineOptions): Engine {
+export function createVllm(options: EngineTerms): Engine {
   const call = callsTo(options);
   const { name, timeoutMs } = options;
-  const resume = async (): Promise<void> => void (await call('/resume', { body: {} }));
+  const resume = async (): Promise<void> => {
+    await call('/resume', { body: {} });
+  };
   return {
     name,
     resume,

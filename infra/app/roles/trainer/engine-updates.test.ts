@@ -16,7 +16,7 @@ import { startFakeEngine, type FakeEngine } from '../../../testing/engine-server
 import { createRecordingLogger } from '../../../testing/logger.ts';
 import { MemoryLog } from '../../../testing/memory-log.ts';
 import { createWeightsReader, type WeightsReader } from '../../../web/weights-reader.ts';
-import { updateEngines, type EngineUpdates } from './engine-updates.ts';
+import { updateEngines, type EngineUpdateOptions, type EngineUpdates } from './engine-updates.ts';
 
 let folder = '';
 let weights: WeightsReader;
@@ -66,14 +66,15 @@ async function world(): Promise<World> {
 }
 
 /** The updates of a trainer that has just begun. */
-function follow({ log, servers }: World, metrics: Metrics = noMetrics) {
+function follow({ log, servers }: World, overrides: Partial<EngineUpdateOptions> = {}) {
   const [clock, logger] = [createTestClock(), createRecordingLogger()];
   let health = { text: '', figures: {} as Readonly<Record<string, number>> };
   const updates: EngineUpdates = updateEngines({
-    ...{ runId: 'run-a', log: log.reader(), reader: codecReader(log.codec), clock, logger, metrics },
+    ...{ runId: 'run-a', log: log.reader(), reader: codecReader(log.codec), clock, logger, metrics: noMetrics },
     engines: servers.map(({ name }) => createEngine(name, { apiKey: '', timeoutMs: 5_000 })),
     check: (named, signal) => weights.check(named, signal),
     tell: (text, figures = {}) => (health = { text, figures }),
+    ...overrides,
   });
   opened.push(updates);
   const settles = (holds: () => void): Promise<void> =>
@@ -111,7 +112,7 @@ describe('engines', () => {
     const counted: string[] = [];
     const metrics: Metrics = { ...noMetrics, count: (name, labels) => counted.push(`${name} ${Object.values(labels).join(' ')}`) };
     await here.publish(published(1), published(2, wrong));
-    const { settles, health, logger } = follow(here, metrics);
+    const { settles, health, logger } = follow(here, { metrics });
     await settles(serving(here, 1));
     expect(health().text).toMatch(/version 2 is not used: .*published as ffff/);
     expect(counted).toContain('policy_refused_total WEIGHTS_MISMATCH');
@@ -184,15 +185,9 @@ describe('engines', () => {
     await here.publish(published(1));
     const reader = here.log.reader();
     let failures = 3;
-    const log = {
-      reader: () => ({
-        ...reader,
-        bounds: (topic: 'policies') =>
-          (failures -= 1) > 0 ? Promise.reject(new PlatformError('KAFKA_UNAVAILABLE', 'away')) : reader.bounds(topic),
-      }),
-      codec: here.log.codec,
-    } as MemoryLog;
-    const { settles } = follow({ ...here, log });
+    const bounds: typeof reader.bounds = (topic) =>
+      (failures -= 1) > 0 ? Promise.reject(new PlatformError('KAFKA_UNAVAILABLE', 'away')) : reader.bounds(topic);
+    const { settles } = follow(here, { log: { ...reader, bounds } });
     await settles(serving(here, 1));
   });
 
