@@ -25,7 +25,7 @@ export interface WeightsReaderOptions {
   readonly resolve?: GuardOptions['resolve'];
 }
 
-export interface CheckedWeights {
+interface CheckedWeights {
   /** Path for a program on this machine, or the URI where it was passed on. */
   readonly path: string;
   /** False for a URI that was passed on. */

@@ -16,7 +16,7 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const MAX_REDIRECTS = 5;
 
 /** A URI without its user and query, which may hold secrets. */
-export function shownUri(uri: string): string {
+function shownUri(uri: string): string {
   try {
     const { protocol, host, pathname } = new URL(uri);
     return `${protocol}//${host}${pathname}`;
