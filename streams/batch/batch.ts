@@ -5,7 +5,16 @@ import { finishedOf, isResolved, type FinishedTrajectory, type Group } from '../
 import { stalenessOf, unknownShare, type Staleness, type TokenAges } from '../staleness/staleness.ts';
 import { decisionsOf, spansOf, type Attempt, type AttemptOutcome } from '../trajectory/attempt.ts';
 
-export const discardReasons = ['uniform_group', 'stale', 'incomplete', 'expired', 'lost', 'superseded', 'invalid', 'unknown_version'] as const;
+export const discardReasons = [
+  'uniform_group',
+  'stale',
+  'incomplete',
+  'expired',
+  'lost',
+  'superseded',
+  'invalid',
+  'unknown_version',
+] as const;
 export type DiscardReason = (typeof discardReasons)[number];
 
 export interface BatchRules {
