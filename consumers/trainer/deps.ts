@@ -10,6 +10,7 @@ import type { TrainerOwner } from './ownership.ts';
 import type { TrainingQuestions } from '../../streams/trainer/training-questions.ts';
 import type { WorkerSettings } from './settings.ts';
 import type { RunSettings } from '../../streams/trainer/run-settings.ts';
+import type { WeightsOfCommit } from '../../streams/leases/coordinator.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
 import type { PreparedBatch, TrainedBatch } from './commit-parts.ts';
 import type { Committer } from './committer.ts';
@@ -171,6 +172,8 @@ export interface ExternalDeps {
   readonly lingerMs: number;
   /** The first version, where turnstream makes it; otherwise the trainer has it. */
   readonly initial?: (seed: number) => Promise<Checkpoint>;
+  /** Where the first version is, if somebody says so. Asked once, when the run begins. */
+  readonly named?: () => Promise<WeightsOfCommit>;
 }
 
 export type ExternalLife = TrainerLife & { readonly external: ExternalDeps };

@@ -10,7 +10,7 @@ import type { RunSettings } from '../../streams/trainer/run-settings.ts';
 export type WorkerSettings = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
 /** Those that RunStarted has no field for. */
-const REQUESTED = ['reward', 'maxTurns', 'maxTokens', 'maxWallMs', 'oversample'] as const;
+const REQUESTED = ['reward', 'maxTurns', 'maxTokens', 'maxWallMs', 'oversample', 'maxUnknown'] as const;
 
 const SHARED = [
   ...(['seed', 'algorithm', 'dataset', 'groupSize', 'batchGroups', 'maxStaleness', 'maxConcurrent', 'maxAttempts', 'stalePolicy'] as const),

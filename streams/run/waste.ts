@@ -2,9 +2,9 @@
 // over the groups that closed last according to the ledger, so that a restart reaches the same verdict.
 
 /** Why a group was not kept; empty for one that was trained or collected. One that a rewind discarded is not looked at. */
-export type GroupFate = '' | 'uniform_group' | 'stale' | 'rewound' | 'incomplete';
+export type GroupFate = '' | 'uniform_group' | 'stale' | 'unknown_version' | 'rewound' | 'incomplete';
 
-const OWN_FATES: ReadonlySet<string> = new Set(['uniform_group', 'stale', 'rewound']);
+const OWN_FATES: ReadonlySet<string> = new Set(['uniform_group', 'stale', 'unknown_version', 'rewound']);
 
 /** Too few trajectories of a group finished. */
 export const UNFINISHED = 'incomplete';

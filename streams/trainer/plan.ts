@@ -49,6 +49,7 @@ const rulesOf = (settings: RunSettings, version: number, rewinds: RunState['rewi
   batchGroups: settings.batchGroups,
   maxStaleness: settings.maxStaleness,
   stalePolicy: settings.stalePolicy,
+  maxUnknown: settings.maxUnknown,
 });
 
 /** The batch that a step from `version` would train on; undefined while it is incomplete. */

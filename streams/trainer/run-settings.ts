@@ -10,6 +10,8 @@ export interface RunSettings {
   readonly maxConcurrent: number;
   readonly maxAttempts: number;
   readonly stalePolicy: string;
+  /** Share of a trajectory's tokens that may come from an unknown version, 0 to 1; 1 unless given. */
+  readonly maxUnknown?: number;
   /** The run ends after this many steps; 0 = never by itself. */
   readonly steps: number;
   readonly reward: string;

@@ -64,9 +64,9 @@ function metricsOf(told: CommitRequest['metrics']): UpdateMetrics {
   };
 }
 
-/** The event of weights that are elsewhere. */
+/** The event of weights that the trainer names. */
 export function policyOf(
-  { architecture }: ExternalLife,
+  { architecture }: Pick<ExternalLife, 'architecture'>,
   told: WeightsOfCommit,
   { version, parent }: Pick<UnpublishedPolicy, 'version' | 'parent'>,
 ): UnpublishedPolicy {

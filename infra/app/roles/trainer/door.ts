@@ -11,6 +11,7 @@ import { createLearner } from '../../../tfjs/learner.ts';
 import type { LogConnection } from '../../open/connections.ts';
 import { version } from '../../version.ts';
 import type { RoleContext } from '../role.ts';
+import { firstWeights } from './first-weights.ts';
 import { learningOf } from './learning-of.ts';
 
 /** A client repeats a call that broke within this time; later ones are answered by the API. */
@@ -44,13 +45,14 @@ export async function openDoor(context: RoleContext, log: LogConnection, { run, 
   const { url } = await server.listen();
   logger.info({ url, run }, 'the coordinator is listening for the trainer of the run');
   const { leaseMs, prefetch, policy } = config;
-  const initial = (seed: number): Promise<Checkpoint> => firstWeights(context, architecture, seed);
-  const external = { desk, rows, leaseMs, prefetch, lingerMs: LINGER_MS, ...(policy === 'ranker' ? { initial } : {}) };
+  const initial = (seed: number): Promise<Checkpoint> => madeWeights(context, architecture, seed);
+  const named = config.initialPolicyUri === '' ? {} : { named: () => firstWeights(config, run) };
+  const external = { desk, rows, leaseMs, prefetch, lingerMs: LINGER_MS, ...(policy === 'ranker' ? { initial } : named) };
   return { url, external, close: () => server.close() };
 }
 
 /** The built-in policy starts with the initial weights of the built-in learner. */
-async function firstWeights({ config, logger }: RoleContext, architecture: Architecture, seed: number): Promise<Checkpoint> {
+async function madeWeights({ config, logger }: RoleContext, architecture: Architecture, seed: number): Promise<Checkpoint> {
   const learner = await createLearner({ architecture, ...learningOf(config), logger, crashAt: config.crashAt });
   try {
     return await learner.initial(seed);

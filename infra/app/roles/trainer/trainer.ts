@@ -13,13 +13,15 @@ import { trainsPolicy, workerSettingsOf } from '../../../config/learning.ts';
 import { systemClock } from '../../../lifecycle/clock.ts';
 import { assertDataDir } from '../../../lifecycle/data-dir.ts';
 import { createLearner } from '../../../tfjs/learner.ts';
-import { connectLog, groupsOf } from '../../open/connections.ts';
+import { connectLog, groupsOf, type LogConnection } from '../../open/connections.ts';
 import { reachableAt } from '../../open/coordinator-address.ts';
 import { openDoor } from './door.ts';
+import { openEngines } from './open-engines.ts';
 import { hearQuestions } from './hear-questions.ts';
 import { learningAs } from '../latency.ts';
 import { learningOf } from './learning-of.ts';
 import { throughOutages } from '../outages.ts';
+import { createNotices } from '../notices.ts';
 import type { RoleContext, RoleMain } from '../role.ts';
 import { fileEndNotes } from './run-ends.ts';
 import { fileSnapshots } from './snapshots.ts';
@@ -50,6 +52,7 @@ const settingsOf = (config: Config, { seed, steps }: TrainerArguments): RunSetti
   ...flowOf(config),
   maxAttempts: config.maxAttempts,
   stalePolicy: config.stalePolicy,
+  maxUnknown: config.maxUnknown,
   reward: config.reward,
   maxTurns: config.maxTurns,
   maxTokens: config.maxTokens,
@@ -75,64 +78,83 @@ function openLearner({ config, logger }: Pick<RoleContext, 'config' | 'logger'>,
 /** The trainer of a run; finished when its steps are done. */
 export function trainerRole(options: TrainerArguments): RoleMain {
   return async (context, signal) => {
-    const { config, logger, metrics, report, reach, onSkipped } = context;
-    const { run } = options;
+    const { config, logger, metrics, onSkipped } = context;
+    const { report, tell } = createNotices(context.report);
     // weights that do not fit into a record go there in mid-run
     assertDataDir(config.dataDir);
     if (trainsPolicy(config)) report({ state: 'starting', detail: 'loading the tensor backend', figures: {} });
     const log = await connectLog({ config, clientId: 'trainer', logger, metrics, onSkipped, wholeTurns: false });
-    const learner = openLearner(context, run);
-    const reader = log.kafka.reader();
-    const groups = groupsOf(config.namespace);
-    const producer = `trainer-${hostname()}-${process.pid}`;
-    const hearing = hearQuestions({ log: reader, events: log.events }, logger);
-    const door = config.trainer === 'external' ? await openDoor(context, log, { run, architecture }) : undefined;
-    const id = `${producer}-${randomUUID()}`;
+    const engines = openEngines(context, log, { run: options.run, tell });
     try {
-      const deps = {
-        ...{ runId: run, architecture, learner, logger, metrics, reach },
-        producer,
-        settings: settingsOf(config, options),
-        log: reader,
-        events: log.events,
-        rollouts: log.eventsThrough({ view: rolloutView }),
-        codec: log.codec,
-        owner: newOwner(door === undefined ? id : reachableAt(id, door.url)),
-        openWriter: () => log.kafka.transactional(groups.trainer(run), reach),
-        offsets: log.kafka.offsets,
-        index: log.kafka.runs,
-        workerSettings: workerSettingsOf(config),
-        groups: { trainer: groups.trainer(run), workers: groups.workers(run) },
-        ...{ weights: fileWeights(config.dataDir), snapshots: fileSnapshots(config.dataDir, run) },
-        ends: fileEndNotes(config, run, () => log.kafka.clusterId()),
-        questions: hearing.load,
-        clock: systemClock,
-        ...(door === undefined ? {} : { external: door.external }),
-      };
-      // A trainer takes all that it is from the log: after an outage it begins as another one would.
-      let began = false;
-      let afterCut = false;
-      const end = await throughOutages({ report, logger, signal }, async (during) => {
-        await log.kafka.ping();
-        try {
-          return await runTrainer({ ...deps, afterCut, report: during }, signal);
-        } catch (error) {
-          // The outage hid that the commit before it had finished the run.
-          if (began && isPlatformError(error, 'RUN_FINISHED')) return { kind: 'finished' } as const;
-          began = true;
-          afterCut ||= isPlatformError(error, 'LOG_CUT');
-          throw error;
-        }
-      });
-      return end?.kind ?? 'stopped';
+      const end = await train({ context: { ...context, report }, options, log }, signal);
+      if (end === 'finished') await engines?.finish();
+      return end;
     } finally {
-      await door?.close();
-      await hearing.close();
-      await learner?.then(
-        (loaded) => loaded.close(),
-        () => undefined,
-      );
+      await engines?.close();
       await log.close();
     }
   };
+}
+
+interface TrainerParts {
+  readonly context: RoleContext;
+  readonly options: TrainerArguments;
+  readonly log: LogConnection;
+}
+
+async function train({ context, options, log }: TrainerParts, signal: AbortSignal): Promise<'finished' | 'stopped'> {
+  const { config, logger, metrics, report, reach } = context;
+  const { run } = options;
+  const learner = openLearner(context, run);
+  const reader = log.kafka.reader();
+  const groups = groupsOf(config.namespace);
+  const producer = `trainer-${hostname()}-${process.pid}`;
+  const hearing = hearQuestions({ log: reader, events: log.events }, logger);
+  const door = config.trainer === 'external' ? await openDoor(context, log, { run, architecture }) : undefined;
+  const id = `${producer}-${randomUUID()}`;
+  try {
+    const deps = {
+      ...{ runId: run, architecture, learner, logger, metrics, reach },
+      producer,
+      settings: settingsOf(config, options),
+      log: reader,
+      events: log.events,
+      rollouts: log.eventsThrough({ view: rolloutView }),
+      codec: log.codec,
+      owner: newOwner(door === undefined ? id : reachableAt(id, door.url)),
+      openWriter: () => log.kafka.transactional(groups.trainer(run), reach),
+      offsets: log.kafka.offsets,
+      index: log.kafka.runs,
+      workerSettings: workerSettingsOf(config),
+      groups: { trainer: groups.trainer(run), workers: groups.workers(run) },
+      ...{ weights: fileWeights(config.dataDir), snapshots: fileSnapshots(config.dataDir, run) },
+      ends: fileEndNotes(config, run, () => log.kafka.clusterId()),
+      questions: hearing.load,
+      clock: systemClock,
+      ...(door === undefined ? {} : { external: door.external }),
+    };
+    // A trainer takes all that it is from the log: after an outage it begins as another one would.
+    let began = false;
+    let afterCut = false;
+    const end = await throughOutages({ report, logger, signal }, async (during) => {
+      await log.kafka.ping();
+      try {
+        return await runTrainer({ ...deps, afterCut, report: during }, signal);
+      } catch (error) {
+        // The outage hid that the commit before it had finished the run.
+        if (began && isPlatformError(error, 'RUN_FINISHED')) return { kind: 'finished' } as const;
+        began = true;
+        afterCut ||= isPlatformError(error, 'LOG_CUT');
+        throw error;
+      }
+    });
+    return end?.kind ?? 'stopped';
+  } finally {
+    await door?.close();
+    await hearing.close();
+    await learner?.then(
+      (loaded) => loaded.close(),
+      () => undefined,
+    );
+  }
 }
