@@ -44,6 +44,7 @@ class FakeApi:
         self.extended = 0
         self.released: list[str] = []
         self.tries = 0
+        self.state = "running"
         self.content = "".join(json.dumps(row(i)) + "\n" for i in range(3)).encode()
 
     def handle(self, request: httpx.Request) -> httpx.Response:
@@ -65,6 +66,8 @@ class FakeApi:
 
     def _route(self, request: httpx.Request) -> httpx.Response:
         path = unquote(request.url.path)
+        if path == "/v1/runs/demo":
+            return httpx.Response(200, json={"run_id": "demo", "state": self.state})
         if path == "/v1/runs/demo/trainer":
             return self._claim(json.loads(request.content))
         if path.startswith("/v1/batches/") and path.endswith("/rows"):

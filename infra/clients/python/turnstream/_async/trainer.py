@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from types import TracebackType
 from typing import Any
 
 from .._request import Request, path_of
+from ..errors import ApiError, ConnectionFailed
 from ..frames import fields_html
 from ..policy import Policy
 from ..training import Committed, Prepared, Restore
@@ -16,6 +18,8 @@ from .transport import AsyncTransport
 
 _WAIT_MS = 20_000
 _SOON = 0.5
+#: Seconds that a commit is repeated for while nobody answers: a coordinator that starts again knows what became of it.
+_COMMIT_PATIENCE = 120.0
 
 
 class AsyncTrainer:
@@ -44,6 +48,8 @@ class AsyncTrainer:
         self._framework = framework
         self._lease_ms = 60_000.0
         self._open: list[AsyncBatch] = []
+        #: The coordinator did not answer the last lease.
+        self._away = False
 
     async def claim(self) -> None:
         """Claims the run, and commits what the checkpoint says was prepared."""
@@ -76,22 +82,55 @@ class AsyncTrainer:
         self._open.append(batch)
         return batch
 
-    async def batches(self, steps: int | None = None, wait_ms: int = _WAIT_MS) -> AsyncIterator[AsyncBatch]:
-        """Batches, one after the other, until version `steps` of the run. One that is not committed is released."""
+    async def batches(self, steps: int | None = None, wait_ms: int = _WAIT_MS, rows: int = 1) -> AsyncIterator[AsyncBatch]:
+        """Batches, one after the other, until version `steps` or the end of the run. One that is neither committed nor prepared is released.
+
+        `rows`: arrays are padded to a multiple of so many rows, so that a compiled step sees few shapes.
+        """
         while steps is None or self.version < steps:
-            batch = await self.lease(wait_ms)
+            batch = await self._next(wait_ms)
+            if batch is None and await self._finished():
+                return
             if batch is None:
                 await sleep(_SOON)
                 continue
+            batch.row_multiple = rows
             try:
                 yield batch
             finally:
                 await batch.leave()
 
+    async def _next(self, wait_ms: int) -> AsyncBatch | None:
+        """Waits for a coordinator that starts again as for a batch."""
+        try:
+            return await self.lease(wait_ms)
+        except ApiError as error:
+            if error.code != "COORDINATOR_UNAVAILABLE":
+                raise
+            self._away = True
+            return None
+
+    async def _finished(self) -> bool:
+        """A run that is finished has no coordinator any more."""
+        if not self._away:
+            return False
+        self._away = False
+        summary = await self.transport.json(Request("GET", path_of("runs", self.run)))
+        return bool(summary["state"] == "finished")
+
     async def commit(self, prepared: Prepared) -> Committed:
         """Commits a batch by what was prepared. Repeated, it answers the same."""
         path = path_of("batches", f"{prepared['batch_id']}:commit")
-        answer = await self.transport.json(Request("POST", path, json={"epoch": self.epoch, **prepared["commit"]}))
+        request = Request("POST", path, json={"epoch": self.epoch, **prepared["commit"]})
+        until = time.monotonic() + _COMMIT_PATIENCE
+        while True:
+            try:
+                answer = await self.transport.json(request)
+                break
+            except (ApiError, ConnectionFailed) as error:
+                if time.monotonic() > until or (isinstance(error, ApiError) and error.status < 500):
+                    raise
+                await sleep(_SOON)
         committed = Committed(answer["step"], answer["version"], answer["lineage"], answer["replayed"])
         self.version, self.lineage = committed.version, committed.lineage
         return committed

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
 from .._request import Request, path_of
+from ..errors import ApiError, ConnectionFailed
 from ..frames import fields_html
 from ..policy import Policy
 from ..training import Committed, Prepared, Restore
@@ -17,6 +19,8 @@ from .transport import Transport
 
 _WAIT_MS = 20_000
 _SOON = 0.5
+#: Seconds that a commit is repeated for while nobody answers: a coordinator that starts again knows what became of it.
+_COMMIT_PATIENCE = 120.0
 
 
 class Trainer:
@@ -45,6 +49,8 @@ class Trainer:
         self._framework = framework
         self._lease_ms = 60_000.0
         self._open: list[Batch] = []
+        #: The coordinator did not answer the last lease.
+        self._away = False
 
     def claim(self) -> None:
         """Claims the run, and commits what the checkpoint says was prepared."""
@@ -77,22 +83,55 @@ class Trainer:
         self._open.append(batch)
         return batch
 
-    def batches(self, steps: int | None = None, wait_ms: int = _WAIT_MS) -> Iterator[Batch]:
-        """Batches, one after the other, until version `steps` of the run. One that is not committed is released."""
+    def batches(self, steps: int | None = None, wait_ms: int = _WAIT_MS, rows: int = 1) -> Iterator[Batch]:
+        """Batches, one after the other, until version `steps` or the end of the run. One that is neither committed nor prepared is released.
+
+        `rows`: arrays are padded to a multiple of so many rows, so that a compiled step sees few shapes.
+        """
         while steps is None or self.version < steps:
-            batch = self.lease(wait_ms)
+            batch = self._next(wait_ms)
+            if batch is None and self._finished():
+                return
             if batch is None:
                 sleep(_SOON)
                 continue
+            batch.row_multiple = rows
             try:
                 yield batch
             finally:
                 batch.leave()
 
+    def _next(self, wait_ms: int) -> Batch | None:
+        """Waits for a coordinator that starts again as for a batch."""
+        try:
+            return self.lease(wait_ms)
+        except ApiError as error:
+            if error.code != "COORDINATOR_UNAVAILABLE":
+                raise
+            self._away = True
+            return None
+
+    def _finished(self) -> bool:
+        """A run that is finished has no coordinator any more."""
+        if not self._away:
+            return False
+        self._away = False
+        summary = self.transport.json(Request("GET", path_of("runs", self.run)))
+        return bool(summary["state"] == "finished")
+
     def commit(self, prepared: Prepared) -> Committed:
         """Commits a batch by what was prepared. Repeated, it answers the same."""
         path = path_of("batches", f"{prepared['batch_id']}:commit")
-        answer = self.transport.json(Request("POST", path, json={"epoch": self.epoch, **prepared["commit"]}))
+        request = Request("POST", path, json={"epoch": self.epoch, **prepared["commit"]})
+        until = time.monotonic() + _COMMIT_PATIENCE
+        while True:
+            try:
+                answer = self.transport.json(request)
+                break
+            except (ApiError, ConnectionFailed) as error:
+                if time.monotonic() > until or (isinstance(error, ApiError) and error.status < 500):
+                    raise
+                sleep(_SOON)
         committed = Committed(answer["step"], answer["version"], answer["lineage"], answer["replayed"])
         self.version, self.lineage = committed.version, committed.lineage
         return committed
