@@ -2,9 +2,11 @@
 
 from ._async.batch import AsyncBatch
 from ._async.client import AsyncTurnstream
+from ._async.run import AsyncRun
 from ._async.trainer import AsyncTrainer
 from ._sync.batch import Batch
 from ._sync.client import Turnstream
+from ._sync.run import Run
 from ._sync.trainer import Trainer
 from .errors import (
     ApiError,
@@ -21,11 +23,12 @@ from .frames import Rows
 from .live import Event
 from .policy import Policy, weights
 from .rows import TrainingRow, TrainingRows
-from .training import Committed, Prepared, Restore, Skipped
+from .training import Committed, Lease, Prepared, Restore, Skipped
 
 __all__ = [
     "ApiError",
     "AsyncBatch",
+    "AsyncRun",
     "AsyncTrainer",
     "AsyncTurnstream",
     "Batch",
@@ -36,12 +39,14 @@ __all__ = [
     "ConnectionFailed",
     "Event",
     "Fenced",
+    "Lease",
     "LineageMismatch",
     "PackageMissing",
     "Policy",
     "Prepared",
     "Restore",
     "Rows",
+    "Run",
     "Skipped",
     "Trainer",
     "TrainingRow",

@@ -11,7 +11,7 @@ from .._request import Request, path_of
 from ..errors import ApiError, ConnectionFailed
 from ..frames import fields_html
 from ..policy import Policy
-from ..training import Committed, Prepared, Restore
+from ..training import Claim, Committed, Lease, Prepared, Restore, claim_body
 from ._waiting import sleep
 from .batch import AsyncBatch
 from .transport import AsyncTransport
@@ -25,18 +25,16 @@ _COMMIT_PATIENCE = 120.0
 class AsyncTrainer:
     """Claims the run when its block begins, unless it has. The next trainer that claims it fences this one: its calls then raise Fenced.
 
-    `lineage` and `prepared` come from the checkpoint that the weights come from. LineageMismatch says that the run goes on from other
+    What it claims with comes from the checkpoint that the weights come from. LineageMismatch says that the run goes on from other
     weights: load those that its `restore` names and claim again with nothing.
     """
 
-    def __init__(
-        self, transport: AsyncTransport, run: str, trainer_id: str, lineage: str | None, prepared: Prepared | None, framework: str
-    ) -> None:
+    def __init__(self, transport: AsyncTransport, run: str, trainer_id: str, claim: Claim) -> None:
         self.transport = transport
         self.run = run
         self.id = trainer_id
         #: To be kept in every checkpoint.
-        self.lineage = lineage
+        self.lineage = claim.lineage
         self.epoch = 0
         #: Newest version of the run.
         self.version = 0
@@ -44,8 +42,9 @@ class AsyncTrainer:
         self.restore: Restore | None = None
         #: The prepared commit of the checkpoint, as it ended.
         self.committed: Committed | None = None
-        self._prepared = prepared
-        self._framework = framework
+        #: The batch of the lease that it claimed with, which is still its own.
+        self.held: AsyncBatch | None = None
+        self._claim = claim
         self._lease_ms = 60_000.0
         self._open: list[AsyncBatch] = []
         #: The coordinator did not answer the last lease.
@@ -53,18 +52,15 @@ class AsyncTrainer:
 
     async def claim(self) -> None:
         """Claims the run, and commits what the checkpoint says was prepared."""
-        body: dict[str, Any] = {"trainer_id": self.id, "framework": self._framework}
-        if self.lineage is not None:
-            body["lineage"] = self.lineage
-        if self._prepared is not None:
-            body["prepared"] = {"batch_id": self._prepared["batch_id"], "weights_sha256": self._prepared["weights_sha256"]}
+        body = claim_body(self.id, self._claim)
         # a claim fences those before it, so it is not repeated by itself
         answer = await self.transport.json(Request("POST", path_of("runs", self.run, "trainer"), json=body, idempotent=False))
         self.epoch, self.version, self.lineage = answer["epoch"], answer["version"], answer["lineage"]
         self._lease_ms, self.restore = answer["lease_ms"], answer.get("restore")
-        if self._prepared is not None:
-            self.committed = await self.commit(self._prepared)
-            self._prepared = None
+        if self._claim.prepared is not None:
+            self.committed = await self.commit(self._claim.prepared)
+        elif self._claim.held is not None:
+            self.held = self._opened(self._claim.held)
 
     async def lease(self, wait_ms: int = _WAIT_MS) -> AsyncBatch | None:
         """The next batch; None if there is none within `wait_ms`."""
@@ -77,7 +73,10 @@ class AsyncTrainer:
         )
         if response.status_code == 204:
             return None
-        batch = AsyncBatch(self, response.json())
+        return self._opened(response.json())
+
+    def _opened(self, lease: Lease) -> AsyncBatch:
+        batch = AsyncBatch(self, lease)
         batch.keep(self._lease_ms)
         self._open.append(batch)
         return batch
@@ -146,6 +145,10 @@ class AsyncTrainer:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Gives back what it holds and has not prepared."""
         for batch in self._open:
             await batch.leave()
 

@@ -11,7 +11,7 @@ from .. import models
 from .._request import Request, path_of
 from ..frames import fields_html
 from ..live import Event
-from ..training import Prepared
+from ..training import Claim, Lease, Prepared
 from .follow import follow
 from .listing import Listing
 from .trainer import Trainer
@@ -34,10 +34,19 @@ class Run:
         return summary
 
     def trainer(
-        self, trainer_id: str, *, lineage: str | None = None, prepared: Prepared | None = None, framework: str = ""
+        self,
+        trainer_id: str,
+        *,
+        lineage: str | None = None,
+        prepared: Prepared | None = None,
+        held: Lease | None = None,
+        framework: str = "",
     ) -> Trainer:
-        """The trainer of this run, in a `with` block. `lineage` and `prepared` are those of the checkpoint, if there is one."""
-        return Trainer(self._transport, self.id, trainer_id, lineage, prepared, framework)
+        """The trainer of this run, in a `with` block. `lineage` and `prepared` are those of the checkpoint, if there is one.
+
+        `held` is the lease of a batch that another process trains on, to be kept although this one begins anew.
+        """
+        return Trainer(self._transport, self.id, trainer_id, Claim(framework, lineage, prepared, held))
 
     def reward(
         self,

@@ -12,7 +12,7 @@ from .._request import Request, path_of
 from ..errors import ApiError, ConnectionFailed
 from ..frames import fields_html
 from ..policy import Policy
-from ..training import Committed, Prepared, Restore
+from ..training import Claim, Committed, Lease, Prepared, Restore, claim_body
 from ._waiting import sleep
 from .batch import Batch
 from .transport import Transport
@@ -26,18 +26,16 @@ _COMMIT_PATIENCE = 120.0
 class Trainer:
     """Claims the run when its block begins, unless it has. The next trainer that claims it fences this one: its calls then raise Fenced.
 
-    `lineage` and `prepared` come from the checkpoint that the weights come from. LineageMismatch says that the run goes on from other
+    What it claims with comes from the checkpoint that the weights come from. LineageMismatch says that the run goes on from other
     weights: load those that its `restore` names and claim again with nothing.
     """
 
-    def __init__(
-        self, transport: Transport, run: str, trainer_id: str, lineage: str | None, prepared: Prepared | None, framework: str
-    ) -> None:
+    def __init__(self, transport: Transport, run: str, trainer_id: str, claim: Claim) -> None:
         self.transport = transport
         self.run = run
         self.id = trainer_id
         #: To be kept in every checkpoint.
-        self.lineage = lineage
+        self.lineage = claim.lineage
         self.epoch = 0
         #: Newest version of the run.
         self.version = 0
@@ -45,8 +43,9 @@ class Trainer:
         self.restore: Restore | None = None
         #: The prepared commit of the checkpoint, as it ended.
         self.committed: Committed | None = None
-        self._prepared = prepared
-        self._framework = framework
+        #: The batch of the lease that it claimed with, which is still its own.
+        self.held: Batch | None = None
+        self._claim = claim
         self._lease_ms = 60_000.0
         self._open: list[Batch] = []
         #: The coordinator did not answer the last lease.
@@ -54,18 +53,15 @@ class Trainer:
 
     def claim(self) -> None:
         """Claims the run, and commits what the checkpoint says was prepared."""
-        body: dict[str, Any] = {"trainer_id": self.id, "framework": self._framework}
-        if self.lineage is not None:
-            body["lineage"] = self.lineage
-        if self._prepared is not None:
-            body["prepared"] = {"batch_id": self._prepared["batch_id"], "weights_sha256": self._prepared["weights_sha256"]}
+        body = claim_body(self.id, self._claim)
         # a claim fences those before it, so it is not repeated by itself
         answer = self.transport.json(Request("POST", path_of("runs", self.run, "trainer"), json=body, idempotent=False))
         self.epoch, self.version, self.lineage = answer["epoch"], answer["version"], answer["lineage"]
         self._lease_ms, self.restore = answer["lease_ms"], answer.get("restore")
-        if self._prepared is not None:
-            self.committed = self.commit(self._prepared)
-            self._prepared = None
+        if self._claim.prepared is not None:
+            self.committed = self.commit(self._claim.prepared)
+        elif self._claim.held is not None:
+            self.held = self._opened(self._claim.held)
 
     def lease(self, wait_ms: int = _WAIT_MS) -> Batch | None:
         """The next batch; None if there is none within `wait_ms`."""
@@ -78,7 +74,10 @@ class Trainer:
         )
         if response.status_code == 204:
             return None
-        batch = Batch(self, response.json())
+        return self._opened(response.json())
+
+    def _opened(self, lease: Lease) -> Batch:
+        batch = Batch(self, lease)
         batch.keep(self._lease_ms)
         self._open.append(batch)
         return batch
@@ -147,6 +146,10 @@ class Trainer:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Gives back what it holds and has not prepared."""
         for batch in self._open:
             batch.leave()
 
