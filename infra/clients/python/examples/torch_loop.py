@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -17,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from turnstream import LineageMismatch, Run, Trainer, Turnstream, weights
+from turnstream import LineageMismatch, Run, RunFinished, Trainer, Turnstream, weights
 
 CLIP, CAP = 0.2, 5.0
 
@@ -138,7 +139,7 @@ def main() -> None:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     flags = parser.parse_args()
     flags.folder.mkdir(parents=True, exist_ok=True)
-    with Turnstream() as ts:
+    with Turnstream() as ts, suppress(RunFinished):
         Training(ts.run(flags.run), flags.folder, flags.model, flags.rate, flags.device).train(flags.steps, flags.rows)
 
 

@@ -46,7 +46,7 @@ class FakeApi:
         self.extended = 0
         self.released: list[str] = []
         self.tries = 0
-        self.state = "running"
+        self.finished = False
         self.content = "".join(json.dumps(row(i)) + "\n" for i in range(3)).encode()
 
     @property
@@ -76,10 +76,10 @@ class FakeApi:
 
     def _route(self, request: httpx.Request) -> httpx.Response:
         path = unquote(request.url.path)
-        if path == "/v1/runs/demo":
-            return httpx.Response(200, json={"run_id": "demo", "state": self.state})
         if path == "/v1/runs/demo/trainer":
             return self._claim(json.loads(request.content))
+        if self.finished and not path.endswith(":commit"):
+            return problem(409, "RUN_FINISHED")
         if path.startswith("/v1/batches/") and path.endswith("/rows"):
             return httpx.Response(200, content=self.content, headers={"content-type": "application/x-ndjson"})
         verb = path.rpartition(":")[2]

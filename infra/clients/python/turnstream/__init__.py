@@ -17,6 +17,7 @@ from .errors import (
     Fenced,
     LineageMismatch,
     PackageMissing,
+    RunFinished,
     TurnstreamError,
 )
 from .frames import Rows
@@ -47,6 +48,7 @@ __all__ = [
     "Restore",
     "Rows",
     "Run",
+    "RunFinished",
     "Skipped",
     "Trainer",
     "TrainingRow",

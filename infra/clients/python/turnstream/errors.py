@@ -67,6 +67,10 @@ class LineageMismatch(ApiError):
         return restore if isinstance(restore, dict) else None
 
 
+class RunFinished(ApiError):
+    """The run has made its last step: there is nothing left to train."""
+
+
 class BatchCommitted(ApiError):
     """The batch was committed before, with other contents."""
 
@@ -78,6 +82,7 @@ class BatchReleased(ApiError):
 _CLASSES = {
     "FENCED": Fenced,
     "LINEAGE_MISMATCH": LineageMismatch,
+    "RUN_FINISHED": RunFinished,
     "BATCH_COMMITTED": BatchCommitted,
     "BATCH_RELEASED": BatchReleased,
 }

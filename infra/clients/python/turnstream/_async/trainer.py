@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from .._request import Request, path_of
-from ..errors import ApiError, ConnectionFailed
+from ..errors import ApiError, ConnectionFailed, RunFinished
 from ..frames import fields_html
 from ..policy import Policy
 from ..training import Claim, Committed, Lease, Prepared, Restore, claim_body
@@ -47,8 +47,6 @@ class AsyncTrainer:
         self._claim = claim
         self._lease_ms = 60_000.0
         self._open: list[AsyncBatch] = []
-        #: The coordinator did not answer the last lease.
-        self._away = False
 
     async def claim(self) -> None:
         """Claims the run, and commits what the checkpoint says was prepared."""
@@ -87,9 +85,15 @@ class AsyncTrainer:
         `rows`: arrays are padded to a multiple of so many rows, so that a compiled step sees few shapes.
         """
         while steps is None or self.version < steps:
-            batch = await self._next(wait_ms)
-            if batch is None and await self._finished():
+            try:
+                batch = await self.lease(wait_ms)
+            except RunFinished:
                 return
+            except ApiError as error:
+                # a coordinator that starts again is waited for as a batch is
+                if error.code != "COORDINATOR_UNAVAILABLE":
+                    raise
+                batch = None
             if batch is None:
                 await sleep(_SOON)
                 continue
@@ -98,24 +102,6 @@ class AsyncTrainer:
                 yield batch
             finally:
                 await batch.leave()
-
-    async def _next(self, wait_ms: int) -> AsyncBatch | None:
-        """Waits for a coordinator that starts again as for a batch."""
-        try:
-            return await self.lease(wait_ms)
-        except ApiError as error:
-            if error.code != "COORDINATOR_UNAVAILABLE":
-                raise
-            self._away = True
-            return None
-
-    async def _finished(self) -> bool:
-        """A run that is finished has no coordinator any more."""
-        if not self._away:
-            return False
-        self._away = False
-        summary = await self.transport.json(Request("GET", path_of("runs", self.run)))
-        return bool(summary["state"] == "finished")
 
     async def commit(self, prepared: Prepared) -> Committed:
         """Commits a batch by what was prepared. Repeated, it answers the same."""

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from .._request import Request, path_of
-from ..errors import ApiError, ConnectionFailed
+from ..errors import ApiError, ConnectionFailed, RunFinished
 from ..frames import fields_html
 from ..policy import Policy
 from ..training import Claim, Committed, Lease, Prepared, Restore, claim_body
@@ -48,8 +48,6 @@ class Trainer:
         self._claim = claim
         self._lease_ms = 60_000.0
         self._open: list[Batch] = []
-        #: The coordinator did not answer the last lease.
-        self._away = False
 
     def claim(self) -> None:
         """Claims the run, and commits what the checkpoint says was prepared."""
@@ -88,9 +86,15 @@ class Trainer:
         `rows`: arrays are padded to a multiple of so many rows, so that a compiled step sees few shapes.
         """
         while steps is None or self.version < steps:
-            batch = self._next(wait_ms)
-            if batch is None and self._finished():
+            try:
+                batch = self.lease(wait_ms)
+            except RunFinished:
                 return
+            except ApiError as error:
+                # a coordinator that starts again is waited for as a batch is
+                if error.code != "COORDINATOR_UNAVAILABLE":
+                    raise
+                batch = None
             if batch is None:
                 sleep(_SOON)
                 continue
@@ -99,24 +103,6 @@ class Trainer:
                 yield batch
             finally:
                 batch.leave()
-
-    def _next(self, wait_ms: int) -> Batch | None:
-        """Waits for a coordinator that starts again as for a batch."""
-        try:
-            return self.lease(wait_ms)
-        except ApiError as error:
-            if error.code != "COORDINATOR_UNAVAILABLE":
-                raise
-            self._away = True
-            return None
-
-    def _finished(self) -> bool:
-        """A run that is finished has no coordinator any more."""
-        if not self._away:
-            return False
-        self._away = False
-        summary = self.transport.json(Request("GET", path_of("runs", self.run)))
-        return bool(summary["state"] == "finished")
 
     def commit(self, prepared: Prepared) -> Committed:
         """Commits a batch by what was prepared. Repeated, it answers the same."""
