@@ -1,5 +1,5 @@
 // `npm run demo:lm`: a language model that learns through turnstream. Makes its virtual environment and hands over to the example.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { clientFolder, install, python } from './python-env.mjs';
@@ -8,6 +8,9 @@ if (!existsSync('dist')) {
   process.stderr.write('turnstream is not built: run npm ci, or npm run build\n');
   process.exit(2);
 }
+// a setting that turnstream refuses is said before anything is installed
+const config = spawnSync(process.execPath, ['infra/cli/turnstream.mjs', 'config'], { stdio: ['ignore', 'ignore', 'inherit'] });
+if (config.status !== 0) process.exit(config.status ?? 1);
 if (!install('lm')) {
   process.stderr.write('the demo needs Python 3.10 or newer with venv, and a package index for JAX\n');
   process.exit(2);
