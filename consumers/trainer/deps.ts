@@ -19,6 +19,7 @@ import type { RolloutFeed } from './rollout-feed.ts';
 import type { Wake } from '../../streams/core/waiting.ts';
 import type { PlatformError } from '../../streams/core/errors.ts';
 import type { BatchRows } from '../../streams/leases/batch-rows.ts';
+import type { Measuring } from './external/measuring.ts';
 
 /** Where it is noted that a run is over, for a start that wants to say so before it starts anything. The ledger decides, not the note. */
 export interface EndNotes {
@@ -126,6 +127,10 @@ export interface Loop {
   ending: boolean;
   /** Of batches that are out at an external trainer, by their id. */
   readonly leaseTimes: Map<string, LeaseTimes>;
+  /** Undefined without an external trainer. */
+  readonly measuring: Measuring | undefined;
+  /** Groups of the batch whose rows were read ahead. */
+  aheadOf: string | undefined;
 }
 
 /** What became of a call: its answer, or a refusal, or not yet. Anything that is thrown ends the coordinator. */

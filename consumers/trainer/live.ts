@@ -6,6 +6,7 @@ import { policyFields, sha256Of } from './checkpoints.ts';
 import { TOLD_NOTHING, type PreparedBatch, type TrainedBatch } from './commit-parts.ts';
 import { placeWorkers } from './task-start.ts';
 import { collects, type TrainerEnd, isExternal, type TrainerLife, type Loop, type BatchInTraining } from './deps.ts';
+import { createMeasuring } from './external/measuring.ts';
 import { serveTrainer } from './external/serve.ts';
 import type { Learner } from '../../streams/core/learning.ts';
 import { messageOf } from '../../streams/core/errors.ts';
@@ -29,6 +30,8 @@ export async function live(life: TrainerLife, signal: AbortSignal): Promise<Trai
     ...{ training: undefined, waitedSinceMs: life.clock.monotonic(), lastPlanMs: -Infinity, lookedUpTo: -Infinity },
     ...{ lookDue: false, placed: undefined },
     leaseTimes: new Map(),
+    aheadOf: undefined,
+    measuring: life.external === undefined ? undefined : createMeasuring(life.external.rows, wake.now),
     ...{ snapshotAt: 0, isKeeping: false, toldWaste: false, warning: '', ending: false },
   };
   life.external?.desk.open(wake.now);
@@ -36,6 +39,7 @@ export async function live(life: TrainerLife, signal: AbortSignal): Promise<Trai
     return await loopUntil(life, loop, signal);
   } finally {
     life.external?.desk.close();
+    loop.measuring?.close();
   }
 }
 

@@ -5,6 +5,12 @@ import type { Coordinator } from '../../streams/leases/coordinator.ts';
 /** How long a call may take beside the time that it asks to wait, ms. */
 const PATIENCE_MS = 60_000;
 
+/** Headers of rows, as the coordinator tells them. */
+const PASSED_ON = ['etag', 'vary', 'cache-control', 'accept-ranges', 'content-type', 'content-range', 'content-length'] as const;
+
+const present = (headers: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+
 export interface RemoteCoordinatorOptions {
   readonly url: string;
   /** The caller's own: the coordinator checks its key. */
@@ -13,22 +19,31 @@ export interface RemoteCoordinatorOptions {
 
 interface Call {
   readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
   readonly signal?: AbortSignal;
 }
 
 export function remoteCoordinator({ url, headers }: RemoteCoordinatorOptions): Coordinator {
-  async function send({ path, body, signal }: Call): Promise<Response> {
-    const limit = AbortSignal.timeout(PATIENCE_MS * 2);
+  async function send({ path, headers: more = {}, body, signal }: Call): Promise<Response> {
+    // until the answer begins: rows take as long as their reader does
+    const limit = new AbortController();
+    const timer = setTimeout(() => {
+      limit.abort();
+    }, PATIENCE_MS * 2);
     const how = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
-    const sent = body === undefined ? headers : { ...headers, 'content-type': 'application/json' };
+    const type = body === undefined ? {} : { 'content-type': 'application/json' };
     const response = await fetch(`${url}${path}`, {
-      ...{ ...how, headers: sent, redirect: 'error' },
-      signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
-    }).catch((cause: unknown) => {
-      throw new PlatformError('COORDINATOR_UNAVAILABLE', `asking the coordinator at ${url}: ${messageOf(cause)}`, { cause });
-    });
-    if (!response.ok) throw await refusalOf(response);
+      ...{ ...how, headers: { ...headers, ...type, ...more }, redirect: 'error' },
+      signal: signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]),
+    })
+      .catch((cause: unknown) => {
+        throw new PlatformError('COORDINATOR_UNAVAILABLE', `asking the coordinator at ${url}: ${messageOf(cause)}`, { cause });
+      })
+      .finally(() => {
+        clearTimeout(timer);
+      });
+    if (!response.ok && response.status !== 304) throw await refusalOf(response);
     return response;
   }
   const post = async <T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> =>
@@ -41,12 +56,15 @@ export function remoteCoordinator({ url, headers }: RemoteCoordinatorOptions): C
       const response = await send({ path: `/v1/runs/${run}/batches:lease`, body: request, signal });
       return response.status === 204 ? undefined : ((await response.json()) as never);
     },
-    async rows(batchId) {
-      const { headers: found, body } = await send({ path: batchPath(batchId, '/rows') });
+    async rows(batchId, { shard, accept, ifNoneMatch, range, ifRange }) {
+      const query = shard === undefined ? '' : `?shard=${encodeURIComponent(shard)}`;
+      const asked = { accept, 'if-none-match': ifNoneMatch, range, 'if-range': ifRange };
+      const { status, headers: found, body } = await send({ path: batchPath(batchId, `/rows${query}`), headers: present(asked) });
+      const told = Object.fromEntries(PASSED_ON.map((name) => [name, found.get(name) ?? undefined]));
       return {
-        sha256: (found.get('etag') ?? '').replaceAll('"', ''),
-        contentType: found.get('content-type') ?? '',
-        body: (body ?? []) as unknown as AsyncIterable<Buffer>,
+        status: status as 200,
+        headers: present(told),
+        body: body === null || status === 304 ? undefined : (body as AsyncIterable<Buffer>),
       };
     },
     extend: (batchId, request) => post(batchPath(batchId, ':extend'), request),

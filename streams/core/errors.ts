@@ -183,6 +183,12 @@ const table = {
     exit: 'usage',
     help: 'A schema is not compatible with every version of its subject (FULL_TRANSITIVE). Add only fields with defaults.',
   },
+  ROWS_GONE: {
+    retriable: false,
+    httpStatus: 410,
+    help: 'The rows of the batch cannot be made any more, because the log no longer has all of its records: retention has deleted them. Keep rollouts for longer than batches are read.',
+  },
+  RANGE_UNSATISFIABLE: { retriable: false, httpStatus: 416, help: 'The range begins behind the last byte. The message has the size.' },
   SCHEMA_INVALID: { retriable: false, httpStatus: 422, help: 'The text is not an Avro schema.' },
   SCHEMA_NOT_FOUND: { retriable: false, httpStatus: 404, help: 'The registry does not have this subject, version, or id.' },
   REGISTRY_UNAVAILABLE: {

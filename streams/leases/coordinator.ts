@@ -66,10 +66,20 @@ export interface CommitAnswer {
   readonly replayed: boolean;
 }
 
-interface RowsAnswer {
-  readonly sha256: string;
-  readonly contentType: string;
-  readonly body: AsyncIterable<Buffer>;
+/** Headers of a request for rows, as they came, and the parameter `shard`: `<i>/<n>`. */
+export interface RowsRequest {
+  readonly accept?: string;
+  readonly ifNoneMatch?: string;
+  readonly range?: string;
+  readonly ifRange?: string;
+  readonly shard?: string;
+}
+
+export interface RowsAnswer {
+  readonly status: 200 | 206 | 304;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Undefined for 304. */
+  readonly body: AsyncIterable<Buffer> | undefined;
 }
 
 /** Batches whose leases ended. */
@@ -82,7 +92,7 @@ export interface Coordinator {
   claim(run: string, request: ClaimRequest): Promise<ClaimAnswer>;
   /** Undefined when there is nothing to train on within `wait_ms`. */
   lease(run: string, request: LeaseRequest, signal: AbortSignal): Promise<LeaseAnswer | undefined>;
-  rows(batchId: string): Promise<RowsAnswer>;
+  rows(batchId: string, request: RowsRequest): Promise<RowsAnswer>;
   extend(batchId: string, request: { readonly epoch: number }): Promise<{ readonly deadline: string }>;
   commit(batchId: string, request: CommitRequest): Promise<CommitAnswer>;
   release(batchId: string, request: { readonly epoch: number }): Promise<ReleaseAnswer>;

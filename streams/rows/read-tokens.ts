@@ -5,7 +5,7 @@ import { FRAME_BYTES } from '../../schemas/framing.ts';
 import type { RecordLayout } from '../../schemas/layout.ts';
 import { PackedFloats, PackedWholes } from '../../schemas/packed.ts';
 import type { PolicySpan } from '../../schemas/generated/events.ts';
-import type { TokenTurn } from './token-turn.ts';
+import type { RecordedTurn } from './token-turn.ts';
 
 /** A reader of one field, at a place in bytes. */
 type FieldReader<T> = (bytes: Buffer, at: number) => T;
@@ -19,6 +19,11 @@ const text: FieldReader<string> = (bytes, at) => {
 };
 
 const readers = {
+  run_id: text,
+  trajectory_id: text,
+  attempt: whole,
+  sequence: whole,
+  purpose: text,
   turn: whole,
   branch_parent: whole,
   prompt_keep: whole,
@@ -32,9 +37,9 @@ const readers = {
   policy_spans: spansAt,
   sampling: text,
   truncated: (bytes: Buffer, at: number) => bytes[at] === 1,
-} as const satisfies { readonly [F in keyof TokenTurn]: FieldReader<TokenTurn[F]> };
+} as const satisfies { readonly [F in keyof RecordedTurn]: FieldReader<RecordedTurn[F]> };
 
-const names = Object.keys(readers) as (keyof TokenTurn)[];
+const names = Object.keys(readers) as (keyof RecordedTurn)[];
 
 interface FieldPlaces {
   readonly starts: Int32Array;
@@ -53,15 +58,15 @@ function placesIn(layout: RecordLayout): FieldPlaces {
 }
 
 /** The tokens of a turn, in its bytes, which must stay as they are. */
-export function tokensIn({ value, layout }: PlainBytes): TokenTurn {
+export function tokensIn({ value, layout }: PlainBytes): RecordedTurn {
   const { starts, places } = placesIn(layout);
   layout.locate(value, FRAME_BYTES, starts);
-  const turn: Partial<Record<keyof TokenTurn, unknown>> = {};
+  const turn: Partial<Record<keyof RecordedTurn, unknown>> = {};
   names.forEach((name, at) => {
     const start = starts[places[at] as number] as number;
     turn[name] = start < 0 ? readers[name](layout.defaults, ~start) : readers[name](value, start);
   });
-  return turn as unknown as TokenTurn;
+  return turn as unknown as RecordedTurn;
 }
 
 function spansAt(bytes: Buffer, at: number): readonly PolicySpan[] {

@@ -27,6 +27,15 @@ export interface TokenTurn {
   readonly truncated: boolean;
 }
 
+/** A turn with what its record says of its place. */
+export interface RecordedTurn extends TokenTurn {
+  readonly run_id: string;
+  readonly trajectory_id: string;
+  readonly attempt: number;
+  readonly sequence: number;
+  readonly purpose: string;
+}
+
 /** One attempt at a trajectory, and what the trainer decided about it. */
 export interface TokenTrajectory {
   readonly trajectoryId: string;

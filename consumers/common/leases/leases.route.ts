@@ -3,7 +3,8 @@ import { Readable } from 'node:stream';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { PlatformError } from '../../../streams/core/errors.ts';
-import type { Coordinator, LeaseAnswer, ReleaseAnswer } from '../../../streams/leases/coordinator.ts';
+import type { Coordinator, LeaseAnswer, ReleaseAnswer, RowsRequest } from '../../../streams/leases/coordinator.ts';
+import { mediaTypes } from '../rows/encode.ts';
 import { parseBatchId } from '../../../streams/leases/lease-book.ts';
 import {
   batchParams,
@@ -17,6 +18,8 @@ import {
   leaseBody,
   releaseAnswer,
   releaseBody,
+  rowsHeaders,
+  rowsQuery,
 } from './leases.schemas.ts';
 
 export interface LeaseRoutesOptions {
@@ -77,6 +80,15 @@ export const leaseRoutes: FastifyPluginAsyncTypebox<LeaseRoutesOptions> = async 
   await app.register(batchRoutes, { coordinatorOf });
 };
 
+const ASKED = { accept: 'accept', ifNoneMatch: 'if-none-match', range: 'range', ifRange: 'if-range' } as const;
+
+const rowsRequest = (headers: CallHeaders, shard: string | undefined): RowsRequest => ({
+  ...Object.fromEntries(
+    Object.entries(ASKED).flatMap(([name, header]) => (typeof headers[header] === 'string' ? [[name, headers[header]]] : [])),
+  ),
+  ...(shard === undefined ? {} : { shard }),
+});
+
 const batchRoutes: FastifyPluginAsyncTypebox<LeaseRoutesOptions> = async (app, { coordinatorOf }) => {
   const coordinator = (batch: string, headers: CallHeaders): Promise<Coordinator> => coordinatorOf(runOfBatch(batch), headers);
 
@@ -87,14 +99,21 @@ const batchRoutes: FastifyPluginAsyncTypebox<LeaseRoutesOptions> = async (app, {
       schema: {
         ...{ tags, operationId: 'readBatchRows', summary: 'The rows of a batch: the same bytes at every read' },
         params: batchParams,
-        response: { 200: Type.Unsafe<Readable>(Type.String({ description: 'NDJSON: a row a line.' })) },
-        produces: ['application/x-ndjson'],
+        querystring: rowsQuery,
+        headers: rowsHeaders,
+        response: {
+          200: Type.Unsafe<Readable>(Type.String({ description: 'An Arrow IPC stream, or NDJSON: a row a line.' })),
+          206: Type.Unsafe<Readable>(Type.String({ description: 'The range of bytes.' })),
+          304: Type.Null({ description: 'You have them.' }),
+        },
+        produces: Object.values(mediaTypes),
       },
     },
-    async ({ params, headers }, reply) => {
-      const rows = await (await coordinator(params.batch, headers)).rows(params.batch);
-      reply.header('etag', `"${rows.sha256}"`).header('cache-control', 'private, immutable').type(rows.contentType);
-      return reply.send(Readable.from(rows.body, { objectMode: false }));
+    async ({ params, query, headers }, reply) => {
+      const coordinating = await coordinator(params.batch, headers);
+      const { status, headers: told, body } = await coordinating.rows(params.batch, rowsRequest(headers, query.shard));
+      reply.code(status).headers(told);
+      return reply.send(body === undefined ? null : Readable.from(body, { objectMode: false }));
     },
   );
 

@@ -10,6 +10,23 @@ const batchText = Type.String({ minLength: 1, maxLength: 100, description: '`<ru
 
 export const batchParams = Type.Object({ batch: batchText });
 
+/** At most this many, which is more than anybody reads beside each other. */
+const SHARD = '^(0|[1-9]\\d{0,3})/[1-9]\\d{0,3}$';
+
+export const rowsQuery = Type.Object(
+  { shard: Type.Optional(Type.String({ pattern: SHARD, description: '`<i>/<n>`: the rows of part i of n, counted from 0.' })) },
+  closed,
+);
+
+const rowsHeader = (description: string) => Type.Optional(Type.String({ maxLength: 4_000, description }));
+
+export const rowsHeaders = Type.Object({
+  accept: rowsHeader('`application/vnd.apache.arrow.stream`, or `application/x-ndjson`, which is the default.'),
+  'if-none-match': rowsHeader('ETag of the rows that you have.'),
+  range: rowsHeader('One range of bytes. Several are ignored.'),
+  'if-range': rowsHeader('ETag of the rows that the range is of.'),
+});
+
 export const claimBody = Type.Object(
   {
     trainer_id: Type.String({ minLength: 1, maxLength: 200, description: 'A name of your choice; the ledger has it.' }),
@@ -52,7 +69,7 @@ export const leaseBody = Type.Object(
       }),
     ),
     wait_ms: Type.Optional(count('How long to wait for a batch.', 60_000)),
-    format: Type.Optional(Type.Enum(['ndjson'], { description: 'Format that the rows will be read in.' })),
+    format: Type.Optional(Type.Enum(['arrow', 'ndjson'], { description: 'Not needed: the Accept header of the rows decides.' })),
   },
   { ...closed, title: 'LeaseRequest' },
 );
@@ -68,7 +85,11 @@ export const leaseAnswer = Type.Object(
     bytes: Type.Integer({ description: 'Of the rows as NDJSON.' }),
     deadline: Type.String({ format: 'date-time', description: 'When the lease ends unless it is extended.' }),
     groups: Type.Array(Type.Object({ group_id: Type.String(), trajectories: Type.Integer() })),
-    data: Type.Object({ href: Type.String(), formats: Type.Array(Type.String()), shards: Type.Integer() }),
+    data: Type.Object({
+      href: Type.String(),
+      formats: Type.Array(Type.String()),
+      shards: Type.Integer({ description: 'Parts that are worth being read beside each other.' }),
+    }),
   },
   { title: 'LeasedBatch' },
 );

@@ -7,6 +7,7 @@ import { claimJob } from './claim.ts';
 import { commitJob } from './commit.ts';
 import type { Desk } from '../deps.ts';
 import { extendJob, leaseJob, releaseJob } from './lease.ts';
+import { answerRows } from './rows-answer.ts';
 
 export interface CoordinatorDeps {
   readonly runId: string;
@@ -40,10 +41,7 @@ export function createCoordinator({ runId, desk, rows, findLease }: CoordinatorD
       assertRun(run);
       return desk.ask(leaseJob(request), { waitMs: request.wait_ms ?? 0, otherwise: undefined, signal });
     },
-    async rows(batchId) {
-      const lease = await leaseOf(batchId);
-      return { sha256: lease.batch_sha256, contentType: 'application/x-ndjson', body: rows.ndjson(lease) };
-    },
+    rows: async (batchId, request) => answerRows(await leaseOf(batchId), rows, request),
     extend: (batchId, { epoch }) => desk.ask(extendJob({ batchId, epoch })),
     commit: (batchId, request) => desk.ask(commitJob(batchId, request)),
     release: (batchId, { epoch }) => desk.ask(releaseJob({ batchId, epoch })),

@@ -2,7 +2,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../infra/lifecycle/clock.ts';
 import { closeWorkers, newRig, scriptedWorker, settings, verified, type Rig } from '../../../infra/testing/trainer-rig.ts';
+import type { BatchRows } from '../../../streams/leases/batch-rows.ts';
 import type { ClaimAnswer, CommitRequest, Coordinator, LeaseAnswer } from '../../../streams/leases/coordinator.ts';
+import { deferred } from '../../../streams/core/waiting.ts';
 import { findLease } from '../../../streams/leases/find-lease.ts';
 import type { TrainerDeps, TrainerEnd, ExternalDeps } from '../deps.ts';
 import { newOwner } from '../ownership.ts';
@@ -59,7 +61,7 @@ const commitOf = ({ epoch }: ClaimAnswer, { batch_sha256, step }: LeaseAnswer): 
 
 async function linesOf(coordinator: Coordinator, batch: string): Promise<readonly Record<string, unknown>[]> {
   const chunks: Buffer[] = [];
-  for await (const chunk of (await coordinator.rows(batch)).body) chunks.push(chunk);
+  for await (const chunk of (await coordinator.rows(batch, {})).body ?? []) chunks.push(chunk);
   const text = Buffer.concat(chunks).toString();
   return text
     .trimEnd()
@@ -222,6 +224,30 @@ describe('an external trainer', () => {
     await expect(stranger).rejects.toMatchObject({ code: 'LINEAGE_UNKNOWN' });
     expect(await claim(coordinator), 'without a checkpoint').toMatchObject({ epoch: 4, version: 1, restore });
     expect(await verifiedAsTold(rig)).toMatchObject({ ok: true, problems: [] });
+  });
+
+  it('has its calls served while the rows of a batch are read', async () => {
+    const rig = newRig();
+    await scriptedWorker(rig);
+    const made = createLogRows({ log: rig.log.reader(), events: rig.events });
+    const [began, gate] = [deferred(), deferred()];
+    const measure: BatchRows['measure'] = async (...of) => {
+      began.resolve();
+      await gate.promise;
+      return made.measure(...of);
+    };
+    const { coordinator } = serve(rig, { rows: { ...made, measure } });
+    const old = await claim(coordinator);
+    const waiting = lease(coordinator, old);
+    waiting.catch(() => undefined);
+    await began.promise;
+    const successor = await claim(coordinator, { lineage: old.lineage });
+    expect(successor.epoch).toBe(2);
+    await expect(waiting).rejects.toMatchObject({ code: 'FENCED' });
+    gate.resolve();
+    const leased = await lease(coordinator, successor);
+    await coordinator.commit(leased.batch_id, commitOf(successor, leased));
+    expect(await verifiedAsTold(rig)).toMatchObject({ ok: true, steps: 1, problems: [] });
   });
 
   it('does not go on with a run of the built-in learner, nor the other way round', async () => {

@@ -2,14 +2,20 @@
 import type { BatchLeased } from '../../../schemas/generated/events.ts';
 import { accountBatch } from '../../../streams/batch/batch.ts';
 import type { Group } from '../../../streams/group/group.ts';
-import { decideExtend, decideLease, decideRelease } from '../../../streams/leases/decide.ts';
+import { decideExtend, decideLease, decideRelease, headOf } from '../../../streams/leases/decide.ts';
 import type { LeaseAnswer, LeaseRequest, ReleaseAnswer } from '../../../streams/leases/coordinator.ts';
+import type { RowsMeasure, RowsSource } from '../../../streams/leases/batch-rows.ts';
 import { batchIdOf } from '../../../streams/leases/lease-book.ts';
+import type { RunState } from '../../../streams/run/run-state.ts';
+import { rowFormats } from '../../common/rows/encode.ts';
 import type { Unchained } from '../ledger-writer.ts';
 import type { Loop, Job, Outcome, ExternalLife } from '../deps.ts';
 import { nextBatch } from '../plan.ts';
 import { refusedWith } from './claim.ts';
 import { deadlineOf, outGroups, record, refusal, releaseEntries, timesOf } from './leases.ts';
+
+const SHARD_TOKENS = 2_000_000;
+const MOST_SHARDS = 64;
 
 interface BatchRequest {
   readonly batchId: string;
@@ -38,13 +44,16 @@ async function leaseNext(
   loop: Loop,
   { step, tried }: { readonly step: number; readonly tried: number },
 ): Promise<Outcome<LeaseAnswer>> {
-  const { state, used } = life;
-  // accounted at the version that the step will train from
-  const version = step - 1;
-  const groups = nextBatch(state, { settings: used, training: outGroups(state), version });
-  if (groups === undefined || (used.steps > 0 && step > used.steps)) return { kind: 'later' };
+  const { state } = life;
+  const groups = groupsFor(life, step);
+  if (groups === undefined) return { kind: 'later' };
   const id = batchIdOf(state.runId, step, tried);
-  const fields = await fieldsOf(life, groups, { batch_id: id, step, epoch: state.leases.epoch, version_before: version });
+  const source = sourceOf(state, groups, step);
+  // this call comes again when it is known; what is selected then may be another batch
+  const measure = loop.measuring?.of(source);
+  if (measure === undefined) return { kind: 'later' };
+  const named = { batch_id: id, step, epoch: state.leases.epoch, version_before: step - 1 };
+  const fields = fieldsOf(life, groups, { ...named, ...source, measure });
   const nowMs = life.clock.monotonic();
   const waitMs = Math.max(0, nowMs - loop.waitedSinceMs);
   loop.leaseTimes.set(id, { beganMs: nowMs, waitMs, deadlineMs: nowMs + life.external.leaseMs });
@@ -53,11 +62,27 @@ async function leaseNext(
   return lease === undefined ? { kind: 'later' } : { kind: 'answer', value: answerOf(life, loop, lease) };
 }
 
-type NamedBatch = Pick<BatchLeased, 'batch_id' | 'step' | 'epoch' | 'version_before'>;
+/** The whole batch that a step would train on, accounted at the version that it will train from. */
+function groupsFor({ state, used }: ExternalLife, step: number): readonly Group[] | undefined {
+  if (used.steps > 0 && step > used.steps) return undefined;
+  return nextBatch(state, { settings: used, training: outGroups(state), version: step - 1 });
+}
 
-async function fieldsOf(life: ExternalLife, groups: readonly Group[], named: NamedBatch): Promise<Unchained<'BatchLeased'>> {
-  const { runId, rolloutPositions } = life.state;
-  const trajectories = accountBatch(groups, named.version_before, new Map()).map((one) => ({
+/** Reads the rows of the next batch before anybody asks for it. */
+export function measureAhead(life: ExternalLife, loop: Loop): void {
+  const { state } = life;
+  const { leases: book } = state;
+  if (book.epoch === 0 || loop.measuring?.isBusy !== false) return;
+  const step = headOf(book).version + book.out.length + 1;
+  const groups = groupsFor(life, step);
+  const ids = groups?.map(({ id }) => id).join(' ');
+  if (groups === undefined || ids === loop.aheadOf) return;
+  loop.aheadOf = ids;
+  loop.measuring.of(sourceOf(state, groups, step));
+}
+
+function sourceOf({ runId, rolloutPositions }: RunState, groups: readonly Group[], step: number): RowsSource {
+  const trajectories = accountBatch(groups, step - 1, new Map()).map((one) => ({
     group_id: one.groupId,
     trajectory_id: one.trajectoryId,
     attempt: one.attempt.number,
@@ -68,10 +93,16 @@ async function fieldsOf(life: ExternalLife, groups: readonly Group[], named: Nam
     ...{ partition, offset },
     end: rolloutPositions.get(partition) ?? offset,
   }));
-  const { rows, tokens, bytes, sha256 } = await life.external.rows.measure({ run_id: runId, trajectories, rollouts });
+  return { run_id: runId, trajectories, rollouts };
+}
+
+type LeasedFields = Pick<BatchLeased, 'batch_id' | 'step' | 'epoch' | 'version_before'> & RowsSource & { readonly measure: RowsMeasure };
+
+function fieldsOf(life: ExternalLife, groups: readonly Group[], { measure, run_id: _, ...named }: LeasedFields): Unchained<'BatchLeased'> {
+  const { rows, tokens, bytes, sha256 } = measure;
   const deadline = Math.round(life.clock.now() + life.external.leaseMs) * 1_000;
   const ids = groups.map(({ id }) => id);
-  return { ...named, group_ids: ids, trajectories, rollouts, rows, tokens, bytes, batch_sha256: sha256, deadline };
+  return { ...named, group_ids: ids, rows, tokens, bytes, batch_sha256: sha256, deadline };
 }
 
 function firstOffsetsOf(groups: readonly Group[]): ReadonlyMap<number, number> {
@@ -95,9 +126,12 @@ function answerOf(life: ExternalLife, loop: Loop, lease: BatchLeased): LeaseAnsw
     bytes: lease.bytes,
     deadline: deadlineOf(life, timesOf(life, loop, lease.batch_id)),
     groups: [...sizes].map(([id, trajectories]) => ({ group_id: id, trajectories })),
-    data: { href: `/v1/batches/${encodeURIComponent(lease.batch_id)}/rows`, formats: ['ndjson'], shards: 1 },
+    data: { href: `/v1/batches/${encodeURIComponent(lease.batch_id)}/rows`, formats: rowFormats, shards: shardsOf(lease) },
   };
 }
+
+/** Parts that are worth being read beside each other. */
+const shardsOf = ({ rows, tokens }: BatchLeased): number => Math.max(1, Math.min(rows, MOST_SHARDS, Math.ceil(tokens / SHARD_TOKENS)));
 
 export const extendJob =
   (request: BatchRequest): Job<{ readonly deadline: string }> =>

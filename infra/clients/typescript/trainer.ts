@@ -25,6 +25,8 @@ export interface TrainingRow {
   readonly mask: readonly number[];
   readonly logprobs: readonly number[];
   readonly version_spans: readonly { readonly version: number; readonly tokens: number }[];
+  /** Numbers of its turns, and where the completion of each begins. */
+  readonly turns: readonly number[];
   readonly turn_starts: readonly number[];
   readonly prompt_len: number;
   readonly reward: number;

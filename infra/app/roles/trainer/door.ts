@@ -29,7 +29,7 @@ export async function openDoor(context: RoleContext, log: LogConnection, { run, 
   const { config, logger, metrics } = context;
   const desk = createDesk();
   const source = { log: log.kafka.reader(), events: log.events, runId: run };
-  const rows = createLogRows(source);
+  const rows = createLogRows({ ...source, events: log.eventsThrough({ late: ['TurnRecorded'] }) });
   const coordinator = createCoordinator({ runId: run, desk, rows, findLease: (batchId) => findLease(source, batchId) });
   const server = await createHttpServer({
     ...{ host: config.trainerHost, port: config.trainerPort, keys: config.apiKeys, version, logger, metrics },

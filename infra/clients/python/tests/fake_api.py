@@ -23,7 +23,7 @@ def row(number: int, tokens: int = 6) -> dict[str, Any]:
     return {
         **{"row": number, "trajectory_id": f"t-{number}", "attempt": 0, "group_id": "g", "branch": 0},
         **{"token_ids": list(range(10, 10 + tokens)), "mask": [0, 0] + [1] * (tokens - 2)},
-        **{"logprobs": [0.0, 0.0] + [-0.5] * (tokens - 2), "turn_starts": [2], "prompt_len": 2},
+        **{"logprobs": [0.0, 0.0] + [-0.5] * (tokens - 2), "turns": [0], "turn_starts": [2], "prompt_len": 2},
         "version_spans": [{"version": -1, "tokens": 2}, {"version": 3, "tokens": 1}, {"version": 4, "tokens": tokens - 3}],
         **{"reward": 1.0, "advantage": 0.25, "temperature": 1.0, "logprobs_kind": "raw", "trainable": True, "why_not": ""},
     }

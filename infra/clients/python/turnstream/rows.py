@@ -38,6 +38,8 @@ class TrainingRow(TypedDict):
     mask: list[int]
     logprobs: list[float]
     version_spans: list[VersionSpan]
+    #: Numbers of its turns, and where the completion of each begins.
+    turns: list[int]
     turn_starts: list[int]
     prompt_len: int
     reward: float
