@@ -14,6 +14,7 @@ from fake_api import FakeApi
 from test_trl import released
 
 import turnstream
+from turnstream import Turnstream
 from turnstream.prime_rl import main
 from turnstream.trl import TurnstreamWorker
 
@@ -25,9 +26,10 @@ def blocks(guide: str, language: str = "python") -> list[str]:
 
 
 def execute(code: str, api: FakeApi, folder: Path, monkeypatch: pytest.MonkeyPatch, **names: Any) -> None:
-    monkeypatch.setattr(turnstream, "Turnstream", functools.partial(turnstream.Turnstream, "http://api.test", transport=api.transport()))
+    client = functools.partial(Turnstream, "http://api.test", transport=api.transport())
+    monkeypatch.setattr(turnstream, "Turnstream", client)
     text = code.replace('"mine"', '"demo"').replace("/shared", str(folder))
-    with turnstream.Turnstream() as ts:
+    with client() as ts:
         exec(compile(text, "guide", "exec"), {"ts": ts, **names})
 
 
@@ -42,7 +44,7 @@ def test_a_version_is_handed_back_and_a_crash_is_survived(api: FakeApi, tmp_path
     (tmp_path / "versions").mkdir()
     (tmp_path / "versions" / "v7").mkdir()
     (tmp_path / "versions" / "v7" / "model.safetensors").write_bytes(b"w")
-    with turnstream.Turnstream("http://api.test", transport=api.transport()) as ts, ts.run("demo").trainer("a") as trainer:
+    with Turnstream("http://api.test", transport=api.transport()) as ts, ts.run("demo").trainer("a") as trainer:
         execute(hand_back, api, tmp_path, monkeypatch, ts=ts, batch=trainer.lease())
     assert list(api.commits) == ["demo/step/1.0"]
 
