@@ -80,6 +80,8 @@ class FakeApi:
             return self._claim(json.loads(request.content))
         if self.finished and not path.endswith(":commit"):
             return problem(409, "RUN_FINISHED")
+        if path == "/v1/runs/demo/policies":
+            return httpx.Response(200, json={"version": 0, "sha256": "00", "replayed": False})
         if path.startswith("/v1/batches/") and path.endswith("/rows"):
             return httpx.Response(200, content=self.content, headers={"content-type": "application/x-ndjson"})
         verb = path.rpartition(":")[2]
@@ -93,7 +95,10 @@ class FakeApi:
     def _claim(self, body: dict[str, Any]) -> httpx.Response:
         prepared = body.get("prepared")
         mine = prepared is not None and (prepared["batch_id"] in self.commits or (self.out or {}).get("batch_id") == prepared["batch_id"])
-        restore = {"version": len(self.lineages) - 1, "uri": "file:///w", "sha256": "00"}
+        restore = {"version": len(self.lineages) - 1, "uri": "file:///w", "sha256": "00", "format": "gguf", "weights": "elsewhere"}
+        if "rewind" in body:
+            self.lineages.append(f"lineage-{len(self.lineages)}")
+            body["lineage"] = self.lineages[-1]
         if not mine and (prepared is not None or body.get("lineage", self.lineages[-1]) != self.lineages[-1]):
             return problem(409, "LINEAGE_MISMATCH", restore=restore)
         if not mine:

@@ -86,7 +86,21 @@ def test_a_trainer_that_is_behind_learns_what_to_restore(ts: Turnstream, api: Fa
         batch.commit()
     with pytest.raises(LineageMismatch) as caught:
         ts.run("demo").trainer("a", lineage="lineage-0").claim()
-    assert caught.value.restore == {"version": 1, "uri": "file:///w", "sha256": "00"}
+    assert caught.value.restore == {"version": 1, "uri": "file:///w", "sha256": "00", "format": "gguf", "weights": "elsewhere"}
+
+
+def test_a_trainer_goes_back_and_publishes_late(ts: Turnstream, api: FakeApi) -> None:
+    with ts.run("demo").trainer("a") as trainer:
+        batch = trainer.lease()
+        assert batch is not None
+        batch.commit()
+    with ts.run("demo").trainer("a", lineage="lineage-0", rewind={"to_version": 0, "reason": "lost"}) as trainer:
+        assert json.loads(api.requests[-1].content)["rewind"] == {"to_version": 0, "reason": "lost"}
+        assert (trainer.version, trainer.lineage) == (2, "lineage-2")
+        trainer.publish(2, {"uri": "s3://w", "sha256": "00", "format": "gguf", "bytes": 1, "loadable": True})
+        assert json.loads(api.requests[-1].content)["epoch"] == 2
+        trainer.claim()
+        assert "rewind" not in json.loads(api.requests[-1].content)
 
 
 def test_a_commit_whose_answer_is_lost_is_repeated_in_the_same_words(ts: Turnstream, api: FakeApi) -> None:

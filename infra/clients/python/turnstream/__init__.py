@@ -24,7 +24,7 @@ from .frames import Rows
 from .live import Event
 from .policy import Policy, weights
 from .rows import TrainingRow, TrainingRows
-from .training import Committed, Lease, Prepared, Restore, Skipped
+from .training import Committed, Lease, Prepared, Restore, Rewind, Skipped
 
 __all__ = [
     "ApiError",
@@ -46,6 +46,7 @@ __all__ = [
     "Policy",
     "Prepared",
     "Restore",
+    "Rewind",
     "Rows",
     "Run",
     "RunFinished",

@@ -62,13 +62,9 @@ class LineageMismatch(ApiError):
 
     @property
     def restore(self) -> dict[str, Any] | None:
-        """The version to load before the next claim: version, uri and sha256."""
+        """The version to load before the next claim: a Restore."""
         restore = self.problem.get("restore")
         return restore if isinstance(restore, dict) else None
-
-
-class RunFinished(ApiError):
-    """The run has made its last step: there is nothing left to train."""
 
 
 class BatchCommitted(ApiError):
@@ -79,12 +75,16 @@ class BatchReleased(ApiError):
     """The lease of the batch has ended: its trajectories are ready for another batch."""
 
 
+class RunFinished(ApiError):
+    """The run has ended: there is nothing more to train on."""
+
+
 _CLASSES = {
     "FENCED": Fenced,
     "LINEAGE_MISMATCH": LineageMismatch,
-    "RUN_FINISHED": RunFinished,
     "BATCH_COMMITTED": BatchCommitted,
     "BATCH_RELEASED": BatchReleased,
+    "RUN_FINISHED": RunFinished,
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 from .policy import Policy
 from .rows import ARROW, NDJSON
@@ -16,6 +16,19 @@ class Restore(TypedDict):
     version: int
     uri: str
     sha256: str
+    format: str
+    #: Where they are: at `uri`, in PolicyPublished of the log, or nowhere yet.
+    weights: Literal["elsewhere", "in_log", "unpublished"]
+
+
+class _RewindTo(TypedDict):
+    to_version: int
+
+
+class Rewind(_RewindTo, total=False):
+    """A version to take the run back to, and why."""
+
+    reason: str
 
 
 class Skipped(TypedDict):
@@ -71,6 +84,7 @@ class Claim:
     prepared: Prepared | None = None
     #: A batch that is being trained on elsewhere, to be kept.
     held: Lease | None = None
+    rewind: Rewind | None = None
 
 
 def claim_body(trainer_id: str, claim: Claim) -> dict[str, Any]:
@@ -82,6 +96,8 @@ def claim_body(trainer_id: str, claim: Claim) -> dict[str, Any]:
         body["prepared"] = {"batch_id": claim.prepared["batch_id"], "weights_sha256": claim.prepared["weights_sha256"]}
     elif claim.held is not None:
         body["prepared"] = {"batch_id": claim.held["batch_id"], "weights_sha256": ""}
+    if claim.rewind is not None:
+        body["rewind"] = claim.rewind
     return body
 
 

@@ -68,7 +68,7 @@ class Training:
 
     def restore(self, named: Restore | None) -> None:
         """Loads the weights of a version."""
-        if named is None:
+        if named is None or not named["uri"]:
             raise SystemExit("the run goes on from weights that nobody has published")
         data = Path(unquote(urlsplit(named["uri"]).path)).read_bytes()
         if hashlib.sha256(data).hexdigest() != named["sha256"]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from types import TracebackType
-from typing import Any
 
 from .._request import Request, path_of
 from ..errors import ApiError, ConnectionFailed, RunFinished
 from ..frames import fields_html
 from ..policy import Policy
-from ..training import Claim, Committed, Lease, Prepared, Restore, claim_body
+from ..training import Claim, Committed, Lease, Prepared, Restore, Rewind, claim_body
 from ._waiting import sleep
 from .batch import AsyncBatch
 from .transport import AsyncTransport
@@ -48,17 +48,24 @@ class AsyncTrainer:
         self._lease_ms = 60_000.0
         self._open: list[AsyncBatch] = []
 
-    async def claim(self) -> None:
-        """Claims the run, and commits what the checkpoint says was prepared."""
-        body = claim_body(self.id, self._claim)
+    async def claim(self, *, rewind: Rewind | None = None) -> None:
+        """Claims the run, and commits what the checkpoint says was prepared.
+
+        `rewind` says that the newest version cannot be restored and the run is to go on from an older one: that of the checkpoint, or
+        without a checkpoint any that the newest comes from. What was trained on since is discarded.
+        """
+        known = self._claim
+        body = claim_body(self.id, replace(known, lineage=self.lineage, rewind=rewind or known.rewind))
         # a claim fences those before it, so it is not repeated by itself
         answer = await self.transport.json(Request("POST", path_of("runs", self.run, "trainer"), json=body, idempotent=False))
         self.epoch, self.version, self.lineage = answer["epoch"], answer["version"], answer["lineage"]
         self._lease_ms, self.restore = answer["lease_ms"], answer.get("restore")
-        if self._claim.prepared is not None:
-            self.committed = await self.commit(self._claim.prepared)
-        elif self._claim.held is not None:
-            self.held = self._opened(self._claim.held)
+        self._claim = replace(known, rewind=None)
+        if known.prepared is not None:
+            self.committed = await self.commit(known.prepared)
+        elif known.held is not None:
+            self.held = self._opened(known.held)
+        self._claim = Claim(known.framework)
 
     async def lease(self, wait_ms: int = _WAIT_MS) -> AsyncBatch | None:
         """The next batch; None if there is none within `wait_ms`."""
@@ -122,7 +129,7 @@ class AsyncTrainer:
 
     async def publish(self, version: int, policy: Policy) -> None:
         """Says where the weights of a committed version are, later or elsewhere."""
-        body = {"version": version, **policy}
+        body = {"version": version, "epoch": self.epoch, **policy}
         await self.transport.send(Request("POST", path_of("runs", self.run, "policies"), json=body))
 
     async def __aenter__(self) -> AsyncTrainer:

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from types import TracebackType
-from typing import Any
 
 from .._request import Request, path_of
 from ..errors import ApiError, ConnectionFailed, RunFinished
 from ..frames import fields_html
 from ..policy import Policy
-from ..training import Claim, Committed, Lease, Prepared, Restore, claim_body
+from ..training import Claim, Committed, Lease, Prepared, Restore, Rewind, claim_body
 from ._waiting import sleep
 from .batch import Batch
 from .transport import Transport
@@ -49,17 +49,24 @@ class Trainer:
         self._lease_ms = 60_000.0
         self._open: list[Batch] = []
 
-    def claim(self) -> None:
-        """Claims the run, and commits what the checkpoint says was prepared."""
-        body = claim_body(self.id, self._claim)
+    def claim(self, *, rewind: Rewind | None = None) -> None:
+        """Claims the run, and commits what the checkpoint says was prepared.
+
+        `rewind` says that the newest version cannot be restored and the run is to go on from an older one: that of the checkpoint, or
+        without a checkpoint any that the newest comes from. What was trained on since is discarded.
+        """
+        known = self._claim
+        body = claim_body(self.id, replace(known, lineage=self.lineage, rewind=rewind or known.rewind))
         # a claim fences those before it, so it is not repeated by itself
         answer = self.transport.json(Request("POST", path_of("runs", self.run, "trainer"), json=body, idempotent=False))
         self.epoch, self.version, self.lineage = answer["epoch"], answer["version"], answer["lineage"]
         self._lease_ms, self.restore = answer["lease_ms"], answer.get("restore")
-        if self._claim.prepared is not None:
-            self.committed = self.commit(self._claim.prepared)
-        elif self._claim.held is not None:
-            self.held = self._opened(self._claim.held)
+        self._claim = replace(known, rewind=None)
+        if known.prepared is not None:
+            self.committed = self.commit(known.prepared)
+        elif known.held is not None:
+            self.held = self._opened(known.held)
+        self._claim = Claim(known.framework)
 
     def lease(self, wait_ms: int = _WAIT_MS) -> Batch | None:
         """The next batch; None if there is none within `wait_ms`."""
@@ -123,7 +130,7 @@ class Trainer:
 
     def publish(self, version: int, policy: Policy) -> None:
         """Says where the weights of a committed version are, later or elsewhere."""
-        body = {"version": version, **policy}
+        body = {"version": version, "epoch": self.epoch, **policy}
         self.transport.send(Request("POST", path_of("runs", self.run, "policies"), json=body))
 
     def __enter__(self) -> Trainer:
