@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-_PATIENCE = 60.0
+_PATIENCE, _LAST_WORDS = 60.0, 5.0
 
 
 class Program:
@@ -23,12 +23,13 @@ class Program:
             self._process = subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=errors, env={**os.environ, **(env or {})}, cwd=cwd, start_new_session=True
             )
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def _read(self) -> None:
         assert self._process.stdout is not None
-        with self.log.open("ab") as log:
-            for line in self._process.stdout:
+        with self._process.stdout as said, self.log.open("ab") as log:
+            for line in said:
                 log.write(line)
                 log.flush()
                 self.lines.put(line.decode(errors="replace").rstrip("\n"))
@@ -40,7 +41,10 @@ class Program:
         return self._process.poll()
 
     def wait(self) -> int:
-        return self._process.wait()
+        code = self._process.wait()
+        # a program of its own may hold the pipe open
+        self._reader.join(_LAST_WORDS)
+        return code
 
     def kill(self) -> None:
         self._process.kill()
@@ -53,12 +57,13 @@ class Program:
                 self._process.wait(_PATIENCE)
             except subprocess.TimeoutExpired:
                 self._process.kill()
-                self._process.wait()
+        self.wait()
 
     def failed(self) -> SystemExit:
         """What it said last, for an error."""
+        code = self.wait()
         tail = self.log.read_text(errors="replace").splitlines()[-15:]
-        return SystemExit("\n".join([f"{self.name} has ended with {self.wait()}; {self.log} ends with:", *tail]))
+        return SystemExit("\n".join([f"{self.name} has ended with {code}; {self.log} ends with:", *tail]))
 
     def first_line(self) -> str:
         line = self.lines.get()
