@@ -130,12 +130,13 @@ class Demo:
     def _start_up(self, url: str) -> Program:
         """Everything of turnstream: Kafka, the store, the API, the coordinator, and the workers."""
         command = [*NODE, "up", "--run", self.record.run, *self._seeded(), "--steps", str(self.flags.steps)]
-        settings = {**SETTINGS, "TURNSTREAM_LLM_URL": url}
+        warm = {"TURNSTREAM_INITIAL_POLICY_URI": (self.folder / "v0.safetensors").as_uri()}
+        settings = {**SETTINGS, **warm, "TURNSTREAM_INITIAL_POLICY_SHA256": self.record.warm_start_sha256, "TURNSTREAM_LLM_URL": url}
         up = self._start("up", [*command, "--dataset", DATASET, "--no-eval"], settings, ROOT)
         while True:
             line = told_by(up.first_line())
             if line.get("event") == "listening":
-                os.environ["TURNSTREAM_URL"] = line["url"]
+                self.env["TURNSTREAM_URL"] = line["url"]
                 self.view.note(f"the dashboard is at {line['url']}")
                 return up
 
