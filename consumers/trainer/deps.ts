@@ -9,6 +9,7 @@ import type { WeightsStore } from './checkpoints.ts';
 import type { TrainerOwner } from './ownership.ts';
 import type { TrainingQuestions } from './questions.ts';
 import type { RunSettings, WorkerSettings } from './settings.ts';
+import type { WeightsOfCommit } from '../../streams/leases/coordinator.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
 import type { PreparedBatch, TrainedBatch } from './commit-parts.ts';
 import type { Committer } from './committer.ts';
@@ -166,6 +167,8 @@ export interface ExternalDeps {
   readonly prefetch: number;
   /** The first version, where turnstream makes it; otherwise the trainer has it. */
   readonly initial?: (seed: number) => Promise<Checkpoint>;
+  /** Where the first version is, if somebody says so. Asked once, when the run begins. */
+  readonly named?: () => Promise<WeightsOfCommit>;
 }
 
 export type ExternalLife = TrainerLife & { readonly external: ExternalDeps };

@@ -48,6 +48,7 @@ const rulesOf = (settings: RunSettings, version: number): BatchRules => ({
   batchGroups: settings.batchGroups,
   maxStaleness: settings.maxStaleness,
   stalePolicy: settings.stalePolicy,
+  maxUnknown: settings.maxUnknown,
 });
 
 /** The batch that a step from `version` would train on; undefined while there is no whole one. */

@@ -15,6 +15,8 @@ export interface RunSettings {
   readonly maxConcurrent: number;
   readonly maxAttempts: number;
   readonly stalePolicy: string;
+  /** Share of a trajectory's tokens that may come from an unknown version, 0 to 1; 1 unless given. */
+  readonly maxUnknown?: number;
   /** The run ends after this many steps; 0 = never by itself. */
   readonly steps: number;
   readonly reward: string;
@@ -33,7 +35,7 @@ export interface RunSettings {
 export type WorkerSettings = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
 /** Those that RunStarted has no field for. */
-const REQUESTED = ['reward', 'maxTurns', 'maxTokens', 'maxWallMs', 'oversample'] as const;
+const REQUESTED = ['reward', 'maxTurns', 'maxTokens', 'maxWallMs', 'oversample', 'maxUnknown'] as const;
 
 const SHARED = [
   ...(['seed', 'algorithm', 'dataset', 'groupSize', 'batchGroups', 'maxStaleness', 'maxConcurrent', 'maxAttempts', 'stalePolicy'] as const),

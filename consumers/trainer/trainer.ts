@@ -18,6 +18,7 @@ import { learnerRecord, parameterDifferences, recordedLearner } from './learner-
 import { createListening } from './listening.ts';
 import { createLiveness } from './liveness.ts';
 import { live } from './live.ts';
+import { policyOf } from './external/commit.ts';
 import { explainFence, newOwner, openOwned, type TrainerOwner } from './ownership.ts';
 import { recoverRun, type Recovered } from './recover.ts';
 import { restoreRequests } from './restore-requests.ts';
@@ -141,6 +142,8 @@ function tellMissing({ logger, metrics }: TrainerDeps, { skipped, cut }: Recover
 /** The first version of the policy, and what the ledger says of the learner; a run that is collected has neither. */
 async function firstVersion({ settings, learner, architecture, weights, external }: TrainerDeps) {
   if (external !== undefined) {
+    const named = await external.named?.();
+    if (named !== undefined) return { backend: EXTERNAL, learner: '{}', policy: policyOf({ architecture }, named, 0) };
     const checkpoint = await external.initial?.(settings.seed);
     const made = checkpoint && { version: 0, checkpoint, architecture, backend: EXTERNAL };
     return { backend: EXTERNAL, learner: '{}', policy: made && (await policyFields(made, weights)) };

@@ -93,6 +93,12 @@ describe('configuration', () => {
     expect(problemsOf({ TURNSTREAM_API_HOST: '0.0.0.0' })).toContain('set TURNSTREAM_API_KEYS as well');
     expect(problemsOf({ TURNSTREAM_API_HOST: '0.0.0.0', TURNSTREAM_API_KEYS: 'abcdefghijklmnop:read+sql' })).toBe('');
     expect(problemsOf({ TURNSTREAM_KAFKA_SASL_MECHANISM: 'plain' })).toContain('TURNSTREAM_KAFKA_SASL_USERNAME');
+    const [TURNSTREAM_ENGINES, TURNSTREAM_TRAINER] = ['vllm=http://127.0.0.1:8000,sglang=https://gpu.example/a', 'external'];
+    expect(problemsOf({ TURNSTREAM_ENGINES })).toContain('needs TURNSTREAM_TRAINER external');
+    expect(problemsOf({ TURNSTREAM_ENGINES, TURNSTREAM_TRAINER })).toBe('');
+    expect(problemsOf({ TURNSTREAM_ENGINES: `${TURNSTREAM_ENGINES},vllm=http://127.0.0.1:8000`, TURNSTREAM_TRAINER })).toContain('twice');
+    for (const wrong of ['http://a', 'tgi=http://a', 'vllm=a:8000', 'vllm=http://user:pass@a', 'vllm=http://a?key=b', 'vllm=file:///a'])
+      expect(problemsOf({ TURNSTREAM_ENGINES: wrong, TURNSTREAM_TRAINER })).toContain('TURNSTREAM_ENGINES must be');
     expect(problemsOf({ TURNSTREAM_HEARTBEAT_MS: '5000', TURNSTREAM_SILENCE_MS: '10000' })).toContain('more than twice');
   });
 

@@ -1,6 +1,7 @@
 // The table of all settings: the loader, the type, the reference page and the list of known keys are derived from it.
 import { crashAtPattern } from '../lifecycle/crash-at.ts';
 import { apiDescriptors } from './api-descriptors.ts';
+import { engineDescriptors } from './engine-descriptors.ts';
 import { evaluationDescriptors } from './evaluation-descriptors.ts';
 import { judgeDescriptors } from './judge-descriptors.ts';
 import { kafkaDescriptors } from './kafka-descriptors.ts';
@@ -229,6 +230,14 @@ export const descriptors = {
     fallback: 'discard',
     help: 'What happens to a ready group that is too stale.',
   },
+  maxUnknown: {
+    env: 'TURNSTREAM_MAX_UNKNOWN',
+    kind: 'number',
+    min: 0,
+    max: 1,
+    fallback: 1,
+    help: 'Share of the tokens of a trajectory that may come from an unknown policy version. A group with a trajectory above it is discarded as unknown_version. 1 turns the limit off. With 0, only what has a known version is trained on; the engine must report one with each answer.',
+  },
   maxDiscarded: {
     env: 'TURNSTREAM_MAX_DISCARDED',
     kind: 'number',
@@ -331,6 +340,7 @@ export const descriptors = {
   ...judgeDescriptors,
   ...modeDescriptors,
   ...trainerDescriptors,
+  ...engineDescriptors,
   ...recipeDescriptors,
   ...synthesisDescriptors,
 } as const satisfies Record<string, Descriptor>;

@@ -25,6 +25,7 @@ const trainer = [
   'batchGroups',
   'maxStaleness',
   'stalePolicy',
+  'maxUnknown',
   'maxConcurrent',
   'oversample',
   'maxAttempts',
@@ -154,6 +155,16 @@ const none = [
   'prefetch',
   'trainerHost',
   'trainerPort',
+  // which engines serve the weights, and how they are read
+  'engines',
+  // PolicyPublished has the first weights
+  'initialPolicyUri',
+  'initialPolicySha256',
+  'initialPolicyFormat',
+  'engineKey',
+  'engineTimeoutMs',
+  'weightsHosts',
+  'weightsMaxMb',
   // where the replay buffer lies, not what is in it
   'replayMemoryMb',
   // RunStarted has the backend; it changes rounding, and a run may move to another machine

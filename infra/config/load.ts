@@ -113,7 +113,35 @@ function crossChecks(config: Config): string[] {
   if (config.silenceMs <= 2 * config.heartbeatMs) {
     problems.push(`TURNSTREAM_SILENCE_MS (${config.silenceMs}) must be more than twice TURNSTREAM_HEARTBEAT_MS (${config.heartbeatMs})`);
   }
-  return [...problems, ...policyChecks(config), ...toolChecks(config), ...judgeChecks(config)];
+  return [
+    ...problems,
+    ...engineChecks(config),
+    ...firstWeightsChecks(config),
+    ...policyChecks(config),
+    ...toolChecks(config),
+    ...judgeChecks(config),
+  ];
+}
+
+function engineChecks({ engines, trainer }: Config): string[] {
+  if (engines.length === 0) return [];
+  const twice = engines.find((engine, at) => engines.indexOf(engine) !== at);
+  return [
+    ...(trainer === 'external'
+      ? []
+      : ['TURNSTREAM_ENGINES needs TURNSTREAM_TRAINER external: the built-in trainer makes no weights for engines']),
+    ...(twice === undefined ? [] : [`TURNSTREAM_ENGINES names ${twice} twice`]),
+  ];
+}
+
+function firstWeightsChecks({ initialPolicyUri: uri, initialPolicySha256: sha256, policy, trainer }: Config): string[] {
+  if (uri === '') return sha256 === '' ? [] : ['TURNSTREAM_INITIAL_POLICY_SHA256 needs TURNSTREAM_INITIAL_POLICY_URI'];
+  return [
+    ...(trainer === 'external' && policy !== 'ranker'
+      ? []
+      : ['TURNSTREAM_INITIAL_POLICY_URI needs TURNSTREAM_TRAINER external and a TURNSTREAM_POLICY other than ranker']),
+    ...(sha256 === '' && !uri.startsWith('file:') ? ['TURNSTREAM_INITIAL_POLICY_URI needs TURNSTREAM_INITIAL_POLICY_SHA256'] : []),
+  ];
 }
 
 function judgeChecks({ rewardJudge, judgeUrl, judgeModel }: Config): string[] {

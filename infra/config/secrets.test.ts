@@ -22,6 +22,7 @@ describe('the table of secrets', () => {
       { apiHost: '0.0.0.0', apiKeys: keys },
       { apiHost: '0.0.0.0', trainer: 'external', trainerHost: '0.0.0.0', apiKeys: keys },
       { policy: 'llm', llmUrl: 'http://a.example/v1', llmModel: 'm' },
+      { trainer: 'external', engines: ['vllm=http://a.example'], engineKey: 'k' },
       { tools: 'web', serperApiKey: 'k' },
       { tools: 'local', retrievalUrl: 'http://a.example' },
       { kafkaSaslMechanism: 'plain', kafkaSaslUsername: 'u', kafkaSaslPassword: 'p' },

@@ -11,7 +11,8 @@ export type RoleName = (typeof roleNames)[number];
 type SecretKey = { [K in keyof typeof descriptors]: (typeof descriptors)[K] extends { readonly secret: true } ? K : never }[keyof Config];
 
 /** Settings that are no secrets but may hold one: a URL with a password, fields of a request with a key. */
-type CarrierKey = 'llmUrl' | 'llmExtra' | 'judgeUrl' | 'synthesisUrl' | 'synthesisCheckUrl' | 'retrievalUrl' | 'serperUrl' | 'jinaUrl';
+type CarrierKey =
+  'llmUrl' | 'llmExtra' | 'judgeUrl' | 'synthesisUrl' | 'synthesisCheckUrl' | 'retrievalUrl' | 'serperUrl' | 'jinaUrl' | 'initialPolicyUri';
 
 /** Whoever reads or writes the log. */
 const ofTheLog = ['api', 'warehouse', 'worker', 'trainer', 'evaluator'] as const;
@@ -28,6 +29,8 @@ export const usersOf: Readonly<Record<SecretKey | CarrierKey, readonly RoleName[
   kafkaSaslPassword: ofTheLog,
   webhookUrl: ['api'],
   apiKeys: ['api', 'trainer'],
+  engineKey: ['trainer'],
+  initialPolicyUri: ['trainer'],
   llmUrl: ['worker', 'evaluator'],
   llmExtra: ['worker', 'evaluator'],
   llmApiKey: ['worker', 'evaluator'],
@@ -45,7 +48,10 @@ export const usersOf: Readonly<Record<SecretKey | CarrierKey, readonly RoleName[
 };
 
 /** Settings that are refused without the one that is withheld, and that nobody else uses. */
-const companions: Partial<Record<keyof Config, readonly (keyof Config)[]>> = { apiKeys: ['apiHost', 'trainerHost'] };
+const companions: Partial<Record<keyof Config, readonly (keyof Config)[]>> = {
+  apiKeys: ['apiHost', 'trainerHost'],
+  initialPolicyUri: ['initialPolicySha256'],
+};
 
 /** Whether a role uses the secret in this configuration. The trainer checks API keys only where it serves external trainers. */
 export function uses(role: RoleName, key: keyof typeof usersOf, { trainer }: Config): boolean {

@@ -15,6 +15,8 @@ export interface AnswerBuilder {
   error(): string;
   /** Undefined until the server has said why the generation ended. */
   finish(): Generation | undefined;
+  /** Whether weights of another run generated a part of it. */
+  foreign(): boolean;
 }
 
 /** Where a server does not count tokens, this many characters count as one. */
@@ -74,14 +76,18 @@ class StreamedAnswer implements AnswerBuilder {
   #promptTokens: number | undefined;
   #completionTokens: number | undefined;
 
-  constructor({ promptChars, versionFrom, source }: AnswerOptions) {
+  constructor({ promptChars, versionFrom, run, source }: AnswerOptions) {
     this.#source = source === undefined ? undefined : new SourceTrack(source);
     this.#promptChars = promptChars;
-    this.#versions = trackVersions(versionFrom);
+    this.#versions = trackVersions(versionFrom, run);
   }
 
   begin(headers: Headers): void {
     this.#versions.begin(headers);
+  }
+
+  foreign(): boolean {
+    return this.#versions.foreign();
   }
 
   add(chunk: unknown): boolean {
@@ -145,6 +151,7 @@ export interface AnswerOptions {
   readonly promptChars: number;
   /** Where versions are looked for. */
   readonly versionFrom: readonly string[];
+  readonly run?: string | undefined;
   /** What is known of the generation before the answer; without it, the answer has no source. */
   readonly source?: SourceTerms;
 }

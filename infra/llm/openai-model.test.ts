@@ -1,6 +1,6 @@
 // The model with a server that behaves correctly, and with servers that do not.
 import { describe, expect, it } from 'vitest';
-import { KEY, asked, counted, modelOf, never, replies, says, server } from './openai-model.testing.ts';
+import { KEY, asked, counted, logged, modelOf, never, replies, says, server } from './openai-model.testing.ts';
 
 const interfaces = [
   ['chat', true],
@@ -167,6 +167,24 @@ describe('what a request says', () => {
         { role: 'assistant', content: 'the prompt goes here' },
         { role: 'user', content: 'end' },
       ]);
+  });
+  it('does not know the version of weights that are labeled for another run, counts them and says so once', async () => {
+    const answer = (label: string): string =>
+      JSON.stringify({ choices: [{ message: { content: 'a' }, finish_reason: 'stop' }], metadata: { weight_version: label } });
+    const bodies = ['run-a/4', 'run-b/9', 'run-b/10'].map(
+      (label) => ({ kind: 'raw', type: 'application/json', body: answer(label) }) as const,
+    );
+    replies(...bodies);
+    const model = modelOf({ run: 'run-a' });
+    const versions = [];
+    for (const _ of bodies) {
+      const outcome = await model.generate(asked, never);
+      versions.push(...(outcome.ok ? outcome.generation.spans : []).map(({ version }) => version));
+    }
+    expect(versions).toEqual([4, -1, -1]);
+    expect(model.newestVersion()).toBe(4);
+    expect(counted['llm_foreign_versions_total ']).toBe(2);
+    expect(logged.filter((line) => line.includes('labeled for another run'))).toHaveLength(1);
   });
   it('takes a whole answer from a server that does not stream', async () => {
     replies({ kind: 'raw', type: 'application/json', body: '{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}' });

@@ -52,6 +52,7 @@ class ModelOverHttp implements ServedModel {
   #newest = -1;
   #closed = false;
   #toldOfStops = false;
+  #toldOfForeign = false;
 
   constructor(options: LlmOptions, parts: LlmParts) {
     this.#options = { ...options, url: options.url.replace(/\/+$/, '') };
@@ -165,6 +166,7 @@ class ModelOverHttp implements ServedModel {
     const outcome = tried.ok ? 'ok' : tried.failure.errorType;
     metrics.count('llm_requests_total', { outcome });
     metrics.observe('llm_request_seconds', { outcome }, (performance.now() - began) / 1_000);
+    if (tried.foreign === true) this.#tellOfForeign();
     if (!tried.ok) return;
     const { promptTokens, completionTokens, spans } = tried.generation;
     metrics.count('llm_tokens_total', { kind: 'prompt' }, promptTokens);
@@ -180,6 +182,15 @@ class ModelOverHttp implements ServedModel {
       { model: this.#options.model },
       'the server does not say which stop string ended an answer, so a call that it cut stays without its closing tag; set TURNSTREAM_LLM_EXTRA to {"stop": null} to let the model close its tags, or to {"include_stop_str_in_output": true} where the server knows that',
     );
+  }
+
+  #tellOfForeign(): void {
+    const { metrics, logger } = this.#parts;
+    metrics.count('llm_foreign_versions_total', {});
+    if (this.#toldOfForeign) return;
+    this.#toldOfForeign = true;
+    const { run, model } = this.#options;
+    logger.warn({ run, model }, 'the server answers with weights that are labeled for another run: the version of their tokens is unknown');
   }
 
   #gauge(): void {

@@ -22,6 +22,8 @@ export interface LlmOptions {
   readonly extra: Readonly<Record<string, unknown>>;
   /** Where the version of the weights is looked for: `header:<name>` or a path into the answer. */
   readonly versionFrom: readonly string[];
+  /** Whose labels `<run>/<version>` count as versions; without it, those of every run. */
+  readonly run?: string;
   /** Whether an interrupted generation goes on where it was; without it, it begins anew. */
   readonly goOn?: boolean;
   /** Requests at once. */

@@ -11,6 +11,8 @@ import { requestBody, samplingOf } from './request.ts';
 /** How one try went. */
 export type TryResult = {
   /** From sending to the first token; undefined when the answer was not streamed. */ readonly firstTokenMs?: number;
+  /** Weights of another run generated a part of it. */
+  readonly foreign?: true;
 } & (
   | { readonly ok: true; readonly generation: Generation }
   | {
@@ -166,7 +168,7 @@ async function read(
   };
   const promptChars = parts.request.prompt.reduce((sum, { text }) => sum + text.length, 0);
   const source = { ...options, sampling: samplingOf(parts.request, options) };
-  const answer = buildAnswer({ promptChars, versionFrom: options.versionFrom, source });
+  const answer = buildAnswer({ promptChars, versionFrom: options.versionFrom, run: options.run, source });
   answer.begin(response.headers);
   const texts = textOf(touched(response.body ?? noBody(), parts.watching), MAX_ANSWER_BYTES);
   const streamed = (response.headers.get('content-type') ?? '').includes('text/event-stream');
@@ -175,11 +177,12 @@ async function read(
   if (answer.error() !== '') return failed(options, 'model_error', { what: `the generation failed, "${answer.error()}"`, again: true });
   const generation = answer.finish();
   if (generation === undefined) return failed(options, 'model_cut', { what: 'the answer broke off', again: true });
+  const beside = { ...(answer.foreign() ? { foreign: true as const } : {}), ...(firstTokenMs === undefined ? {} : { firstTokenMs }) };
   if (generation.finishReason === 'abort') {
     const interrupted = failed(options, 'model_interrupted', { what: 'the server interrupted the generation', again: true });
-    return { ...interrupted, partial: generation };
+    return { ...interrupted, ...beside, partial: generation };
   }
-  return { ok: true, generation, ...(firstTokenMs === undefined ? {} : { firstTokenMs }) };
+  return { ok: true, generation, ...beside };
 }
 
 function causeOf(error: unknown): string {

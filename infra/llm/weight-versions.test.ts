@@ -60,6 +60,32 @@ describe('the version of any name', () => {
   });
 });
 
+describe('a label of a run', () => {
+  it.each([
+    ['run-a/7', 7],
+    ['run-b/7', -1],
+    ['run-a-2/7', -1],
+    ['9/7', -1],
+    ['run-a/step-7', 7],
+    ['v7', 7],
+    ['Qwen/Qwen2.5-7B-step-12', 12],
+    ['/ckpt/global_step_400', 400],
+    [7, 7],
+    ['unknown', -1],
+  ])('%j is %i for run-a', (value, wanted) => {
+    expect(versionOf(value, 'run-a')).toBe(wanted);
+  });
+  it('of any other run is unknown, and of the run its number', () => {
+    const slug = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,12}$/);
+    fc.assert(
+      fc.property(slug, slug, fc.nat(100_000), (run, other, version) => {
+        expect(versionOf(`${other}/${version}`, run)).toBe(other === run ? version : -1);
+        expect(versionOf(`${other}/${version}`)).toBe(version);
+      }),
+    );
+  });
+});
+
 describe('the versions of an answer', () => {
   const paths = ['metadata.weight_versions', 'output_versions', 'metadata.weight_version', 'header:x-policy-version'];
   const named = (version: string) => ({ metadata: { weight_version: version } });
@@ -153,6 +179,54 @@ describe('the versions of an answer', () => {
     ['a name that is no number', [[named('default'), 3]], {}, [{ version: -1, tokens: 10 }]],
   ] as const)('%s', (...[, chunks, headers, wanted]) => {
     expect(track(chunks, headers).spans(10)).toEqual(wanted);
+  });
+  it.each([
+    ['alone', [[named('run-b/9'), 3]], {}, [[-1, 10]], true],
+    [
+      'after those of the run',
+      [
+        [named('run-a/5'), 2],
+        [named('run-b/9'), 1],
+        [{}, 2],
+      ],
+      {},
+      [
+        [5, 4],
+        [-1, 6],
+      ],
+      true,
+    ],
+    [
+      'before those of the run',
+      [
+        [named('run-b/9'), 2],
+        [named('run-a/5'), 3],
+      ],
+      {},
+      [
+        [-1, 4],
+        [5, 6],
+      ],
+      true,
+    ],
+    ['in the header', [[{}, 1]], { 'x-policy-version': 'run-b/9' }, [[-1, 10]], true],
+    [
+      'in a list',
+      [[{ output_versions: ['run-a/5', 'run-b/9'] }, 2]],
+      {},
+      [
+        [5, 5],
+        [-1, 5],
+      ],
+      true,
+    ],
+    ['nowhere', [[named('run-a/5'), 2]], { 'x-policy-version': 'run-a/4' }, [[5, 10]], false],
+  ] as const)('are unknown where the weights are of another run: %s', (...[, chunks, headers, wanted, foreign]) => {
+    const versions = trackVersions(paths, 'run-a');
+    versions.begin(new Headers(headers));
+    for (const [chunk, tokens] of chunks) versions.add(chunk, tokens);
+    expect(versions.spans(10).map(({ version, tokens }) => [version, tokens])).toEqual(wanted);
+    expect(versions.foreign()).toBe(foreign);
   });
   it('have all the tokens, none of them twice, in order', () => {
     const span = fc.record({ version: fc.integer({ min: -1, max: 4 }), tokens: fc.integer({ min: 0, max: 50 }) });

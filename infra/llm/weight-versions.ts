@@ -1,6 +1,7 @@
 // Which version of the weights generated which token, as far as the server reports it: one version for a response, a version with each
 // chunk of a stream, or a list that covers the tokens. A version applies until another one is reported; tokens before the first report
-// belong to the first version. Without any report the version is -1: unknown, never a guess.
+// belong to the first version. Without any report the version is -1: unknown, never a guess. So it is when the weights are those of another
+// run: somebody else has updated the server.
 import { at, countAt } from './json.ts';
 
 export interface WeightSpan {
@@ -17,22 +18,30 @@ const ENDS_IN_NUMBER = /(?:^|[^\p{L}\p{N}])\p{L}*(\d+)$/u;
 const NO_VERSION = /^-\d+$|\d[.,]\d+$|(?:19|20)\d\d([-_./]?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])$/;
 const WHOLE_NUMBER = /^\d+$/;
 
-/** The version at the end of a name; -1 when the name does not end in a version. */
-export function versionOf(value: unknown): number {
-  const text = typeof value === 'number' ? String(value) : typeof value === 'string' ? value.trim() : '';
+/** `<run>/<version>`: how turnstream labels the weights that it gives to an engine. */
+const RUN_LABEL = /^([a-z0-9][a-z0-9-]{0,62})\/\d+$/;
+
+const isOfAnotherRun = (text: string, run: string): boolean => run !== '' && (RUN_LABEL.exec(text)?.[1] ?? run) !== run;
+
+/** The version at the end of a name; -1 when the name does not end in a version, or is a label of another run than `run`. */
+export function versionOf(value: unknown, run = ''): number {
+  const text = textOf(value);
+  if (isOfAnotherRun(text, run)) return UNKNOWN;
   if (!WHOLE_NUMBER.test(text) && NO_VERSION.test(text)) return UNKNOWN;
   const version = Number(ENDS_IN_NUMBER.exec(text)?.[1] ?? UNKNOWN);
   return version <= MAX_VERSION ? version : UNKNOWN;
 }
 
+const textOf = (value: unknown): string => (typeof value === 'number' ? String(value) : typeof value === 'string' ? value.trim() : '');
+
 /** Parses a list of one version per token, or of {version, tokens} or {version, start, end}; undefined for anything else. */
-function spansOf(value: unknown): readonly WeightSpan[] | undefined {
+function spansOf(value: unknown, versionIn: (item: unknown) => number): readonly WeightSpan[] | undefined {
   if (!Array.isArray(value) || value.length === 0) return undefined;
   return merged(
     value.map((item: unknown) => {
-      if (typeof item !== 'object' || item === null) return { version: versionOf(item), tokens: 1 };
+      if (typeof item !== 'object' || item === null) return { version: versionIn(item), tokens: 1 };
       const [start = 0, end = 0] = [countAt(item, 'start'), countAt(item, 'end')];
-      return { version: versionOf(at(item, 'version')), tokens: countAt(item, 'tokens') ?? Math.max(0, end - start) };
+      return { version: versionIn(at(item, 'version')), tokens: countAt(item, 'tokens') ?? Math.max(0, end - start) };
     }),
   );
 }
@@ -73,30 +82,46 @@ export interface VersionTrack {
   /** A chunk arrived, with this many tokens. */
   add(chunk: unknown, tokens: number): void;
   spans(total: number): readonly WeightSpan[];
+  /** Whether a part of the response came from the weights of another run. */
+  foreign(): boolean;
 }
 
-/** `from`: where to look for versions, in order: `header:<name>`, or a path into the response like `metadata.weight_version`. */
-export function trackVersions(from: readonly string[]): VersionTrack {
+/**
+ * `from`: where to look for versions, in order: `header:<name>`, or a path into the response like `metadata.weight_version`. `run`: whose
+ * labels count; empty = those of every run.
+ */
+export function trackVersions(from: readonly string[], run = ''): VersionTrack {
   const headers = from.flatMap((place) => (place.startsWith('header:') ? [place.slice('header:'.length)] : []));
   const paths = from.filter((place) => !place.startsWith('header:')).map((place) => place.split('.'));
   const told: WeightSpan[] = [];
-  let current = UNKNOWN;
+  let current: number | undefined;
+  let foreign = false;
   let listed: readonly WeightSpan[] | undefined;
+  const read = (value: unknown): number => {
+    foreign ||= isOfAnotherRun(textOf(value), run);
+    return versionOf(value, run);
+  };
+  /** Unknown is a report as well when the weights are those of another run. */
+  const reported = (values: readonly unknown[]): number | undefined => {
+    const known = values.map(read).find((version) => version >= 0);
+    return known ?? (values.some((value) => isOfAnotherRun(textOf(value), run)) ? UNKNOWN : undefined);
+  };
   return {
     begin(given) {
-      for (const name of headers) if (current < 0) current = versionOf(given.get(name));
+      current ??= reported(headers.map((name) => given.get(name)));
     },
     add(chunk, tokens) {
       const values = paths.map((path) => at(chunk, ...path));
-      listed = values.map(spansOf).find((spans) => spans !== undefined) ?? listed;
-      const named = values.map(versionOf).find((version) => version >= 0);
+      listed = values.map((value) => spansOf(value, read)).find((spans) => spans !== undefined) ?? listed;
+      const named = reported(values);
       if (named !== undefined) {
         // tokens before the first report count as generated by the same weights
-        if (current < 0) for (const [index, span] of told.entries()) told[index] = { ...span, version: named };
+        if (current === undefined) for (const [index, span] of told.entries()) told[index] = { ...span, version: named };
         current = named;
       }
-      told.push({ version: current, tokens });
+      told.push({ version: current ?? UNKNOWN, tokens });
     },
     spans: (total) => scaled(listed ?? merged(told), total),
+    foreign: () => foreign,
   };
 }

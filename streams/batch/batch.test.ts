@@ -43,6 +43,16 @@ describe('select', () => {
     expect(reasonsOf([groupOf(1, [1, undefined], 3), groupOf(2, [1, 1], 0)], { algorithm: 'reinforce' })).toEqual(['incomplete', 'stale']);
   });
 
+  it('discards what comes from unknown versions, above the limit and only where there is one', () => {
+    // -1: the engine reported none, or one of another run; 4: from the future
+    const groups = [groupOf(0, [0, 1], -1), groupOf(1, [0, 1], 4), groupOf(2, [0, 1], 3)];
+    expect(reasonsOf(groups)).toEqual([]);
+    for (const maxUnknown of [0, 0.5, 0.99]) expect(reasonsOf(groups, { maxUnknown })).toEqual(['unknown_version', 'unknown_version']);
+    expect(reasonsOf(groups, { maxUnknown: 0, stalePolicy: 'train' }).length).toBe(2);
+    expect(reasonsOf(groups, { maxUnknown: 1 })).toEqual([]);
+    expect(reasonsOf([groupOf(0, [1, 1], -1), groupOf(1, [1, undefined], -1)], { maxUnknown: 0 })).toEqual(['uniform_group', 'incomplete']);
+  });
+
   it('keeps stale groups when it is told to train them', () => {
     const group = groupOf(0, [0, 1], 0);
     expect(reasonsOf([group])).toEqual(['stale']);

@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import { groupAdvantages, isUniform } from '../advantage/advantage.ts';
 import { finishedOf, isResolved, type FinishedTrajectory, type Group } from '../group/group.ts';
-import { stalenessOf, type Staleness, type TokenAges } from '../staleness/staleness.ts';
+import { stalenessOf, unknownShare, type Staleness, type TokenAges } from '../staleness/staleness.ts';
 import { decisionsOf, spansOf, type Attempt, type AttemptOutcome } from '../trajectory/attempt.ts';
 
-export const discardReasons = ['uniform_group', 'stale', 'incomplete', 'expired', 'lost', 'superseded', 'invalid'] as const;
+export const discardReasons = ['uniform_group', 'stale', 'incomplete', 'expired', 'lost', 'superseded', 'invalid', 'unknown_version'] as const;
 export type DiscardReason = (typeof discardReasons)[number];
 
 export interface BatchRules {
@@ -16,6 +16,8 @@ export interface BatchRules {
   readonly batchGroups: number;
   readonly maxStaleness: number;
   readonly stalePolicy: string;
+  /** Largest share of a trajectory's tokens that may come from an unknown version, 0 to 1; 1 unless given. */
+  readonly maxUnknown?: number | undefined;
 }
 
 type GroupVerdict =
@@ -28,12 +30,17 @@ const SMALLEST_GROUP = 2;
 const teachesNothing = (finished: readonly FinishedTrajectory[], { algorithm }: BatchRules): boolean =>
   algorithm !== 'reinforce' && isUniform(finished.map(rewardOf));
 
+/** Nobody can say how old the policy behind it was. */
+const isUnknown = (finished: readonly FinishedTrajectory[], { maxUnknown = 1, version }: BatchRules): boolean =>
+  maxUnknown < 1 && finished.some(({ attempt }) => unknownShare(spansOf(attempt), version) > maxUnknown);
+
 /** Decides what to do with a group now. */
 function judge(group: Group, rules: BatchRules): GroupVerdict {
   if (!isResolved(group)) return { kind: 'running' };
   const finished = finishedOf(group);
   if (finished.length < SMALLEST_GROUP) return { kind: 'discard', reason: 'incomplete' };
   if (teachesNothing(finished, rules)) return { kind: 'discard', reason: 'uniform_group' };
+  if (isUnknown(finished, rules)) return { kind: 'discard', reason: 'unknown_version' };
   const worst = Math.max(...finished.map(({ attempt }) => stalenessOf(spansOf(attempt), rules.version).worst));
   return worst > rules.maxStaleness && rules.stalePolicy !== 'train' ? { kind: 'discard', reason: 'stale' } : { kind: 'ready' };
 }

@@ -113,7 +113,22 @@ const table = {
     retriable: false,
     httpStatus: 500,
     final: true,
-    help: 'The hash of the weights differs from the one that their step recorded. The weights are not used.',
+    help: 'The hash of the weights differs from the one that they were published with. They are not used: workers and engines stay on the version before. Publish the version again with the right URI and hash.',
+  },
+  WEIGHTS_UNAVAILABLE: {
+    retriable: true,
+    httpStatus: 503,
+    help: 'The weights of a version cannot be read from their URI now. Engines and workers stay on the version before. Check the URI and, for a private server, TURNSTREAM_WEIGHTS_HOSTS.',
+  },
+  ENGINE_UNAVAILABLE: {
+    retriable: true,
+    httpStatus: 503,
+    help: 'An inference engine of TURNSTREAM_ENGINES does not answer. It is tried again with backoff, and gets the newest version when it is back.',
+  },
+  ENGINE_REFUSED: {
+    retriable: true,
+    httpStatus: 502,
+    help: 'An inference engine of TURNSTREAM_ENGINES rejects a call: a route that it does not have (vLLM needs VLLM_SERVER_DEV_MODE=1), a wrong TURNSTREAM_ENGINE_KEY, or weights that it cannot load. It keeps its weights and is tried again.',
   },
   RUN_CONFLICT: {
     retriable: false,

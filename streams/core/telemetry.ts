@@ -41,7 +41,28 @@ export const metricTable = {
     help: 'Time that the service behind a tool took for the last attempt of a call.',
   },
   llm_tokens_total: { kind: 'counter', labels: ['kind'], help: 'Prompt and completion tokens.' },
+  llm_foreign_versions_total: {
+    kind: 'counter',
+    labels: [],
+    help: 'Answers with tokens from weights that are labeled for another run; the version of these tokens is unknown.',
+  },
   llm_running: { kind: 'gauge', labels: ['state'], help: 'Generations that are running or queued.' },
+  engine_updates_total: {
+    kind: 'counter',
+    labels: ['engine', 'outcome'],
+    help: 'Weights given to inference engines: updated, or failed.',
+  },
+  engine_update_seconds: { kind: 'histogram', labels: ['engine'], help: 'Time from pausing an engine until it generates again.' },
+  engine_policy_version: {
+    kind: 'gauge',
+    labels: ['engine'],
+    help: 'Policy version that an engine serves according to its label; -1 = it does not answer, or its label is none of this run.',
+  },
+  policy_refused_total: {
+    kind: 'counter',
+    labels: ['code'],
+    help: 'Policy versions that a role did not use, because their weights cannot be read or are not those that were published.',
+  },
   trainer_records_total: { kind: 'counter', labels: ['topic'], help: 'Records folded.' },
   trainer_steps_total: { kind: 'counter', labels: [], help: 'Steps committed.' },
   trainer_batches_total: {

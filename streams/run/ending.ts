@@ -28,6 +28,8 @@ export const reasonsText = ({ reasons }: Waste): string => reasons.map(([reason,
 
 const hints: Readonly<Record<string, string>> = {
   stale: 'They are older than TURNSTREAM_MAX_STALENESS allows.',
+  unknown_version:
+    'Too many of their tokens come from a version that nobody knows: the engine reports none, or serves weights of another run. See TURNSTREAM_MAX_UNKNOWN.',
   uniform_group:
     'All answers to a question got the same reward: the questions are too easy or too hard for this policy. Use others, or set TURNSTREAM_MAX_DISCARDED=1 to go on with these.',
   incomplete: 'The column error of trajectories says why attempts did not finish.',

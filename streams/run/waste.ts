@@ -2,7 +2,7 @@
 // over the groups that closed last according to the ledger, so that a restart reaches the same verdict.
 
 /** Why a group was not kept; empty for one that was trained or collected. */
-export type GroupFate = '' | 'uniform_group' | 'stale' | 'incomplete';
+export type GroupFate = '' | 'uniform_group' | 'stale' | 'unknown_version' | 'incomplete';
 
 /** Too few trajectories of a group finished. */
 export const UNFINISHED = 'incomplete';
@@ -11,7 +11,8 @@ export const UNFINISHED = 'incomplete';
  * Maps the reason of a discard to the fate of its group; a reason that concerns a single attempt means that the group did not finish,
  * unless another discard says more.
  */
-export const fateOf = (reason: string): GroupFate => (reason === 'uniform_group' || reason === 'stale' ? reason : UNFINISHED);
+export const fateOf = (reason: string): GroupFate =>
+  reason === 'uniform_group' || reason === 'stale' || reason === 'unknown_version' ? reason : UNFINISHED;
 
 /** Most groups to look back at. */
 export const RECENT_GROUPS = 1_024;

@@ -73,6 +73,12 @@ const isKnown = (v: number, version: number): boolean => Number.isInteger(v) && 
 
 const weightOf = ({ tokens }: VersionSpan): number => (Number.isFinite(tokens) && tokens > 0 ? tokens : 0);
 
+/** Share of the tokens whose version is unknown, 0 to 1. */
+export function unknownShare(spans: readonly VersionSpan[], version: number): number {
+  const tokens = sumTokens(spans);
+  return tokens === 0 ? 0 : stalenessOf(spans, version).unknownTokens / tokens;
+}
+
 const sumTokens = (spans: readonly VersionSpan[]): number => spans.reduce((sum, span) => sum + weightOf(span), 0);
 
 function addAge(ages: TokenAges, age: number, tokens: number): void {

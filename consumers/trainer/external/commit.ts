@@ -74,7 +74,8 @@ function metricsOf(told: CommitRequest['metrics']): UpdateMetrics {
   };
 }
 
-function policyOf({ architecture }: ExternalLife, told: WeightsOfCommit, version: number): UnpublishedPolicy {
+/** The event of weights that the trainer names. */
+export function policyOf({ architecture }: Pick<ExternalLife, 'architecture'>, told: WeightsOfCommit, version: number): UnpublishedPolicy {
   const { uri, sha256, format, bytes = 0, loadable = true, manifest = [] } = told;
   return {
     ...{ version, parent: version - 1, sha256, format, uri, bytes, loadable, manifest },

@@ -81,6 +81,25 @@ async function train(coordinator: Coordinator, claimed: ClaimAnswer, steps: numb
 }
 
 describe('an external trainer', () => {
+  it('may begin with weights of its own: version 0 is where they are, with their hash', async () => {
+    const rig = newRig();
+    await scriptedWorker(rig);
+    const told = {
+      uri: 's3://bucket/warm',
+      sha256: 'a'.repeat(64),
+      format: 'hf-safetensors',
+      manifest: [{ name: 'a', sha256: 'b'.repeat(64) }],
+    };
+    const { coordinator, ended } = serve(rig, { named: async () => told });
+    await train(coordinator, await claim(coordinator), 5);
+    expect(await ended).toEqual({ kind: 'finished', version: 5 });
+    const [first] = (await rig.all('policies')).map(({ event }) => event);
+    expect(first).toMatchObject({ ...told, version: 0, parent: -1, loadable: true });
+    const [started] = await rig.all('training');
+    expect(started).toMatchObject({ type: 'RunStarted', event: { weights_sha256: told.sha256 } });
+    expect(await verifiedAsTold(rig)).toMatchObject({ ok: true, steps: 5, problems: [] });
+  });
+
   it('claims the run, leases batches, reads their rows and commits its steps', async () => {
     const rig = newRig();
     await scriptedWorker(rig);

@@ -58,7 +58,8 @@ describe('policy versions', () => {
     const log = new MemoryLog();
     const wrong = { sha256: 'f'.repeat(64) };
     await publish(log, [published(0), published(1), published(2, wrong), published(3, { architecture: '{' })]);
-    const { versions, logger } = follow(log);
+    const refused: unknown[] = [];
+    const { versions, logger } = follow(log, { onRefused: (version, { code }) => refused.push([version, code]) });
     await versions.start(never);
     expect(versions.newest()).toBe(1);
     await publish(log, [published(4, wrong), published(5, { weights: Buffer.from('of another architecture') }), published(6)]);
@@ -70,6 +71,7 @@ describe('policy versions', () => {
     );
     const errors = logger.lines.filter(({ level }) => level === 'error').map(({ fields }) => [fields['version'], fields['code']]);
     expect(errors).toEqual([3, 2, 4, 5].map((version) => [version, 'WEIGHTS_MISMATCH']));
+    expect(refused).toEqual(errors);
     expect(await scoreOf(versions, -1)).toBe(6);
     await expect(versions.scorer(4)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });

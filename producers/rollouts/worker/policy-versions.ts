@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { PolicyPublished } from '../../../schemas/generated/events.ts';
 import type { Architecture, Scorer, ScorerFactory } from '../../../streams/core/learning.ts';
-import { isPlatformError, messageOf, PlatformError } from '../../../streams/core/errors.ts';
+import { isPlatformError, messageOf, PlatformError, type ErrorCode } from '../../../streams/core/errors.ts';
 import type { EventReader, Following, LogBatch, LogReader, Logger, RunIndex } from '../../../streams/core/ports.ts';
 import { holdScorer, type HeldScorer } from './held-scorer.ts';
 import { policiesOf, readTail, type EndOffsets } from './policy-tail.ts';
@@ -28,6 +28,8 @@ export interface PolicyVersionsOptions {
   readonly patienceMs?: number;
   /** Called with each version that becomes the newest. */
   readonly onNewest?: (version: number) => void;
+  /** Called with each version that is ignored, because its weights cannot be read or are not those that were published. */
+  readonly onRefused?: (version: number, error: { readonly code: ErrorCode; readonly message: string }) => void;
   /** Called when the topic can no longer be followed for a reason other than an outage. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -145,8 +147,10 @@ class PolicyVersionsOfRun implements FollowedPolicyVersions {
       const architecture = JSON.parse(event.architecture) as Architecture;
       return holdScorer(factory, { version: event.version, architecture, bytes });
     } catch (error) {
-      const code = isPlatformError(error) ? error.code : 'WEIGHTS_MISMATCH';
-      logger.error({ run: runId, version: event.version, code, error: messageOf(error) }, 'ignoring a policy version');
+      const { version } = event;
+      const [code, message] = [isPlatformError(error) ? error.code : ('WEIGHTS_MISMATCH' as const), messageOf(error)];
+      logger.error({ run: runId, version, code, error: message }, 'ignoring a policy version');
+      this.#options.onRefused?.(version, { code, message });
       return undefined;
     }
   }

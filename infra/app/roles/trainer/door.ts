@@ -11,6 +11,7 @@ import { createLearner } from '../../../tfjs/learner.ts';
 import type { LogConnection } from '../../open/connections.ts';
 import { version } from '../../version.ts';
 import type { RoleContext } from '../role.ts';
+import { firstWeights } from './first-weights.ts';
 import { learningOf } from './learning-of.ts';
 
 interface TrainerDoor {
@@ -41,13 +42,14 @@ export async function openDoor(context: RoleContext, log: LogConnection, { run, 
   const { url } = await server.listen();
   logger.info({ url, run }, 'the coordinator is listening for the trainer of the run');
   const { leaseMs, prefetch, policy } = config;
-  const initial = (seed: number): Promise<Checkpoint> => firstWeights(context, architecture, seed);
-  const external = { desk, rows, leaseMs, prefetch, ...(policy === 'ranker' ? { initial } : {}) };
+  const initial = (seed: number): Promise<Checkpoint> => madeWeights(context, architecture, seed);
+  const named = config.initialPolicyUri === '' ? {} : { named: () => firstWeights(config, run) };
+  const external = { desk, rows, leaseMs, prefetch, ...(policy === 'ranker' ? { initial } : named) };
   return { url, external, close: () => server.close() };
 }
 
 /** The built-in policy begins with the weights that the built-in learner would give it. */
-async function firstWeights({ config, logger }: RoleContext, architecture: Architecture, seed: number): Promise<Checkpoint> {
+async function madeWeights({ config, logger }: RoleContext, architecture: Architecture, seed: number): Promise<Checkpoint> {
   const learner = await createLearner({ architecture, ...learningOf(config), logger, crashAt: config.crashAt });
   try {
     return await learner.initial(seed);

@@ -16,10 +16,12 @@ import { createLearner } from '../../../tfjs/learner.ts';
 import { connectLog, groupsOf } from '../../open/connections.ts';
 import { reachableAt } from '../../open/coordinator-address.ts';
 import { openDoor } from './door.ts';
+import { openEngines } from './open-engines.ts';
 import { hearQuestions } from './hear-questions.ts';
 import { learningAs } from '../latency.ts';
 import { learningOf } from './learning-of.ts';
 import { throughOutages } from '../outages.ts';
+import { createNotices } from '../notices.ts';
 import type { RoleContext, RoleMain } from '../role.ts';
 import { fileEndNotes } from './run-ends.ts';
 import { fileSnapshots } from './snapshots.ts';
@@ -50,6 +52,7 @@ const settingsOf = (config: Config, { seed, steps }: TrainerArguments): RunSetti
   ...flowOf(config),
   maxAttempts: config.maxAttempts,
   stalePolicy: config.stalePolicy,
+  maxUnknown: config.maxUnknown,
   reward: config.reward,
   maxTurns: config.maxTurns,
   maxTokens: config.maxTokens,
@@ -75,8 +78,9 @@ function openLearner({ config, logger }: Pick<RoleContext, 'config' | 'logger'>,
 /** The trainer of a run; finished when its steps are done. */
 export function trainerRole(options: TrainerArguments): RoleMain {
   return async (context, signal) => {
-    const { config, logger, metrics, report, reach, onSkipped } = context;
+    const { config, logger, metrics, reach, onSkipped } = context;
     const { run } = options;
+    const { report, tell } = createNotices(context.report);
     // weights that do not fit into a record go there in mid-run
     assertDataDir(config.dataDir);
     if (trainsPolicy(config)) report({ state: 'starting', detail: 'loading the tensor backend', figures: {} });
@@ -87,6 +91,7 @@ export function trainerRole(options: TrainerArguments): RoleMain {
     const producer = `trainer-${hostname()}-${process.pid}`;
     const hearing = hearQuestions({ log: reader, events: log.events }, logger);
     const door = config.trainer === 'external' ? await openDoor(context, log, { run, architecture }) : undefined;
+    const engines = openEngines(context, log, { run, tell });
     const id = `${producer}-${randomUUID()}`;
     try {
       const deps = {
@@ -124,8 +129,10 @@ export function trainerRole(options: TrainerArguments): RoleMain {
           throw error;
         }
       });
+      if (end?.kind === 'finished') await engines?.finish();
       return end?.kind ?? 'stopped';
     } finally {
+      await engines?.close();
       await door?.close();
       await hearing.close();
       await learner?.then(

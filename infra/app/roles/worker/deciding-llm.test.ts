@@ -27,7 +27,7 @@ async function decide(more: Readonly<Record<string, string>>) {
     return { kind: 'says', text: '<search> Vienna </search>', naming: 'chunks' };
   });
   const context = { config: loadConfig(settings(more)), logger: silentLogger, metrics: createMetrics('worker') } as unknown as RoleContext;
-  const deciding = llmDeciding(context, baseTools);
+  const deciding = llmDeciding({ context, run: 'run-a' }, baseTools);
   const { signal } = new AbortController();
   await deciding.start(signal);
   expect(deciding.newestVersion()).toBe(-1);

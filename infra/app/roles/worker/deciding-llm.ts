@@ -42,11 +42,17 @@ function memoryOf(config: Config, takes: 'chat' | 'text', tools: readonly ToolKi
     : createTranscriptMemory({ takes, prompts, calls, tools });
 }
 
+interface ServedParts {
+  readonly context: RoleContext;
+  readonly run: string;
+}
+
 /** `tools` are those that calls may be written for. */
-export function llmDeciding({ config, logger, metrics }: RoleContext, tools: readonly ToolKind[]): Deciding {
+export function llmDeciding({ context, run }: ServedParts, tools: readonly ToolKind[]): Deciding {
+  const { config, logger, metrics } = context;
   // Such a worker waits more than it computes, and texts are what it consists of: garbage goes before the heap grows.
   setFlagsFromString('--optimize-for-size');
-  const model = createServedModel(llmOptionsOf(config), { logger, metrics, random: Math.random });
+  const model = createServedModel({ ...llmOptionsOf(config), run }, { logger, metrics, random: Math.random });
   const memory = memoryOf(config, model.takes, tools);
   return {
     policy: createLlmPolicy({ model, memory, tools, maxTokensPerTurn: config.llmMaxTokens }),

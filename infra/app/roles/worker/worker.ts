@@ -14,6 +14,7 @@ import type { Deciding } from './deciding.ts';
 import { actingAs } from '../latency.ts';
 import { throughOutages } from '../outages.ts';
 import { ownDeciding } from './own-module.ts';
+import { createNotices, type Notices } from '../notices.ts';
 import type { RoleContext, RoleMain } from '../role.ts';
 import { assertFitting } from '../run-started.ts';
 import { toolsOf } from './tools-of.ts';
@@ -29,9 +30,10 @@ export interface WorkerArguments {
 /** A worker of one run. An outage ends its attempts in progress; their work is lost. */
 export function workerRole({ run, anySettings = false }: WorkerArguments): RoleMain {
   return async (context, signal) => {
-    const { report, logger } = context;
+    const { logger } = context;
+    const { report, tell } = createNotices(context.report);
     const end = await throughOutages({ report, logger, signal }, (during) =>
-      live({ context: { ...context, report: during }, run, anySettings }, signal),
+      live({ context: { ...context, report: during }, run, anySettings, tell }, signal),
     );
     return end ?? 'stopped';
   };
@@ -56,6 +58,8 @@ interface WorkerParts {
   readonly context: RoleContext;
   readonly run: string;
   readonly anySettings: boolean;
+  /** What to say beside the status of the worker. */
+  readonly tell: Notices['tell'];
   readonly log: LogConnection;
 }
 
@@ -63,7 +67,7 @@ interface WorkerParts {
 async function decidingOf(parts: WorkerParts, tools: readonly Tool[], onFailure: (error: unknown) => void): Promise<Deciding> {
   if (parts.context.config.policy === 'llm') {
     const { llmDeciding } = await import('./deciding-llm.ts');
-    return llmDeciding(parts.context, kindsOf(tools));
+    return llmDeciding(parts, kindsOf(tools));
   }
   if (parts.context.config.policy === 'module') return ownDeciding(parts.context.config.policyModule);
   const { rankerDeciding } = await import('./deciding-ranker.ts');

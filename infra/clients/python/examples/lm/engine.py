@@ -1,7 +1,8 @@
 """The engine: an OpenAI-compatible server of completions that returns token ids, log probabilities and versions, and takes new weights.
 
 It has the fields that vLLM and SGLang have: `return_token_ids`, `logprobs`, `metadata.weight_versions` with a span for each version that
-generated a part, and `POST /update_weights_from_disk`. One thread generates, so that weights change between two tokens.
+generated a part, and SGLang's routes for new weights, so that turnstream can update it (`TURNSTREAM_ENGINES=sglang=http://...`). One thread
+generates, so that weights change between two tokens.
 """
 
 from __future__ import annotations
@@ -29,14 +30,13 @@ class Engine:
     def __init__(self, weights: Path, version: int, slots: int, seed: int) -> None:
         data = weights.read_bytes()
         self.sha256 = hashlib.sha256(data).hexdigest()
+        self.label = str(version)
+        self._running = threading.Event()
+        self._running.set()
         self._sampler = Sampler(load_weights(data), version, slots, seed)
         self._inbox: queue.Queue[Generation | Callable[[], None]] = queue.Queue()
         self._waiting: list[Generation] = []
         threading.Thread(target=self._run, name="generate", daemon=True).start()
-
-    @property
-    def version(self) -> int:
-        return self._sampler.version
 
     def generate(self, prompt: list[int], max_tokens: int, temperature: float) -> Generation:
         ended = threading.Event()
@@ -45,8 +45,18 @@ class Engine:
         ended.wait()
         return generation
 
-    def load(self, path: Path, version: int, sha256: str | None) -> str | None:
+    def pause(self) -> None:
+        """No token is generated until it is resumed."""
+        self._running.clear()
+
+    def resume(self) -> None:
+        self._running.set()
+        self._inbox.put(lambda: None)
+
+    def load(self, path: Path, label: str, sha256: str | None) -> str | None:
         """Takes new weights; answers why not. Weights of another hash than announced are refused."""
+        # the name of a version ends in its number
+        version = int("".join(filter(str.isdigit, label.rpartition("/")[2])))
         data = path.read_bytes()
         found = hashlib.sha256(data).hexdigest()
         if sha256 not in (None, found):
@@ -55,7 +65,7 @@ class Engine:
 
         def swap() -> None:
             self._sampler.load(weights, version)
-            self.sha256 = found
+            self.sha256, self.label = found, label
             ended.set()
 
         self._inbox.put(swap)
@@ -64,7 +74,10 @@ class Engine:
 
     def _run(self) -> None:
         while True:
-            self._take_in(block=not self._waiting and self._sampler.idle)
+            idle = not self._waiting and self._sampler.idle
+            self._take_in(block=idle or not self._running.is_set())
+            if not self._running.is_set():
+                continue
             while self._waiting and self._sampler.free:
                 self._sampler.start(self._waiting.pop(0))
             if not self._sampler.idle:
@@ -106,7 +119,9 @@ class Handler(BaseHTTPRequestHandler):
         if self.path == "/v1/models":
             self._send({"object": "list", "data": [{"id": self.model, "object": "model", "max_model_len": CONTEXT}]})
         elif self.path == "/weight_info":
-            self._send({"weight_version": str(self.engine.version), "sha256": self.engine.sha256})
+            self._send({"weight_version": self.engine.label, "sha256": self.engine.sha256})
+        elif self.path == "/model_info":
+            self._send({"model_path": self.model, "weight_version": self.engine.label})
         else:
             self._send({"status": "ok"} if self.path == "/health" else {"error": {"message": "no such route"}}, self.path == "/health")
 
@@ -115,11 +130,15 @@ class Handler(BaseHTTPRequestHandler):
         if self.path == "/v1/completions":
             self._complete(body)
         elif self.path == "/update_weights_from_disk":
-            # the name of a version ends in its number
-            version = int("".join(filter(str.isdigit, str(body["weight_version"]).rpartition("/")[2])))
             path = Path(unquote(urlsplit(body["model_path"]).path))
-            problem = self.engine.load(path, version, body.get("sha256"))
-            self._send({"success": problem is None, "message": problem or f"version {version}"}, problem is None)
+            problem = self.engine.load(path, str(body["weight_version"]), body.get("sha256"))
+            self._send({"success": problem is None, "message": problem or self.engine.label}, problem is None)
+        elif self.path == "/pause_generation":
+            self.engine.pause()
+            self._send({"status": "paused"})
+        elif self.path == "/continue_generation":
+            self.engine.resume()
+            self._send({"status": "running"})
         else:
             self._send({"error": {"message": "no such route"}}, False)
 

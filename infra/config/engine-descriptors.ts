@@ -1,0 +1,67 @@
+// Inference engines that turnstream updates, and where weights may be read from; part of the table in descriptors.ts.
+
+export const engineDescriptors = {
+  engines: {
+    env: 'TURNSTREAM_ENGINES',
+    kind: 'list',
+    fallback: [],
+    pattern: /^(vllm|sglang)=https?:\/\/[^\s/@?#,=]+(\/[^\s@?#,]*)?$/,
+    shape: 'vllm=<http(s) URL> or sglang=<http(s) URL>, without a user',
+    help: 'External trainer: inference engines of the run, comma separated, such as vllm=http://127.0.0.1:8000,sglang=http://127.0.0.1:30000. The trainer role gives them each new version, with the label <run>/<version>.',
+  },
+  engineKey: {
+    env: 'TURNSTREAM_ENGINE_KEY',
+    kind: 'text',
+    fallback: '',
+    help: 'API key for the routes that update engines; empty sends none.',
+    secret: true,
+  },
+  engineTimeoutMs: {
+    env: 'TURNSTREAM_ENGINE_TIMEOUT_MS',
+    kind: 'whole',
+    min: 1_000,
+    max: 86_400_000,
+    fallback: 600_000,
+    help: 'How long an engine may take to load new weights.',
+  },
+  initialPolicyUri: {
+    env: 'TURNSTREAM_INITIAL_POLICY_URI',
+    kind: 'text',
+    fallback: '',
+    pattern: /^(file|https?|s3):\/\/\S+$/,
+    shape: 'a file:, http(s):, or s3: URI',
+    help: 'External trainer: the weights that a new run begins with, such as a warm start; they are version 0. A file: URI may be a folder. Not for TURNSTREAM_POLICY=ranker.',
+  },
+  initialPolicySha256: {
+    env: 'TURNSTREAM_INITIAL_POLICY_SHA256',
+    kind: 'text',
+    fallback: '',
+    pattern: /^[0-9a-f]{64}$/,
+    shape: 'a SHA-256 in hexadecimal',
+    help: 'Hash of these weights. It is checked where they can be read, and may be left out for a file: URI.',
+  },
+  initialPolicyFormat: {
+    env: 'TURNSTREAM_INITIAL_POLICY_FORMAT',
+    kind: 'text',
+    fallback: 'hf-safetensors',
+    pattern: /^[\w.-]{1,100}$/,
+    shape: 'a name of at most 100 letters, digits, dots, and hyphens',
+    help: 'Format of these weights, as in a commit.',
+  },
+  weightsHosts: {
+    env: 'TURNSTREAM_WEIGHTS_HOSTS',
+    kind: 'list',
+    fallback: [],
+    pattern: /^[^\s:,]+:\d{1,5}$/,
+    shape: 'host:port',
+    help: 'Private hosts that http(s) URIs of weights may name, as written in the URI. Every other private address is refused.',
+  },
+  weightsMaxMb: {
+    env: 'TURNSTREAM_WEIGHTS_MAX_MB',
+    kind: 'whole',
+    min: 1,
+    max: 10_000_000,
+    fallback: 65_536,
+    help: 'Maximum size of the weights of a version that are read from a URI, MB.',
+  },
+} as const;

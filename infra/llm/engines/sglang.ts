@@ -1,0 +1,25 @@
+// SGLang's routes. Generations under way wait and go on with the new weights; SGLang says in each answer which weights made which token.
+// The label changes with the weights, or not at all.
+import { PlatformError } from '../../../streams/core/errors.ts';
+import { at, parseJson, textAt } from '../json.ts';
+import { callsTo, thenResume, type Engine, type EngineOptions } from './engine.ts';
+
+export function createSglang(options: EngineOptions): Engine {
+  const call = callsTo(options);
+  const { name, timeoutMs } = options;
+  const resume = async (): Promise<void> => void (await call('/continue_generation', { body: {} }));
+  return {
+    name,
+    resume,
+    label: async (signal) => textAt(parseJson(await call('/model_info', { signal })), 'weight_version'),
+    load({ path, label }, signal) {
+      const body = { model_path: path, weight_version: label, flush_cache: true };
+      return thenResume(async () => {
+        await call('/pause_generation', { body: { mode: 'retract' }, signal });
+        const answer = parseJson(await call('/update_weights_from_disk', { body, signal, timeoutMs }));
+        if (at(answer, 'success') === true) return;
+        throw new PlatformError('ENGINE_REFUSED', `loading weights into ${name}: ${textAt(answer, 'message')}`);
+      }, resume);
+    },
+  };
+}

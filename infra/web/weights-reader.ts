@@ -1,0 +1,192 @@
+// Weights that a policy names by URI, checked against the hashes that it was published with. `file:` and `http(s):` are read as a stream;
+// any other scheme is a name that is passed on. A folder has a manifest: the hash of each of its files, and as its own hash that of the
+// lines `<sha256>  <name>` of these. What comes over HTTP is kept in a folder by its hash, so that what was checked is what gets loaded.
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join, relative, sep } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { PolicyPublished } from '../../schemas/generated/events.ts';
+import { createGuardedAgent, type GuardOptions } from './guarded-agent.ts';
+import { bytesOf, isReadable, mismatch, type SourceLimits } from './weights-source.ts';
+
+export type NamedFiles = Pick<PolicyPublished, 'uri' | 'sha256' | 'manifest'>;
+
+export interface WeightsReaderOptions {
+  /** `host:port` of private services that may be read from, as written in the URI. */
+  readonly allowed: readonly string[];
+  readonly maxBytes: number;
+  /** How long a server may be silent. */
+  readonly timeoutMs: number;
+  /** Where to keep what comes over HTTP. */
+  readonly folder: string;
+  readonly resolve?: GuardOptions['resolve'];
+}
+
+export interface CheckedWeights {
+  /** Path for a program on this machine, or the URI where it was passed on. */
+  readonly path: string;
+  /** False for a URI that was passed on. */
+  readonly isChecked: boolean;
+}
+
+export interface WeightsReader {
+  /** One file as a whole, unchecked. */
+  read(uri: string): Promise<Buffer>;
+  /** Throws WEIGHTS_MISMATCH when a hash differs, WEIGHTS_UNAVAILABLE when it cannot be read now. */
+  check(weights: NamedFiles, signal: AbortSignal): Promise<CheckedWeights>;
+  /** The hashes of what a `file:` URI has now: a file, or a folder with the files in it. */
+  describe(uri: string): Promise<NamedFiles>;
+  close(): Promise<void>;
+}
+
+/** Weights kept of earlier versions: an engine may still be loading them. */
+const KEPT = 2;
+
+export function createWeightsReader(options: WeightsReaderOptions): WeightsReader {
+  const { allowed, maxBytes, timeoutMs, folder, resolve } = options;
+  const guard = { allowed: new Set(allowed), connectTimeoutMs: timeoutMs };
+  const dispatcher = createGuardedAgent(resolve === undefined ? guard : { ...guard, resolve });
+  const limits = { maxBytes, dispatcher, timeoutMs };
+  return {
+    async read(uri) {
+      const chunks: Buffer[] = [];
+      for await (const chunk of bytesOf(uri, limits)) chunks.push(chunk);
+      return Buffer.concat(chunks);
+    },
+    async check(weights, signal) {
+      const { uri } = weights;
+      if (!isReadable(uri)) return { path: uri, isChecked: false };
+      const within = { ...limits, signal };
+      if (!uri.startsWith('file:')) return { path: await keep(weights, folder, within), isChecked: true };
+      await checkFiles(weights, within);
+      return { path: fileURLToPath(uri), isChecked: true };
+    },
+    describe: (uri) => describe(uri, limits),
+    close: () => dispatcher.close(),
+  };
+}
+
+interface NamedFile {
+  /** Empty for weights that are one file. */
+  readonly name: string;
+  readonly uri: string;
+  readonly sha256: string;
+}
+
+const HASH = /^[0-9a-f]{64}$/;
+
+/** A relative path whose parts are names. */
+const isInside = (name: string): boolean =>
+  !name.includes('\\') && !name.includes(':') && name.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
+
+function filesOf({ uri, sha256, manifest }: NamedFiles): readonly NamedFile[] {
+  if (!HASH.test(sha256)) throw mismatch(uri, `published with the hash ${JSON.stringify(sha256.slice(0, 80))}, which is no SHA-256`);
+  if (manifest.length === 0) return [{ name: '', uri, sha256 }];
+  const outside = manifest.find(({ name }) => !isInside(name));
+  if (outside !== undefined) throw mismatch(uri, `its manifest names ${JSON.stringify(outside.name)}, which is not a file in it`);
+  const whole = hashOfManifest(manifest);
+  if (whole !== sha256) throw mismatch(uri, `the manifest hashes to ${whole}, published as ${sha256}`);
+  return manifest.map((file) => ({ ...file, uri: within(uri, file.name) }));
+}
+
+/** A query belongs to every file of the folder. */
+function within(uri: string, name: string): string {
+  const url = new URL(uri);
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/${name.split('/').map(encodeURIComponent).join('/')}`;
+  return url.href;
+}
+
+/** Reads every file; `to` says where to write one. */
+async function checkFiles(weights: NamedFiles, limits: SourceLimits, to?: (file: NamedFile) => string): Promise<void> {
+  let left = limits.maxBytes;
+  for (const file of filesOf(weights)) {
+    const hash = createHash('sha256');
+    const target = to?.(file);
+    const read = async function* (): AsyncGenerator<Buffer> {
+      for await (const chunk of bytesOf(file.uri, { ...limits, maxBytes: left })) {
+        hash.update(chunk);
+        left -= chunk.length;
+        yield chunk;
+      }
+    };
+    if (target === undefined) await drained(read());
+    else await written(read(), target);
+    const found = hash.digest('hex');
+    if (found !== file.sha256) throw mismatch(file.uri, `sha256 ${found}, published as ${file.sha256}`);
+  }
+}
+
+async function describe(uri: string, limits: SourceLimits): Promise<NamedFiles> {
+  const names = await namesIn(fileURLToPath(uri));
+  if (names === undefined) return { uri, sha256: await hashOf(uri, limits), manifest: [] };
+  const manifest: NamedFiles['manifest'][number][] = [];
+  for (const name of names) manifest.push({ name, sha256: await hashOf(within(uri, name), limits) });
+  return { uri, sha256: hashOfManifest(manifest), manifest };
+}
+
+/** Undefined for what is not a folder. */
+async function namesIn(path: string): Promise<readonly string[] | undefined> {
+  try {
+    const entries = await readdir(path, { recursive: true, withFileTypes: true });
+    const files = entries.filter((entry) => entry.isFile());
+    return files.map((entry) => relative(path, join(entry.parentPath, entry.name)).split(sep).join('/')).sort();
+  } catch {
+    return undefined;
+  }
+}
+
+async function hashOf(uri: string, limits: SourceLimits): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of bytesOf(uri, limits)) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+const hashOfManifest = (manifest: NamedFiles['manifest']): string =>
+  createHash('sha256')
+    .update(manifest.map((file) => `${file.sha256}  ${file.name}\n`).join(''))
+    .digest('hex');
+
+async function drained(bytes: AsyncIterable<Buffer>): Promise<void> {
+  // eslint-disable-next-line @typescript-eslint/no-unused-vars -- the stream is read for its side effect
+  for await (const _ of bytes);
+}
+
+async function written(bytes: AsyncIterable<Buffer>, path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await pipeline(Readable.from(bytes, { objectMode: false }), createWriteStream(path));
+}
+
+/** Downloads beside and moves into place, so that a folder never holds half of the weights. What is there already is read again. */
+async function keep(weights: NamedFiles, folder: string, limits: SourceLimits): Promise<string> {
+  filesOf(weights);
+  const home = join(folder, weights.sha256);
+  const single = weights.manifest.length === 0 ? basename(new URL(weights.uri).pathname) || 'weights' : '';
+  const path = join(home, single);
+  try {
+    await checkFiles({ ...weights, uri: pathToFileURL(path).href }, limits);
+    return path;
+  } catch {
+    limits.signal?.throwIfAborted();
+  }
+  const beside = `${home}.${process.pid}`;
+  try {
+    await checkFiles(weights, limits, ({ name }) => join(beside, name === '' ? single : name));
+    await rm(home, { recursive: true, force: true });
+    await rename(beside, home);
+  } finally {
+    await rm(beside, { recursive: true, force: true });
+  }
+  await forgetOthers(folder);
+  return path;
+}
+
+async function forgetOthers(folder: string): Promise<void> {
+  const kept = await Promise.all(
+    (await readdir(folder)).map(async (name) => ({ name, changedMs: (await stat(join(folder, name))).mtimeMs })),
+  );
+  const old = kept.sort((a, b) => b.changedMs - a.changedMs).slice(KEPT);
+  for (const { name } of old) await rm(join(folder, name), { recursive: true, force: true });
+}
