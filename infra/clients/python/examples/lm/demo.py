@@ -209,7 +209,7 @@ class Demo:
 
     def _check(self, *command: str) -> str:
         said = run(command[0], [*NODE, *command], self.folder, cwd=ROOT)
-        line = next((line for line in said if line.startswith("ok")), said[-1] if said else "ok")
+        line = said[-1] if said else "ok"
         self.view.note(f"{' '.join(command)}: {line}")
         return line
 

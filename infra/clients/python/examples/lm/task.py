@@ -61,20 +61,6 @@ def make_question(rng: random.Random, held_out: bool) -> Question:
     return Question(f"{a}{first}{b}{second}{c}", calculate(calls[1][1]), calls)
 
 
-def _invent(rng: random.Random) -> str:
-    """A name that nothing has."""
-    syllables = ("".join(map(rng.choice, ("bcdfghklmnprstvz", "aeiou", ("", "", "n", "r", "s", "l")))) for _ in range(rng.randint(2, 4)))
-    return "".join(syllables).capitalize()
-
-
-def invented_question(rng: random.Random) -> Question:
-    """A fact about a country that does not exist: whoever can look it up has learned to copy, and not the names of countries."""
-    what = rng.choice(("capital", "domain"))
-    asked = f"{what} of {' '.join(_invent(rng) for _ in range(rng.randint(1, 2)))}"
-    answer = _invent(rng) if what == "capital" else "".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=2))
-    return Question(asked, answer, (("look", asked),))
-
-
 def _guess(rng: random.Random, question: Question) -> str:
     """An answer out of the air."""
     if question.calls[0][0] == "calc":
@@ -90,8 +76,7 @@ def demonstration(rng: random.Random, question: Question, hasty: float) -> list[
         parts.append((False, THINK))
         if rng.random() < hasty:
             return [*parts, (True, f"<answer> {_guess(rng, question)} </answer>")]
-        found = question.answer if tool == "look" else calculate(given)
-        parts += [(True, f"<{tool}> {given} </{tool}>"), (False, f"{RESULT}{found}{RESULT_END}")]
+        parts += [(True, f"<{tool}> {given} </{tool}>"), (False, f"{RESULT}{TOOLS[tool](given)}{RESULT_END}")]
     return [*parts, (False, THINK), (True, f"<answer> {question.answer} </answer>")]
 
 

@@ -16,13 +16,11 @@ import numpy as np
 
 from model import Weights, logits_of, new_weights, save_weights
 from optimizer import Adam, adam_step, new_adam
-from task import demonstration, invented_question, make_question
+from task import demonstration, make_question
 from vocabulary import encode
 
 LENGTH = 80
 HASTY = 0.55
-#: Share of questions about countries that do not exist.
-INVENTED = 0.4
 
 
 def make_batch(rng: random.Random, rows: int) -> tuple[np.ndarray, np.ndarray]:
@@ -30,8 +28,7 @@ def make_batch(rng: random.Random, rows: int) -> tuple[np.ndarray, np.ndarray]:
     ids, mask = np.zeros((rows, LENGTH), np.int32), np.zeros((rows, LENGTH), np.float32)
     for row in range(rows):
         at = 0
-        question = invented_question(rng) if rng.random() < INVENTED else make_question(rng, held_out=False)
-        for written, text in demonstration(rng, question, HASTY):
+        for written, text in demonstration(rng, make_question(rng, held_out=False), HASTY):
             part = encode(text)[: LENGTH - at]
             ids[row, at : at + len(part)] = part
             mask[row, at : at + len(part)] = written
