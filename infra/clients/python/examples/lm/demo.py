@@ -30,6 +30,8 @@ DATASET = "example-lm"
 SETTINGS = {
     **{"TURNSTREAM_TRAINER": "external", "TURNSTREAM_LEASE_MS": "60000"},
     **{"TURNSTREAM_POLICY": "llm", "TURNSTREAM_LLM_MODEL": "example-lm", "TURNSTREAM_LLM_API": "completions"},
+    # the engine ends at the closing tag, which it returns
+    **{"TURNSTREAM_LLM_EXTRA": '{"stop": null}'},
     **{"TURNSTREAM_LLM_STREAM": "false", "TURNSTREAM_LLM_MAX_TOKENS": "24", "TURNSTREAM_LLM_PROMPTS": str(HERE / "prompts")},
     **{"TURNSTREAM_LLM_TOKEN_IDS": "true", "TURNSTREAM_LLM_LOGPROBS": "true", "TURNSTREAM_LLM_LOGPROBS_KIND": "processed"},
     **{"TURNSTREAM_TOOLS": "module", "TURNSTREAM_TOOLS_MODULE": str(HERE / "tools.mjs")},
