@@ -77,6 +77,10 @@ describe('configuration', () => {
     expect(message.split('\n- ')).toHaveLength(10);
   });
 
+  it('leaves what the clients read to them', () => {
+    expect(loadConfig({ TURNSTREAM_URL: 'http://127.0.0.1:8787', TURNSTREAM_API_KEY: 'k' })).toEqual(loadConfig({}));
+  });
+
   it('names every setting that has a value out of its range', () => {
     for (const descriptor of Object.values(descriptors) as Descriptor[]) {
       const ranged =

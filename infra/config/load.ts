@@ -4,6 +4,8 @@ import { recipeOf } from './recipes.ts';
 import type { ProcessEnv } from '../lifecycle/inherited-env.ts';
 
 const PREFIX = 'TURNSTREAM_';
+/** Of the clients: set in a shell, they must not keep turnstream itself from starting there. */
+const CLIENTS: ReadonlySet<string> = new Set(['TURNSTREAM_URL', 'TURNSTREAM_API_KEY']);
 
 /**
  * Reads every setting once, takes what is not set from the recipe and then from the table, reports all problems in one
@@ -43,7 +45,7 @@ function readOne(descriptor: Descriptor, env: ProcessEnv, fallback: unknown): Pa
 function unknownKeys(env: ProcessEnv): string[] {
   const known = new Set(Object.values(descriptors).map((descriptor: Descriptor) => descriptor.env));
   return Object.keys(env)
-    .filter((name) => name.startsWith(PREFIX) && !known.has(name))
+    .filter((name) => name.startsWith(PREFIX) && !known.has(name) && !CLIENTS.has(name))
     .map((name) => `${name} is not a setting of turnstream`);
 }
 

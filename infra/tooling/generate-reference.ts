@@ -51,7 +51,8 @@ function configPage(): string {
 # Configuration
 
 Environment variables, read once when a program starts. All problems are reported together, with exit code 2. A
-\`TURNSTREAM_*\` name that is not in this table is refused. \`turnstream config\` prints the values in force.
+\`TURNSTREAM_*\` name that is not in this table is refused, except \`TURNSTREAM_URL\` and \`TURNSTREAM_API_KEY\`, which the
+[clients](../../clients/python/README.md) read. \`turnstream config\` prints the values in force.
 
 | variable | value | default | meaning |
 | --- | --- | --- | --- |

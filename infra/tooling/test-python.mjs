@@ -1,21 +1,12 @@
 // `node infra/tooling/test-python.mjs [--report FILE]`: the tests of the Python client, in a virtual environment of their own that is made on first use.
 // Where there is no Python that can make one, they are skipped, which a line says. The report has the counts in the form of vitest's.
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { clientFolder, install, python, run } from './python-env.mjs';
 
 const { values: flags } = parseArgs({ options: { report: { type: 'string', default: '' } } });
-const folder = join('infra', 'clients', 'python');
-const home = resolve('.turnstream', 'python');
-const python = join(home, 'bin', 'python');
 const junit = resolve('.turnstream', 'python-tests.xml');
-const run = (file, args, options = {}) => spawnSync(file, args, { stdio: 'inherit', ...options }).status === 0;
-
-function ready() {
-  if (!existsSync(python) && !run('python3', ['-m', 'venv', home])) return false;
-  return run(python, ['-m', 'pip', 'install', '-q', '--disable-pip-version-check', '--editable', `${folder}[test]`]);
-}
 
 /** What pytest counted: an error outside a test is a failure. */
 function countsOf(xml) {
@@ -28,13 +19,13 @@ function report(counts) {
   if (flags.report !== '') writeFileSync(flags.report, JSON.stringify({ ...counts, testResults: [] }));
 }
 
-mkdirSync(resolve('.turnstream'), { recursive: true });
 rmSync(junit, { force: true });
-if (!ready()) {
+// the protocols of TRL are read from its source: torch, which it needs to run, has 2 GB
+if (!install('test', '--no-deps', 'trl==1.16.0')) {
   process.stdout.write('there is no Python 3.10 with venv and a package index: the tests of the Python client are skipped\n');
   report({ numPassedTests: 0, numFailedTests: 0 });
 } else {
-  const passed = run(python, ['-m', 'pytest', `--junitxml=${junit}`], { cwd: folder });
+  const passed = run(python, ['-m', 'pytest', `--junitxml=${junit}`], { cwd: clientFolder });
   const counts = existsSync(junit) ? countsOf(readFileSync(junit, 'utf8')) : { numPassedTests: 0, numFailedTests: 1 };
   report(counts);
   process.exitCode = passed ? 0 : 1;

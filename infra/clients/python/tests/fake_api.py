@@ -39,14 +39,23 @@ class FakeApi:
         self.lose: Callable[[httpx.Request], bool] = lambda request: False
         self.epoch = 0
         self.lineages = ["lineage-0"]
-        self.out: dict[str, Any] | None = None
+        #: Batches that may be leased beyond the first that is out.
+        self.prefetch = 0
+        self.leases: list[dict[str, Any]] = []
         self.commits: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
         self.extended = 0
         self.released: list[str] = []
         self.tries = 0
-        #: The run ends at this version.
-        self.steps = 1_000
+        self.finished = False
         self.content = "".join(json.dumps(row(i)) + "\n" for i in range(3)).encode()
+
+    @property
+    def out(self) -> dict[str, Any] | None:
+        return self.leases[0] if self.leases else None
+
+    @out.setter
+    def out(self, lease: dict[str, Any] | None) -> None:
+        self.leases = [] if lease is None else [lease]
 
     def handle(self, request: httpx.Request) -> httpx.Response:
         self.requests.append(request)
@@ -69,10 +78,12 @@ class FakeApi:
         path = unquote(request.url.path)
         if path == "/v1/runs/demo/trainer":
             return self._claim(json.loads(request.content))
-        if path.startswith("/v1/batches/") and path.endswith("/rows"):
-            return httpx.Response(200, content=self.content, headers={"content-type": "application/x-ndjson"})
+        if self.finished and not path.endswith(":commit"):
+            return problem(409, "RUN_FINISHED")
         if path == "/v1/runs/demo/policies":
             return httpx.Response(200, json={"version": 0, "sha256": "00", "replayed": False})
+        if path.startswith("/v1/batches/") and path.endswith("/rows"):
+            return httpx.Response(200, content=self.content, headers={"content-type": "application/x-ndjson"})
         verb = path.rpartition(":")[2]
         if verb in ("lease", "extend", "commit", "release"):
             body = json.loads(request.content)
@@ -98,25 +109,26 @@ class FakeApi:
         return httpx.Response(200, json=answer if known else {**answer, "restore": restore})
 
     def _lease(self, path: str, body: dict[str, Any]) -> httpx.Response:
-        if len(self.lineages) > self.steps:
-            return problem(409, "RUN_FINISHED")
         if body["lineage"] != self.lineages[-1]:
             return problem(409, "LINEAGE_MISMATCH")
-        if self.out is not None:
-            again = self.out["batch_id"] not in body["held"]
-            return httpx.Response(200, json=self.out) if again else httpx.Response(204)
-        step = len(self.lineages)
+        lost = next((lease for lease in self.leases if lease["batch_id"] not in body["held"]), None)
+        if lost is not None:
+            return httpx.Response(200, json=lost)
+        if len(self.leases) > self.prefetch:
+            return httpx.Response(204)
+        step = len(self.lineages) + len(self.leases)
         name = f"demo/step/{step}.{self.tries}"
-        self.out = {
+        lease = {
             **{"batch_id": name, "step": step, "version_before": step - 1, "batch_sha256": hashlib.sha256(self.content).hexdigest()},
             **{"rows": 3, "tokens": 18, "bytes": len(self.content), "deadline": "2026-01-01T00:00:00Z"},
             "groups": [{"group_id": "g", "trajectories": 3}],
             "data": {"href": f"/v1/batches/{name.replace('/', '%2F')}/rows", "formats": ["ndjson"], "shards": 1},
         }
-        return httpx.Response(200, json=self.out)
+        self.leases.append(lease)
+        return httpx.Response(200, json=lease)
 
     def _extend(self, batch: str, body: dict[str, Any]) -> httpx.Response:
-        if self.out is None or self.out["batch_id"] != batch:
+        if batch not in [lease["batch_id"] for lease in self.leases]:
             return problem(409, "BATCH_RELEASED")
         self.extended += 1
         return httpx.Response(200, json={"deadline": "2026-01-01T00:01:00Z"})
@@ -131,7 +143,7 @@ class FakeApi:
         self.lineages.append(f"lineage-{len(self.lineages)}")
         answer = {"step": self.out["step"], "version": self.out["step"], "lineage": self.lineages[-1], "replayed": False}
         self.commits[batch] = (said, answer)
-        self.out = None
+        self.leases.pop(0)
         return httpx.Response(200, json=answer)
 
     def _release(self, batch: str, body: dict[str, Any]) -> httpx.Response:

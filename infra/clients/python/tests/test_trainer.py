@@ -6,6 +6,7 @@ import asyncio
 import json
 import random
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -102,14 +103,6 @@ def test_a_trainer_goes_back_and_publishes_late(ts: Turnstream, api: FakeApi) ->
         assert "rewind" not in json.loads(api.requests[-1].content)
 
 
-def test_batches_end_with_the_run(ts: Turnstream, api: FakeApi) -> None:
-    api.steps = 2
-    with ts.run("demo").trainer("a") as trainer:
-        for batch in trainer.batches():
-            batch.commit()
-        assert trainer.version == 2
-
-
 def test_a_commit_whose_answer_is_lost_is_repeated_in_the_same_words(ts: Turnstream, api: FakeApi) -> None:
     lost = iter([True])
     api.lose = lambda request: unquote(request.url.path).endswith(":commit") and next(lost, False)
@@ -179,6 +172,54 @@ def test_waits_while_there_is_no_batch(ts: Turnstream, api: FakeApi) -> None:
     api.before.append(lambda request: next(empty, None) if unquote(request.url.path).endswith(":lease") else None)
     with ts.run("demo").trainer("a") as trainer:
         assert next(trainer.batches()).step == 1
+
+
+def away(path: str, times: int) -> Callable[[httpx.Request], httpx.Response | None]:
+    """The coordinator does not answer so many calls of a route."""
+    left = iter(range(times))
+
+    def answer(request: httpx.Request) -> httpx.Response | None:
+        if not unquote(request.url.path).endswith(path) or next(left, None) is None:
+            return None
+        return problem(503, "COORDINATOR_UNAVAILABLE")
+
+    return answer
+
+
+def test_waits_for_a_coordinator_that_starts_again(ts: Turnstream, api: FakeApi) -> None:
+    api.before += [away(":lease", 20), away(":commit", 20)]
+    with ts.run("demo").trainer("a") as trainer:
+        for batch in trainer.batches(steps=1):
+            assert batch.commit().version == 1
+    assert api.released == []
+
+
+def test_ends_with_the_run(ts: Turnstream, api: FakeApi) -> None:
+    with ts.run("demo").trainer("a") as trainer:
+        for number, batch in enumerate(trainer.batches()):
+            batch.commit()
+            if number == 1:
+                api.finished = True
+        assert trainer.version == 2
+
+
+def test_what_was_prepared_stays_leased_for_the_claim_of_its_checkpoint(ts: Turnstream, api: FakeApi) -> None:
+    with pytest.raises(ZeroDivisionError), ts.run("demo").trainer("a") as trainer:
+        for batch in trainer.batches():
+            prepared = batch.prepare(policy=None)
+            raise ZeroDivisionError
+    assert api.released == [] and api.out is not None
+    with ts.run("demo").trainer("a", lineage="lineage-0", prepared=prepared) as successor:
+        assert successor.version == 1
+
+
+def test_pads_batches_to_few_shapes(ts: Turnstream) -> None:
+    with ts.run("demo").trainer("a") as trainer:
+        batch = next(trainer.batches(rows=64))
+        arrays = batch.to_numpy(pad_to=256)
+        assert arrays["token_ids"].shape == arrays["mask"].shape == (64, 256) and arrays["rewards"].shape == (64,)
+        assert batch.to_numpy(rows=2)["mask"].shape == (4, 6)
+        assert "demo/step/1.0" in batch._repr_html_() and "epoch" in trainer._repr_html_()
 
 
 def test_the_asynchronous_trainer_does_the_same(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:

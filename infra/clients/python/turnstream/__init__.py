@@ -2,9 +2,11 @@
 
 from ._async.batch import AsyncBatch
 from ._async.client import AsyncTurnstream
+from ._async.run import AsyncRun
 from ._async.trainer import AsyncTrainer
 from ._sync.batch import Batch
 from ._sync.client import Turnstream
+from ._sync.run import Run
 from ._sync.trainer import Trainer
 from .errors import (
     ApiError,
@@ -22,11 +24,12 @@ from .frames import Rows
 from .live import Event
 from .policy import Policy, weights
 from .rows import TrainingRow, TrainingRows
-from .training import Committed, Prepared, Restore, Rewind, Skipped
+from .training import Committed, Lease, Prepared, Restore, Rewind, Skipped
 
 __all__ = [
     "ApiError",
     "AsyncBatch",
+    "AsyncRun",
     "AsyncTrainer",
     "AsyncTurnstream",
     "Batch",
@@ -37,6 +40,7 @@ __all__ = [
     "ConnectionFailed",
     "Event",
     "Fenced",
+    "Lease",
     "LineageMismatch",
     "PackageMissing",
     "Policy",
@@ -44,6 +48,7 @@ __all__ = [
     "Restore",
     "Rewind",
     "Rows",
+    "Run",
     "RunFinished",
     "Skipped",
     "Trainer",

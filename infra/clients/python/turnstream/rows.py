@@ -54,15 +54,15 @@ class TrainingRow(TypedDict):
 class TrainingRows(Rows[TrainingRow]):
     """The rows of a batch."""
 
-    def to_numpy(self, pad_to: int = 1, rows: int | None = None) -> Arrays:
-        """Arrays of equal length, padded at the end to a multiple of `pad_to` tokens, and to `rows` rows if given.
+    def to_numpy(self, pad_to: int = 1, rows: int = 1) -> Arrays:
+        """Arrays of equal length, padded at the end to a multiple of `pad_to` tokens and of `rows` rows.
 
         `token_ids`, `mask`, `logprobs`, `versions` (-1: not sampled or not known), `advantages`, and `position_ids` have an entry for each
         token; `rewards`, `lengths` and `temperatures` one for each row. A row that must not be trained has no mask.
         """
         np = need("numpy", "numpy")
         longest = max((len(row["token_ids"]) for row in self), default=1)
-        count, length = max(rows or 0, len(self)), max(1, -(-longest // pad_to)) * pad_to
+        count, length = -(-len(self) // rows) * rows, max(1, -(-longest // pad_to)) * pad_to
         arrays: Arrays = {
             "token_ids": np.zeros((count, length), np.int32),
             "mask": np.zeros((count, length), np.float32),

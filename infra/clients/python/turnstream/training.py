@@ -75,6 +75,33 @@ class Lease(TypedDict):
 
 
 @dataclass(frozen=True)
+class Claim:
+    """What a trainer claims a run with."""
+
+    framework: str = ""
+    lineage: str | None = None
+    #: A commit that may have been made.
+    prepared: Prepared | None = None
+    #: A batch that is being trained on elsewhere, to be kept.
+    held: Lease | None = None
+    rewind: Rewind | None = None
+
+
+def claim_body(trainer_id: str, claim: Claim) -> dict[str, Any]:
+    """What a claim says."""
+    body: dict[str, Any] = {"trainer_id": trainer_id, "framework": claim.framework}
+    if claim.lineage is not None:
+        body["lineage"] = claim.lineage
+    if claim.prepared is not None:
+        body["prepared"] = {"batch_id": claim.prepared["batch_id"], "weights_sha256": claim.prepared["weights_sha256"]}
+    elif claim.held is not None:
+        body["prepared"] = {"batch_id": claim.held["batch_id"], "weights_sha256": ""}
+    if claim.rewind is not None:
+        body["rewind"] = claim.rewind
+    return body
+
+
+@dataclass(frozen=True)
 class Committed:
     """A batch is trained: the step, the version that it made, and the lineage token to keep in the checkpoint."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -83,15 +84,34 @@ def accuracy(weights: Weights, count: int, temperature: float) -> dict[str, floa
     return {name: round(sum(one.right for one in some) / len(some), 3) for name, some in chosen.items()}
 
 
+def follow(folder: Path, count: int, temperature: float, every: int, last: int) -> None:
+    """Evaluates versions while a trainer writes them: the first, the last, and the newest whenever `every` steps have passed."""
+    done = -every
+    while done < last:
+        numbers = [int(path.stem[1:]) for path in folder.glob("v*.safetensors") if path.stem[1:].isdigit()]
+        newest = max(numbers, default=-1)
+        if newest >= done + every or newest == last > done:
+            found = accuracy(load_weights((folder / f"v{newest}.safetensors").read_bytes()), count, temperature)
+            print(json.dumps({"version": newest, **found}), flush=True)
+            done = newest
+        else:
+            time.sleep(1)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("weights", type=Path, nargs="+")
+    parser.add_argument("weights", type=Path, nargs="*")
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--temperature", type=float, default=1.0)
+    parser.add_argument("--follow", type=Path, help="folder with versions, as the trainer writes them")
+    parser.add_argument("--every", type=int, default=10, help="steps between evaluations of a folder")
+    parser.add_argument("--last", type=int, default=0, help="version that ends them")
     flags = parser.parse_args()
     for path in flags.weights:
         found = accuracy(load_weights(path.read_bytes()), flags.questions, flags.temperature)
         print(json.dumps({"weights": path.name, **found}), flush=True)
+    if flags.follow is not None:
+        follow(flags.follow, flags.questions, flags.temperature, flags.every, flags.last)
 
 
 if __name__ == "__main__":

@@ -11,13 +11,14 @@ import hashlib
 import json
 import time
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from checkpoint import Checkpoint
 from grpo import train_step
 from model import load_weights, save_weights
-from turnstream import LineageMismatch, Restore, Trainer, Turnstream, weights
+from turnstream import LineageMismatch, Restore, RunFinished, Trainer, Turnstream, weights
 
 LENGTH = 32
 
@@ -67,7 +68,7 @@ class Training:
 
     def restore(self, named: Restore | None) -> None:
         """Loads the weights of a version."""
-        if named is None or named["weights"] != "elsewhere":
+        if named is None or not named["uri"]:
             raise SystemExit("the run goes on from weights that nobody has published")
         data = Path(unquote(urlsplit(named["uri"]).path)).read_bytes()
         if hashlib.sha256(data).hexdigest() != named["sha256"]:
@@ -99,7 +100,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=60)
     flags = parser.parse_args()
     flags.folder.mkdir(parents=True, exist_ok=True)
-    with Turnstream() as ts:
+    with Turnstream() as ts, suppress(RunFinished):
         Training(flags.run, flags.engine, flags.folder, flags.warm_start).train(ts, flags.steps)
 
 

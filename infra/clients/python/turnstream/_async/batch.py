@@ -35,8 +35,11 @@ class AsyncBatch:
         self._begun = time.monotonic()
         self._rows: TrainingRows | None = None
         self._repeated: AsyncRepeated | None = None
+        self._prepared = False
         self.lease = lease
         self.open = True
+        #: `to_numpy` pads to a multiple of so many rows.
+        self.row_multiple = 1
         #: Why the batch cannot be committed any more.
         self.lost: TurnstreamError | None = None
 
@@ -76,8 +79,8 @@ class AsyncBatch:
         return self._rows
 
     async def to_numpy(self, pad_to: int = 1, rows: int | None = None) -> Arrays:
-        """The rows as padded arrays: see TrainingRows.to_numpy."""
-        return (await self.rows()).to_numpy(pad_to, rows)
+        """The rows as padded arrays: see TrainingRows.to_numpy. `rows` is that of `batches` if it is not given."""
+        return (await self.rows()).to_numpy(pad_to, rows or self.row_multiple)
 
     async def to_arrow(self) -> pyarrow.Table:
         return (await self.rows()).to_arrow()
@@ -95,6 +98,7 @@ class AsyncBatch:
 
         A trainer that dies in between claims the run with it: the batch is then committed if it is still its own.
         """
+        self._prepared = True
         train_ms = (time.monotonic() - self._begun) * 1000
         body = commit_body(self.lease, policy, metrics or {}, skipped or [], train_ms)
         return {"batch_id": self.id, "weights_sha256": policy["sha256"] if policy else "", "commit": body}
@@ -150,7 +154,9 @@ class AsyncBatch:
         await self.leave()
 
     async def leave(self) -> None:
-        """Releases the batch if it is neither committed nor lost."""
+        """Releases the batch if it is neither committed, nor prepared, nor lost. A prepared one is for the claim of its checkpoint."""
+        await self._stop()
+        self.open = self.open and not self._prepared
         try:
             await self.release()
         except TurnstreamError as error:

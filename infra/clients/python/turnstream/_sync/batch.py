@@ -36,8 +36,11 @@ class Batch:
         self._begun = time.monotonic()
         self._rows: TrainingRows | None = None
         self._repeated: Repeated | None = None
+        self._prepared = False
         self.lease = lease
         self.open = True
+        #: `to_numpy` pads to a multiple of so many rows.
+        self.row_multiple = 1
         #: Why the batch cannot be committed any more.
         self.lost: TurnstreamError | None = None
 
@@ -77,8 +80,8 @@ class Batch:
         return self._rows
 
     def to_numpy(self, pad_to: int = 1, rows: int | None = None) -> Arrays:
-        """The rows as padded arrays: see TrainingRows.to_numpy."""
-        return (self.rows()).to_numpy(pad_to, rows)
+        """The rows as padded arrays: see TrainingRows.to_numpy. `rows` is that of `batches` if it is not given."""
+        return (self.rows()).to_numpy(pad_to, rows or self.row_multiple)
 
     def to_arrow(self) -> pyarrow.Table:
         return (self.rows()).to_arrow()
@@ -96,6 +99,7 @@ class Batch:
 
         A trainer that dies in between claims the run with it: the batch is then committed if it is still its own.
         """
+        self._prepared = True
         train_ms = (time.monotonic() - self._begun) * 1000
         body = commit_body(self.lease, policy, metrics or {}, skipped or [], train_ms)
         return {"batch_id": self.id, "weights_sha256": policy["sha256"] if policy else "", "commit": body}
@@ -151,7 +155,9 @@ class Batch:
         self.leave()
 
     def leave(self) -> None:
-        """Releases the batch if it is neither committed nor lost."""
+        """Releases the batch if it is neither committed, nor prepared, nor lost. A prepared one is for the claim of its checkpoint."""
+        self._stop()
+        self.open = self.open and not self._prepared
         try:
             self.release()
         except TurnstreamError as error:

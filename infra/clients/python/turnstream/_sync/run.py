@@ -11,7 +11,7 @@ from .. import models
 from .._request import Request, path_of
 from ..frames import fields_html
 from ..live import Event
-from ..training import Prepared, Rewind
+from ..training import Claim, Lease, Prepared, Rewind
 from .follow import follow
 from .listing import Listing
 from .trainer import Trainer
@@ -39,14 +39,16 @@ class Run:
         *,
         lineage: str | None = None,
         prepared: Prepared | None = None,
+        held: Lease | None = None,
         rewind: Rewind | None = None,
         framework: str = "",
     ) -> Trainer:
         """The trainer of this run, in a `with` block. `lineage` and `prepared` are those of the checkpoint, if there is one.
 
-        `rewind` takes the run back to an older version: see Trainer.claim.
+        `held` is the lease of a batch that another process trains on, to be kept although this one begins anew. `rewind` takes the run
+        back to an older version: see Trainer.claim.
         """
-        return Trainer(self._transport, self.id, trainer_id, lineage, prepared, framework, rewind)
+        return Trainer(self._transport, self.id, trainer_id, Claim(framework, lineage, prepared, held, rewind))
 
     def reward(
         self,

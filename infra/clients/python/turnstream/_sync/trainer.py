@@ -3,45 +3,39 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from types import TracebackType
-from typing import Any
 
 from .._request import Request, path_of
-from ..errors import RunFinished
+from ..errors import ApiError, ConnectionFailed, RunFinished
 from ..frames import fields_html
 from ..policy import Policy
-from ..training import Committed, Prepared, Restore, Rewind
+from ..training import Claim, Committed, Lease, Prepared, Restore, Rewind, claim_body
 from ._waiting import sleep
 from .batch import Batch
 from .transport import Transport
 
 _WAIT_MS = 20_000
 _SOON = 0.5
+#: Seconds that a commit is repeated for while nobody answers: a coordinator that starts again knows what became of it.
+_COMMIT_PATIENCE = 120.0
 
 
 class Trainer:
     """Claims the run when its block begins, unless it has. The next trainer that claims it fences this one: its calls then raise Fenced.
 
-    `lineage` and `prepared` come from the checkpoint that the weights come from. LineageMismatch says that the run goes on from other
+    What it claims with comes from the checkpoint that the weights come from. LineageMismatch says that the run goes on from other
     weights: load those that its `restore` names and claim again with nothing.
     """
 
-    def __init__(
-        self,
-        transport: Transport,
-        run: str,
-        trainer_id: str,
-        lineage: str | None,
-        prepared: Prepared | None,
-        framework: str,
-        rewind: Rewind | None = None,
-    ) -> None:
+    def __init__(self, transport: Transport, run: str, trainer_id: str, claim: Claim) -> None:
         self.transport = transport
         self.run = run
         self.id = trainer_id
         #: To be kept in every checkpoint.
-        self.lineage = lineage
+        self.lineage = claim.lineage
         self.epoch = 0
         #: Newest version of the run.
         self.version = 0
@@ -49,9 +43,9 @@ class Trainer:
         self.restore: Restore | None = None
         #: The prepared commit of the checkpoint, as it ended.
         self.committed: Committed | None = None
-        self._prepared = prepared
-        self._framework = framework
-        self._rewind = rewind
+        #: The batch of the lease that it claimed with, which is still its own.
+        self.held: Batch | None = None
+        self._claim = claim
         self._lease_ms = 60_000.0
         self._open: list[Batch] = []
 
@@ -61,22 +55,18 @@ class Trainer:
         `rewind` says that the newest version cannot be restored and the run is to go on from an older one: that of the checkpoint, or
         without a checkpoint any that the newest comes from. What was trained on since is discarded.
         """
-        going_back = rewind or self._rewind
-        body: dict[str, Any] = {"trainer_id": self.id, "framework": self._framework}
-        if self.lineage is not None:
-            body["lineage"] = self.lineage
-        if self._prepared is not None:
-            body["prepared"] = {"batch_id": self._prepared["batch_id"], "weights_sha256": self._prepared["weights_sha256"]}
-        if going_back is not None:
-            body["rewind"] = going_back
+        known = self._claim
+        body = claim_body(self.id, replace(known, lineage=self.lineage, rewind=rewind or known.rewind))
         # a claim fences those before it, so it is not repeated by itself
         answer = self.transport.json(Request("POST", path_of("runs", self.run, "trainer"), json=body, idempotent=False))
         self.epoch, self.version, self.lineage = answer["epoch"], answer["version"], answer["lineage"]
         self._lease_ms, self.restore = answer["lease_ms"], answer.get("restore")
-        self._rewind = None
-        if self._prepared is not None:
-            self.committed = self.commit(self._prepared)
-            self._prepared = None
+        self._claim = replace(known, rewind=None)
+        if known.prepared is not None:
+            self.committed = self.commit(known.prepared)
+        elif known.held is not None:
+            self.held = self._opened(known.held)
+        self._claim = Claim(known.framework)
 
     def lease(self, wait_ms: int = _WAIT_MS) -> Batch | None:
         """The next batch; None if there is none within `wait_ms`."""
@@ -89,21 +79,33 @@ class Trainer:
         )
         if response.status_code == 204:
             return None
-        batch = Batch(self, response.json())
+        return self._opened(response.json())
+
+    def _opened(self, lease: Lease) -> Batch:
+        batch = Batch(self, lease)
         batch.keep(self._lease_ms)
         self._open.append(batch)
         return batch
 
-    def batches(self, steps: int | None = None, wait_ms: int = _WAIT_MS) -> Iterator[Batch]:
-        """Batches, one after the other, until version `steps` or the end of the run. One that is not committed is released."""
+    def batches(self, steps: int | None = None, wait_ms: int = _WAIT_MS, rows: int = 1) -> Iterator[Batch]:
+        """Batches, one after the other, until version `steps` or the end of the run. One that is neither committed nor prepared is released.
+
+        `rows`: arrays are padded to a multiple of so many rows, so that a compiled step sees few shapes.
+        """
         while steps is None or self.version < steps:
             try:
                 batch = self.lease(wait_ms)
             except RunFinished:
                 return
+            except ApiError as error:
+                # a coordinator that starts again is waited for as a batch is
+                if error.code != "COORDINATOR_UNAVAILABLE":
+                    raise
+                batch = None
             if batch is None:
                 sleep(_SOON)
                 continue
+            batch.row_multiple = rows
             try:
                 yield batch
             finally:
@@ -112,7 +114,16 @@ class Trainer:
     def commit(self, prepared: Prepared) -> Committed:
         """Commits a batch by what was prepared. Repeated, it answers the same."""
         path = path_of("batches", f"{prepared['batch_id']}:commit")
-        answer = self.transport.json(Request("POST", path, json={"epoch": self.epoch, **prepared["commit"]}))
+        request = Request("POST", path, json={"epoch": self.epoch, **prepared["commit"]})
+        until = time.monotonic() + _COMMIT_PATIENCE
+        while True:
+            try:
+                answer = self.transport.json(request)
+                break
+            except (ApiError, ConnectionFailed) as error:
+                if time.monotonic() > until or (isinstance(error, ApiError) and error.status < 500):
+                    raise
+                sleep(_SOON)
         committed = Committed(answer["step"], answer["version"], answer["lineage"], answer["replayed"])
         self.version, self.lineage = committed.version, committed.lineage
         return committed
@@ -128,6 +139,10 @@ class Trainer:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Gives back what it holds and has not prepared."""
         for batch in self._open:
             batch.leave()
 

@@ -1,0 +1,267 @@
+"""A language model that learns through turnstream, from nothing to a checked ledger: `npm run demo:lm`.
+
+Warm start, engine, workers and coordinator (`turnstream up`), and the trainer, which is killed as often as asked for and started again.
+Held-out accuracy is measured before, on the way, and after; at the end `ledger verify` and `audit` say that nothing was lost or trained
+twice. What it needs is in this folder; each part can be run by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import queue
+import random
+import signal
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from processes import Program, run
+from view import View
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[4]
+NODE = ["node", str(ROOT / "infra" / "cli" / "turnstream.mjs")]
+DATASET = "example-lm"
+SETTINGS = {
+    **{"TURNSTREAM_TRAINER": "external", "TURNSTREAM_LEASE_MS": "60000"},
+    **{"TURNSTREAM_POLICY": "llm", "TURNSTREAM_LLM_MODEL": "example-lm", "TURNSTREAM_LLM_API": "completions"},
+    # the engine ends at the closing tag, which it returns
+    **{"TURNSTREAM_LLM_EXTRA": '{"stop": null}'},
+    **{"TURNSTREAM_LLM_STREAM": "false", "TURNSTREAM_LLM_MAX_TOKENS": "24", "TURNSTREAM_LLM_PROMPTS": str(HERE / "prompts")},
+    **{"TURNSTREAM_LLM_TOKEN_IDS": "true", "TURNSTREAM_LLM_LOGPROBS": "true", "TURNSTREAM_LLM_LOGPROBS_KIND": "processed"},
+    **{"TURNSTREAM_TOOLS": "module", "TURNSTREAM_TOOLS_MODULE": str(HERE / "tools.mjs")},
+    **{"TURNSTREAM_REWARD": "em", "TURNSTREAM_MAX_TURNS": "4"},
+    **{"TURNSTREAM_GROUP_SIZE": "8", "TURNSTREAM_BATCH_GROUPS": "16", "TURNSTREAM_MAX_CONCURRENT": "24", "TURNSTREAM_MAX_STALENESS": "4"},
+}
+
+
+@dataclass
+class Record:
+    """What one run showed; the file of `--out` has one for each."""
+
+    run: str
+    seed: int
+    steps: int
+    kills: int = 0
+    warm_start_sha256: str = ""
+    before: dict[str, float] = field(default_factory=dict)
+    after: dict[str, float] = field(default_factory=dict)
+    #: Points of 100.
+    gain: float = 0.0
+    seconds: float = 0.0
+    ledger_verify: str = ""
+    audit: str = ""
+    curve: list[dict[str, Any]] = field(default_factory=list)
+
+
+def told_by(line: str | None) -> dict[str, Any]:
+    """An event that `turnstream up` prints."""
+    told: dict[str, Any] = json.loads(line) if line is not None and line.startswith("{") else {}
+    return told
+
+
+class Demo:
+    """One run with one seed."""
+
+    def __init__(self, flags: argparse.Namespace, seed: int, view: View) -> None:
+        self.flags, self.view, self.rng = flags, view, random.Random(seed)
+        self.record = Record(f"lm-{time.strftime('%m%d-%H%M%S')}-{seed}", seed, flags.steps)
+        self.folder = Path(os.environ.get("TURNSTREAM_DATA_DIR", ".turnstream")).resolve() / "lm" / self.record.run
+        self.folder.mkdir(parents=True)
+        self.programs: list[Program] = []
+        # an unchanged program is compiled once, not at each start of the trainer
+        self.env = {"JAX_COMPILATION_CACHE_DIR": str(self.folder.parent / "compiled"), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+
+    def play(self) -> Record:
+        begun = time.monotonic()
+        try:
+            self._play()
+        finally:
+            self._end()
+        self.record.seconds = round(time.monotonic() - begun)
+        return self.record
+
+    def _play(self) -> None:
+        warm = self._warm_start()
+        self.view.title(f"run {self.record.run}: {self.flags.steps} steps, trainer killed {self.flags.kills} times; logs in {self.folder}")
+        self._import_questions()
+        engine = self._start("engine", self._python("engine.py", str(warm), "--port", "0", "--seed", str(self.record.seed)))
+        url = json.loads(engine.first_line())["url"]
+        asked = ["--questions", str(self.flags.questions), "--every", str(self.flags.every), "--last", str(self.flags.steps)]
+        scores = self._start("evaluate", self._python("evaluate.py", "--follow", str(self.folder), *asked))
+        self.record.before = self._score(scores, warm, 0)
+        up = self._start_up(url)
+        self._train(up, url, scores)
+        last = self.folder / f"v{self.flags.steps}.safetensors"
+        self.record.after = self._score(scores, last, self.flags.steps)
+        self.record.gain = round(100 * (self.record.after["all"] - self.record.before["all"]), 1)
+        up.wait()
+        self.record.ledger_verify = self._check("ledger", "verify", "--run", self.record.run)
+        self.record.audit = self._check("audit")
+
+    def _warm_start(self) -> Path:
+        """Version 0. It is made again only where its code has changed."""
+        parts = [(HERE / name).read_bytes() for name in ("warm_start.py", "task.py", "model.py", "vocabulary.py", "facts.tsv")]
+        name = hashlib.sha256(b"".join(parts)).hexdigest()[:12]
+        made = self.folder.parent / f"warm-{name}-{self.record.seed}-{self.flags.warm_steps}.safetensors"
+        if not made.exists():
+            self.view.title(f"version 0: a warm start of {self.flags.warm_steps} steps of supervised learning")
+            partial = made.with_suffix(".new.safetensors")
+            program = self._start("warm-start", self._python("warm_start.py", str(partial), *self._seeded(), "--steps", str(self.flags.warm_steps)))
+            for line in iter(program.lines.get, None):
+                self.view.note(line)
+            if program.wait() != 0:
+                raise program.failed()
+            partial.replace(made)
+        copy = self.folder / "v0.safetensors"
+        copy.write_bytes(made.read_bytes())
+        self.record.warm_start_sha256 = hashlib.sha256(copy.read_bytes()).hexdigest()
+        self.view.note(f"version 0 is {self.record.warm_start_sha256}")
+        return copy
+
+    def _import_questions(self) -> None:
+        file = self.folder / "questions.jsonl"
+        run("questions", self._python("task.py", str(file)), self.folder)
+        self.view.note(run("import", [*NODE, "questions", "import", str(file), "--dataset", DATASET], self.folder, cwd=ROOT)[-1])
+
+    def _start_up(self, url: str) -> Program:
+        """Everything of turnstream: Kafka, the store, the API, the coordinator, and the workers."""
+        command = [*NODE, "up", "--run", self.record.run, *self._seeded(), "--steps", str(self.flags.steps)]
+        warm = {"TURNSTREAM_INITIAL_POLICY_URI": (self.folder / "v0.safetensors").as_uri()}
+        settings = {**SETTINGS, **warm, "TURNSTREAM_INITIAL_POLICY_SHA256": self.record.warm_start_sha256, "TURNSTREAM_LLM_URL": url}
+        up = self._start("up", [*command, "--dataset", DATASET, "--no-eval"], settings, ROOT)
+        while True:
+            line = told_by(up.first_line())
+            if line.get("event") == "listening":
+                self.env["TURNSTREAM_URL"] = line["url"]
+                self.view.note(f"the dashboard is at {line['url']}")
+                return up
+
+    def _train(self, up: Program, url: str, scores: Program) -> None:
+        """The trainer, started again whenever it ends before its work is done."""
+        paths = ["--folder", str(self.folder), "--warm-start", str(self.folder / "v0.safetensors")]
+        command = self._python("trainer.py", "--run", self.record.run, "--engine", url, *paths, "--steps", str(self.flags.steps))
+        moments = [(at + 0.5) * self.flags.steps / self.flags.kills for at in range(self.flags.kills)]
+        trainer = self._start("trainer", command)
+        deadline: float | None = None
+        failed_at = -1
+        while trainer.code != 0:
+            step = self._look(up, scores)
+            if moments and step >= moments[0]:
+                # at any line of the next step
+                deadline, moments = time.monotonic() + self.rng.uniform(0, 4), moments[1:]
+            if deadline is not None and time.monotonic() > deadline and trainer.code is None:
+                deadline = None
+                trainer.kill()
+                trainer.wait()
+                self.record.kills += 1
+                self.view.note(f"the trainer is killed, behind step {step}")
+            elif trainer.code not in (None, 0):
+                if failed_at == step:
+                    raise trainer.failed()
+                failed_at = step
+            if trainer.code not in (None, 0):
+                self.programs.remove(trainer)
+                trainer = self._start("trainer", command)
+            if up.code not in (None, 0):
+                raise up.failed()
+
+    def _look(self, up: Program, scores: Program) -> int:
+        """Takes in what has happened in the last half second; answers the newest step."""
+        self._take_score(scores)
+        try:
+            line = up.lines.get(timeout=0.5)
+        except queue.Empty:
+            line = None
+        told = told_by(line)
+        if told.get("event") == "progress":
+            row = {name: told.get(name) for name in ("step", "reward_mean", "staleness_mean")}
+            self.record.curve.append(row)
+            self.view.step(row)
+        return int(self.record.curve[-1]["step"]) if self.record.curve else 0
+
+    def _take_score(self, scores: Program) -> dict[str, Any] | None:
+        try:
+            line = scores.lines.get_nowait()
+        except queue.Empty:
+            return None
+        if line is None:
+            raise scores.failed()
+        score: dict[str, Any] = json.loads(line)
+        self.view.score(score)
+        for row in self.record.curve:
+            if row["step"] == score["version"]:
+                row["heldout"] = score["all"]
+        return score
+
+    def _score(self, scores: Program, weights: Path, version: int) -> dict[str, float]:
+        """Held-out accuracy of a version, which the evaluator reads as soon as it is there."""
+        while not weights.exists():
+            time.sleep(0.1)
+        while True:
+            score = self._take_score(scores)
+            if score is not None and score["version"] == version:
+                return {name: score[name] for name in ("all", "sums", "facts")}
+            time.sleep(0.1)
+
+    def _check(self, *command: str) -> str:
+        said = run(command[0], [*NODE, *command], self.folder, cwd=ROOT)
+        line = said[-1] if said else "ok"
+        self.view.note(f"{' '.join(command)}: {line}")
+        return line
+
+    def _python(self, *command: str) -> list[str]:
+        return [sys.executable, str(HERE / command[0]), *command[1:]]
+
+    def _seeded(self) -> tuple[str, str]:
+        return ("--seed", str(self.record.seed))
+
+    def _start(self, name: str, command: list[str], env: dict[str, str] | None = None, cwd: Path | None = None) -> Program:
+        program = Program(name, command, self.folder, {**self.env, **(env or {})}, cwd)
+        self.programs.append(program)
+        return program
+
+    def _end(self) -> None:
+        """The trainer first, the engine last: nobody is left waiting for somebody who has gone."""
+        order = ["warm-start", "trainer", "up", "evaluate", "engine"]
+        for program in sorted(self.programs, key=lambda one: order.index(one.name)):
+            program.end(signal.SIGINT if program.name == "up" else signal.SIGTERM)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="npm run demo:lm --", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seeds", type=int, default=1, help="runs, one after the other, each with the next seed")
+    parser.add_argument("--kills", type=int, default=0, help="times that the trainer is killed on the way")
+    parser.add_argument("--questions", type=int, default=200, help="held-out questions of an evaluation")
+    parser.add_argument("--every", type=int, default=10, help="steps between evaluations")
+    parser.add_argument("--out", type=Path, help="file for what the runs showed, as JSON")
+    parser.add_argument("--short", action="store_true", help="a few steps, for tests: accuracy has to rise")
+    flags = parser.parse_args()
+    flags.warm_steps = 400
+    if flags.short:
+        flags.steps, flags.questions, flags.warm_steps = 8, 96, 250
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    view = View()
+    records = []
+    try:
+        for seed in range(flags.seed, flags.seed + flags.seeds):
+            records.append(Demo(flags, seed, view).play())
+            view.result(records[-1])
+    except KeyboardInterrupt:
+        view.note("stopped; everything has ended")
+        return 130
+    finally:
+        if flags.out is not None:
+            flags.out.write_text(json.dumps([asdict(record) for record in records], indent=2) + "\n")
+    return 0 if all(record.gain > 0 for record in records) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

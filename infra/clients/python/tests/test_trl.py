@@ -1,0 +1,258 @@
+"""The adapter of TRL: against the protocols in the released package, and against a trainer that takes samples and syncs as TRL's does.
+
+The released package is read, not imported, where it is installed without torch (`pip install --no-deps trl`).
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import importlib.util
+import inspect
+import json
+import queue
+import sys
+import types
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fake_api import FakeApi, problem, row
+
+import turnstream.trl
+from turnstream import Turnstream, TurnstreamError
+from turnstream.trl import Sample, TurnstreamWorker, WeightTransfer
+
+
+class Tensor:
+    """As much of a torch tensor as weights are sent with."""
+
+    def __init__(self, value: str) -> None:
+        self.value = value
+
+    def detach(self) -> Tensor:
+        return self
+
+    def to(self, device: str, copy: bool) -> Tensor:
+        assert (device, copy) == ("cpu", True)
+        return Tensor(self.value)
+
+    def contiguous(self) -> Tensor:
+        return self
+
+
+class FakeTrainer:
+    """Steps of a fixed number of samples, from a data loader that reads one micro-batch ahead, with a sync before the first and after each."""
+
+    def __init__(self, worker: TurnstreamWorker, micro: int, accumulation: int) -> None:
+        self.worker, self.micro, self.accumulation = worker, micro, accumulation
+        self.model_version = self.step = 0
+        self.samples: list[list[Sample]] = []
+        self._ahead: deque[list[Sample]] = deque()
+        worker.init_weight_transfer()
+        self._sync()
+        worker.start()
+
+    def _sync(self) -> None:
+        self.worker.pause()
+        sent: Iterator[tuple[str, Tensor]] = iter([("a", Tensor(f"a{self.step}")), ("b", Tensor(f"b{self.step}"))])
+        self.worker.send_weights(sent)
+        assert next(sent, None) is None, "the other ranks wait for the rest"
+        self.worker.resume()
+        self.model_version += 1
+        self.worker.update_model_version(self.model_version)
+
+    def _read(self) -> list[Sample]:
+        batch: list[Sample] = []
+        while len(batch) < self.micro:
+            try:
+                sample = self.worker.rollout_buffer.get(timeout=0.01)
+            except queue.Empty:
+                self.worker.check_health(60)
+                continue
+            assert self.model_version - sample.model_version <= 3, "the trainer would have dropped it"
+            batch.append(sample)
+        return batch
+
+    def train(self, steps: int) -> None:
+        for _ in range(steps):
+            taken: list[Sample] = []
+            for _ in range(self.accumulation):
+                self._ahead.append(self._read())
+                if len(self._ahead) == 1:
+                    self._ahead.append(self._read())
+                taken += self._ahead.popleft()
+            self.samples.append(taken)
+            self.step += 1
+            self._sync()
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch, api: FakeApi) -> None:
+    monkeypatch.setattr(turnstream.trl, "_POLL", 0.005)
+    monkeypatch.setattr(
+        turnstream.trl, "save_file", lambda tensors, path: path.write_text(json.dumps({name: one.value for name, one in tensors.items()}))
+    )
+    api.prefetch = 1
+
+
+def test_trains_exactly_what_was_leased(ts: Turnstream, api: FakeApi, tmp_path: Path) -> None:
+    worker = TurnstreamWorker(ts.run("demo"), tmp_path / "versions", rows_per_step=4)
+    trainer = FakeTrainer(worker, micro=2, accumulation=2)
+    trainer.train(3)
+    worker.stop()
+    worker.destroy()
+    assert list(api.commits) == [f"demo/step/{n}.0" for n in (1, 2, 3)]
+    for taken in trainer.samples:
+        rows = [sample for sample in taken if sample.completion_mask.any()]
+        assert [sample.input_ids.tolist() for sample in rows] == [row(number)["token_ids"] for number in range(3)]
+        assert [sample.advantage for sample in taken] == [0.25, 0.25, 0.25, 0.0]
+        assert rows[0].old_log_probs.dtype == np.float32 and rows[0].old_log_probs.tolist() == row(0)["logprobs"]
+        assert {len(sample.completion_mask) == len(sample.input_ids) == len(sample.old_log_probs) for sample in taken} == {True}
+    assert {path.name for path in (tmp_path / "versions").iterdir()} == {"v1", "v2", "v3"}
+    assert json.loads((tmp_path / "versions" / "v2" / "model.safetensors").read_text()) == {"a": "a2", "b": "b2"}
+    assert api.commits["demo/step/2.0"][0]["policy"]["format"] == "hf-safetensors"
+    # what was read ahead is given back
+    assert [batch.partition(".")[0] for batch in api.released] == ["demo/step/4"] or api.leases == []
+
+
+def test_a_batch_of_more_rows_than_a_step_takes_several(ts: Turnstream, api: FakeApi, tmp_path: Path) -> None:
+    worker = TurnstreamWorker(ts.run("demo"), tmp_path, rows_per_step=2)
+    trainer = FakeTrainer(worker, micro=2, accumulation=1)
+    trainer.train(3)
+    assert list(api.commits) == ["demo/step/1.0"]
+    trainer.train(1)
+    worker.stop()
+    assert list(api.commits) == ["demo/step/1.0", "demo/step/2.0"]
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["v1", "v2"]
+    assert json.loads((tmp_path / "v1" / "model.safetensors").read_text())["a"] == "a2"
+
+
+def test_goes_on_from_the_lineage_of_its_checkpoint(ts: Turnstream, api: FakeApi, tmp_path: Path) -> None:
+    worker = TurnstreamWorker(ts.run("demo"), tmp_path, rows_per_step=3)
+    FakeTrainer(worker, micro=3, accumulation=1).train(2)
+    checkpoint = tmp_path / "checkpoint-2"
+    checkpoint.mkdir()
+    worker.save(checkpoint)
+    worker.stop()
+    again = TurnstreamWorker(ts.run("demo"), tmp_path, rows_per_step=3, checkpoint=checkpoint)
+    FakeTrainer(again, micro=3, accumulation=1).train(1)
+    again.stop()
+    assert len(api.lineages) == 4
+    behind = TurnstreamWorker(ts.run("demo"), tmp_path, rows_per_step=3, checkpoint=checkpoint)
+    with pytest.raises(TurnstreamError, match="at version 3: load the model from file:///w, and say version=3"):
+        behind.start()
+    with pytest.raises(TurnstreamError, match="at version 3"):
+        TurnstreamWorker(ts.run("demo"), tmp_path, rows_per_step=3).start()
+    restored = TurnstreamWorker(ts.run("demo"), tmp_path, rows_per_step=3, version=3)
+    FakeTrainer(restored, micro=3, accumulation=1).train(1)
+    restored.stop()
+    assert len(api.lineages) == 5
+
+
+def test_says_why_there_are_no_samples(ts: Turnstream, api: FakeApi, tmp_path: Path) -> None:
+    worker = TurnstreamWorker(ts.run("demo"), tmp_path, rows_per_step=3)
+    api.content = json.dumps({**row(0), "token_ids": [], "mask": [], "logprobs": [], "trainable": False, "why_not": "no_token_ids"}).encode()
+    with pytest.raises(RuntimeError, match="has failed") as caught:
+        FakeTrainer(worker, micro=1, accumulation=1).train(1)
+    worker.stop()
+    assert "TURNSTREAM_LLM_TOKEN_IDS" in str(caught.value.__cause__)
+    api.content = json.dumps(row(0)).encode()
+    silent = TurnstreamWorker(ts.run("demo"), tmp_path, rows_per_step=3)
+    silent.start()
+    silent.check_health(60)
+    api.before.append(lambda request: problem(503, "COORDINATOR_UNAVAILABLE"))
+    with pytest.raises(RuntimeError, match="has not answered for 0 s"):
+        silent.check_health(0)
+    silent.stop()
+
+
+def test_sends_weights_to_the_engine_as_well(ts: Turnstream, api: FakeApi, tmp_path: Path) -> None:
+    calls: list[str] = []
+
+    class Engine:
+        def init_weight_transfer(self) -> None:
+            calls.append("init")
+
+        def pause(self) -> None:
+            calls.append("pause")
+
+        def send_weights(self, iterator: Iterator[tuple[str, Any]]) -> None:
+            calls.extend(tensor.value for _, tensor in iterator)
+
+        def resume(self) -> None:
+            calls.append("resume")
+
+        def destroy(self) -> None:
+            calls.append("destroy")
+
+    engine: WeightTransfer = Engine()
+    base = tmp_path / "base"
+    base.mkdir()
+    for name in ("config.json", "tokenizer.json", "model.safetensors", "model.safetensors.index.json"):
+        (base / name).write_text("{}")
+    worker = TurnstreamWorker(ts.run("demo"), tmp_path, rows_per_step=3, base=base, transfer=engine)
+    FakeTrainer(worker, micro=3, accumulation=1).train(1)
+    worker.stop()
+    worker.destroy()
+    sync = ["pause", "a0", "b0", "resume"]
+    assert calls == ["init", *sync, *(call.replace("0", "1") for call in sync), "destroy"]
+    assert sorted(path.name for path in (tmp_path / "v1").iterdir()) == ["config.json", "model.safetensors", "tokenizer.json"]
+
+
+def test_every_checkpoint_gets_the_lineage(ts: Turnstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = types.ModuleType("transformers")
+    fake.TrainerCallback = type("TrainerCallback", (), {"on_save": None, "on_log": lambda *_: None})  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "transformers", fake)
+    worker = TurnstreamWorker(ts.run("demo"), tmp_path, rows_per_step=3)
+    callback = worker.checkpoint_callback()
+    assert isinstance(callback, fake.TrainerCallback)
+    FakeTrainer(worker, micro=3, accumulation=1).train(1)
+    (tmp_path / "checkpoint-1").mkdir()
+    args = types.SimpleNamespace(output_dir=str(tmp_path))
+    callback.on_save(args, types.SimpleNamespace(global_step=1, is_world_process_zero=True), None, model=None)
+    worker.stop()
+    assert json.loads((tmp_path / "checkpoint-1" / "turnstream.json").read_text()) == {"lineage": "lineage-1", "version": 1}
+
+
+def released(module: str) -> dict[str, ast.ClassDef]:
+    """The classes of a module of the installed package."""
+    spec = importlib.util.find_spec("trl")
+    if spec is None or spec.origin is None:
+        pytest.skip("trl is not installed")
+    tree = ast.parse((Path(spec.origin).parent / "experimental" / "async_grpo" / module).read_text())
+    return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
+@pytest.mark.parametrize("protocol", ["RolloutWorkerProtocol", "WeightTransferProtocol"])
+def test_has_what_the_released_protocols_ask_for(ts: Turnstream, tmp_path: Path, protocol: str) -> None:
+    worker = TurnstreamWorker(ts.run("demo"), tmp_path, rows_per_step=3)
+    body = released("async_grpo_trainer.py")[protocol].body
+    methods = [node for node in body if isinstance(node, ast.FunctionDef)]
+    assert methods
+    for method in methods:
+        asked = [arg.arg for arg in method.args.args if arg.arg != "self"]
+        assert list(inspect.signature(getattr(worker, method.name)).parameters) == asked, method.name
+    for node in body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            assert isinstance(getattr(worker, node.target.id), queue.Queue)
+
+
+def test_a_sample_has_the_fields_of_the_released_one() -> None:
+    body = released("async_rollout_worker.py")["RolloutSample"].body
+    asked = [node.target.id for node in body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)]
+    assert [field.name for field in dataclasses.fields(Sample)] == asked
+
+
+def test_is_what_the_released_trainer_takes(ts: Turnstream, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    trainer = pytest.importorskip("trl.experimental.async_grpo.async_grpo_trainer")
+    worker = TurnstreamWorker(ts.run("demo"), tmp_path, rows_per_step=2)
+    data = trainer.RolloutQueueDataset(worker.rollout_buffer, lambda: 1, worker.check_health, 60, {})
+    worker.start()
+    rows = next(iter(trainer.FixedCountBatcher(data, num_processes=1, microbatch_size=2)))
+    worker.stop()
+    assert len(rows) == 1

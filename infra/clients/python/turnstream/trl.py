@@ -1,0 +1,294 @@
+"""TRL's AsyncGRPOTrainer as the trainer of a run: one object that is both its rollout worker and its weight transfer.
+
+    worker = TurnstreamWorker(ts.run("demo"), Path("versions"), rows_per_step=64)
+    trainer = AsyncGRPOTrainer(model, args=config, train_dataset=..., rollout_worker=worker, weight_transfer=worker)
+    trainer.add_callback(worker.checkpoint_callback())
+    trainer.train()
+
+Rows of leased batches are the samples, in order; each sync of weights is the end of a step, and the commit of a batch. The trainer takes
+`rows_per_step` samples a step (per_device_train_batch_size × gradient_accumulation_steps × processes, with token_budget=0 and
+weight_sync_steps=1), so rows are counted: a batch is padded to whole steps with samples that have no loss. Since the data loader reads one
+micro-batch ahead, batches are leased ahead of the one that is trained on: TURNSTREAM_PREFETCH must be at least 1.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from . import ApiError, Batch, ConnectionFailed, LineageMismatch, Run, Skipped, Trainer, TrainingRow, TrainingRows, TurnstreamError, weights
+from .frames import need
+from .usable import row_versions, usable_rows
+
+_POLL = 0.5
+_STATE = "turnstream.json"
+
+
+class WeightTransfer(Protocol):
+    """What brings weights to the engine, such as TRL's WeightTransferClient."""
+
+    def init_weight_transfer(self) -> None: ...
+    def pause(self) -> None: ...
+    def send_weights(self, iterator: Iterator[tuple[str, Any]]) -> None: ...
+    def resume(self) -> None: ...
+    def destroy(self) -> None: ...
+
+
+@dataclass
+class Sample:
+    """The fields that the trainer reads of a RolloutSample."""
+
+    prompt: list[dict[str, Any]]
+    completion: list[dict[str, Any]]
+    input_ids: Any
+    completion_mask: Any
+    old_log_probs: Any
+    advantage: float
+    model_version: int
+    group_id: int
+    metrics: dict[str, float]
+    enqueued_at: float | None = None
+
+
+@dataclass
+class _Out:
+    """A batch whose rows are on their way through the trainer."""
+
+    batch: Batch
+    skipped: list[Skipped]
+    #: Samples from the start of training until its last.
+    end: int
+
+
+class TurnstreamWorker:
+    """RolloutWorkerProtocol and WeightTransferProtocol of TRL 1.16 for one run.
+
+    `versions` is a folder that keeps the weights of every version. `base` is the folder of the model that training began from: its
+    configuration and tokenizer are copied beside the weights, so that an engine can load each version by its path. `transfer` brings the
+    weights to the engine as well. `checkpoint` is the folder that the trainer resumes from; `version` is the version that the model was
+    loaded from when there is none.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        versions: Path,
+        *,
+        rows_per_step: int,
+        trainer_id: str = "trl",
+        base: Path | None = None,
+        transfer: WeightTransfer | None = None,
+        checkpoint: Path | None = None,
+        version: int = 0,
+    ) -> None:
+        self.rollout_buffer: queue.Queue[Sample] = queue.Queue()
+        #: What the worker measures itself: nothing.
+        self.metrics_queue: queue.Queue[dict[str, Any]] = queue.Queue()
+        self._run, self._versions, self._rows_per_step, self._trainer_id = run, versions, rows_per_step, trainer_id
+        self._base, self._transfer, self._version = base, transfer, version
+        self._lineage = json.loads((checkpoint / _STATE).read_text())["lineage"] if checkpoint is not None else None
+        self._trainer: Trainer | None = None
+        self._out: list[_Out] = []
+        self._groups: dict[str, int] = {}
+        self._leased = self._trained = self._model_version = 0
+        # a lease that waits while a commit changes the lineage would be refused: they take turns
+        self._turn = threading.Lock()
+        self._ended = threading.Event()
+        self._failure: Exception | None = None
+        self._heard = time.monotonic()
+        self._thread: threading.Thread | None = None
+
+    # RolloutWorkerProtocol
+
+    def start(self) -> None:
+        """Claims the run with the lineage of the checkpoint, and begins to lease."""
+        trainer = self._run.trainer(self._trainer_id, framework="trl", lineage=self._lineage)
+        try:
+            trainer.claim()
+        except LineageMismatch as error:
+            raise _behind(error.restore) from error
+        if self._lineage is None and trainer.version != self._version:
+            raise _behind(trainer.restore)
+        self._trainer, self._heard = trainer, time.monotonic()
+        self._thread = threading.Thread(target=self._feed, name="turnstream-leases", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Gives back what was leased and not committed."""
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
+        if self._trainer is not None:
+            self._trainer.close()
+        self._out = []
+
+    def update_model_version(self, model_version: int) -> None:
+        """Called when weights were sent: before the first step, and at the end of each."""
+        self._model_version = model_version
+        if self._trainer is None:
+            return
+        self._trained += self._rows_per_step
+        out = self._ending(self._trained)
+        if out is not None:
+            self._commit(out)
+
+    def check_health(self, stale_after_s: float) -> None:
+        if self._failure is not None:
+            raise RuntimeError("leasing batches for the trainer has failed") from self._failure
+        if time.monotonic() - self._heard > stale_after_s:
+            raise RuntimeError(f"the coordinator of the run has not answered for {stale_after_s:.0f} s")
+
+    # WeightTransferProtocol
+
+    def init_weight_transfer(self) -> None:
+        if self._transfer is not None:
+            self._transfer.init_weight_transfer()
+
+    def pause(self) -> None:
+        if self._transfer is not None:
+            self._transfer.pause()
+
+    def send_weights(self, iterator: Iterator[tuple[str, Any]]) -> None:
+        """Writes the version that a step has made. The iterator is read to its end in any case: all ranks take part in it."""
+        out = self._ending(self._trained + self._rows_per_step) if self._trainer is not None else None
+        kept: dict[str, Any] = {}
+
+        def through() -> Iterator[tuple[str, Any]]:
+            for name, tensor in iterator:
+                if out is not None:
+                    kept[name] = tensor.detach().to("cpu", copy=True).contiguous()
+                yield name, tensor
+
+        if self._transfer is not None:
+            self._transfer.send_weights(through())
+        else:
+            for _ in through():
+                pass
+        if out is not None:
+            self._write(out.batch.step, kept)
+
+    def resume(self) -> None:
+        if self._transfer is not None:
+            self._transfer.resume()
+
+    def destroy(self) -> None:
+        if self._transfer is not None:
+            self._transfer.destroy()
+
+    # Checkpoints
+
+    def checkpoint_callback(self) -> Any:
+        """A callback for the trainer: each of its checkpoints gets the lineage token that the next claim shows."""
+
+        def on_save(_callback: Any, args: Any, state: Any, control: Any, **_more: Any) -> None:
+            if self._trainer is not None and state.is_world_process_zero:
+                self.save(Path(args.output_dir) / f"checkpoint-{state.global_step}")
+
+        base = need("transformers", "trl").TrainerCallback
+        return type("TurnstreamCheckpoint", (base,), {"on_save": on_save})()
+
+    def save(self, checkpoint: Path) -> None:
+        """Writes the lineage token into the folder of a checkpoint."""
+        assert self._trainer is not None
+        partial = checkpoint / f"{_STATE}.tmp"
+        partial.write_text(json.dumps({"lineage": self._trainer.lineage, "version": self._trainer.version}))
+        partial.replace(checkpoint / _STATE)
+
+    # What is between them
+
+    def _feed(self) -> None:
+        try:
+            while not self._ended.is_set():
+                if not self._lease_next():
+                    self._ended.wait(_POLL)
+        except Exception as error:
+            self._failure = error
+
+    def _lease_next(self) -> bool:
+        assert self._trainer is not None
+        with self._turn:
+            try:
+                batch = self._trainer.lease(wait_ms=0)
+            except (ApiError, ConnectionFailed) as error:
+                if isinstance(error, ApiError) and error.status < 500:
+                    raise
+                return False
+            self._heard = time.monotonic()
+            if batch is None:
+                return False
+            rows, skipped = usable_rows(batch.rows())
+            samples = self._samples(batch.rows(), rows)
+            self._leased += len(samples)
+            self._out.append(_Out(batch, skipped, self._leased))
+        for sample in samples:
+            self.rollout_buffer.put(sample)
+        return True
+
+    def _samples(self, leased: TrainingRows, rows: list[TrainingRow]) -> list[Sample]:
+        """A sample for each row, padded to whole steps with the last one, of which nothing is trained on."""
+        samples = [self._sample(row, row["mask"]) for row in rows]
+        filler = [row for row in (rows or leased) if row["token_ids"]]
+        if not filler:
+            raise ValueError("no row of the batch has tokens: workers record them with TURNSTREAM_LLM_TOKEN_IDS=true")
+        missing = -len(samples) % self._rows_per_step if samples else self._rows_per_step
+        return samples + [self._sample(filler[-1], [0] * len(filler[-1]["token_ids"])) for _ in range(missing)]
+
+    def _sample(self, row: TrainingRow, mask: list[int]) -> Sample:
+        np = need("numpy", "numpy")
+        trained = any(mask)
+        versions = row_versions(row)
+        newest = self._trainer.version if self._trainer is not None else 0
+        return Sample(
+            prompt=[],
+            completion=[],
+            input_ids=np.array(row["token_ids"], np.int64),
+            completion_mask=np.array(mask, np.int64),
+            old_log_probs=np.array(row["logprobs"] or [0.0] * len(mask), np.float32),
+            advantage=row["advantage"] if trained else 0.0,
+            # the lease has judged how old it may be; what the trainer dropped would not be what is committed
+            model_version=self._model_version,
+            group_id=self._groups.setdefault(row["group_id"], len(self._groups)),
+            metrics={"reward": row["reward"], "turnstream/staleness": float(newest - versions[0]) if versions else 0.0},
+            enqueued_at=time.time(),
+        )
+
+    def _ending(self, trained: int) -> _Out | None:
+        """The batch whose last sample has gone into a step when so many have."""
+        return self._out[0] if self._out and self._out[0].end <= trained else None
+
+    def _commit(self, out: _Out) -> None:
+        with self._turn:
+            out.batch.commit(policy=weights(self._folder(out.batch.step).resolve().as_uri()), skipped=out.skipped)
+            self._out.pop(0)
+
+    def _write(self, version: int, tensors: dict[str, Any]) -> None:
+        folder = self._folder(version)
+        partial = folder.with_suffix(".tmp")
+        shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        partial.mkdir(parents=True)
+        for file in self._base.iterdir() if self._base is not None else ():
+            if file.is_file() and file.suffix not in (".safetensors", ".bin", ".pt", ".gguf") and ".index." not in file.name:
+                shutil.copy2(file, partial)
+        save_file(tensors, partial / "model.safetensors")
+        partial.rename(folder)
+
+    def _folder(self, version: int) -> Path:
+        return self._versions / f"v{version}"
+
+
+def _behind(restore: Any) -> TurnstreamError:
+    if restore is None:
+        return TurnstreamError("LINEAGE_MISMATCH", "the run goes on from weights that nobody has published")
+    version, uri = restore["version"], restore["uri"]
+    return TurnstreamError("LINEAGE_MISMATCH", f"the run is at version {version}: load the model from {uri}, and say version={version}")
+
+
+save_file: Callable[[dict[str, Any], Path], None] = lambda tensors, path: need("safetensors.torch", "trl").save_file(tensors, path)

@@ -1,0 +1,25 @@
+// `npm run demo:lm`: a language model that learns through turnstream. Makes its virtual environment and hands over to the example.
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { clientFolder, install, python } from './python-env.mjs';
+
+if (!existsSync('dist')) {
+  process.stderr.write('turnstream is not built: run npm ci, or npm run build\n');
+  process.exit(2);
+}
+// a setting that turnstream refuses is said before anything is installed
+const config = spawnSync(process.execPath, ['infra/cli/turnstream.mjs', 'config'], { stdio: ['ignore', 'ignore', 'inherit'] });
+if (config.status !== 0) process.exit(config.status ?? 1);
+if (!install('lm')) {
+  process.stderr.write('the demo needs Python 3.10 or newer with venv, and a package index for JAX\n');
+  process.exit(2);
+}
+const demo = resolve(join(clientFolder, 'examples', 'lm', 'demo.py'));
+const child = spawn(python, [demo, ...process.argv.slice(2)], { stdio: 'inherit' });
+// Ctrl-C reaches both from the terminal; a signal to this process alone is passed on, and the demo ends what it has started
+process.on('SIGINT', () => undefined);
+process.on('SIGTERM', () => child.kill('SIGTERM'));
+child.once('close', (code) => {
+  process.exitCode = code ?? 1;
+});
