@@ -5,7 +5,7 @@ import { trajectoryId } from '../../streams/core/ids.ts';
 import { deriveSeed } from '../../streams/core/random.ts';
 import { batchStaleness, namedStaleness } from '../../streams/staleness/batch-staleness.ts';
 import { stalenessOf, type Staleness, type TokenAges } from '../../streams/staleness/staleness.ts';
-import { spansOf, type Attempt } from '../../streams/trajectory/attempt.ts';
+import { rewardOf, spansOf, type Attempt } from '../../streams/trajectory/attempt.ts';
 import type { AccountedTrajectory } from '../../streams/batch/batch.ts';
 import type { Discard } from '../../streams/batch/discards.ts';
 import type { RunSettings } from './settings.ts';
@@ -58,7 +58,7 @@ export function discardFields(
   { trajectory, number, attempt, reason }: Discard,
   at: { readonly version: number; readonly nowMs: number },
 ): Unchained<'TrajectoryDiscarded'> {
-  const reward = attempt?.ending?.reward ?? 0;
+  const reward = attempt === undefined ? 0 : rewardOf(attempt);
   return {
     group_id: trajectory.request.group_id,
     trajectory_id: trajectory.id,

@@ -6,10 +6,11 @@ import { isRequestLost, type Trajectory } from '../../streams/group/group.ts';
 import { REFUSED, statusOf, type Attempt } from '../../streams/trajectory/attempt.ts';
 import { createHeardWorkers, type HeardWorkers } from './heard-workers.ts';
 
-export type ExpiryReason = 'silent' | 'wall_clock' | 'lost_claim' | 'lost_request' | 'question_gone' | 'unusable' | 'refused';
+export type ExpiryReason =
+  'silent' | 'wall_clock' | 'lost_claim' | 'lost_request' | 'question_gone' | 'unusable' | 'refused' | 'reward_timeout';
 
-/** Another attempt would end the same way. */
-export const FINAL: ReadonlySet<ExpiryReason> = new Set<ExpiryReason>(['question_gone', 'refused']);
+/** Another attempt would end the same way, or has nothing to do with it. */
+export const FINAL: ReadonlySet<ExpiryReason> = new Set<ExpiryReason>(['question_gone', 'refused', 'reward_timeout']);
 
 export interface Expiry {
   readonly trajectory: Trajectory;

@@ -4,6 +4,7 @@
 // reach the workers in each request. Settings of the workers cannot be handed to them: a run is not resumed with others.
 import type { RunStarted } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
+import { rewardNamesOf } from '../../streams/run/reward-names.ts';
 
 export interface RunSettings {
   readonly seed: number;
@@ -23,6 +24,10 @@ export interface RunSettings {
   readonly maxWallMs: number;
   /** Groups asked for by each that a batch still needs; 1 unless given. Above 1 only with a staleness of 0. */
   readonly oversample?: number;
+  /** Comma-separated names of the attached rewards that are waited for and trained on; left out = none. */
+  readonly rewardNames?: string;
+  /** How long a finished attempt waits for them, ms; for ever unless given. */
+  readonly rewardTimeoutMs?: number;
   /** How long a worker may be silent, ms. */
   readonly silenceMs: number;
   /** Share of the groups that may be discarded before the run ends by itself, 0 to 1; 1 = it never does. */
@@ -33,7 +38,7 @@ export interface RunSettings {
 export type WorkerSettings = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
 /** Those that RunStarted has no field for. */
-const REQUESTED = ['reward', 'maxTurns', 'maxTokens', 'maxWallMs', 'oversample'] as const;
+const REQUESTED = ['reward', 'maxTurns', 'maxTokens', 'maxWallMs', 'oversample', 'rewardNames'] as const;
 
 const SHARED = [
   ...(['seed', 'algorithm', 'dataset', 'groupSize', 'batchGroups', 'maxStaleness', 'maxConcurrent', 'maxAttempts', 'stalePolicy'] as const),
@@ -46,8 +51,11 @@ export const settingsRecord = (settings: RunSettings, workers: WorkerSettings | 
 
 /** Recorded settings win over those of this process, except how long to go on; `planned` is what the ledger says of that. */
 export function settingsOf(own: RunSettings, recorded: RunStarted, planned = recorded.steps): RunSettings {
+  const { rewardNames: _, ...rest } = own;
+  const names = rewardNamesOf(recorded);
   return {
-    ...own,
+    ...rest,
+    ...(names.length === 0 ? {} : { rewardNames: names.join() }),
     seed: recorded.seed,
     algorithm: recorded.algorithm,
     dataset: recorded.dataset,
@@ -87,7 +95,7 @@ export function assertWorkerSettings(own: WorkerSettings | undefined, recorded: 
 function requestedOf(own: RunSettings, recorded: RunStarted): Partial<RunSettings> {
   const { requests } = recordOf(recorded);
   if (!isObject(requests)) return {};
-  const known = REQUESTED.filter((name) => typeof requests[name] === typeof own[name]);
+  const known = REQUESTED.filter((name) => name !== 'rewardNames' && typeof requests[name] === typeof own[name]);
   return Object.fromEntries(known.map((name) => [name, requests[name]]));
 }
 

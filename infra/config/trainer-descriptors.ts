@@ -1,4 +1,6 @@
-// Who trains: the built-in learner, or somebody else's trainer over HTTP; part of the table in descriptors.ts.
+// Who trains, the built-in learner or somebody else's trainer over HTTP, and for which attached rewards it waits; part of the table in
+// descriptors.ts.
+import { rewardNamePattern } from '../../streams/reward/attached.ts';
 
 export const trainerDescriptors = {
   trainer: {
@@ -37,5 +39,21 @@ export const trainerDescriptors = {
     max: 65_535,
     fallback: 0,
     help: 'External trainer: port of the trainer role; 0 picks a free one. The API finds it through the log, and passes on what it is sent.',
+  },
+  rewardNames: {
+    env: 'TURNSTREAM_REWARD_NAMES',
+    kind: 'list',
+    pattern: rewardNamePattern,
+    shape: 'names of up to 64 letters, digits, dots, hyphens, or underscores',
+    fallback: [],
+    help: 'Names of rewards that are attached after the fact, separated by commas. Each attempt that counts waits until it has one of each name, and is trained on the recorded reward plus all attached ones of these names. Others are stored, and change nothing.',
+  },
+  rewardTimeoutMs: {
+    env: 'TURNSTREAM_REWARD_TIMEOUT_MS',
+    kind: 'whole',
+    min: 100,
+    max: 604_800_000,
+    fallback: 600_000,
+    help: 'TURNSTREAM_REWARD_NAMES: how long a finished attempt waits for its rewards. After that its trajectory is discarded as incomplete.',
   },
 } as const;

@@ -24,8 +24,9 @@ import { assertNever } from '../core/outcome.ts';
 import type { LogBatch } from '../core/ports.ts';
 import { foldLeases, isOfLeases } from '../leases/lease-book.ts';
 import { advance, type LedgerEntry } from '../ledger/chain.ts';
-import { foldFinished, foldStarted, foldTurn, type Attempt } from '../trajectory/attempt.ts';
-import type { RolloutEvent } from './rollout-view.ts';
+import { foldFinished, foldReward, foldStarted, foldTurn, type Attempt } from '../trajectory/attempt.ts';
+import { rewardNamesOf } from './reward-names.ts';
+import type { RewardView, RolloutEvent } from './rollout-view.ts';
 import type { RunState } from './run-state.ts';
 import { fateOf, RECENT_GROUPS, UNFINISHED, type GroupFate } from './waste.ts';
 
@@ -60,6 +61,8 @@ export function foldLedger(state: RunState, entry: LedgerEntry, at: { readonly b
     case 'TrajectoryExpired':
       foldExpiry(state, entry.event, at.offset);
       break;
+    case 'RewardsCounted':
+      break;
     case 'RunFinished':
       state.finished = entry.event;
       break;
@@ -77,6 +80,7 @@ export function foldLedger(state: RunState, entry: LedgerEntry, at: { readonly b
 
 function foldStart(state: RunState, started: RunStarted): void {
   state.started = started;
+  state.rewardNames = rewardNamesOf(started);
   state.plannedSteps = started.steps;
   state.weightsSha256 = started.weights_sha256;
   if (started.backend === NO_LEARNER) state.version = -1;
@@ -176,7 +180,7 @@ export function foldTask(state: RunState, request: TrajectoryRequested, place: T
 }
 
 function open(state: RunState, request: TrajectoryRequested): Group {
-  const group = newGroup(request);
+  const group = newGroup(request, state.rewardNames);
   state.groups.set(group.id, group);
   return group;
 }
@@ -200,6 +204,10 @@ export function noteRead(
 export function foldRollout(state: RunState, { type, event }: RolloutEvent, place: TaskPlace): void {
   raise(state.rolloutPositions, place);
   if (type === 'WorkerHeartbeat') return;
+  if (type === 'RewardAttached') {
+    foldAttached(state, event, place);
+    return;
+  }
   const found = find(state, event, place);
   if (found === undefined) return;
   const { group, trajectory, attempt } = found;
@@ -210,6 +218,19 @@ export function foldRollout(state: RunState, { type, event }: RolloutEvent, plac
   } else {
     foldFinished(attempt, event);
   }
+  if (attempt.ending === undefined) return;
+  noteEnding(group, trajectory, attempt);
+  noteDecided(state, group);
+}
+
+/** A reward may come before the end of its attempt, and changes nothing once its group is closed. */
+function foldAttached(state: RunState, event: RewardView, place: TaskPlace): void {
+  if (!Number.isFinite(event.value)) return;
+  const found = find(state, { ...event, purpose: 'train' }, place);
+  if (found === undefined) return;
+  const { group, trajectory, attempt } = found;
+  group.hasAttached = true;
+  foldReward(attempt, event, group.awaited);
   if (attempt.ending === undefined) return;
   noteEnding(group, trajectory, attempt);
   noteDecided(state, group);

@@ -87,6 +87,8 @@ export interface RunState {
   lateRecords: number;
   /** Of an external trainer. */
   readonly leases: LeaseBook;
+  /** Names of the attached rewards that the run waits for and trains on, sorted. */
+  rewardNames: readonly string[];
 }
 
 export const newRunState = (runId: string): RunState => ({
@@ -123,4 +125,5 @@ export const newRunState = (runId: string): RunState => ({
   taskPositions: new Map(),
   lateRecords: 0,
   leases: newLeaseBook(),
+  rewardNames: [],
 });

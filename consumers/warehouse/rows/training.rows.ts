@@ -1,10 +1,11 @@
 // training -> run_events, admissions, steps, step_trajectories, batches, collected_trajectories, discarded_trajectories, expired_attempts,
-// trainer_claims, leases, lease_releases
+// trainer_claims, leases, lease_releases, counted_rewards
 import type {
   BatchCollected,
   BatchLeased,
   BatchReleased,
   GroupsAdmitted,
+  RewardsCounted,
   RunContinued,
   RunFinished,
   RunStarted,
@@ -268,6 +269,14 @@ const releaseRow = (event: BatchReleased, origin: Origin): Row => ({
   reason: event.reason,
 });
 
+const countedRow = (event: RewardsCounted, origin: Origin): Row => ({
+  ...entry(event, origin),
+  reward_names: event.names,
+  group_ids: event.groups.map(({ group_id: id }) => id),
+  rollout_partitions: event.groups.map(({ partition }) => partition),
+  rollout_ends: event.groups.map(({ end }) => end),
+});
+
 export const trainingProjections = {
   RunStarted: row('run_events', runStartedRow),
   RunContinued: row('run_events', runContinuedRow),
@@ -280,4 +289,5 @@ export const trainingProjections = {
   TrainerClaimed: row('trainer_claims', claimRow),
   BatchLeased: row('leases', leaseRow),
   BatchReleased: row('lease_releases', releaseRow),
+  RewardsCounted: row('counted_rewards', countedRow),
 } satisfies ProjectionsOf<'training'>;
