@@ -1,11 +1,11 @@
 // Model test of the trainer's state: a random history of admissions, records (repeated, with holes, late, of unknown
-// and future versions, of attempts that end after another or with other tokens), expiries, discards and steps; at any moment a restart at the resume point, and a fold of the
+// and future versions, of attempts that end after another or with other tokens), attached rewards (waited for in every other history), expiries, discards and steps; at any moment a restart at the resume point, and a fold of the
 // whole log, give the same state as the one that lived through it, also when retention deleted tasks meanwhile; and when it
 // deleted rollouts as well, every trajectory that was admitted still gets an outcome.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryLog } from '../../infra/testing/memory-log.ts';
-import { finished, started, turn } from '../../infra/testing/rollout-events.ts';
+import { finished, rewarded, started, turn } from '../../infra/testing/rollout-events.ts';
 import { codecReader } from '../../infra/testing/codec-reader.ts';
 import { seeded } from '../../infra/testing/events.ts';
 import { groupIdOf } from '../../streams/core/ids.ts';
@@ -20,7 +20,7 @@ import { foldLedger, foldRollout, foldTask, noteRead } from '../../streams/run/f
 import { rolloutView, type RolloutEvent } from '../../streams/run/rollout-view.ts';
 import { resumeOf } from '../../streams/run/resume.ts';
 import { newRunState, type RunState } from '../../streams/run/run-state.ts';
-import { newAttempt, statusOf, spansOf } from '../../streams/trajectory/attempt.ts';
+import { newAttempt, rewardOf, statusOf, spansOf } from '../../streams/trajectory/attempt.ts';
 import { prepareBatch } from './batches.ts';
 import { sha256Of } from './checkpoints.ts';
 import { TOLD_NOTHING } from './commit-parts.ts';
@@ -29,6 +29,7 @@ import { committedMarks } from './cut-log.ts';
 import { createLiveness, type Expiry } from './liveness.ts';
 import { planNow, type PlanInputs } from './plan.ts';
 import { recoverRun } from './recover.ts';
+import { createRewardWait } from './reward-wait.ts';
 import { restoreRequests } from './restore-requests.ts';
 import { packSnapshot, unpackSnapshot } from './snapshot.ts';
 import type { RunSettings } from './settings.ts';
@@ -138,7 +139,7 @@ async function cutSome(world: RecoveryWorld, random: () => number): Promise<void
   for (let left = Math.floor(random() * 20); left > 0; left -= 1) await (random() < 0.7 ? emitRecord : emitAttempt)(world, random);
 }
 
-async function newWorld(): Promise<RecoveryWorld> {
+async function newWorld(rewardNames: string): Promise<RecoveryWorld> {
   const log = new MemoryLog({ partitions: { tasks: 2, rollouts: 2 } });
   // another run shares the topics, so that positions do not begin at 0
   await log.writer().append([{ type: 'WorkerHeartbeat', key: 'other', event: { ...heartbeatOfOther } }]);
@@ -149,7 +150,7 @@ async function newWorld(): Promise<RecoveryWorld> {
   const weights = policyOf(0);
   const run = { seed: 1, algorithm: 'grpo', backend: 'cpu', learner: '{}', steps: 0, dataset: 'factbook', weights_sha256: weights.sha256 };
   const limits = { group_size: 2, batch_groups: 2, max_staleness: 1, max_concurrent: 4, max_attempts: 2, stale_policy: 'discard' };
-  await committer.begin({ ...run, ...limits, resume: resumeOf(state), settings: '' }, weights);
+  await committer.begin({ ...run, ...limits, resume: resumeOf(state), settings: JSON.stringify({ requests: { rewardNames } }) }, weights);
   return { log, events: codecReader(log.codec), state, committer, closedIds: [], ended: [], violations: [] };
 }
 
@@ -194,6 +195,23 @@ async function emitRecord(world: RecoveryWorld, random: () => number): Promise<v
   const version = world.state.version - Math.floor(random() * 3) + Math.floor(random() * 2);
   const event = recordAt({ trajectory: id, attempt, sequence }, version, random);
   await world.log.writer().append([event, ...(random() < 0.1 ? [event] : [])]);
+  await foldRollouts(world, world.state);
+}
+
+/** A reward for an attempt that was requested, or may be: mostly a new one, now and then one that is there already. */
+async function attach(world: RecoveryWorld, random: () => number): Promise<void> {
+  const id = pickTrajectory(world, random);
+  if (id === undefined) return;
+  const asked = world.state.groups.get(groupIdOf(id))?.trajectories.get(id)?.request.attempt ?? 0;
+  const attempt = random() < 0.8 ? asked : Math.floor(random() * 3);
+  const [name, identifier] = [random() < 0.8 ? 'human' : 'style', `i${Math.floor(random() * 3)}`];
+  const turnOf = Math.floor(random() * 3) - 1;
+  // an identity has one value
+  const value = [...`${id}/${attempt}/${turnOf}/${name}/${identifier}`].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) / 7;
+  const event = rewarded({ trajectory: id, attempt }, value, { name, identifier, turn: turnOf });
+  await world.log
+    .writer()
+    .append(Array.from({ length: random() < 0.2 ? 2 : 1 }, () => ({ type: 'RewardAttached', key: groupIdOf(id), event })));
   await foldRollouts(world, world.state);
 }
 
@@ -243,8 +261,14 @@ function recordAt(place: { trajectory: string; attempt: number; sequence: number
   return { type: 'TurnRecorded', key, event: turn(place, version) };
 }
 
+const isWaiting = ({ winner, settled, exhausted }: Trajectory): boolean => winner !== undefined && !settled && !exhausted;
+
 async function expire(world: RecoveryWorld, random: () => number): Promise<void> {
   const open = everyTrajectory(world.state).filter(({ trajectory }) => trajectory.winner === undefined && !trajectory.exhausted);
+  const waiting = everyTrajectory(world.state).filter(({ trajectory }) => isWaiting(trajectory));
+  const unrewarded = waiting[Math.floor(random() * waiting.length)]?.trajectory;
+  if (unrewarded?.winner !== undefined && random() < 0.5)
+    return carryOut(world, [{ trajectory: unrewarded, attempt: unrewarded.winner, reason: 'reward_timeout' }]);
   const picked = open[Math.floor(random() * open.length)];
   if (picked === undefined) return;
   const expiry: Expiry = { trajectory: picked.trajectory, attempt: picked.trajectory.request.attempt, reason: 'silent' };
@@ -299,7 +323,7 @@ async function step(world: RecoveryWorld): Promise<void> {
   const { state } = world;
   const { batch } = planOf(state).selection;
   if (batch.length < settings.batchGroups) return;
-  const prepared = prepareBatch(batch, state.version, { nowMs: 1, waitedSinceMs: 0 });
+  const prepared = prepareBatch(batch, state.version, { nowMs: 1, waitedSinceMs: 0, positions: state.rolloutPositions });
   const worst = Math.max(...prepared.trajectories.map(({ staleness }) => staleness.worst));
   if (worst > settings.maxStaleness) world.violations.push(`trained at staleness ${worst}`);
   const policy = policyOf(state.version + 1);
@@ -327,11 +351,17 @@ function summary(state: RunState) {
       decided: state.decided.has(group.id),
       trajectories: [...group.trajectories.values()]
         .sort((a, b) => a.sample - b.sample)
-        .map(({ id, winner, exhausted, request, attempts }) => ({
-          ...{ id, winner, exhausted, asked: request.attempt },
+        .map(({ id, winner, settled, exhausted, request, attempts }) => ({
+          ...{ id, winner, settled, exhausted, asked: request.attempt },
           attempts: [...attempts.values()]
             .sort((a, b) => a.number - b.number)
-            .map((attempt) => ({ number: attempt.number, status: statusOf(attempt), tokens: attempt.tokens, spans: spansOf(attempt) })),
+            .map((attempt) => ({
+              number: attempt.number,
+              status: statusOf(attempt),
+              tokens: attempt.tokens,
+              spans: spansOf(attempt),
+              reward: rewardOf(attempt),
+            })),
         })),
     }));
   return { version: state.version, weights: state.weightsSha256, chain: state.chain, counters: { ...state.counters }, groups };
@@ -385,7 +415,9 @@ async function giveUp(world: RecoveryWorld): Promise<readonly string[]> {
     liveness.live(0);
     liveness.claimed(new Map([0, 1].map((partition) => [partition, Infinity])));
     liveness.expired(world.state, 1);
-    const expiries = liveness.expired(world.state, Number.MAX_SAFE_INTEGER);
+    const rewards = createRewardWait({ timeoutMs: 0 });
+    rewards.expired(world.state, 1);
+    const expiries = [...liveness.expired(world.state, Number.MAX_SAFE_INTEGER), ...rewards.expired(world.state, 2)];
     reasons.push(...expiries.map(({ reason }) => reason));
     const plan = planOf(world.state, { expiries, admitting: false });
     if (plan.any) await world.committer.carryOut(plan);
@@ -399,11 +431,12 @@ async function live(
   each: (move: number, world: RecoveryWorld) => void = () => undefined,
 ): Promise<RecoveryWorld> {
   const random = seeded(seed);
-  const world = await newWorld();
+  const world = await newWorld(seed % 2 === 0 ? '' : 'human');
   await carryOut(world, []);
   for (let i = 0; i < moves; i += 1) {
     const dice = random();
-    if (dice < 0.6) await emitRecord(world, random);
+    if (dice < 0.2) await attach(world, random);
+    else if (dice < 0.6) await emitRecord(world, random);
     else if (dice < 0.75) await emitAttempt(world, random);
     else if (dice < 0.85) await carryOut(world, []);
     else if (dice < 0.92) await expire(world, random);
@@ -541,21 +574,23 @@ describe('the state of a run', () => {
     const [trajectory] = group.trajectories.values();
     const names = (value: object = {}): string => Object.keys(value).sort().join(' ');
     expect([state, state.chain, state.leases, group, trajectory, newAttempt(0)].map(names), 'raise FORMAT in snapshot.ts').toEqual([
-      'admitted chain closed closedLast counters decided exhausted finished groups idleSteps lateRecords leases ledgerPosition optimizerSha256 plannedSteps recent rolloutMarks rolloutPositions runId started taskPositions version weightsSha256',
+      'admitted chain closed closedLast counters decided exhausted finished groups idleSteps lateRecords leases ledgerPosition optimizerSha256 plannedSteps recent rewardNames rolloutMarks rolloutPositions runId started taskPositions version weightsSha256',
       'previousSha256 sequence',
       'commits epoch out trainerId tries',
-      'firstOffsets id lastFirst lastPartition order questionId resolved size tasks trajectories',
-      'attempts exhausted id latest request requestOffset requestPartition sample winner',
-      'ahead contiguous decisions ending number ordered spans spansEnd tokens workerId',
+      'awaited firstOffsets hasAttached id lastFirst lastPartition order questionId resolved size tasks trajectories',
+      'attempts exhausted id latest request requestOffset requestPartition sample settled winner',
+      'ahead attached contiguous decisions ending number ordered spans spansEnd tokens workerId',
     ]);
   });
 
   it('goes somewhere: long histories train, discard and expire', async () => {
-    const world = await live(7, 1_500);
-    expect(world.state.version).toBeGreaterThan(2);
-    expect(world.state.counters.discardedGroups).toBeGreaterThan(2);
-    expect(world.state.lateRecords).toBeGreaterThan(0);
-    const outcomes = new Set((await outcomesOf(world)).map(([, outcome]) => outcome));
+    const worlds = [await live(6, 1_000), await live(7, 1_000)];
+    for (const { state } of worlds) {
+      expect(state.version).toBeGreaterThan(2);
+      expect(state.counters.discardedGroups).toBeGreaterThan(2);
+      expect(state.lateRecords).toBeGreaterThan(0);
+    }
+    const outcomes = new Set((await Promise.all(worlds.map(outcomesOf))).flat().map(([, outcome]) => outcome));
     expect([...outcomes].sort()).toEqual(['expired', 'incomplete', 'invalid', 'stale', 'superseded', 'trained', 'uniform_group']);
   });
 });
