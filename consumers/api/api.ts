@@ -10,6 +10,7 @@ import { comparisonRoutes, deadLetterRoutes, evaluationRoutes, questionRoutes, r
 import { historyRoutes } from './questions/history.route.ts';
 import { registryRoutes } from './registry.route.ts';
 import { costReportRoutes, rolloutReportRoutes } from './reports/reports.route.ts';
+import { rewardRoutes } from './rollouts/rewards.route.ts';
 import { searchRoutes, skeletonRoutes } from './rollouts/skeleton.route.ts';
 import { groupRoutes, rolloutRoutes, toolCallRoutes, turnRoutes } from './rollouts/rollouts.route.ts';
 import { curveRoutes } from './runs/curves.route.ts';
@@ -72,6 +73,7 @@ const storeRoutes = [
   costReportRoutes,
   rolloutRoutes,
   turnRoutes,
+  rewardRoutes,
   skeletonRoutes,
   toolCallRoutes,
   groupRoutes,

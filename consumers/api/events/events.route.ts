@@ -58,7 +58,7 @@ const description =
 export const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, { writer, producer, patienceMs = PATIENCE_MS }) => {
   const append = createAppendInTime({ writer, patienceMs, maxPending: MAX_PENDING });
   const texts = new WeakMap<object, string>();
-  app.removeContentTypeParser('application/json');
+  app.removeContentTypeParser(['application/json', 'text/plain']);
   app.addContentTypeParser(['application/json', NDJSON], { parseAs: 'string' }, (request, text, done) => {
     texts.set(request, text.toString());
     // the text is checked line by line below; the schema describes it to clients
