@@ -61,6 +61,41 @@ class AnswerOfVersion(TypedDict):
     finished_at: str | None
 
 
+class AttachedReward(TypedDict):
+    run_id: str
+    trajectory_id: str
+    attempt: int
+    turn: int
+    name: str
+    value: float | None
+    source: str
+    identifier: str
+    in_time: bool
+    late: bool
+    counted: bool
+    occurred_at: str | None
+
+
+class AttachedRewardPage(TypedDict):
+    items: list[AttachedReward | AttachedRewardPart]
+    next_cursor: str | None
+
+
+class AttachedRewardPart(TypedDict, total=False):
+    run_id: str
+    trajectory_id: str
+    attempt: int
+    turn: int
+    name: str
+    value: float | None
+    source: str
+    identifier: str
+    in_time: bool
+    late: bool
+    counted: bool
+    occurred_at: str | None
+
+
 class Attempt(TypedDict):
     attempt: int
     status: str
@@ -69,6 +104,77 @@ class Attempt(TypedDict):
     worker_id: str
     expired_reason: str
     result: Trajectory | None
+
+
+class BatchCommitSkipped(TypedDict):
+    row: int
+    reason: str
+
+
+class _BatchCommit(TypedDict):
+    epoch: int
+    batch_sha256: str
+    policy: CommittedWeights | None
+    metrics: dict[str, float]
+
+
+class _BatchCommitMaybe(TypedDict, total=False):
+    skipped: list[BatchCommitSkipped]
+    train_ms: float
+
+
+class BatchCommit(_BatchCommit, _BatchCommitMaybe):
+    pass
+
+
+class _BatchRelease(TypedDict):
+    epoch: int
+
+
+class _BatchReleaseMaybe(TypedDict, total=False):
+    reason: str
+
+
+class BatchRelease(_BatchRelease, _BatchReleaseMaybe):
+    pass
+
+
+class CommittedBatch(TypedDict):
+    step: int
+    version: int
+    lineage: str
+    replayed: bool
+
+
+class CommittedWeightsManifest(TypedDict):
+    name: str
+    sha256: str
+
+
+class _CommittedWeights(TypedDict):
+    uri: str
+    sha256: str
+    format: str
+
+
+class _CommittedWeightsMaybe(TypedDict, total=False):
+    bytes: int
+    loadable: bool
+    manifest: list[CommittedWeightsManifest]
+
+
+class CommittedWeights(_CommittedWeights, _CommittedWeightsMaybe):
+    pass
+
+
+class ComparedFigure(TypedDict):
+    name: str
+    a: float
+    b: float
+    difference: float
+    low: float
+    high: float
+    greater: float
 
 
 class Compatibility(TypedDict):
@@ -283,6 +389,20 @@ class Evaluation(TypedDict):
     subject: str
 
 
+class EvaluationComparison(TypedDict):
+    a: str
+    b: str
+    paired_by: str
+    questions: int
+    only_a: int
+    only_b: int
+    left_out_a: list[str]
+    left_out_b: list[str]
+    draws: int
+    confidence: float
+    figures: list[ComparedFigure]
+
+
 class EvaluationLevel(TypedDict):
     level: str
     questions: int
@@ -337,6 +457,11 @@ class EvaluationPart(TypedDict, total=False):
 class EvaluationResults(TypedDict):
     overall: EvaluationLevel | None
     levels: list[EvaluationLevel]
+
+
+class FateCounts(TypedDict):
+    reason: str
+    counts: list[int]
 
 
 class FlowColumns(TypedDict):
@@ -486,6 +611,61 @@ class HeldoutScorePart(TypedDict, total=False):
     completed_at: str | None
 
 
+class LeaseDeadline(TypedDict):
+    deadline: str
+
+
+class _LeaseExtension(TypedDict):
+    epoch: int
+
+
+class _LeaseExtensionMaybe(TypedDict, total=False):
+    progress: float
+
+
+class LeaseExtension(_LeaseExtension, _LeaseExtensionMaybe):
+    pass
+
+
+class _LeaseRequest(TypedDict):
+    epoch: int
+    lineage: str
+
+
+class _LeaseRequestMaybe(TypedDict, total=False):
+    held: list[str]
+    wait_ms: int
+    format: Literal["ndjson"]
+
+
+class LeaseRequest(_LeaseRequest, _LeaseRequestMaybe):
+    pass
+
+
+class LeasedBatchGroups(TypedDict):
+    group_id: str
+    trajectories: int
+
+
+class LeasedBatchData(TypedDict):
+    href: str
+    formats: list[str]
+    shards: int
+
+
+class LeasedBatch(TypedDict):
+    batch_id: str
+    step: int
+    version_before: int
+    batch_sha256: str
+    rows: int
+    tokens: int
+    bytes: int
+    deadline: str
+    groups: list[LeasedBatchGroups]
+    data: LeasedBatchData
+
+
 class LedgerLastStep(TypedDict):
     step: int
     batch_sha256: str
@@ -604,6 +784,42 @@ class LineageTurnPart(TypedDict, total=False):
     _offset: int
 
 
+class MergedFlowColumns(TypedDict):
+    trained: list[int]
+    discarded: list[int]
+    lost: list[int]
+    open: list[int]
+    running: list[int]
+    staleness_max: list[int]
+    version_first: list[int]
+
+
+class MergedFlow(TypedDict):
+    run_id: str
+    trajectories: int
+    every_s: int
+    at_ms: list[int]
+    columns: MergedFlowColumns
+
+
+class NamedWeights(TypedDict):
+    version: int
+    uri: str
+    sha256: str
+
+
+class OutcomeHistogram(TypedDict):
+    figure: str
+    low: float
+    width: float
+    fates: list[FateCounts]
+
+
+class OutcomeHistograms(TypedDict):
+    run_id: str
+    items: list[OutcomeHistogram]
+
+
 class OutlineColumns(TypedDict):
     at_ms: list[float | None]
     tool_at_ms: list[float | None]
@@ -670,9 +886,35 @@ class PolicyPart(TypedDict, total=False):
     occurred_at: str | None
 
 
+class _PostedEvent(TypedDict):
+    type: Literal["RewardAttached"]
+    trajectory_id: str
+    value: float
+
+
+class _PostedEventMaybe(TypedDict, total=False):
+    attempt: int
+    turn: int
+    name: str
+    source: str
+    identifier: str
+    run_id: str
+    event_id: str
+
+
+class PostedEvent(_PostedEvent, _PostedEventMaybe):
+    pass
+
+
 class ProblemErrors(TypedDict):
     parameter: str
     message: str
+
+
+class ProblemRestore(TypedDict):
+    version: int
+    uri: str
+    sha256: str
 
 
 class _Problem(TypedDict):
@@ -680,12 +922,13 @@ class _Problem(TypedDict):
     title: str
     status: int
     detail: str
-    code: Literal["CONFIG_INVALID", "USAGE_INVALID", "TOOLCHAIN_MISSING", "PORT_IN_USE", "DATA_DIR_IN_USE", "DATA_DIR_UNUSABLE", "KAFKA_UNAVAILABLE", "LOG_CUT", "DISK_FULL", "TOPIC_MISMATCH", "PRODUCER_FENCED", "GROUP_FENCED", "OFFSETS_OUT_OF_RANGE", "RECORD_TOO_LARGE", "LEDGER_BROKEN", "WEIGHTS_MISMATCH", "RUN_CONFLICT", "RUN_FINISHED", "BACKEND_UNAVAILABLE", "SCHEMA_INCOMPATIBLE", "SCHEMA_INVALID", "SCHEMA_NOT_FOUND", "REGISTRY_UNAVAILABLE", "STORE_UNAVAILABLE", "STORE_LOCKED", "STORE_REFUSED", "STORE_FULL", "MIGRATION_MISMATCH", "QUESTIONS_INVALID", "EVALUATIONS_UNRELATED", "AUDIT_FAILED", "REPLAY_DIFFERS", "REQUEST_INVALID", "CURSOR_MISMATCH", "NOT_FOUND", "METHOD_NOT_ALLOWED", "UNAUTHENTICATED", "FORBIDDEN", "FOREIGN_ORIGIN", "BODY_TOO_LARGE", "MEDIA_TYPE_UNSUPPORTED", "RATE_LIMITED", "SQL_REFUSED", "SQL_INVALID", "SQL_LIMIT", "MODEL_UNAVAILABLE", "MODEL_REFUSED", "NOT_READY", "INTERNAL"]
+    code: Literal["CONFIG_INVALID", "USAGE_INVALID", "TOOLCHAIN_MISSING", "PORT_IN_USE", "DATA_DIR_IN_USE", "DATA_DIR_UNUSABLE", "KAFKA_UNAVAILABLE", "LOG_CUT", "DISK_FULL", "TOPIC_MISMATCH", "PRODUCER_FENCED", "GROUP_FENCED", "OFFSETS_OUT_OF_RANGE", "RECORD_TOO_LARGE", "LEDGER_BROKEN", "WEIGHTS_MISMATCH", "RUN_CONFLICT", "RUN_FINISHED", "COORDINATOR_UNAVAILABLE", "FENCED", "LINEAGE_MISMATCH", "LINEAGE_UNKNOWN", "BATCH_COMMITTED", "BATCH_RELEASED", "BATCH_OUT_OF_ORDER", "BATCH_MISMATCH", "BACKEND_UNAVAILABLE", "SCHEMA_INCOMPATIBLE", "SCHEMA_INVALID", "SCHEMA_NOT_FOUND", "REGISTRY_UNAVAILABLE", "STORE_UNAVAILABLE", "STORE_LOCKED", "STORE_REFUSED", "STORE_FULL", "MIGRATION_MISMATCH", "QUESTIONS_INVALID", "EVALUATIONS_UNRELATED", "AUDIT_FAILED", "REPLAY_DIFFERS", "REQUEST_INVALID", "CURSOR_MISMATCH", "NOT_FOUND", "METHOD_NOT_ALLOWED", "UNAUTHENTICATED", "FORBIDDEN", "FOREIGN_ORIGIN", "BODY_TOO_LARGE", "MEDIA_TYPE_UNSUPPORTED", "RATE_LIMITED", "SQL_REFUSED", "SQL_INVALID", "SQL_LIMIT", "MODEL_UNAVAILABLE", "MODEL_REFUSED", "NOT_READY", "INTERNAL"]
     request_id: str
 
 
 class _ProblemMaybe(TypedDict, total=False):
     errors: list[ProblemErrors]
+    restore: ProblemRestore
 
 
 class Problem(_Problem, _ProblemMaybe):
@@ -751,6 +994,11 @@ class Readiness(TypedDict):
     ready: bool
 
 
+class RecordedEvents(TypedDict):
+    recorded: int
+    event_ids: list[str]
+
+
 class RegistryConfig(TypedDict):
     compatibilityLevel: Literal["FULL_TRANSITIVE"]
 
@@ -767,6 +1015,10 @@ class RegistryError(TypedDict):
 
 class RegistryMode(TypedDict):
     mode: Literal["READWRITE"]
+
+
+class ReleasedBatches(TypedDict):
+    released: list[str]
 
 
 class Run(TypedDict):
@@ -1533,6 +1785,40 @@ class TrainedTrajectory(TypedDict):
     at: str | None
 
 
+class TrainerClaimPrepared(TypedDict):
+    batch_id: str
+    weights_sha256: str
+
+
+class _TrainerClaim(TypedDict):
+    trainer_id: str
+
+
+class _TrainerClaimMaybe(TypedDict, total=False):
+    framework: str
+    lineage: str
+    prepared: TrainerClaimPrepared
+
+
+class TrainerClaim(_TrainerClaim, _TrainerClaimMaybe):
+    pass
+
+
+class _TrainerClaimed(TypedDict):
+    epoch: int
+    version: int
+    lineage: str
+    lease_ms: int
+
+
+class _TrainerClaimedMaybe(TypedDict, total=False):
+    restore: NamedWeights
+
+
+class TrainerClaimed(_TrainerClaimed, _TrainerClaimedMaybe):
+    pass
+
+
 class Training(TypedDict):
     step: int
     attempt: int
@@ -1610,6 +1896,16 @@ class TrajectoryDiscard(TypedDict):
     version: int
     staleness_total: int
     at: str | None
+
+
+class TrajectoryNeighbor(TypedDict):
+    trajectory_id: str
+    attempt: int
+
+
+class TrajectoryNeighbors(TypedDict):
+    previous: TrajectoryNeighbor | None
+    next: TrajectoryNeighbor | None
 
 
 class TrajectoryPage(TypedDict):
@@ -1975,6 +2271,13 @@ class ListStepSpreadsQuery(TypedDict, total=False):
     to_step: int
 
 
+class GetOutcomeHistogramsQuery(TypedDict, total=False):
+    from_step: int
+    to_step: int
+    bins: int
+    of: list[Literal["reward", "advantage", "turns", "tokens", "staleness"]]
+
+
 class GetLengthsQuery(TypedDict, total=False):
     purpose: Literal["train", "eval", "external"]
 
@@ -2042,6 +2345,32 @@ class ListTrajectoriesQuery(TypedDict, total=False):
     question: str
 
 
+class GetTrajectoryNeighborsQuery(TypedDict, total=False):
+    order: Literal["asc", "desc"]
+    status: Literal["answered", "max_turns", "max_tokens", "timeout", "cancelled", "failed", "refused"]
+    purpose: Literal["train", "eval", "external"]
+    group: str
+    question_id: str
+    worker: str
+    attempt: int
+    min_reward: float
+    max_reward: float
+    min_turns: int
+    max_turns: int
+    min_tokens: int
+    max_tokens: int
+    min_version: int
+    max_version: int
+    step: int
+    min_step: int
+    max_step: int
+    tool: str
+    tool_status: Literal["ok", "error", "timeout", "refused"]
+    error_type: str
+    question: str
+    of_attempt: int
+
+
 class GetTrajectoryQuery(TypedDict, total=False):
     run: str
 
@@ -2066,6 +2395,14 @@ class ListLineageQuery(TypedDict, total=False):
     step: int
     trajectory: str
     tool: str
+
+
+class ListRewardsQuery(TypedDict, total=False):
+    limit: int
+    cursor: str
+    fields: list[Literal["run_id", "trajectory_id", "attempt", "turn", "name", "value", "source", "identifier", "in_time", "late", "counted", "occurred_at"]]
+    run: str
+    attempt: int
 
 
 class GetOutlineQuery(TypedDict, total=False):
@@ -2138,6 +2475,14 @@ class ListScoresQuery(TypedDict, total=False):
     fields: list[Literal["evaluation_id", "run_id", "question_id", "trajectory_id", "sample", "attempt", "answer", "status", "reward", "f1", "em", "cem", "turns", "tool_calls", "tokens", "prompt_tokens", "generated_tokens", "content_id", "level", "task_id", "attachment", "judge", "verdict", "judge_reason", "judge_tries", "occurred_at"]]
 
 
+CompareEvaluationsQuery = TypedDict(
+    "CompareEvaluationsQuery",
+    {
+        "with": "str",
+    },
+)
+
+
 class ListDeadLettersQuery(TypedDict, total=False):
     limit: int
     cursor: str
@@ -2190,6 +2535,11 @@ class GetSyncsQuery(TypedDict, total=False):
     to_version: int
 
 
+class GetMergedFlowQuery(TypedDict, total=False):
+    purpose: Literal["train", "eval", "external"]
+    points: int
+
+
 GetToolWeatherQuery = TypedDict(
     "GetToolWeatherQuery",
     {
@@ -2202,5 +2552,5 @@ GetToolWeatherQuery = TypedDict(
 
 class FollowEventsQuery(TypedDict, total=False):
     run: str
-    type: list[Literal["DeadLetterRetried", "DeadLettered", "AnswerScored", "EvaluationCompleted", "EvaluationStarted", "PolicyPublished", "QuestionAccepted", "QuestionRejected", "TrajectoryFinished", "TrajectoryStarted", "TurnRecorded", "WorkerHeartbeat", "TrajectoryRequested", "BatchCollected", "GroupsAdmitted", "RunContinued", "RunFinished", "RunStarted", "StepCompleted", "TrajectoryDiscarded", "TrajectoryExpired"]]
+    type: list[Literal["DeadLetterRetried", "DeadLettered", "AnswerScored", "EvaluationCompleted", "EvaluationStarted", "PolicyPublished", "QuestionAccepted", "QuestionRejected", "RewardAttached", "TrajectoryFinished", "TrajectoryStarted", "TurnRecorded", "WorkerHeartbeat", "TrajectoryRequested", "BatchCollected", "BatchLeased", "BatchReleased", "GroupsAdmitted", "RewardsCounted", "RunContinued", "RunFinished", "RunStarted", "StepCompleted", "TrainerClaimed", "TrajectoryDiscarded", "TrajectoryExpired"]]
     last_event_id: str
