@@ -207,7 +207,7 @@ async function attach(world: RecoveryWorld, random: () => number): Promise<void>
   const [name, identifier] = [random() < 0.8 ? 'human' : 'style', `i${Math.floor(random() * 3)}`];
   const turnOf = Math.floor(random() * 3) - 1;
   // an identity has one value
-  const value = [...`${id}/${attempt}/${turnOf}/${name}/${identifier}`].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) / 7;
+  const value = Buffer.from(`${id}/${attempt}/${turnOf}/${name}/${identifier}`).reduce((sum, byte) => sum + byte, 0) / 7;
   const event = rewarded({ trajectory: id, attempt }, value, { name, identifier, turn: turnOf });
   await world.log
     .writer()

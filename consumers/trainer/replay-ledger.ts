@@ -4,6 +4,7 @@ import type { Resume, RewardsCounted, RunStarted, StepCompleted } from '../../sc
 import { PlatformError } from '../../streams/core/errors.ts';
 import { groupIdOf } from '../../streams/core/ids.ts';
 import type { RunSource } from '../../streams/core/read-log.ts';
+import type { LedgerEntry } from '../../streams/ledger/chain.ts';
 import { entriesOf } from '../../streams/ledger/read-ledger.ts';
 import { createLedgerVerifier } from '../../streams/ledger/verify.ts';
 
@@ -92,13 +93,17 @@ export async function readSteps(source: RunSource, first: StepMark, last: StepMa
       if (event.step > last.step) break;
       const groups = new Set(event.trajectories.map((one) => groupIdOf(one.trajectory_id)));
       steps.push({ event, discarded: new Set(), counted: [], groups });
-    } else if (type === 'TrajectoryDiscarded') {
-      if (current?.groups.has(event.group_id) === true) current.discarded.add(event.trajectory_id);
-    } else if (type === 'RewardsCounted') {
-      if (event.groups.some(({ group_id: id }) => current?.groups.has(id) === true)) current?.counted.push(event);
+    } else if (type === 'TrajectoryDiscarded' || type === 'RewardsCounted') {
+      if (current !== undefined) noteIn(current, entry);
     } else if (current?.event.step === last.step) {
       break;
     }
   }
   return steps;
+}
+
+/** Entries of other groups say nothing of the step. */
+function noteIn({ groups, discarded, counted }: ReadStep, { type, event }: LedgerEntry): void {
+  if (type === 'TrajectoryDiscarded' && groups.has(event.group_id)) discarded.add(event.trajectory_id);
+  if (type === 'RewardsCounted' && event.groups.some(({ group_id: id }) => groups.has(id))) counted.push(event);
 }

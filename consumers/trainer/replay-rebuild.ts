@@ -4,6 +4,7 @@
 import type { Resume, StepCompleted } from '../../schemas/generated/events.ts';
 import type { DecodedEvent } from '../../schemas/codec.ts';
 import type { EventReader, LogReader, LogRecord } from '../../streams/core/ports.ts';
+import { groupIdOf } from '../../streams/core/ids.ts';
 import { runEvents, type RunSource } from '../../streams/core/read-log.ts';
 import type { Group } from '../../streams/group/group.ts';
 import { foldRollout, foldTask } from '../../streams/run/fold.ts';
@@ -26,7 +27,10 @@ export interface Rebuilt {
 const positionsOf = (positions: Resume['tasks']): ReadonlyMap<number, number> =>
   new Map(positions.map(({ partition, offset }) => [partition, offset]));
 
-const isRollout = (value: DecodedEvent): value is RolloutEvent & DecodedEvent => value.type in rolloutView;
+type GroupEvent = Exclude<RolloutEvent, { readonly type: 'WorkerHeartbeat' }>;
+
+const isOfGroup = (value: DecodedEvent): value is GroupEvent & DecodedEvent =>
+  value.type in rolloutView && value.type !== 'WorkerHeartbeat';
 
 type DecidedStep = Pick<LedgerStep, 'event' | 'counted'>;
 
@@ -67,21 +71,26 @@ interface WantedRollouts {
   readonly from: ReadonlyMap<number, number>;
 }
 
+function notePassed(ahead: Map<number, number>, { partition, offset }: Pick<LogRecord, 'partition' | 'offset'>): void {
+  if (offset + 1 >= (ahead.get(partition) ?? Infinity)) ahead.delete(partition);
+}
+
+const isSettled = ({ groups }: RunState, id: string): boolean => groups.get(groupIdOf(id))?.trajectories.get(id)?.settled === true;
+
 /** Returns the trajectories without a finished attempt. */
 async function readRollouts(source: RebuildSource, state: RunState, wanted: WantedRollouts): Promise<ReadonlySet<string>> {
   const { groups, trajectories, from, inTime } = wanted;
   const missing = new Set(trajectories);
   const ahead = new Map(inTime.ends);
-  const wants = ({ key, partition, offset }: LogRecord): boolean => {
-    if (offset + 1 >= (ahead.get(partition) ?? Infinity)) ahead.delete(partition);
+  const wants = ({ key, ...at }: LogRecord): boolean => {
+    notePassed(ahead, at);
     return key !== null && groups.has(key.toString());
   };
   for await (const read of runEvents({ ...source, events: source.rollouts }, 'rollouts', { from, wants })) {
-    if (!read.ok || !isRollout(read.value) || read.value.type === 'WorkerHeartbeat') continue;
+    if (!read.ok || !isOfGroup(read.value)) continue;
     const { group_id: group, trajectory_id: id } = read.value.event;
-    if (read.value.type === 'RewardAttached' && !inTime.includes(group, read.record)) continue;
-    foldRollout(state, read.value, read.record);
-    if (state.groups.get(group)?.trajectories.get(id)?.settled === true) missing.delete(id);
+    if (read.value.type !== 'RewardAttached' || inTime.includes(group, read.record)) foldRollout(state, read.value, read.record);
+    if (isSettled(state, id)) missing.delete(id);
     if (missing.size === 0 && ahead.size === 0) break;
   }
   return missing;

@@ -91,7 +91,7 @@ export async function testApi(given: TestApiOptions): Promise<HttpServer> {
     sql: { ...testLimits, ...given.limits },
     countBehind: given.countBehind ?? (() => Promise.resolve(0)),
     coordinatorOf: given.coordinatorOf ?? nobody,
-    posting: { writer: log.writer(), producer: 'api-test', ...given.posting },
+    posting: { writer: log.writer(), producer: 'api-test', clock: Date, ...given.posting },
     ...(given.live === undefined ? {} : { live: given.live }),
   });
   if (given.site !== undefined) await server.app.register(dashboardRoutes, { site: given.site });

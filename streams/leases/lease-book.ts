@@ -33,7 +33,7 @@ const REMEMBERED = 1_000;
 
 export const newLeaseBook = (): LeaseBook => ({ epoch: 0, trainerId: '', out: [], tries: new Map(), commits: [] });
 
-type LeaseEntry = Extract<LedgerEntry, { readonly type: 'TrainerClaimed' | 'BatchLeased' | 'BatchReleased' }>;
+export type LeaseEntry = Extract<LedgerEntry, { readonly type: 'TrainerClaimed' | 'BatchLeased' | 'BatchReleased' }>;
 
 /** True for an entry that is about leases and nothing else. */
 export const isOfLeases = (entry: LedgerEntry): entry is LeaseEntry =>

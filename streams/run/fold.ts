@@ -22,7 +22,7 @@ import {
 import { groupIdOf } from '../core/ids.ts';
 import { assertNever } from '../core/outcome.ts';
 import type { LogBatch } from '../core/ports.ts';
-import { foldLeases, isOfLeases } from '../leases/lease-book.ts';
+import { foldLeases, isOfLeases, type LeaseEntry } from '../leases/lease-book.ts';
 import { advance, type LedgerEntry } from '../ledger/chain.ts';
 import { foldFinished, foldReward, foldStarted, foldTurn, type Attempt } from '../trajectory/attempt.ts';
 import { rewardNamesOf } from './reward-names.ts';
@@ -36,12 +36,16 @@ export const NO_LEARNER = 'none';
 /** The same of a run that somebody else's trainer trains. */
 export const EXTERNAL = 'external';
 
+/** Of leases, or a record of a decision that other entries make. */
+const isFolded = (entry: LedgerEntry): entry is LeaseEntry | Extract<LedgerEntry, { readonly type: 'RewardsCounted' }> =>
+  isOfLeases(entry) || entry.type === 'RewardsCounted';
+
 /** Folds one ledger entry of this run. `body` is its Avro body, `offset` its place in the training topic. */
 export function foldLedger(state: RunState, entry: LedgerEntry, at: { readonly body: Buffer; readonly offset: number }): void {
   state.chain = { ...advance(state.chain, at.body), sequence: entry.event.sequence + 1 };
   state.ledgerPosition = at.offset + 1;
   foldLeases(state.leases, entry, state.chain.previousSha256);
-  if (isOfLeases(entry)) return;
+  if (isFolded(entry)) return;
   switch (entry.type) {
     case 'RunStarted':
       foldStart(state, entry.event);
@@ -60,8 +64,6 @@ export function foldLedger(state: RunState, entry: LedgerEntry, at: { readonly b
       break;
     case 'TrajectoryExpired':
       foldExpiry(state, entry.event, at.offset);
-      break;
-    case 'RewardsCounted':
       break;
     case 'RunFinished':
       state.finished = entry.event;

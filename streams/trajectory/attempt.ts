@@ -140,7 +140,7 @@ export function foldFinished(attempt: Attempt, event: FinishedView): void {
 
 /** Keeps an attached reward of one of these names. */
 export function foldReward(attempt: Attempt, event: RewardView, names: readonly string[]): void {
-  if (names.includes(event.name)) keepReward((attempt.attached ??= new Map()), event);
+  if (names.includes(event.name)) keepReward((attempt.attached ??= new Map<string, Map<string, number>>()), event);
 }
 
 /** The reward that is trained on; 0 for an attempt that has not ended. */

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { PlatformError } from '../../../streams/core/errors.ts';
+import type { Clock } from '../../../streams/core/ports.ts';
 import { runParams } from '../route-kit.ts';
 import { createAppendInTime, type AppendOptions } from './append-in-time.ts';
 import { ACCEPTED, readRewards, type LineProblem } from './reward-lines.ts';
@@ -9,6 +10,7 @@ export interface EventRoutesOptions {
   readonly writer: AppendOptions['writer'];
   /** Role and id of this process. */
   readonly producer: string;
+  readonly clock: Pick<Clock, 'now'>;
   /** How long a caller waits for Kafka, ms; 5 s unless given. */
   readonly patienceMs?: number;
 }
@@ -55,7 +57,10 @@ const description =
   'line in `errors`, and writes nothing. Whether the trajectory exists is not asked: the tables may be behind.';
 
 /** Events of other programs. */
-export const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (app, { writer, producer, patienceMs = PATIENCE_MS }) => {
+export const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (
+  app,
+  { writer, producer, clock, patienceMs = PATIENCE_MS },
+) => {
   const append = createAppendInTime({ writer, patienceMs, maxPending: MAX_PENDING });
   const texts = new WeakMap<object, string>();
   app.removeContentTypeParser(['application/json', 'text/plain']);
@@ -81,7 +86,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async 
       const { run } = request.params;
       const isNdjson = request.headers['content-type']?.startsWith(NDJSON) === true;
       const posted = { text: texts.get(request) ?? '', isNdjson };
-      const read = readRewards(posted, { runId: run, producer, now: Date.now() * 1_000 });
+      const read = readRewards(posted, { runId: run, producer, now: Math.round(clock.now() * 1_000) });
       if (read.kind === 'bad') throw refused(read.problems);
       const { rewards } = read;
       await append(rewards.map((event) => ({ type: ACCEPTED, key: event.group_id, event })));

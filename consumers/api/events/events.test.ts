@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { HttpServer } from '../../../infra/http/server.ts';
 import { testApi, type TestApiOptions } from '../../../infra/testing/api.ts';
 import { codecReader } from '../../../infra/testing/codec-reader.ts';
@@ -8,10 +8,11 @@ import { eventsOf } from '../../../streams/core/read-log.ts';
 import { PlatformError } from '../../../streams/core/errors.ts';
 import { deferred } from '../../../streams/core/waiting.ts';
 
-let log: MemoryLog;
+const log = new MemoryLog();
 const servers: HttpServer[] = [];
-beforeEach(() => (log = new MemoryLog()));
-afterEach(async () => {
+let shared: HttpServer;
+beforeAll(async () => (shared = await api()));
+afterAll(async () => {
   for (const server of servers.splice(0)) await server.close();
 });
 
@@ -27,26 +28,27 @@ async function written(): Promise<readonly object[]> {
   return found;
 }
 
-const post = async (server: HttpServer, payload: string, type = 'application/x-ndjson', headers: Record<string, string> = {}) => {
+const NDJSON = 'application/x-ndjson';
+
+async function post(server: HttpServer, payload: string, headers: Readonly<Record<string, string>> = {}) {
   const reply = await server.app.inject({
     ...{ method: 'POST', url: '/v1/runs/demo/events', payload },
-    headers: { 'content-type': type, ...headers },
+    headers: { 'content-type': NDJSON, ...headers },
   });
   return { status: reply.statusCode, headers: reply.headers, body: reply.json<Record<string, unknown>>() };
-};
+}
 const lines = (...events: readonly unknown[]): string => events.map((event) => `${JSON.stringify(event)}\n`).join('');
 const reward = { type: 'RewardAttached', trajectory_id: 'demo-g000001.0', value: 0.5 };
 
 describe('posted rewards', () => {
   it('are in the log under the id of their identity, from NDJSON and from an array', async () => {
-    const server = await api();
     const named = { ...reward, name: 'human', attempt: 1, turn: 2, identifier: 'a/b', source: 'me', run_id: 'demo' };
     const ids = ['demo-g000001.0/0/-1/reward/', 'demo-g000001.0/1/2/human/a/b'];
-    expect(await post(server, `\n${lines(reward)}\r\n${lines({ ...named, event_id: ids[1] })}`)).toMatchObject({
+    expect(await post(shared, `\n${lines(reward)}\r\n${lines({ ...named, event_id: ids[1] })}`)).toMatchObject({
       status: 200,
       body: { recorded: 2, event_ids: ids },
     });
-    expect((await post(server, JSON.stringify([reward, named]), 'application/json; charset=utf-8')).body).toEqual({
+    expect((await post(shared, JSON.stringify([reward, named]), { 'content-type': 'application/json; charset=utf-8' })).body).toEqual({
       recorded: 2,
       event_ids: ids,
     });
@@ -81,41 +83,41 @@ describe('posted rewards', () => {
     ['another value of one identity', { ...reward, value: 0.75 }, 'line 2: value', /differs from an earlier one/],
     ['no JSON', '{"type":', 'line 2', /is not JSON/],
     ['no object', '[1]', 'line 2', /must be an object/],
-  ])('are refused with their line and nothing is written: %s', async (_, second, parameter, message) => {
-    const server = await api();
-    const { status, body } = await post(server, `${lines(reward)}${typeof second === 'string' ? second : JSON.stringify(second)}`);
+  ])('are refused with their line and nothing is written: %s', async (_, ...[second, parameter, message]) => {
+    const before = await written();
+    const { status, body } = await post(shared, `${lines(reward)}${typeof second === 'string' ? second : JSON.stringify(second)}`);
     expect([status, body['code']]).toEqual([400, 'REQUEST_INVALID']);
     expect(body['errors']).toEqual([{ parameter, message: expect.stringMatching(message) as unknown }]);
     expect(body['detail']).toContain(parameter);
-    expect(await written()).toEqual([]);
+    expect(await written()).toEqual(before);
   });
 
   it('are refused as a whole: nothing, what is no array, another type of body, too much, a run that cannot be', async () => {
-    const server = await api();
+    const before = await written();
     for (const [text, type] of [
       ['', 'application/x-ndjson'],
       ['[]', 'application/json'],
       ['{}', 'application/json'],
       ['x', 'application/json'],
     ] as const)
-      expect((await post(server, text, type)).status).toBe(400);
-    expect((await post(server, lines(reward), 'text/plain')).body).toMatchObject({ code: 'MEDIA_TYPE_UNSUPPORTED' });
-    expect((await post(server, ' '.repeat(1_100_000))).body).toMatchObject({ code: 'BODY_TOO_LARGE' });
-    const many = await post(server, lines({ type: 'x' }).repeat(10_001));
+      expect((await post(shared, text, { 'content-type': type })).status).toBe(400);
+    expect((await post(shared, lines(reward), { 'content-type': 'text/plain' })).body).toMatchObject({ code: 'MEDIA_TYPE_UNSUPPORTED' });
+    expect((await post(shared, ' '.repeat(1_100_000))).body).toMatchObject({ code: 'BODY_TOO_LARGE' });
+    const many = await post(shared, lines({ type: 'x' }).repeat(10_001));
     expect(many.body['errors']).toEqual([{ parameter: 'body', message: 'has more than 10000 events' }]);
-    const none = await server.app.inject({
+    const none = await shared.app.inject({
       method: 'POST',
       url: '/v1/runs/No%20Run/events',
       payload: lines(reward),
       headers: { 'content-type': 'application/x-ndjson' },
     });
     expect(none.statusCode).toBe(400);
-    expect(await written()).toEqual([]);
+    expect(await written()).toEqual(before);
   });
 
   it('need the scope record', async () => {
     const server = await api({ keys: ['key-of-a-reader-0123:read', 'key-of-a-recorder-01:record'] });
-    const as = (key: string) => post(server, lines(reward), 'application/x-ndjson', { authorization: `Bearer ${key}` });
+    const as = (key: string) => post(server, lines(reward), { authorization: `Bearer ${key}` });
     expect((await as('key-of-a-reader-0123')).status).toBe(403);
     expect((await as('key-of-a-recorder-01')).status).toBe(200);
   });
@@ -141,8 +143,7 @@ describe('posted rewards', () => {
   });
 
   it('are described with examples', async () => {
-    const server = await api();
-    const document = (await server.app.inject('/openapi.json')).json<{
+    const document = (await shared.app.inject('/openapi.json')).json<{
       paths: Record<string, { post: { requestBody: { content: Record<string, unknown> } } }>;
     }>();
     const { content } = document.paths['/v1/runs/{run}/events']!.post.requestBody;

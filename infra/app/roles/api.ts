@@ -57,7 +57,7 @@ export const apiRole: RoleMain = async (context, signal) => {
       ...{ store, logger, metrics, events: log.events, log: log.kafka.reader(), sql: sqlLimitsOf(config) },
       registry: config.schemaRegistryUrl === '' ? log.registry : undefined,
       countBehind: behind,
-      posting: { writer: await log.kafka.writer(), producer: `api-${hostname()}-${process.pid}` },
+      posting: { writer: await log.kafka.writer(), producer: `api-${hostname()}-${process.pid}`, clock: systemClock },
       coordinatorOf: async (run, headers) => {
         const url = await findCoordinator(run, log.kafka.offsets, groupsOf(config.namespace).trainer(run));
         return remoteCoordinator({ url, headers: keyHeaders(headers) });
