@@ -4,7 +4,7 @@ import { PlatformError } from '../../../streams/core/errors.ts';
 import type { Clock } from '../../../streams/core/ports.ts';
 import { runParams } from '../route-kit.ts';
 import { createAppendInTime, type AppendOptions } from './append-in-time.ts';
-import { ACCEPTED, readRewards, type LineProblem } from './reward-lines.ts';
+import { ACCEPTED, readRewards, type EventProblem } from './reward-lines.ts';
 
 export interface EventRoutesOptions {
   readonly writer: AppendOptions['writer'];
@@ -95,7 +95,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async 
   );
 };
 
-function refused(problems: readonly LineProblem[]): PlatformError {
+function refused(problems: readonly EventProblem[]): PlatformError {
   const told = problems.slice(0, TOLD).map(({ parameter, message }) => `${parameter} ${message}`);
   const more = problems.length > TOLD ? [`and ${problems.length - TOLD} more`] : [];
   return new PlatformError('REQUEST_INVALID', `reading events: ${[...told, ...more].join('; ')}`, { context: { errors: problems } });

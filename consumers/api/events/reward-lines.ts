@@ -13,7 +13,7 @@ const TRAJECTORY = /^[^/\s]{1,390}\.\d{1,6}$/;
 const MAX_TEXT = 200;
 const MAX_INT = 2_147_483_647;
 
-export interface LineProblem {
+export interface EventProblem {
   /** `line 3`, or `item 3` of an array, from 1, and the field where there is one. */
   readonly parameter: string;
   readonly message: string;
@@ -21,7 +21,7 @@ export interface LineProblem {
 
 export type PostedRewards =
   | { readonly kind: 'good'; readonly rewards: readonly RewardAttached[] }
-  | { readonly kind: 'bad'; readonly problems: readonly LineProblem[] };
+  | { readonly kind: 'bad'; readonly problems: readonly EventProblem[] };
 
 interface PostedText {
   readonly text: string;
@@ -43,18 +43,18 @@ interface PostedItem {
 }
 
 type PostedFields = Readonly<Record<string, unknown>>;
-type Check = (value: unknown, origin: RewardOrigin) => string | undefined;
+type FieldCheck = (value: unknown, origin: RewardOrigin) => string | undefined;
 
 const wholeFrom =
-  (least: number): Check =>
+  (least: number): FieldCheck =>
   (value) =>
     Number.isInteger(value) && Number(value) >= least && Number(value) <= MAX_INT ? undefined : `must be a whole number from ${least}`;
-const shortText: Check = (value) =>
+const shortText: FieldCheck = (value) =>
   typeof value === 'string' && value.length <= MAX_TEXT ? undefined : `must be a text of at most ${MAX_TEXT} characters`;
 
 const REQUIRED = ['type', 'trajectory_id', 'value'] as const;
 
-const checks: Readonly<Record<string, Check>> = {
+const checks: Readonly<Record<string, FieldCheck>> = {
   type: (value) => (value === ACCEPTED ? undefined : `must be ${ACCEPTED}: no other events are accepted here`),
   trajectory_id: (value) => (typeof value === 'string' && TRAJECTORY.test(value) ? undefined : 'must be <group_id>.<sample>'),
   value: (value) => (Number.isFinite(value) ? undefined : 'must be a finite number'),
@@ -75,7 +75,7 @@ export function readRewards(posted: PostedText, origin: RewardOrigin): PostedRew
   if (items.length === 0) return { kind: 'bad', problems: [{ parameter: 'body', message: 'has no events' }] };
   if (items.length > MAX_EVENTS) return { kind: 'bad', problems: [{ parameter: 'body', message: `has more than ${MAX_EVENTS} events` }] };
   const values = new Map<string, number>();
-  const problems: LineProblem[] = [];
+  const problems: EventProblem[] = [];
   const rewards: RewardAttached[] = [];
   for (const item of items) {
     const found = problemsOf(item, origin);
@@ -104,7 +104,7 @@ function parsed(text: string): Omit<PostedItem, 'place'> {
   }
 }
 
-function problemsOf({ place, value, error }: PostedItem, origin: RewardOrigin): readonly LineProblem[] {
+function problemsOf({ place, value, error }: PostedItem, origin: RewardOrigin): readonly EventProblem[] {
   if (error !== undefined) return [{ parameter: place, message: error }];
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [{ parameter: place, message: 'must be an object' }];
   const fields = value as PostedFields;
@@ -139,7 +139,7 @@ function rewardOf(fields: PostedFields, { runId, producer, now }: RewardOrigin):
 }
 
 /** An id that is sent along must be the one of the identity; an identity has one value. */
-function identityProblems({ place, value }: PostedItem, reward: RewardAttached, values: Map<string, number>): readonly LineProblem[] {
+function identityProblems({ place, value }: PostedItem, reward: RewardAttached, values: Map<string, number>): readonly EventProblem[] {
   const { event_id: sent } = value as PostedFields;
   const { event_id: id } = reward;
   if (sent !== undefined && sent !== id) return [{ parameter: `${place}: event_id`, message: `must be ${id}, or left out` }];
