@@ -68,7 +68,7 @@ describe('posted rewards', () => {
     expect(events[3]).toMatchObject({ event: { event_id: ids[1], name: 'human', attempt: 1, turn: 2, identifier: 'a/b', source: 'me' } });
   });
 
-  it.each([
+  it.each<[string, unknown, string, RegExp]>([
     ['an unknown type', { ...reward, type: 'TurnRecorded' }, 'line 2: type', /must be RewardAttached/],
     ['no value', { ...reward, value: undefined }, 'line 2: value', /is missing/],
     ['a value that is too large', '{"type":"RewardAttached","trajectory_id":"g.0","value":1e999}', 'line 2: value', /finite/],
