@@ -60,14 +60,14 @@ it('the TypeScript client attaches rewards, which are in the log when it returns
   const run = new Turnstream({ url }).run(storyRun);
   const [first] = await run.trajectories({ limit: 1 }).rows();
   const trajectory_id = first?.trajectory_id ?? '';
-  const before = log.records('rollouts').length;
   await run.reward({ trajectory_id, value: 0.5, name: 'human', identifier: 'reviewer-7' });
   expect(await run.record([{ type: 'RewardAttached', trajectory_id, value: 1 }])).toEqual({
     recorded: 1,
     event_ids: [`${trajectory_id}/0/-1/reward/`],
   });
-  const added = log.records('rollouts').slice(before);
-  expect(added.map(({ headers }) => headers['ce_id']?.toString()).sort()).toEqual([
+  const headers = log.records('rollouts').map((record) => record.headers);
+  const added = headers.filter(({ ce_type: type }) => type?.toString().endsWith('.RewardAttached') === true);
+  expect(added.map(({ ce_id: id }) => id?.toString()).sort()).toEqual([
     `${trajectory_id}/0/-1/human/reviewer-7`,
     `${trajectory_id}/0/-1/reward/`,
   ]);
