@@ -4,11 +4,13 @@ import type { FastifyInstance } from 'fastify';
 import type { EventReader, Logger, LogReader, SchemaRegistry, Store } from '../../streams/core/ports.ts';
 import type { Metrics } from '../../streams/core/telemetry.ts';
 import { leaseRoutes, type LeaseRoutesOptions } from '../common/leases/leases.route.ts';
+import { eventRoutes, type EventRoutesOptions } from './events/events.route.ts';
 import { liveRoutes } from './live/live.route.ts';
 import { comparisonRoutes, deadLetterRoutes, evaluationRoutes, questionRoutes, resultRoutes } from './questions/questions.route.ts';
 import { historyRoutes } from './questions/history.route.ts';
 import { registryRoutes } from './registry.route.ts';
 import { costReportRoutes, rolloutReportRoutes } from './reports/reports.route.ts';
+import { rewardRoutes } from './rollouts/rewards.route.ts';
 import { searchRoutes, skeletonRoutes } from './rollouts/skeleton.route.ts';
 import { groupRoutes, rolloutRoutes, toolCallRoutes, turnRoutes } from './rollouts/rollouts.route.ts';
 import { curveRoutes } from './runs/curves.route.ts';
@@ -33,6 +35,8 @@ export interface ApiDeps {
   readonly metrics: Metrics;
   readonly sql: SqlLimits;
   readonly countBehind: CountBehind;
+  /** Appends what other programs post. */
+  readonly posting: EventRoutesOptions;
   /** Finds the coordinator of a run for its external trainer. */
   readonly coordinatorOf: LeaseRoutesOptions['coordinatorOf'];
   readonly live?: { readonly heartbeatMs?: number; readonly maxClients?: number; readonly maxBufferedBytes?: number };
@@ -69,6 +73,7 @@ const storeRoutes = [
   costReportRoutes,
   rolloutRoutes,
   turnRoutes,
+  rewardRoutes,
   skeletonRoutes,
   toolCallRoutes,
   groupRoutes,
@@ -100,6 +105,7 @@ export async function createApi(app: FastifyInstance, deps: ApiDeps): Promise<vo
     maxClients: deps.live?.maxClients ?? 200,
     maxBufferedBytes: deps.live?.maxBufferedBytes ?? 4_000_000,
   });
+  await app.register(eventRoutes, deps.posting);
   await app.register(leaseRoutes, { coordinatorOf: deps.coordinatorOf });
   if (registry !== undefined) await app.register(registryRoutes, { prefix: '/registry', registry });
 }

@@ -1,15 +1,24 @@
 import type { TrainingBatch } from '../../streams/core/learning.ts';
+import type { RewardsCounted } from '../../schemas/generated/events.ts';
 import { accountBatch, batchHash } from '../../streams/batch/batch.ts';
 import type { Group } from '../../streams/group/group.ts';
 import type { TokenAges } from '../../streams/staleness/staleness.ts';
 import { decisionsOf } from '../../streams/trajectory/attempt.ts';
 import type { PreparedBatch } from './commit-parts.ts';
 
+/** Up to where the attached rewards of these groups came in time, if `positions` of rollouts have been folded. */
+export const countedOf = (groups: readonly Group[], positions: ReadonlyMap<number, number>): RewardsCounted['groups'] =>
+  groups
+    .filter(({ hasAttached }) => hasAttached)
+    .flatMap(({ id, firstOffsets }) =>
+      [...firstOffsets.keys()].map((partition) => ({ group_id: id, partition, end: positions.get(partition) ?? 0 })),
+    );
+
 /** Computes the accounts of a batch's groups at version t-1 = `version`. */
 export function prepareBatch(
   groups: readonly Group[],
   version: number,
-  times: { readonly nowMs: number; readonly waitedSinceMs: number },
+  at: { readonly nowMs: number; readonly waitedSinceMs: number; readonly positions?: ReadonlyMap<number, number> },
 ): PreparedBatch {
   const ages: TokenAges = new Map();
   const trajectories = accountBatch(groups, version, ages);
@@ -18,8 +27,9 @@ export function prepareBatch(
     trajectories,
     ages,
     sha256: batchHash(trajectories),
-    beganMs: times.nowMs,
-    waitMs: Math.max(0, times.nowMs - times.waitedSinceMs),
+    counted: countedOf(groups, at.positions ?? new Map()),
+    beganMs: at.nowMs,
+    waitMs: Math.max(0, at.nowMs - at.waitedSinceMs),
   };
 }
 

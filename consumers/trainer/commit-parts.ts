@@ -7,7 +7,7 @@ import type { UpdateMetrics } from '../../streams/core/learning.ts';
 import type { Group } from '../../streams/group/group.ts';
 import type { TokenAges } from '../../streams/staleness/staleness.ts';
 import type { RunState } from '../../streams/run/run-state.ts';
-import type { PolicyPublished, StepCompleted } from '../../schemas/generated/events.ts';
+import type { PolicyPublished, RewardsCounted, StepCompleted } from '../../schemas/generated/events.ts';
 import type { Author } from './ledger-writer.ts';
 import type { TrainingQuestions } from '../../streams/trainer/training-questions.ts';
 import type { RunSettings } from '../../streams/trainer/run-settings.ts';
@@ -39,6 +39,8 @@ export interface PreparedBatch {
   readonly trajectories: readonly AccountedTrajectory[];
   readonly ages: TokenAges;
   readonly sha256: string;
+  /** Of the groups with attached rewards: up to where these came in time. */
+  readonly counted: RewardsCounted['groups'];
   /** When training began, monotonic ms. */
   readonly beganMs: number;
   readonly waitMs: number;

@@ -17,6 +17,7 @@ import type { Committer } from './committer.ts';
 import type { CutWatch } from './cut-log.ts';
 import type { Listening } from './listening.ts';
 import type { Liveness } from '../../streams/trainer/liveness.ts';
+import type { RewardWait } from './reward-wait.ts';
 import type { RolloutFeed } from './rollout-feed.ts';
 import type { Wake } from '../../streams/core/waiting.ts';
 import type { PlatformError } from '../../streams/core/errors.ts';
@@ -85,6 +86,7 @@ export interface TrainerLife extends TrainerDeps {
   readonly writer: TransactionalWriter;
   readonly feed: RolloutFeed;
   readonly liveness: Liveness;
+  readonly rewardWait: RewardWait;
   readonly listening: Listening;
   /** Where topics end. */
   readonly watch: CutWatch;

@@ -1,7 +1,8 @@
 // The ledger entries of a commit, and the requests that go with them.
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
 import { discardsOf, type Discard } from '../../streams/batch/discards.ts';
-import type { Resume, TrajectoryRequested } from '../../schemas/generated/events.ts';
+import type { Resume, RewardsCounted, TrajectoryRequested } from '../../schemas/generated/events.ts';
+import { countedOf } from './batches.ts';
 import type { CommitDeps, PreparedBatch, TrainedBatch } from './commit-parts.ts';
 import { discardFields, groupIdFor, groupRequests, mean, nextRequest, stepMetrics, trainedFields } from '../../streams/trainer/entries.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
@@ -57,6 +58,12 @@ function addRest(deps: CommitDeps, ledger: LedgerWriter, kept: { readonly batch:
   const trained = new Set(batch.trajectories.map(({ trajectoryId }) => trajectoryId));
   const at = { version, nowMs: batch.beganMs };
   for (const group of batch.groups) addDiscards(deps, ledger, { discards: discardsOf(group, { trained, reason: 'expired' }), at });
+  addCounted(deps, ledger, batch.counted);
+}
+
+/** Nothing for groups without attached rewards: the ledger of a run that has none says nothing of them. */
+function addCounted({ state }: CommitDeps, ledger: LedgerWriter, groups: RewardsCounted['groups']): void {
+  if (groups.length > 0) ledger.add('RewardsCounted', { names: state.rewardNames, groups });
 }
 
 const tokensOf = ({ trajectories }: PreparedBatch) => ({
@@ -88,6 +95,8 @@ export function addPlan(deps: CommitDeps, ledger: LedgerWriter, plan: TrainingPl
   for (const { group, reason } of plan.selection.discards) {
     addDiscards(deps, ledger, { discards: discardsOf(group, { trained: NONE, reason }), at });
   }
+  const discarded = plan.selection.discards.map(({ group }) => group);
+  addCounted(deps, ledger, countedOf(discarded, deps.state.rolloutPositions));
   const again = plan.expiries.flatMap((expiry) => addExpiry(deps, ledger, expiry));
   return [...again, ...addAdmissions(deps, ledger, plan)].map((event) => ({
     type: 'TrajectoryRequested',

@@ -96,7 +96,7 @@ const isFull = (life: TrainerLife, { selection }: TrainingPlan): boolean =>
 
 /** Records the ready groups as a batch for later training. */
 async function collect(life: TrainerLife, loop: Loop): Promise<void> {
-  const times = { nowMs: life.clock.monotonic(), waitedSinceMs: loop.waitedSinceMs };
+  const times = { nowMs: life.clock.monotonic(), waitedSinceMs: loop.waitedSinceMs, positions: life.state.rolloutPositions };
   await life.feed.exclusively(async () => {
     const plan = planFor(life, loop, life.state.version);
     if (plan.selection.batch.length === 0) return;
@@ -153,7 +153,7 @@ async function passed({ watch }: TrainerLife, committed: Awaited<ReturnType<Grou
 }
 
 function beginTraining(life: TrainerLife, loop: Loop, { plan, learner }: { readonly plan: TrainingPlan; readonly learner: Learner }): void {
-  const times = { nowMs: life.clock.monotonic(), waitedSinceMs: loop.waitedSinceMs };
+  const times = { nowMs: life.clock.monotonic(), waitedSinceMs: loop.waitedSinceMs, positions: life.state.rolloutPositions };
   const training: BatchInTraining = { batch: prepareBatch(plan.selection.batch, life.state.version, times), result: undefined };
   loop.training = training;
   train(life, training.batch, learner)

@@ -4,8 +4,9 @@ import type { LedgerEntry } from '../../streams/ledger/chain.ts';
 import { createLedgerVerifier, type LedgerReport } from '../../streams/ledger/verify.ts';
 import { foldLedger, foldTask } from '../../streams/run/fold.ts';
 import { newRunState, type RunState } from '../../streams/run/run-state.ts';
-import { statusOf, spansOf } from '../../streams/trajectory/attempt.ts';
+import { rewardOf, statusOf, spansOf } from '../../streams/trajectory/attempt.ts';
 import { createLiveness } from '../../streams/trainer/liveness.ts';
+import { createRewardWait } from './reward-wait.ts';
 import { runId, settings, type RecoveryWorld, foldRollouts, planOf, policyOf } from './recovery-world.testing.ts';
 
 /** Every outcome in the ledger, by attempt: `trained` or the reason of the discard. */
@@ -35,11 +36,17 @@ export function summary(state: RunState) {
       decided: state.decided.has(group.id),
       trajectories: [...group.trajectories.values()]
         .sort((a, b) => a.sample - b.sample)
-        .map(({ id, winner, exhausted, request, attempts }) => ({
-          ...{ id, winner, exhausted, asked: request.attempt },
+        .map(({ id, winner, settled, exhausted, request, attempts }) => ({
+          ...{ id, winner, settled, exhausted, asked: request.attempt },
           attempts: [...attempts.values()]
             .sort((a, b) => a.number - b.number)
-            .map((attempt) => ({ number: attempt.number, status: statusOf(attempt), tokens: attempt.tokens, spans: spansOf(attempt) })),
+            .map((attempt) => ({
+              number: attempt.number,
+              status: statusOf(attempt),
+              tokens: attempt.tokens,
+              spans: spansOf(attempt),
+              reward: rewardOf(attempt),
+            })),
         })),
     }));
   return { version: state.version, weights: state.weightsSha256, chain: state.chain, counters: { ...state.counters }, groups };
@@ -93,7 +100,9 @@ export async function giveUp(world: RecoveryWorld): Promise<readonly string[]> {
     liveness.live(0);
     liveness.claimed(new Map([0, 1].map((partition) => [partition, Infinity])));
     liveness.expired(world.state, 1);
-    const expiries = liveness.expired(world.state, Number.MAX_SAFE_INTEGER);
+    const rewards = createRewardWait({ timeoutMs: 0 });
+    rewards.expired(world.state, 1);
+    const expiries = [...liveness.expired(world.state, Number.MAX_SAFE_INTEGER), ...rewards.expired(world.state, 2)];
     reasons.push(...expiries.map(({ reason }) => reason));
     const plan = planOf(world.state, { expiries, admitting: false });
     if (plan.any) await world.committer.carryOut(plan);

@@ -1,6 +1,6 @@
 // Random histories of the recovery model: what workers, trainers, retention, and power losses do to a run.
 import type { MemoryLog } from '../../infra/testing/memory-log.ts';
-import { finished, started, turn } from '../../infra/testing/rollout-events.ts';
+import { finished, rewarded, started, turn } from '../../infra/testing/rollout-events.ts';
 import { seeded } from '../../infra/testing/events.ts';
 import { groupIdOf } from '../../streams/core/ids.ts';
 import type { OutgoingEvent } from '../../streams/core/ports.ts';
@@ -50,6 +50,23 @@ async function emitRecord(world: RecoveryWorld, random: () => number): Promise<v
   await foldRollouts(world, world.state);
 }
 
+/** A reward for an attempt that was requested, or may be: mostly a new one, now and then one that is there already. */
+async function attach(world: RecoveryWorld, random: () => number): Promise<void> {
+  const id = pickTrajectory(world, random);
+  if (id === undefined) return;
+  const asked = world.state.groups.get(groupIdOf(id))?.trajectories.get(id)?.request.attempt ?? 0;
+  const attempt = random() < 0.8 ? asked : Math.floor(random() * 3);
+  const [name, identifier] = [random() < 0.8 ? 'human' : 'style', `i${Math.floor(random() * 3)}`];
+  const turnOf = Math.floor(random() * 3) - 1;
+  // an identity has one value
+  const value = Buffer.from(`${id}/${attempt}/${turnOf}/${name}/${identifier}`).reduce((sum, byte) => sum + byte, 0) / 7;
+  const event = rewarded({ trajectory: id, attempt }, value, { name, identifier, turn: turnOf });
+  await world.log
+    .writer()
+    .append(Array.from({ length: random() < 0.2 ? 2 : 1 }, () => ({ type: 'RewardAttached', key: groupIdOf(id), event })));
+  await foldRollouts(world, world.state);
+}
+
 /** An attempt from its beginning to its end, in one go: a late answer, now and then with a hole or a wrong count. */
 async function emitAttempt(world: RecoveryWorld, random: () => number): Promise<void> {
   const id = pickTrajectory(world, random);
@@ -75,8 +92,14 @@ async function emitAttempt(world: RecoveryWorld, random: () => number): Promise<
   await foldRollouts(world, world.state);
 }
 
+const isWaiting = ({ winner, settled, exhausted }: Trajectory): boolean => winner !== undefined && !settled && !exhausted;
+
 async function expire(world: RecoveryWorld, random: () => number): Promise<void> {
   const open = everyTrajectory(world.state).filter(({ trajectory }) => trajectory.winner === undefined && !trajectory.exhausted);
+  const waiting = everyTrajectory(world.state).filter(({ trajectory }) => isWaiting(trajectory));
+  const unrewarded = waiting[Math.floor(random() * waiting.length)]?.trajectory;
+  if (unrewarded?.winner !== undefined && random() < 0.5)
+    return carryOut(world, [{ trajectory: unrewarded, attempt: unrewarded.winner, reason: 'reward_timeout' }]);
   const picked = open[Math.floor(random() * open.length)];
   if (picked === undefined) return;
   const expiry: Expiry = { trajectory: picked.trajectory, attempt: picked.trajectory.request.attempt, reason: 'silent' };
@@ -113,7 +136,7 @@ async function step(world: RecoveryWorld): Promise<void> {
   const { state } = world;
   const { batch } = planOf(state).selection;
   if (batch.length < settings.batchGroups) return;
-  const prepared = prepareBatch(batch, state.version, { nowMs: 1, waitedSinceMs: 0 });
+  const prepared = prepareBatch(batch, state.version, { nowMs: 1, waitedSinceMs: 0, positions: state.rolloutPositions });
   const worst = Math.max(...prepared.trajectories.map(({ staleness }) => staleness.worst));
   if (worst > settings.maxStaleness) world.violations.push(`trained at staleness ${worst}`);
   const policy = policyOf(state.version + 1);
@@ -155,11 +178,12 @@ export async function live(
   each: (move: number, world: RecoveryWorld) => void = () => undefined,
 ): Promise<RecoveryWorld> {
   const random = seeded(seed);
-  const world = await newWorld();
+  const world = await newWorld(seed % 2 === 0 ? '' : 'human');
   await carryOut(world, []);
   for (let i = 0; i < moves; i += 1) {
     const dice = random();
-    if (dice < 0.6) await emitRecord(world, random);
+    if (dice < 0.2) await attach(world, random);
+    else if (dice < 0.6) await emitRecord(world, random);
     else if (dice < 0.75) await emitAttempt(world, random);
     else if (dice < 0.85) await carryOut(world, []);
     else if (dice < 0.92) await expire(world, random);

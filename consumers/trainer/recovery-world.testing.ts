@@ -98,7 +98,7 @@ const heartbeatOfOther = {
   running: [],
 };
 
-export async function newWorld(): Promise<RecoveryWorld> {
+export async function newWorld(rewardNames: string): Promise<RecoveryWorld> {
   const log = new MemoryLog({ partitions: { tasks: 2, rollouts: 2 } });
   // another run shares the topics, so that positions do not begin at 0
   await log.writer().append([{ type: 'WorkerHeartbeat', key: 'other', event: { ...heartbeatOfOther } }]);
@@ -109,7 +109,7 @@ export async function newWorld(): Promise<RecoveryWorld> {
   const weights = policyOf(0);
   const run = { seed: 1, algorithm: 'grpo', backend: 'cpu', learner: '{}', steps: 0, dataset: 'factbook', weights_sha256: weights.sha256 };
   const limits = { group_size: 2, batch_groups: 2, max_staleness: 1, max_concurrent: 4, max_attempts: 2, stale_policy: 'discard' };
-  await committer.begin({ ...run, ...limits, resume: resumeOf(state), settings: '' }, weights);
+  await committer.begin({ ...run, ...limits, resume: resumeOf(state), settings: JSON.stringify({ requests: { rewardNames } }) }, weights);
   return { log, events: codecReader(log.codec), state, committer, closedIds: [], ended: [], violations: [] };
 }
 

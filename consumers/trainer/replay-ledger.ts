@@ -1,9 +1,10 @@
 // Reads the ledger for a replay: first a survey of all of it, which checks the chain and notes the position of each step, then the steps of
 // a window, so that memory does not grow with the run.
-import type { Resume, RunStarted, StepCompleted } from '../../schemas/generated/events.ts';
+import type { Resume, RewardsCounted, RunStarted, StepCompleted } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { groupIdOf } from '../../streams/core/ids.ts';
 import type { RunSource } from '../../streams/core/read-log.ts';
+import type { LedgerEntry } from '../../streams/ledger/chain.ts';
 import { entriesOf } from '../../streams/ledger/read-ledger.ts';
 import { createLedgerVerifier } from '../../streams/ledger/verify.ts';
 
@@ -76,22 +77,37 @@ export interface LedgerStep {
   readonly event: StepCompleted;
   /** Trajectories of its groups that the ledger discards with it. */
   readonly discarded: ReadonlySet<string>;
+  /** With which attached rewards its groups were decided; none for a step without any. */
+  readonly counted: readonly Pick<RewardsCounted, 'names' | 'groups'>[];
+}
+
+interface ReadStep extends LedgerStep {
+  readonly discarded: Set<string>;
+  readonly counted: RewardsCounted[];
+  readonly groups: ReadonlySet<string>;
 }
 
 /** The entries of steps `first`..`last`, in order. */
 export async function readSteps(source: RunSource, first: StepMark, last: StepMark): Promise<readonly LedgerStep[]> {
-  const steps: (LedgerStep & { readonly discarded: Set<string>; readonly groups: ReadonlySet<string> })[] = [];
+  const steps: ReadStep[] = [];
   for await (const { entry } of entriesOf(source, new Map([[first.partition, first.offset]]))) {
     const { type, event } = entry;
     const current = steps.at(-1);
     if (type === 'StepCompleted') {
       if (event.step > last.step) break;
-      steps.push({ event, discarded: new Set(), groups: new Set(event.trajectories.map((one) => groupIdOf(one.trajectory_id))) });
-    } else if (type === 'TrajectoryDiscarded') {
-      if (current?.groups.has(event.group_id) === true) current.discarded.add(event.trajectory_id);
+      const groups = new Set(event.trajectories.map((one) => groupIdOf(one.trajectory_id)));
+      steps.push({ event, discarded: new Set(), counted: [], groups });
+    } else if (type === 'TrajectoryDiscarded' || type === 'RewardsCounted') {
+      if (current !== undefined) noteIn(current, entry);
     } else if (current?.event.step === last.step) {
       break;
     }
   }
   return steps;
+}
+
+/** Entries of other groups say nothing of the step. */
+function noteIn({ groups, discarded, counted }: ReadStep, { type, event }: LedgerEntry): void {
+  if (type === 'TrajectoryDiscarded' && groups.has(event.group_id)) discarded.add(event.trajectory_id);
+  if (type === 'RewardsCounted' && event.groups.some(({ group_id: id }) => groups.has(id))) counted.push(event);
 }

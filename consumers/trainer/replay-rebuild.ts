@@ -4,11 +4,13 @@
 import type { Resume, StepCompleted } from '../../schemas/generated/events.ts';
 import type { DecodedEvent } from '../../schemas/codec.ts';
 import type { EventReader, LogReader, LogRecord } from '../../streams/core/ports.ts';
+import { groupIdOf } from '../../streams/core/ids.ts';
 import { runEvents, type RunSource } from '../../streams/core/read-log.ts';
 import type { Group } from '../../streams/group/group.ts';
 import { foldRollout, foldTask } from '../../streams/run/fold.ts';
 import { rolloutView, type RolloutEvent } from '../../streams/run/rollout-view.ts';
 import { newRunState, type RunState } from '../../streams/run/run-state.ts';
+import type { LedgerStep } from './replay-ledger.ts';
 
 export interface RebuildSource extends RunSource {
   readonly log: LogReader;
@@ -25,36 +27,71 @@ export interface Rebuilt {
 const positionsOf = (positions: Resume['tasks']): ReadonlyMap<number, number> =>
   new Map(positions.map(({ partition, offset }) => [partition, offset]));
 
-const isRollout = (value: DecodedEvent): value is RolloutEvent & DecodedEvent => value.type in rolloutView;
+type GroupEvent = Exclude<RolloutEvent, { readonly type: 'WorkerHeartbeat' }>;
+
+const isOfGroup = (value: DecodedEvent): value is GroupEvent & DecodedEvent =>
+  value.type in rolloutView && value.type !== 'WorkerHeartbeat';
+
+type DecidedStep = Pick<LedgerStep, 'event' | 'counted'>;
 
 /** The groups of the given steps, read from `resume`, or from the first record if it is undefined. */
-export async function rebuildGroups(source: RebuildSource, steps: readonly StepCompleted[], resume: Resume | undefined): Promise<Rebuilt> {
+export async function rebuildGroups(source: RebuildSource, steps: readonly DecidedStep[], resume: Resume | undefined): Promise<Rebuilt> {
   const state = newRunState(source.runId);
-  const trained = steps.flatMap(({ trajectories }) => trajectories);
+  const counted = steps.flatMap((step) => step.counted);
+  // a run has the same names from its start to its end
+  state.rewardNames = counted[0]?.names ?? [];
+  const inTime = rewardsInTime(counted);
+  const trained = steps.flatMap(({ event }) => event.trajectories);
   const groups = new Set(trained.map(({ group_id: id }) => id));
   const trajectories = new Set(trained.map(({ trajectory_id: id }) => id));
   await readTasks(source, state, { groups, unasked: new Set(trajectories), from: positionsOf(resume?.tasks ?? []) });
-  const missing = await readRollouts(source, state, { groups, trajectories, from: positionsOf(resume?.rollouts ?? []) });
+  const missing = await readRollouts(source, state, { groups, trajectories, inTime, from: positionsOf(resume?.rollouts ?? []) });
   return { groups: state.groups, missing };
 }
 
+/** Which attached rewards came before their groups were decided. */
+interface RewardsInTime {
+  includes(groupId: string, at: { readonly partition: number; readonly offset: number }): boolean;
+  /** None of them lies at or after these offsets. */
+  readonly ends: ReadonlyMap<number, number>;
+}
+
+function rewardsInTime(counted: LedgerStep['counted']): RewardsInTime {
+  const groups = counted.flatMap((one) => one.groups);
+  const ends = new Map<number, number>();
+  for (const { partition, end } of groups) ends.set(partition, Math.max(end, ends.get(partition) ?? 0));
+  const byGroup = new Map(groups.map(({ group_id: id, partition, end }) => [`${id}/${partition}`, end]));
+  return { ends, includes: (id, { partition, offset }) => offset < (byGroup.get(`${id}/${partition}`) ?? 0) };
+}
+
 interface WantedRollouts {
+  readonly inTime: RewardsInTime;
   readonly groups: ReadonlySet<string>;
   readonly trajectories: ReadonlySet<string>;
   readonly from: ReadonlyMap<number, number>;
 }
 
+function notePassed(ahead: Map<number, number>, { partition, offset }: Pick<LogRecord, 'partition' | 'offset'>): void {
+  if (offset + 1 >= (ahead.get(partition) ?? Infinity)) ahead.delete(partition);
+}
+
+const isSettled = ({ groups }: RunState, id: string): boolean => groups.get(groupIdOf(id))?.trajectories.get(id)?.settled === true;
+
 /** Returns the trajectories without a finished attempt. */
 async function readRollouts(source: RebuildSource, state: RunState, wanted: WantedRollouts): Promise<ReadonlySet<string>> {
-  const { groups, trajectories, from } = wanted;
+  const { groups, trajectories, from, inTime } = wanted;
   const missing = new Set(trajectories);
-  const wants = ({ key }: LogRecord): boolean => key !== null && groups.has(key.toString());
+  const ahead = new Map(inTime.ends);
+  const wants = ({ key, ...at }: LogRecord): boolean => {
+    notePassed(ahead, at);
+    return key !== null && groups.has(key.toString());
+  };
   for await (const read of runEvents({ ...source, events: source.rollouts }, 'rollouts', { from, wants })) {
-    if (!read.ok || !isRollout(read.value) || read.value.type === 'WorkerHeartbeat') continue;
-    foldRollout(state, read.value, read.record);
+    if (!read.ok || !isOfGroup(read.value)) continue;
     const { group_id: group, trajectory_id: id } = read.value.event;
-    if (state.groups.get(group)?.trajectories.get(id)?.winner !== undefined) missing.delete(id);
-    if (missing.size === 0) break;
+    if (read.value.type !== 'RewardAttached' || inTime.includes(group, read.record)) foldRollout(state, read.value, read.record);
+    if (isSettled(state, id)) missing.delete(id);
+    if (missing.size === 0 && ahead.size === 0) break;
   }
   return missing;
 }

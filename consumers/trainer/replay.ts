@@ -145,12 +145,11 @@ interface RebuiltStep {
 const NONE: ReadonlySet<string> = new Set();
 
 async function rebuild(deps: ReplayDeps, steps: readonly LedgerStep[], resume: Resume | undefined): Promise<RebuiltStep> {
-  const events = steps.map(({ event }) => event);
-  const near = await rebuildGroups(deps, events, resume);
+  const near = await rebuildGroups(deps, steps, resume);
   if (resume === undefined || near.missing.size === 0) {
     return { rebuilt: near, resume, from: resume === undefined ? 'start' : 'resume', before: NONE, why: await whyMissing(deps, near) };
   }
-  const whole = await rebuildGroups(deps, events, undefined);
+  const whole = await rebuildGroups(deps, steps, undefined);
   const before = new Set([...near.missing].filter((id) => !whole.missing.has(id)));
   return { rebuilt: whole, resume: undefined, from: 'start', before, why: await whyMissing(deps, whole) };
 }

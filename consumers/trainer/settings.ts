@@ -4,13 +4,14 @@
 // reach the workers in each request. Settings of the workers are not in requests: a run cannot be resumed with others.
 import type { RunStarted } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../../streams/core/errors.ts';
+import { rewardNamesOf } from '../../streams/run/reward-names.ts';
 import type { RunSettings } from '../../streams/trainer/run-settings.ts';
 
 /** Settings of the workers that affect learning, by name. */
 export type WorkerSettings = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
 /** Those that RunStarted has no field for. */
-const REQUESTED = ['reward', 'maxTurns', 'maxTokens', 'maxWallMs', 'oversample', 'maxUnknown'] as const;
+const REQUESTED = ['reward', 'maxTurns', 'maxTokens', 'maxWallMs', 'oversample', 'maxUnknown', 'rewardNames'] as const;
 
 const SHARED = [
   ...(['seed', 'algorithm', 'dataset', 'groupSize', 'batchGroups', 'maxStaleness', 'maxConcurrent', 'maxAttempts', 'stalePolicy'] as const),
@@ -23,8 +24,11 @@ export const settingsRecord = (settings: RunSettings, workers: WorkerSettings | 
 
 /** Recorded settings take precedence over those of this process, except the number of steps; `planned` is that of the ledger. */
 export function settingsOf(own: RunSettings, recorded: RunStarted, planned = recorded.steps): RunSettings {
+  const { rewardNames: _, ...rest } = own;
+  const names = rewardNamesOf(recorded);
   return {
-    ...own,
+    ...rest,
+    ...(names.length === 0 ? {} : { rewardNames: names.join() }),
     seed: recorded.seed,
     algorithm: recorded.algorithm,
     dataset: recorded.dataset,
@@ -64,7 +68,7 @@ export function assertWorkerSettings(own: WorkerSettings | undefined, recorded: 
 function requestedOf(own: RunSettings, recorded: RunStarted): Partial<RunSettings> {
   const { requests } = recordOf(recorded);
   if (!isObject(requests)) return {};
-  const known = REQUESTED.filter((name) => typeof requests[name] === typeof own[name]);
+  const known = REQUESTED.filter((name) => name !== 'rewardNames' && typeof requests[name] === typeof own[name]);
   return Object.fromEntries(known.map((name) => [name, requests[name]]));
 }
 

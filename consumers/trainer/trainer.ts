@@ -22,6 +22,7 @@ import { policyOf } from './external/commit.ts';
 import { explainFence, newOwner, openOwned, type TrainerOwner } from './ownership.ts';
 import { recoverRun, type Recovered } from './recover.ts';
 import { restoreRequests } from './restore-requests.ts';
+import { createRewardWait } from './reward-wait.ts';
 import { createRolloutFeed, type RolloutFeed } from './rollout-feed.ts';
 import { assertOpen, assertSameTrainer, continueRun } from './run-end.ts';
 import { assertWorkerSettings, differences, settingsOf, settingsRecord } from './settings.ts';
@@ -110,7 +111,8 @@ async function bringUp(
   const feed = createRolloutFeed({ ...deps, state, signs, onFolded, onError: wake.fail });
   await feed.start();
   const policiesFrom = recovered.start.policies;
-  return { ...deps, state, used, notice, committer, writer, feed, liveness, listening, watch, wake, policiesFrom };
+  const rewardWait = createRewardWait({ timeoutMs: used.rewardTimeoutMs ?? Infinity });
+  return { ...deps, state, used, notice, committer, writer, feed, liveness, rewardWait, listening, watch, wake, policiesFrom };
 }
 
 const startsOf = ({ index, offsets, groups }: RunTrainerDeps) =>

@@ -17,6 +17,7 @@ const python = resolve('.turnstream', 'python', 'bin', 'python');
 const ends: (() => Promise<unknown>)[] = [];
 let server: HttpServer;
 let url: string;
+let log: MemoryLog;
 
 beforeAll(async () => {
   const engine = await startTestStore();
@@ -24,7 +25,7 @@ beforeAll(async () => {
   const store = connectStore({ url: engine.url, database: 'turnstream' });
   ends.push(() => store.close());
   await migrate(store);
-  const log = new MemoryLog();
+  log = new MemoryLog();
   await tellStory(log, store);
   server = await testApi({ store, log });
   ends.push(() => server.close());
@@ -55,6 +56,27 @@ it('the TypeScript client reads lists and SQL', async () => {
   expect(error).toMatchObject({ code: 'NOT_FOUND', status: 404 });
 });
 
+it('the TypeScript client attaches rewards, which are in the log when it returns', async () => {
+  const run = new Turnstream({ url }).run(storyRun);
+  const [first] = await run.trajectories({ limit: 1 }).rows();
+  const trajectory_id = first?.trajectory_id ?? '';
+  await run.reward({ trajectory_id, value: 0.5, name: 'human', identifier: 'reviewer-7' });
+  expect(await run.record([{ type: 'RewardAttached', trajectory_id, value: 1 }])).toEqual({
+    recorded: 1,
+    event_ids: [`${trajectory_id}/0/-1/reward/`],
+  });
+  const headers = log.records('rollouts').map((record) => record.headers);
+  const added = headers.filter(({ ce_type: type }) => type?.toString().endsWith('.RewardAttached') === true);
+  expect(added.map(({ ce_id: id }) => id?.toString()).sort()).toEqual([
+    `${trajectory_id}/0/-1/human/reviewer-7`,
+    `${trajectory_id}/0/-1/reward/`,
+  ]);
+  const error = await run.record([{ type: 'TurnRecorded' }]).catch((caught: unknown) => caught);
+  expect(error).toMatchObject({ code: 'REQUEST_INVALID', status: 400 });
+  // this test stores nothing: the tables have what the sink stored
+  expect(await run.rewards(trajectory_id).rows()).toEqual([]);
+});
+
 it.skipIf(!existsSync(python))(
   'the Python client keeps its contract',
   async () => {
@@ -66,7 +88,7 @@ it.skipIf(!existsSync(python))(
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (out += part.toString()));
     const code = await new Promise((done) => child.once('close', done));
     expect(code, out).toBe(0);
-    expect(out).toMatch(/3 passed/);
+    expect(out).toMatch(/4 passed/);
   },
   300_000,
 );

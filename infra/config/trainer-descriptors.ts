@@ -1,4 +1,5 @@
-// The built-in learner, or an external trainer over HTTP; part of the table in descriptors.ts.
+// The built-in learner, or an external trainer over HTTP, and the attached rewards that it waits for; part of the table in descriptors.ts.
+import { rewardNamePattern } from '../../streams/reward/attached.ts';
 
 export const trainerDescriptors = {
   trainer: {
@@ -37,5 +38,21 @@ export const trainerDescriptors = {
     max: 65_535,
     fallback: 0,
     help: 'External trainer: port of the trainer role; 0 picks a free one. The API finds it through the log and forwards calls to it.',
+  },
+  rewardNames: {
+    env: 'TURNSTREAM_REWARD_NAMES',
+    kind: 'list',
+    pattern: rewardNamePattern,
+    shape: 'names of up to 64 letters, digits, dots, hyphens, or underscores',
+    fallback: [],
+    help: 'Names of rewards that are attached after the fact, separated by commas. Each attempt that counts waits until it has one of each name, and is trained on the recorded reward plus all attached ones of these names. Others are stored, and change nothing.',
+  },
+  rewardTimeoutMs: {
+    env: 'TURNSTREAM_REWARD_TIMEOUT_MS',
+    kind: 'whole',
+    min: 100,
+    max: 604_800_000,
+    fallback: 600_000,
+    help: 'TURNSTREAM_REWARD_NAMES: how long a finished attempt waits for its rewards. After that its trajectory is discarded as incomplete.',
   },
 } as const;

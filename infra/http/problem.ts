@@ -52,7 +52,9 @@ export function answerOf(error: unknown, requestId: string, parameters?: readonl
 }
 
 /** What a refusal says beside its code. */
-function membersOf(error: unknown): Pick<ProblemDetails, 'restore'> {
+function membersOf(error: unknown): Pick<ProblemDetails, 'restore' | 'errors'> {
+  const errors = isPlatformError(error, 'REQUEST_INVALID') ? error.context['errors'] : undefined;
+  if (errors !== undefined) return { errors: errors as NonNullable<ProblemDetails['errors']> };
   const restore = isPlatformError(error, 'LINEAGE_MISMATCH') ? error.context['restore'] : undefined;
   return restore === undefined ? {} : { restore };
 }

@@ -53,6 +53,7 @@ export interface TestApiOptions {
   readonly limits?: Partial<SqlLimits>;
   /** Records that are not in the tables yet; none when left out. */
   readonly countBehind?: () => Promise<number>;
+  readonly posting?: Partial<ApiDeps['posting']>;
   readonly live?: { readonly heartbeatMs?: number; readonly maxClients?: number; readonly maxBufferedBytes?: number };
   readonly logger?: Logger;
   readonly metrics?: Metrics;
@@ -90,6 +91,7 @@ export async function testApi(given: TestApiOptions): Promise<HttpServer> {
     sql: { ...testLimits, ...given.limits },
     countBehind: given.countBehind ?? (() => Promise.resolve(0)),
     coordinatorOf: given.coordinatorOf ?? nobody,
+    posting: { writer: log.writer(), producer: 'api-test', clock: Date, ...given.posting },
     ...(given.live === undefined ? {} : { live: given.live }),
   });
   if (given.site !== undefined) await server.app.register(dashboardRoutes, { site: given.site });

@@ -1,5 +1,6 @@
 // Plain rollout events for tests of the fold; every field has a value that a test may override.
 import type {
+  RewardAttached,
   TrajectoryFinished,
   TrajectoryRequested,
   TrajectoryStarted,
@@ -7,6 +8,7 @@ import type {
   WorkerHeartbeat,
 } from '../../schemas/generated/events.ts';
 import { emptyTurn } from '../../schemas/rollouts/turn.ts';
+import { rewardEventId } from '../../streams/reward/attached.ts';
 import { groupIdOf, rolloutEventId } from '../../streams/core/ids.ts';
 
 interface RolloutPosition {
@@ -135,6 +137,22 @@ export const finished = (place: RolloutPosition, reward: number, fields: Partial
   ...{ asked_as: '', called_invalid: false },
   ...fields,
 });
+
+/** A reward for a whole attempt, named `human` unless a test overrides it. */
+export function rewarded(place: Omit<RolloutPosition, 'sequence'>, value: number, fields: Partial<RewardAttached> = {}): RewardAttached {
+  const { trajectory, attempt = 0, run = 'run-a' } = place;
+  const target = { trajectory_id: trajectory, attempt, turn: -1, name: 'human', identifier: '', ...fields };
+  return {
+    event_id: rewardEventId(target),
+    run_id: run,
+    occurred_at: AT,
+    producer: 'api/test',
+    group_id: groupIdOf(trajectory),
+    value,
+    source: 'test',
+    ...target,
+  };
+}
 
 export const heartbeat = (workerId: string, run = 'run-a'): WorkerHeartbeat => ({
   event_id: `${workerId}/heartbeat/0`,

@@ -63,7 +63,7 @@ export interface Rig {
   /** Number of records that the scripted worker has written. */
   written: number;
   deps(overrides?: Partial<TrainerDeps>): TrainerDeps;
-  all(topic: 'training' | 'tasks' | 'policies'): Promise<readonly (DecodedEvent & { offset: number; body: Buffer })[]>;
+  all(topic: 'training' | 'tasks' | 'rollouts' | 'policies'): Promise<readonly (DecodedEvent & { offset: number; body: Buffer })[]>;
 }
 
 const closing: Following[] = [];

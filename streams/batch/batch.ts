@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { groupAdvantages, isUniform } from '../advantage/advantage.ts';
 import { finishedOf, isResolved, type FinishedTrajectory, type Group } from '../group/group.ts';
 import { stalenessOf, unknownShare, type Staleness, type TokenAges } from '../staleness/staleness.ts';
-import { decisionsOf, spansOf, type Attempt, type AttemptOutcome } from '../trajectory/attempt.ts';
+import { decisionsOf, rewardOf, spansOf, type Attempt, type AttemptOutcome } from '../trajectory/attempt.ts';
 
 export const discardReasons = [
   'uniform_group',
@@ -40,7 +40,7 @@ const SMALLEST_GROUP = 2;
 
 /** GRPO learns from reward differences within a group. REINFORCE learns from the return of each turn and needs no differences. */
 const teachesNothing = (finished: readonly FinishedTrajectory[], { algorithm }: BatchRules): boolean =>
-  algorithm !== 'reinforce' && isUniform(finished.map(rewardOf));
+  algorithm !== 'reinforce' && isUniform(rewardsOf(finished));
 
 /** Part of it was sampled from weights that the run went back behind. */
 const isOfAbandoned = (attempt: Attempt, { isAbandoned }: BatchRules): boolean =>
@@ -108,18 +108,19 @@ export interface AccountedTrajectory {
   readonly staleness: Staleness;
 }
 
-const rewardOf = ({ attempt }: FinishedTrajectory): number => attempt.ending?.reward ?? 0;
+const rewardsOf = (finished: readonly FinishedTrajectory[]): readonly number[] => finished.map(({ attempt }) => rewardOf(attempt));
 
 /** The trajectories of a batch, ordered by admission of the group, then by sample. Adds the token ages of the batch to `ages`. */
 export function accountBatch(batch: readonly Group[], version: number, ages: TokenAges): readonly AccountedTrajectory[] {
   return batch.flatMap((group) => {
     const finished = finishedOf(group);
-    const advantages = groupAdvantages(finished.map(rewardOf));
+    const rewards = rewardsOf(finished);
+    const advantages = groupAdvantages(rewards);
     return finished.flatMap(({ trajectory, attempt }, i) => {
       if (attempt.ending === undefined) return [];
       const staleness = stalenessOf(spansOf(attempt), version, ages);
       const ids = { groupId: group.id, trajectoryId: trajectory.id, questionId: group.questionId };
-      return [{ ...ids, attempt, ending: attempt.ending, reward: attempt.ending.reward, advantage: advantages[i] ?? 0, staleness }];
+      return [{ ...ids, attempt, ending: attempt.ending, reward: rewards[i] ?? 0, advantage: advantages[i] ?? 0, staleness }];
     });
   });
 }

@@ -1,6 +1,6 @@
 // The discards of a group that closes. They account exactly once for every generated token that is not trained on.
 //
-// A trajectory that is not trained on has one discard that gives the reason: the reason of its group when one of its attempts counts,
+// A trajectory that is not trained on has one discard that gives the reason: `incomplete` when the rewards that its run waits for never came, the reason of its group when one of its attempts counts,
 // `expired` when the trainer gave up before the newest attempt ended, `lost` when its request is no longer in the log and could not be made
 // again. Every other attempt that ended has a discard of its own: `superseded` when it was usable but not the first, `invalid` when it was
 // not usable. Attempts that never ended appear only in TrajectoryExpired. An attempt that ends after its group closed changes nothing.
@@ -29,18 +29,24 @@ interface Closing {
 export function discardsOf(group: Group, closing: Closing): readonly Discard[] {
   return [...group.trajectories.values()]
     .sort((a, b) => a.sample - b.sample)
-    .flatMap((trajectory) => [...outcomeOf(trajectory, closing), ...othersOf(trajectory)].sort((a, b) => a.number - b.number));
+    .flatMap((trajectory) => [...outcomeOf(trajectory, closing, group), ...othersOf(trajectory)].sort((a, b) => a.number - b.number));
 }
 
-function outcomeOf(trajectory: Trajectory, { trained, reason }: Closing): readonly Discard[] {
+function outcomeOf(trajectory: Trajectory, { trained, reason }: Closing, group: Group): readonly Discard[] {
   if (trained.has(trajectory.id)) return [];
   const number = trajectory.winner ?? trajectory.request.attempt;
   const attempt = trajectory.attempts.get(number);
-  if (trajectory.winner !== undefined) return [{ trajectory, number, attempt, reason }];
+  if (trajectory.winner !== undefined) {
+    return [{ trajectory, number, attempt, reason: wasUnrewarded(group, trajectory, reason) ? 'incomplete' : reason }];
+  }
   // an attempt that ended without counting is already among the others
   if (attempt?.ending !== undefined) return [];
   return [{ trajectory, number, attempt, reason: isRequestLost(trajectory) ? 'lost' : 'expired' }];
 }
+
+/** The wait for its rewards was given up: those that come while its group is trained on are late, and the others still count. */
+const wasUnrewarded = ({ awaited }: Group, { exhausted, settled }: Trajectory, reason: DiscardReason): boolean =>
+  awaited.length > 0 && exhausted && (!settled || reason === 'expired');
 
 function othersOf(trajectory: Trajectory): readonly Discard[] {
   return [...trajectory.attempts.values()]

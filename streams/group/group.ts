@@ -1,7 +1,7 @@
 // A group: the trajectories of one question in one admission. It is ready when each trajectory either has a finished attempt that counts or
-// has used up its attempts, and at least two have one that counts.
+// has used up its attempts, and at least two have one that counts. In a run that waits for attached rewards, an attempt counts once it has them.
 import type { TrajectoryRequested } from '../../schemas/generated/events.ts';
-import { newAttempt, statusOf, type Attempt } from '../trajectory/attempt.ts';
+import { isRewarded, newAttempt, statusOf, type Attempt } from '../trajectory/attempt.ts';
 
 /** A trajectory needs a request before any of its records are folded; the latest request is the attempt in progress. */
 export interface Trajectory {
@@ -16,7 +16,9 @@ export interface Trajectory {
   latest: Attempt | undefined;
   /** Number of the first attempt that finished and counts; undefined if there is none yet. */
   winner: number | undefined;
-  /** Set when the last attempt was given up. */
+  /** The winner has every reward that its run waits for. */
+  settled: boolean;
+  /** Set when the last attempt was given up, or the wait for its rewards. */
   exhausted: boolean;
 }
 
@@ -35,6 +37,8 @@ export interface Group {
   readonly id: string;
   readonly questionId: string;
   readonly size: number;
+  /** Names of the attached rewards that each winner must have, sorted. */
+  readonly awaited: readonly string[];
   /** Order of admission within the run. */
   readonly order: number;
   readonly trajectories: Map<string, Trajectory>;
@@ -45,15 +49,18 @@ export interface Group {
   /** Partition of the last record and its lowest offset: caches firstOffsets. */
   lastPartition: number;
   lastFirst: number;
-  /** Trajectories with a winner or with no attempts left. */
+  /** Trajectories that are settled or exhausted. */
   resolved: number;
+  /** Some reward was attached to one of its attempts, of whatever name. */
+  hasAttached: boolean;
 }
 
-export function newGroup(request: TrajectoryRequested): Group {
+export function newGroup(request: TrajectoryRequested, awaited: readonly string[] = []): Group {
   return {
     id: request.group_id,
     questionId: request.question_id,
     size: request.group_size,
+    awaited,
     order: request.group_index,
     trajectories: new Map(),
     tasks: [],
@@ -61,6 +68,7 @@ export function newGroup(request: TrajectoryRequested): Group {
     lastPartition: -1,
     lastFirst: -1,
     resolved: 0,
+    hasAttached: false,
   };
 }
 
@@ -77,6 +85,7 @@ export function foldRequest(group: Group, request: TrajectoryRequested, place: T
       attempts: new Map(),
       latest: undefined,
       winner: undefined,
+      settled: false,
       exhausted: false,
     });
   } else if (request.attempt > known.request.attempt) {
@@ -103,18 +112,19 @@ export function attemptOf(trajectory: Trajectory, number: number): Attempt | und
   return attempt;
 }
 
-/** Call when an attempt may have ended: the first that counts becomes the winner. */
+/** Call when an attempt that has ended has changed: the first that counts becomes the winner. */
 export function noteEnding(group: Group, trajectory: Trajectory, attempt: Attempt): void {
-  if (trajectory.winner !== undefined || statusOf(attempt) !== 'usable') return;
-  trajectory.winner = attempt.number;
+  if (trajectory.winner === undefined && statusOf(attempt) === 'usable') trajectory.winner = attempt.number;
+  if (trajectory.settled || trajectory.winner !== attempt.number || !isRewarded(attempt, group.awaited)) return;
+  trajectory.settled = true;
   if (!trajectory.exhausted) group.resolved += 1;
 }
 
-/** Call when the last attempt was given up. A late finish still counts until the group is closed. */
+/** Call when the last attempt, or the wait for its rewards, was given up. A late finish still counts until the group is closed. */
 export function noteExhausted(group: Group, trajectory: Trajectory): void {
   if (trajectory.exhausted) return;
   trajectory.exhausted = true;
-  if (trajectory.winner === undefined) group.resolved += 1;
+  if (!trajectory.settled) group.resolved += 1;
 }
 
 /** All requested trajectories have an outcome. */
@@ -138,7 +148,7 @@ export interface FinishedTrajectory {
 export function finishedOf(group: Group): readonly FinishedTrajectory[] {
   const finished: FinishedTrajectory[] = [];
   for (const trajectory of group.trajectories.values()) {
-    const attempt = trajectory.winner === undefined ? undefined : trajectory.attempts.get(trajectory.winner);
+    const attempt = trajectory.settled ? trajectory.attempts.get(trajectory.winner ?? -1) : undefined;
     if (attempt !== undefined) finished.push({ trajectory, attempt });
   }
   return finished.sort((a, b) => a.trajectory.sample - b.trajectory.sample);

@@ -41,7 +41,7 @@ const REMEMBERED = 1_000;
 export const newLeaseBook = (): LeaseBook => ({ epoch: 0, trainerId: '', out: [], tries: new Map(), commits: [] });
 
 const leaseTypes = ['TrainerClaimed', 'BatchLeased', 'BatchReleased'] as const satisfies readonly LedgerType[];
-type LeaseEntry = Extract<LedgerEntry, { readonly type: (typeof leaseTypes)[number] }>;
+export type LeaseEntry = Extract<LedgerEntry, { readonly type: (typeof leaseTypes)[number] }>;
 const ofLeases: ReadonlySet<LedgerType> = new Set(leaseTypes);
 
 /** True for an entry that is about leases and nothing else. */

@@ -23,10 +23,11 @@ import {
 } from '../group/group.ts';
 import { groupIdOf } from '../core/ids.ts';
 import type { LogBatch } from '../core/ports.ts';
-import { foldLeases, isOfLeases } from '../leases/lease-book.ts';
+import { foldLeases, isOfLeases, type LeaseEntry } from '../leases/lease-book.ts';
 import { advance, type LedgerEntry } from '../ledger/chain.ts';
-import { foldFinished, foldStarted, foldTurn, type Attempt } from '../trajectory/attempt.ts';
-import type { RolloutEvent } from './rollout-view.ts';
+import { foldFinished, foldReward, foldStarted, foldTurn, type Attempt } from '../trajectory/attempt.ts';
+import { rewardNamesOf } from './reward-names.ts';
+import type { RewardView, RolloutEvent } from './rollout-view.ts';
 import type { RunState } from './run-state.ts';
 import { fateOf, RECENT_GROUPS, UNFINISHED, type GroupFate } from './waste.ts';
 
@@ -36,12 +37,16 @@ export const NO_LEARNER = 'none';
 /** The same for a run with an external trainer. */
 export const EXTERNAL = 'external';
 
+/** Of leases, or a record of a decision that other entries make. */
+const isFolded = (entry: LedgerEntry): entry is LeaseEntry | Extract<LedgerEntry, { readonly type: 'RewardsCounted' }> =>
+  isOfLeases(entry) || entry.type === 'RewardsCounted';
+
 /** Folds one ledger entry of this run. `body` is its Avro body, `offset` its place in the training topic. */
 export function foldLedger(state: RunState, entry: LedgerEntry, at: { readonly body: Buffer; readonly offset: number }): void {
   state.chain = { ...advance(state.chain, at.body), sequence: entry.event.sequence + 1 };
   state.ledgerPosition = at.offset + 1;
   foldLeases(state.leases, entry, state.chain.previousSha256);
-  if (isOfLeases(entry)) return;
+  if (isFolded(entry)) return;
   switch (entry.type) {
     case 'RunStarted':
       foldStart(state, entry.event);
@@ -78,6 +83,7 @@ export function foldLedger(state: RunState, entry: LedgerEntry, at: { readonly b
 
 function foldStart(state: RunState, started: RunStarted): void {
   state.started = started;
+  state.rewardNames = rewardNamesOf(started);
   state.plannedSteps = started.steps;
   state.weightsSha256 = started.weights_sha256;
   if (started.backend === NO_LEARNER) state.version = -1;
@@ -205,7 +211,7 @@ export function foldTask(state: RunState, request: TrajectoryRequested, place: T
 }
 
 function open(state: RunState, request: TrajectoryRequested): Group {
-  const group = newGroup(request);
+  const group = newGroup(request, state.rewardNames);
   state.groups.set(group.id, group);
   return group;
 }
@@ -229,6 +235,10 @@ export function noteRead(
 export function foldRollout(state: RunState, { type, event }: RolloutEvent, place: TaskPlace): void {
   raise(state.rolloutPositions, place);
   if (type === 'WorkerHeartbeat') return;
+  if (type === 'RewardAttached') {
+    foldAttached(state, event, place);
+    return;
+  }
   const found = find(state, event, place);
   if (found === undefined) return;
   const { group, trajectory, attempt } = found;
@@ -239,6 +249,19 @@ export function foldRollout(state: RunState, { type, event }: RolloutEvent, plac
   } else {
     foldFinished(attempt, event);
   }
+  if (attempt.ending === undefined) return;
+  noteEnding(group, trajectory, attempt);
+  noteDecided(state, group);
+}
+
+/** A reward may come before the end of its attempt, and changes nothing once its group is closed. */
+function foldAttached(state: RunState, event: RewardView, place: TaskPlace): void {
+  if (!Number.isFinite(event.value)) return;
+  const found = find(state, { ...event, purpose: 'train' }, place);
+  if (found === undefined) return;
+  const { group, trajectory, attempt } = found;
+  group.hasAttached = true;
+  foldReward(attempt, event, group.awaited);
   if (attempt.ending === undefined) return;
   noteEnding(group, trajectory, attempt);
   noteDecided(state, group);

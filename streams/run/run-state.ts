@@ -99,6 +99,8 @@ export interface RunState {
   readonly rewinds: Rewind[];
   /** Of an external trainer. */
   readonly leases: LeaseBook;
+  /** Names of the attached rewards that the run waits for and trains on, sorted. */
+  rewardNames: readonly string[];
 }
 
 export const newRunState = (runId: string): RunState => ({
@@ -136,4 +138,5 @@ export const newRunState = (runId: string): RunState => ({
   lateRecords: 0,
   rewinds: [],
   leases: newLeaseBook(),
+  rewardNames: [],
 });

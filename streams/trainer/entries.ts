@@ -5,7 +5,7 @@ import { trajectoryId } from '../core/ids.ts';
 import { deriveSeed } from '../core/random.ts';
 import { batchStaleness, namedStaleness } from '../staleness/batch-staleness.ts';
 import { stalenessOf, type Staleness, type TokenAges } from '../staleness/staleness.ts';
-import { spansOf, type Attempt } from '../trajectory/attempt.ts';
+import { rewardOf, spansOf, type Attempt } from '../trajectory/attempt.ts';
 import type { AccountedTrajectory } from '../batch/batch.ts';
 import type { Discard } from '../batch/discards.ts';
 import type { RunSettings } from './run-settings.ts';
@@ -58,7 +58,7 @@ export function discardFields(
   { trajectory, number, attempt, reason }: Discard,
   at: { readonly version: number; readonly nowMs: number },
 ): Unchained<'TrajectoryDiscarded'> {
-  const reward = attempt?.ending?.reward ?? 0;
+  const reward = attempt === undefined ? 0 : rewardOf(attempt);
   return {
     group_id: trajectory.request.group_id,
     trajectory_id: trajectory.id,

@@ -6,10 +6,11 @@ import { isRequestLost, type Trajectory } from '../group/group.ts';
 import { REFUSED, statusOf, type Attempt } from '../trajectory/attempt.ts';
 import { createHeardWorkers, type HeardWorkers } from './heard-workers.ts';
 
-export type ExpiryReason = 'silent' | 'wall_clock' | 'lost_claim' | 'lost_request' | 'question_gone' | 'unusable' | 'refused';
+export type ExpiryReason =
+  'silent' | 'wall_clock' | 'lost_claim' | 'lost_request' | 'question_gone' | 'unusable' | 'refused' | 'reward_timeout';
 
-/** Reasons for which another attempt would end the same way. */
-export const FINAL: ReadonlySet<ExpiryReason> = new Set<ExpiryReason>(['question_gone', 'refused']);
+/** Reasons for which another attempt would end the same way, or cannot help. */
+export const FINAL: ReadonlySet<ExpiryReason> = new Set<ExpiryReason>(['question_gone', 'refused', 'reward_timeout']);
 
 export interface Expiry {
   readonly trajectory: Trajectory;

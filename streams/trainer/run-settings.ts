@@ -20,6 +20,10 @@ export interface RunSettings {
   readonly maxWallMs: number;
   /** Groups asked for by each that a batch still needs; 1 unless given. Above 1 only with a staleness of 0. */
   readonly oversample?: number;
+  /** Comma-separated names of the attached rewards that are waited for and trained on; left out = none. */
+  readonly rewardNames?: string;
+  /** How long a finished attempt waits for them, ms; no limit unless given. */
+  readonly rewardTimeoutMs?: number;
   /** How long a worker may be silent, ms. */
   readonly silenceMs: number;
   /** Share of the groups that may be discarded before the run ends by itself, 0 to 1; 1 = it never does. */

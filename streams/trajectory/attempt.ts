@@ -4,7 +4,8 @@
 // compact and changed in place, for this runs once a record: no text stays, and decision bytes are copied out of the
 // fetch buffer that they came in.
 import type { Decision } from '../../schemas/generated/events.ts';
-import type { FinishedView, StartedView, TurnView } from '../run/rollout-view.ts';
+import { hasRewards, keepReward, withAttached, type AttachedRewards } from '../reward/attached.ts';
+import type { FinishedView, RewardView, StartedView, TurnView } from '../run/rollout-view.ts';
 import type { VersionSpan } from '../staleness/staleness.ts';
 
 /** What the learner needs of one turn. */
@@ -48,6 +49,8 @@ export interface Attempt {
   ordered: boolean;
   decisions: KeptDecision[] | undefined;
   ending: AttemptOutcome | undefined;
+  /** Of the names that the run trains on. They may come before the end. */
+  attached: AttachedRewards | undefined;
 }
 
 export const newAttempt = (number: number): Attempt => ({
@@ -61,6 +64,7 @@ export const newAttempt = (number: number): Attempt => ({
   ordered: true,
   decisions: undefined,
   ending: undefined,
+  attached: undefined,
 });
 
 /** Notes a sequence number; false when it was seen before or cannot be one. */
@@ -133,6 +137,17 @@ export function foldFinished(attempt: Attempt, event: FinishedView): void {
     finishedAt: event.finished_at,
   };
 }
+
+/** Keeps an attached reward of one of these names. */
+export function foldReward(attempt: Attempt, event: RewardView, names: readonly string[]): void {
+  if (names.includes(event.name)) keepReward((attempt.attached ??= new Map<string, Map<string, number>>()), event);
+}
+
+/** The reward that is trained on; 0 for an attempt that has not ended. */
+export const rewardOf = ({ ending, attached }: Attempt): number => (ending === undefined ? 0 : withAttached(ending.reward, attached));
+
+/** True when the attempt has a reward of each of these names. */
+export const isRewarded = ({ attached }: Attempt, names: readonly string[]): boolean => hasRewards(attached, names);
 
 /** Status of an attempt that the model refused for good: another attempt would be refused as well, so none is asked for. */
 export const REFUSED = 'refused';

@@ -5,7 +5,7 @@ import { readRows } from '../list.ts';
 
 const tables = [
   ...(['run_events', 'admissions', 'batches', 'steps', 'discarded_trajectories', 'expired_attempts'] as const),
-  ...(['trainer_claims', 'leases', 'lease_releases', 'rewinds', 'named_weights'] as const),
+  ...(['trainer_claims', 'leases', 'lease_releases', 'rewinds', 'named_weights', 'counted_rewards'] as const),
 ] as const;
 
 interface FirstDifference {

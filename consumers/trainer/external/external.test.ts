@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../infra/lifecycle/clock.ts';
 import { closeWorkers, newRig, scriptedWorker, settings, verified, type Rig } from '../../../infra/testing/trainer-rig.ts';
+import { rewarded } from '../../../infra/testing/rollout-events.ts';
 import type { ClaimAnswer, CommitRequest, Coordinator, LeaseAnswer } from '../../../streams/leases/coordinator.ts';
 import type { BatchLeased } from '../../../schemas/generated/events.ts';
 import { createEndedCoordinator } from '../../../streams/leases/ended-coordinator.ts';
@@ -76,6 +77,15 @@ async function train(coordinator: Coordinator, claimed: ClaimAnswer, steps: numb
     at = { ...at, lineage, version };
   }
   return at;
+}
+
+/** Rewards every attempt that has ended so far; answers how many. */
+async function rewardAll(rig: Rig, value: number, identifier: string): Promise<number> {
+  const ended = (await rig.all('rollouts')).flatMap((read) => (read.type === 'TrajectoryFinished' ? [read.event] : []));
+  for (const { trajectory_id: trajectory, group_id: key } of ended) {
+    await rig.log.writer().append([{ type: 'RewardAttached', key, event: rewarded({ trajectory }, value, { identifier }) }]);
+  }
+  return ended.length;
 }
 
 describe('an external trainer', () => {
@@ -190,6 +200,38 @@ describe('an external trainer', () => {
     expect(await lease(coordinator, claimed, { held: [] })).toMatchObject({ batch_id: leased.batch_id, batch_sha256: leased.batch_sha256 });
     expect(await coordinator.commit(leased.batch_id, commitOf(claimed, leased))).toMatchObject({ version: 1, replayed: false });
     expect(await linesOf(coordinator, leased.batch_id), 'readable after its commit').toEqual(rows);
+    expect(await verifiedAsTold(rig)).toMatchObject({ ok: true, problems: [] });
+  });
+
+  it('trains on the rewards of the lease, whatever comes while the batch is out and the coordinator restarts', async () => {
+    const rig = newRig();
+    await scriptedWorker(rig);
+    const waiting = { settings: { ...settings, rewardNames: 'human' } };
+    const before = serve(rig, {}, waiting);
+    const claimed = await claim(before.coordinator);
+    const all = async (): Promise<void> => {
+      expect(await rewardAll(rig, 0.25, 'first')).toBe(16);
+    };
+    await vi.waitFor(all, { timeout: 10_000, interval: 50 });
+    const leased = await lease(before.coordinator, claimed);
+    const rows = await linesOf(before.coordinator, leased.batch_id);
+    expect(rows.map(({ reward }) => reward)).toEqual([0.25, 1.25, 0.25, 1.25, 0.25, 1.25, 0.25, 1.25]);
+    await rewardAll(rig, 7, 'late');
+    await before.stop();
+
+    const { coordinator } = serve(rig, {}, waiting);
+    await vi.waitFor(() => coordinator.extend(leased.batch_id, { epoch: 1 }), { timeout: 10_000, interval: 20 });
+    await coordinator.commit(leased.batch_id, commitOf(claimed, leased));
+    const ledger = await rig.all('training');
+    const step = ledger.flatMap((read) => (read.type === 'StepCompleted' ? [read.event] : []))[0];
+    expect(step?.trajectories.map(({ reward }) => reward)).toEqual(rows.map(({ reward }) => reward));
+    const out = ledger.flatMap((read) => (read.type === 'BatchLeased' ? [read.event] : []))[0];
+    const counted = ledger.flatMap((read) => (read.type === 'RewardsCounted' ? read.event.groups : []));
+    expect(counted.filter(({ group_id: id }) => out?.group_ids.includes(id)).map(({ end }) => end)).toEqual(
+      counted.flatMap(({ group_id: id, partition }) =>
+        out?.group_ids.includes(id) === true ? [out.rollouts.find((range) => range.partition === partition)?.end] : [],
+      ),
+    );
     expect(await verifiedAsTold(rig)).toMatchObject({ ok: true, problems: [] });
   });
 

@@ -8,6 +8,7 @@ import { inStep, reachNothing, type CrashStep } from '../../../streams/core/cras
 import { decideExpiry, type Refused, type Released } from '../../../streams/leases/decide.ts';
 import type { RunState } from '../../../streams/run/run-state.ts';
 import type { TokenAges } from '../../../streams/staleness/staleness.ts';
+import { countedOf } from '../batches.ts';
 import type { PreparedBatch } from '../commit-parts.ts';
 import type { PlainEntry, Publication } from '../committer.ts';
 import type { LeaseTimes, Loop, CallOutcome, ExternalLife } from '../deps.ts';
@@ -17,14 +18,15 @@ const groupsOf = (state: RunState, { group_ids: ids }: BatchLeased): readonly Gr
 /** The groups of every leased batch. */
 export const outGroups = (state: RunState): readonly Group[] => state.leases.out.flatMap((lease) => groupsOf(state, lease));
 
-/** The batch as it was leased: attempts that finished later are not part of it. */
+/** The batch as it was leased: attempts and rewards that came later are not part of it. */
 export function leasedBatch(state: RunState, lease: BatchLeased, times: LeaseTimes): PreparedBatch {
   const groups = groupsOf(state, lease);
-  const ids = new Set(lease.trajectories.map(({ trajectory_id: id }) => id));
+  const judged = new Map(lease.trajectories.map(({ trajectory_id: id, reward, advantage }) => [id, { reward, advantage }]));
   const ages: TokenAges = new Map();
-  const leased = groups.map((group) => ({ ...group, trajectories: new Map([...group.trajectories].filter(([id]) => ids.has(id))) }));
-  const trajectories = accountBatch(leased, lease.version_before, ages);
-  return { groups, trajectories, ages, sha256: lease.batch_sha256, beganMs: times.beganMs, waitMs: times.waitMs };
+  const leased = groups.map((group) => ({ ...group, trajectories: new Map([...group.trajectories].filter(([id]) => judged.has(id))) }));
+  const trajectories = accountBatch(leased, lease.version_before, ages).map((one) => ({ ...one, ...judged.get(one.trajectoryId) }));
+  const counted = countedOf(groups, new Map(lease.rollouts.map(({ partition, end }) => [partition, end])));
+  return { groups, trajectories, ages, counted, sha256: lease.batch_sha256, beganMs: times.beganMs, waitMs: times.waitMs };
 }
 
 /** A trajectory as a lease names it. */

@@ -1,5 +1,5 @@
-// rollouts -> trajectory_starts, turns, trajectories, heartbeats
-import type { TrajectoryFinished, TrajectoryStarted, WorkerHeartbeat } from '../../../schemas/generated/events.ts';
+// rollouts -> trajectory_starts, turns, trajectories, rewards, heartbeats
+import type { RewardAttached, TrajectoryFinished, TrajectoryStarted, WorkerHeartbeat } from '../../../schemas/generated/events.ts';
 import type { Row } from '../../../streams/core/ports.ts';
 import { float, type Origin } from './cells.ts';
 import { row, type ProjectionsOf } from './projection.ts';
@@ -16,6 +16,8 @@ const trajectoryRow = (event: TrajectoryFinished, origin: Origin): Row => ({
   judge_ms: float(event.judge_ms),
   ...origin,
 });
+
+const rewardRow = (event: RewardAttached, origin: Origin): Row => ({ ...event, value: float(event.value), ...origin });
 
 const heartbeatRow = (event: WorkerHeartbeat, origin: Origin): Row => ({
   run_id: event.run_id,
@@ -35,5 +37,6 @@ export const rolloutProjections = {
   TrajectoryStarted: row('trajectory_starts', trajectoryStartRow),
   TurnRecorded: row('turns', turnRow),
   TrajectoryFinished: row('trajectories', trajectoryRow),
+  RewardAttached: row('rewards', rewardRow),
   WorkerHeartbeat: row('heartbeats', heartbeatRow),
 } satisfies ProjectionsOf<'rollouts'>;

@@ -1,10 +1,11 @@
 // training -> run_events, admissions, steps, step_trajectories, batches, collected_trajectories, discarded_trajectories, expired_attempts,
-// trainer_claims, leases, lease_releases, rewinds, named_weights
+// trainer_claims, leases, lease_releases, rewinds, named_weights, counted_rewards
 import type {
   BatchCollected,
   BatchLeased,
   BatchReleased,
   GroupsAdmitted,
+  RewardsCounted,
   RunContinued,
   RunFinished,
   RunRewound,
@@ -289,6 +290,14 @@ const weightsRow = (event: WeightsNamed, origin: Origin): Row => ({
   format: event.format,
 });
 
+const countedRow = (event: RewardsCounted, origin: Origin): Row => ({
+  ...entry(event, origin),
+  reward_names: event.names,
+  group_ids: event.groups.map(({ group_id: id }) => id),
+  rollout_partitions: event.groups.map(({ partition }) => partition),
+  rollout_ends: event.groups.map(({ end }) => end),
+});
+
 export const trainingProjections = {
   RunStarted: row('run_events', runStartedRow),
   RunContinued: row('run_events', runContinuedRow),
@@ -303,4 +312,5 @@ export const trainingProjections = {
   BatchReleased: row('lease_releases', releaseRow),
   RunRewound: row('rewinds', rewindRow),
   WeightsNamed: row('named_weights', weightsRow),
+  RewardsCounted: row('counted_rewards', countedRow),
 } satisfies ProjectionsOf<'training'>;

@@ -1,4 +1,5 @@
 // The HTTP interface: the dashboard, REST, SQL, the live stream, metrics, health and the schema registry.
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { createApi, sqlLimitsOf } from '../../../consumers/api/api.ts';
 import { readAllFindings } from '../../../consumers/api/watch/findings.reader.ts';
@@ -54,6 +55,7 @@ export const apiRole: RoleMain = async (context, signal) => {
       ...{ store, logger, metrics, events: log.events, log: log.kafka.reader(), sql: sqlLimitsOf(config) },
       registry: config.schemaRegistryUrl === '' ? log.registry : undefined,
       countBehind: behind,
+      posting: { writer: await log.kafka.writer(), producer: `api-${hostname()}-${process.pid}`, clock: systemClock },
       coordinatorOf: async (run, headers) => coordinatorOf({ log, group: groupsOf(config.namespace).trainer(run) }, run, headers),
     });
     await server.app.register(dashboardRoutes, { site: await readSite(dashboardFolder) });

@@ -52,6 +52,14 @@ export const rollouts: Comments = {
   trajectory_reward: 'Reward of the trajectory',
   trained_at: 'Time of the step that trained on the trajectory, UTC, microseconds',
 
+  // Rewards
+  source: 'Who or what gave the reward',
+  identifier: 'Tells rewards of one name and target apart; may be empty',
+  reward_names: 'Names of the attached rewards that the run trains on, sorted',
+  in_time: 'Whether the reward came before its group was decided; false while it is not decided',
+  late: 'Whether the reward came after its group was trained on, collected, or discarded: it changed nothing',
+  counted: 'Whether the reward is part of the reward that its trajectory was trained on or collected with',
+
   // Turns and generations, in steps and views
   unknown_tokens: 'Tokens whose policy version is unknown; excluded from staleness',
   generations: 'Generations that were sent to a server',
@@ -115,6 +123,18 @@ export const rolloutsOf: Readonly<Record<string, Comments>> = {
     prompt_tokens: 'Tokens of all prompts of these attempts',
     completion_tokens: 'Tokens that the policy wrote in these attempts',
     flight_ms: 'Time from the start of an attempt to its end, summed over these attempts, ms',
+  },
+  rewards: {
+    turn: 'Turn that the reward is for, from 0; -1 for the whole attempt',
+    name: 'What is rewarded',
+    value: 'The reward as it was given',
+    occurred_at: 'Time of the event by the clock of the process that received it, UTC, microseconds',
+  },
+  trajectory_rewards: {
+    turn: 'Turn that the reward is for, from 0; -1 for the whole attempt',
+    name: 'What is rewarded',
+    value: 'The reward as it was given',
+    occurred_at: 'Time of the event by the clock of the process that received it, UTC, microseconds',
   },
   tasks: {
     reward: 'Score that the reward is based on: f1 or em',

@@ -184,8 +184,13 @@ export const trainingOf: Readonly<Record<string, Comments>> = {
     version: 'Policy version when the trajectories were discarded',
     discarded: 'Trajectories that were discarded at this version for this reason',
   },
+  counted_rewards: {
+    group_ids: 'Ids of the groups that were decided with attached rewards',
+    rollout_partitions: 'Kafka partitions of rollouts in the order of group_ids, from 0',
+    rollout_ends: 'Kafka offsets in the order of group_ids: rewards of the group before them came in time',
+  },
   expired_attempts: {
-    reason: 'Why the attempt was given up: silent, wall_clock, lost_claim, unusable, or refused',
+    reason: 'Why the attempt was given up: silent, wall_clock, lost_claim, unusable, refused, or reward_timeout',
     next_attempt: 'Attempt that was requested instead; -1 if none is left',
   },
   outcomes: { reason: `${DISCARD}; empty if it was trained on` },

@@ -41,8 +41,8 @@ export class Run {
     await this.record([{ type: 'RewardAttached', event_id, ...given, name, attempt, turn, identifier, source }]);
   }
 
-  /** Writes events of `rollouts` to the log. An event whose `event_id` exists changes nothing. */
-  async record(events: readonly object[]): Promise<unknown> {
+  /** Writes events to the log, RewardAttached so far; those whose identity is there already change nothing. */
+  async record(events: readonly object[]): Promise<Schemas['RecordedEvents']> {
     const lines = events.map((event) => `${JSON.stringify(event)}\n`).join('');
     return this.#transport.json(this.#path('events'), { method: 'POST', lines });
   }
@@ -61,6 +61,11 @@ export class Run {
 
   turns(trajectory: string, query: Omit<Queries['listTurns'], 'run'> = {}): Listing<Schemas['Turn']> {
     return new Listing(this.#transport, pathOf('trajectories', trajectory, 'turns'), { run: this.id, ...query });
+  }
+
+  /** Rewards that were attached to a trajectory, and what became of each. */
+  rewards(trajectory: string, query: Omit<Queries['listRewards'], 'run'> = {}): Listing<Schemas['AttachedReward']> {
+    return new Listing(this.#transport, pathOf('trajectories', trajectory, 'rewards'), { run: this.id, ...query });
   }
 
   toolCalls(query: Queries['listToolCalls'] = {}): Listing<Schemas['ToolCall']> {

@@ -54,6 +54,10 @@ const layouts: { readonly [T in EventType]: TableContents<T> } = {
     table: 'trajectories',
     columns: { ...ids, sequence: 'sequence', answer: 'answer', status: 'status', turns: 'turns', completion_tokens: 'completion_tokens' },
   },
+  RewardAttached: {
+    table: 'rewards',
+    columns: { ...ids, turn: 'turn', name: 'name', source: 'source', identifier: 'identifier' },
+  },
   WorkerHeartbeat: { table: 'heartbeats', columns: { event_id: 'event_id', running: (event) => event.running.length } },
   RunStarted: { table: 'run_events', columns: { ...entry, weights_sha256: 'weights_sha256' } },
   RunFinished: { table: 'run_events', columns: { ...entry, version: 'version' } },
@@ -85,6 +89,10 @@ const layouts: { readonly [T in EventType]: TableContents<T> } = {
   RunRewound: { table: 'rewinds', columns: { ...entry, version: 'version', to_version: 'to_version' } },
   WeightsNamed: { table: 'named_weights', columns: { ...entry, version: 'version', sha256: 'sha256' } },
   BatchReleased: { table: 'lease_releases', columns: { ...entry, batch_id: 'batch_id', reason: 'reason' } },
+  RewardsCounted: {
+    table: 'counted_rewards',
+    columns: { ...entry, "arrayStringConcat(group_ids, ',')": (event) => event.groups.map(({ group_id: id }) => id).join() },
+  },
   PolicyPublished: { table: 'policies', columns: { event_id: 'event_id', version: 'version', sha256: 'sha256' } },
   QuestionAccepted: { table: 'questions', columns: { event_id: 'event_id', question: 'question' } },
   QuestionRejected: { table: 'questions', columns: { event_id: 'event_id', question: 'question' } },

@@ -42,6 +42,10 @@ const flowOf = ({ mode, maxStaleness, maxConcurrent, batchGroups, oversample }: 
     ? { maxStaleness: 0, maxConcurrent: Math.ceil(batchGroups * oversample), oversample }
     : { maxStaleness, maxConcurrent, oversample: 1 };
 
+/** Nothing is recorded of them in a run that trains on the recorded reward alone. */
+const rewardNamesOf = (names: Config['rewardNames']): Pick<RunSettings, 'rewardNames'> =>
+  names.length === 0 ? {} : { rewardNames: [...new Set(names)].sort().join() };
+
 /** What a new run is started with. */
 const settingsOf = (config: Config, { seed, steps }: TrainerArguments): RunSettings => ({
   ...{ seed, steps },
@@ -54,6 +58,8 @@ const settingsOf = (config: Config, { seed, steps }: TrainerArguments): RunSetti
   stalePolicy: config.stalePolicy,
   maxUnknown: config.maxUnknown,
   reward: config.reward,
+  ...rewardNamesOf(config.rewardNames),
+  rewardTimeoutMs: config.rewardTimeoutMs,
   maxTurns: config.maxTurns,
   maxTokens: config.maxTokens,
   maxWallMs: config.maxWallMs,

@@ -53,3 +53,14 @@ def test_errors_have_codes(real: Turnstream) -> None:
         with pytest.raises(ApiError) as caught:
             call()
         assert caught.value.code in ("NOT_FOUND", "SQL_INVALID", "REQUEST_INVALID") and caught.value.request_id
+
+
+def test_attaches_rewards(real: Turnstream) -> None:
+    run = real.run(RUN)
+    trajectory = run.trajectories().rows()[0]["trajectory_id"]
+    run.reward(trajectory, 0.5, name="human", identifier="reviewer-7")
+    assert run.record([{"type": "RewardAttached", "trajectory_id": trajectory, "value": 1}])["recorded"] == 1
+    with pytest.raises(ApiError) as caught:
+        run.record([{"type": "RewardAttached", "trajectory_id": trajectory, "value": 1}, {"type": "TurnRecorded"}])
+    assert caught.value.code == "REQUEST_INVALID" and "line 2" in str(caught.value)
+    assert run.rewards(trajectory).rows() == []

@@ -61,6 +61,41 @@ class AnswerOfVersion(TypedDict):
     finished_at: str | None
 
 
+class AttachedReward(TypedDict):
+    run_id: str
+    trajectory_id: str
+    attempt: int
+    turn: int
+    name: str
+    value: float | None
+    source: str
+    identifier: str
+    in_time: bool
+    late: bool
+    counted: bool
+    occurred_at: str | None
+
+
+class AttachedRewardPage(TypedDict):
+    items: list[AttachedReward | AttachedRewardPart]
+    next_cursor: str | None
+
+
+class AttachedRewardPart(TypedDict, total=False):
+    run_id: str
+    trajectory_id: str
+    attempt: int
+    turn: int
+    name: str
+    value: float | None
+    source: str
+    identifier: str
+    in_time: bool
+    late: bool
+    counted: bool
+    occurred_at: str | None
+
+
 class Attempt(TypedDict):
     attempt: int
     status: str
@@ -600,7 +635,7 @@ class _LeaseRequest(TypedDict):
 class _LeaseRequestMaybe(TypedDict, total=False):
     held: list[str]
     wait_ms: int
-    format: Literal["ndjson"]
+    format: Literal["arrow", "ndjson"]
 
 
 class LeaseRequest(_LeaseRequest, _LeaseRequestMaybe):
@@ -853,6 +888,26 @@ class PolicyPart(TypedDict, total=False):
     occurred_at: str | None
 
 
+class _PostedEvent(TypedDict):
+    type: Literal["RewardAttached"]
+    trajectory_id: str
+    value: float
+
+
+class _PostedEventMaybe(TypedDict, total=False):
+    attempt: int
+    turn: int
+    name: str
+    source: str
+    identifier: str
+    run_id: str
+    event_id: str
+
+
+class PostedEvent(_PostedEvent, _PostedEventMaybe):
+    pass
+
+
 class ProblemErrors(TypedDict):
     parameter: str
     message: str
@@ -871,7 +926,7 @@ class _Problem(TypedDict):
     title: str
     status: int
     detail: str
-    code: Literal["CONFIG_INVALID", "USAGE_INVALID", "TOOLCHAIN_MISSING", "PORT_IN_USE", "DATA_DIR_IN_USE", "DATA_DIR_UNUSABLE", "KAFKA_UNAVAILABLE", "LOG_CUT", "DISK_FULL", "TOPIC_MISMATCH", "PRODUCER_FENCED", "GROUP_FENCED", "OFFSETS_OUT_OF_RANGE", "RECORD_TOO_LARGE", "LEDGER_BROKEN", "WEIGHTS_MISMATCH", "RUN_CONFLICT", "RUN_FINISHED", "COORDINATOR_UNAVAILABLE", "FENCED", "LINEAGE_MISMATCH", "LINEAGE_UNKNOWN", "REWIND_REFUSED", "WEIGHTS_CONFLICT", "BATCH_COMMITTED", "BATCH_RELEASED", "BATCH_OUT_OF_ORDER", "BATCH_MISMATCH", "BACKEND_UNAVAILABLE", "SCHEMA_INCOMPATIBLE", "SCHEMA_INVALID", "SCHEMA_NOT_FOUND", "REGISTRY_UNAVAILABLE", "STORE_UNAVAILABLE", "STORE_LOCKED", "STORE_REFUSED", "STORE_FULL", "MIGRATION_MISMATCH", "QUESTIONS_INVALID", "EVALUATIONS_UNRELATED", "AUDIT_FAILED", "REPLAY_DIFFERS", "REQUEST_INVALID", "CURSOR_MISMATCH", "NOT_FOUND", "METHOD_NOT_ALLOWED", "UNAUTHENTICATED", "FORBIDDEN", "FOREIGN_ORIGIN", "BODY_TOO_LARGE", "MEDIA_TYPE_UNSUPPORTED", "RATE_LIMITED", "SQL_REFUSED", "SQL_INVALID", "SQL_LIMIT", "MODEL_UNAVAILABLE", "MODEL_REFUSED", "NOT_READY", "INTERNAL"]
+    code: Literal["CONFIG_INVALID", "USAGE_INVALID", "TOOLCHAIN_MISSING", "PORT_IN_USE", "DATA_DIR_IN_USE", "DATA_DIR_UNUSABLE", "KAFKA_UNAVAILABLE", "LOG_CUT", "DISK_FULL", "TOPIC_MISMATCH", "PRODUCER_FENCED", "GROUP_FENCED", "OFFSETS_OUT_OF_RANGE", "RECORD_TOO_LARGE", "LEDGER_BROKEN", "WEIGHTS_MISMATCH", "WEIGHTS_UNAVAILABLE", "ENGINE_UNAVAILABLE", "ENGINE_REFUSED", "RUN_CONFLICT", "RUN_FINISHED", "COORDINATOR_UNAVAILABLE", "FENCED", "LINEAGE_MISMATCH", "LINEAGE_UNKNOWN", "REWIND_REFUSED", "WEIGHTS_CONFLICT", "BATCH_COMMITTED", "BATCH_RELEASED", "BATCH_OUT_OF_ORDER", "BATCH_MISMATCH", "BACKEND_UNAVAILABLE", "SCHEMA_INCOMPATIBLE", "ROWS_GONE", "RANGE_UNSATISFIABLE", "SCHEMA_INVALID", "SCHEMA_NOT_FOUND", "REGISTRY_UNAVAILABLE", "STORE_UNAVAILABLE", "STORE_LOCKED", "STORE_REFUSED", "STORE_FULL", "MIGRATION_MISMATCH", "QUESTIONS_INVALID", "EVALUATIONS_UNRELATED", "AUDIT_FAILED", "REPLAY_DIFFERS", "REQUEST_INVALID", "CURSOR_MISMATCH", "NOT_FOUND", "METHOD_NOT_ALLOWED", "UNAUTHENTICATED", "FORBIDDEN", "FOREIGN_ORIGIN", "BODY_TOO_LARGE", "MEDIA_TYPE_UNSUPPORTED", "RATE_LIMITED", "SQL_REFUSED", "SQL_INVALID", "SQL_LIMIT", "MODEL_UNAVAILABLE", "MODEL_REFUSED", "TOOLS_UNAVAILABLE", "NOT_READY", "INTERNAL"]
     request_id: str
 
 
@@ -970,6 +1025,11 @@ class QuestionPart(TypedDict, total=False):
 
 class Readiness(TypedDict):
     ready: bool
+
+
+class RecordedEvents(TypedDict):
+    recorded: int
+    event_ids: list[str]
 
 
 class RegistryConfig(TypedDict):
@@ -2216,7 +2276,7 @@ class ListDiscardedQuery(TypedDict, total=False):
     limit: int
     cursor: str
     fields: list[Literal["reason", "version", "sequence", "run_id", "group_id", "trajectory_id", "attempt", "question_id", "reward", "tokens", "generated_tokens", "turns", "version_first", "version_last", "staleness_total", "staleness_in_flight", "staleness_in_queue", "staleness_worst", "staleness_best", "staleness_span", "staleness_token_mean", "staleness_token_p95", "staleness_token_max", "unknown_tokens", "flight_ms", "queue_ms", "at"]]
-    reason: Literal["uniform_group", "stale", "incomplete", "expired", "lost", "rewound", "superseded", "invalid"]
+    reason: Literal["uniform_group", "stale", "incomplete", "expired", "lost", "rewound", "superseded", "invalid", "unknown_version"]
     version: int
     min_version: int
     max_version: int
@@ -2233,7 +2293,7 @@ class ListSelectionBiasQuery(TypedDict, total=False):
     cursor: str
     from_step: int
     to_step: int
-    reason: Literal["uniform_group", "stale", "incomplete", "expired", "lost", "rewound", "superseded", "invalid"]
+    reason: Literal["uniform_group", "stale", "incomplete", "expired", "lost", "rewound", "superseded", "invalid", "unknown_version"]
 
 
 class GetCurvesQuery(TypedDict, total=False):
@@ -2383,6 +2443,14 @@ class ListLineageQuery(TypedDict, total=False):
     tool: str
 
 
+class ListRewardsQuery(TypedDict, total=False):
+    limit: int
+    cursor: str
+    fields: list[Literal["run_id", "trajectory_id", "attempt", "turn", "name", "value", "source", "identifier", "in_time", "late", "counted", "occurred_at"]]
+    run: str
+    attempt: int
+
+
 class GetOutlineQuery(TypedDict, total=False):
     run: str
     attempt: int
@@ -2530,5 +2598,9 @@ GetToolWeatherQuery = TypedDict(
 
 class FollowEventsQuery(TypedDict, total=False):
     run: str
-    type: list[Literal["DeadLetterRetried", "DeadLettered", "AnswerScored", "EvaluationCompleted", "EvaluationStarted", "PolicyPublished", "QuestionAccepted", "QuestionRejected", "TrajectoryFinished", "TrajectoryStarted", "TurnRecorded", "WorkerHeartbeat", "TrajectoryRequested", "BatchCollected", "BatchLeased", "BatchReleased", "GroupsAdmitted", "RunContinued", "RunFinished", "RunRewound", "RunStarted", "StepCompleted", "TrainerClaimed", "TrajectoryDiscarded", "TrajectoryExpired", "WeightsNamed"]]
+    type: list[Literal["DeadLetterRetried", "DeadLettered", "AnswerScored", "EvaluationCompleted", "EvaluationStarted", "PolicyPublished", "QuestionAccepted", "QuestionRejected", "RewardAttached", "TrajectoryFinished", "TrajectoryStarted", "TurnRecorded", "WorkerHeartbeat", "TrajectoryRequested", "BatchCollected", "BatchLeased", "BatchReleased", "GroupsAdmitted", "RewardsCounted", "RunContinued", "RunFinished", "RunRewound", "RunStarted", "StepCompleted", "TrainerClaimed", "TrajectoryDiscarded", "TrajectoryExpired", "WeightsNamed"]]
     last_event_id: str
+
+
+class ReadBatchRowsQuery(TypedDict, total=False):
+    shard: str

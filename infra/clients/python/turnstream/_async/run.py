@@ -65,12 +65,13 @@ class AsyncRun:
         fields = {"trajectory_id": trajectory_id, "attempt": attempt, "turn": turn, "name": name, "value": value}
         await self.record([{"type": "RewardAttached", "event_id": event_id, **fields, "identifier": identifier, "source": source}])
 
-    async def record(self, events: Iterable[Mapping[str, Any]]) -> Any:
-        """Writes events of `rollouts` to the log; those whose `event_id` is there already change nothing."""
+    async def record(self, events: Iterable[Mapping[str, Any]]) -> models.RecordedEvents:
+        """Writes events to the log, RewardAttached so far; those whose identity is there already change nothing."""
         lines = "".join(json.dumps(event) + "\n" for event in events)
         headers = {"content-type": "application/x-ndjson"}
         request = Request("POST", self._path("events"), content=lines.encode(), headers=headers)
-        return await self._transport.json(request)
+        recorded: models.RecordedEvents = await self._transport.json(request)
+        return recorded
 
     def live(self, types: Sequence[str] = (), after: str | None = None) -> AsyncIterator[Event]:
         """Events of this run as they are written, or after the id of an event."""
@@ -84,6 +85,10 @@ class AsyncRun:
 
     def turns(self, trajectory_id: str, **query: Unpack[models.ListTurnsQuery]) -> AsyncListing[models.Turn]:
         return AsyncListing(self._transport, path_of("trajectories", trajectory_id, "turns"), {"run": self.id, **query})
+
+    def rewards(self, trajectory_id: str, **query: Unpack[models.ListRewardsQuery]) -> AsyncListing[models.AttachedReward]:
+        """Rewards that were attached to a trajectory, and what became of each."""
+        return AsyncListing(self._transport, path_of("trajectories", trajectory_id, "rewards"), {"run": self.id, **query})
 
     def tool_calls(self, **query: Unpack[models.ListToolCallsQuery]) -> AsyncListing[models.ToolCall]:
         return AsyncListing(self._transport, self._path("tool-calls"), query)

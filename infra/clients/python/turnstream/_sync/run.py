@@ -66,12 +66,13 @@ class Run:
         fields = {"trajectory_id": trajectory_id, "attempt": attempt, "turn": turn, "name": name, "value": value}
         self.record([{"type": "RewardAttached", "event_id": event_id, **fields, "identifier": identifier, "source": source}])
 
-    def record(self, events: Iterable[Mapping[str, Any]]) -> Any:
-        """Writes events of `rollouts` to the log; those whose `event_id` is there already change nothing."""
+    def record(self, events: Iterable[Mapping[str, Any]]) -> models.RecordedEvents:
+        """Writes events to the log, RewardAttached so far; those whose identity is there already change nothing."""
         lines = "".join(json.dumps(event) + "\n" for event in events)
         headers = {"content-type": "application/x-ndjson"}
         request = Request("POST", self._path("events"), content=lines.encode(), headers=headers)
-        return self._transport.json(request)
+        recorded: models.RecordedEvents = self._transport.json(request)
+        return recorded
 
     def live(self, types: Sequence[str] = (), after: str | None = None) -> Iterator[Event]:
         """Events of this run as they are written, or after the id of an event."""
@@ -85,6 +86,10 @@ class Run:
 
     def turns(self, trajectory_id: str, **query: Unpack[models.ListTurnsQuery]) -> Listing[models.Turn]:
         return Listing(self._transport, path_of("trajectories", trajectory_id, "turns"), {"run": self.id, **query})
+
+    def rewards(self, trajectory_id: str, **query: Unpack[models.ListRewardsQuery]) -> Listing[models.AttachedReward]:
+        """Rewards that were attached to a trajectory, and what became of each."""
+        return Listing(self._transport, path_of("trajectories", trajectory_id, "rewards"), {"run": self.id, **query})
 
     def tool_calls(self, **query: Unpack[models.ListToolCallsQuery]) -> Listing[models.ToolCall]:
         return Listing(self._transport, self._path("tool-calls"), query)

@@ -1,0 +1,102 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { Type } from 'typebox';
+import { PlatformError } from '../../../streams/core/errors.ts';
+import type { Clock } from '../../../streams/core/ports.ts';
+import { runParams } from '../route-kit.ts';
+import { createAppendInTime, type AppendOptions } from './append-in-time.ts';
+import { ACCEPTED, readRewards, type EventProblem } from './reward-lines.ts';
+
+export interface EventRoutesOptions {
+  readonly writer: AppendOptions['writer'];
+  /** Role and id of this process. */
+  readonly producer: string;
+  readonly clock: Pick<Clock, 'now'>;
+  /** How long a caller waits for Kafka, ms; 5 s unless given. */
+  readonly patienceMs?: number;
+}
+
+const NDJSON = 'application/x-ndjson';
+const PATIENCE_MS = 5_000;
+const MAX_PENDING = 32;
+/** Problems in the sentence; `errors` has more of them. */
+const TOLD = 5;
+
+const example = { type: ACCEPTED, trajectory_id: 'demo-g000003.1', name: 'human', value: 0.5, identifier: 'reviewer-7' };
+
+const postedEvent = Type.Object(
+  {
+    type: Type.Literal(ACCEPTED),
+    trajectory_id: Type.String({ description: '`<group_id>.<sample>`' }),
+    value: Type.Number({ description: 'The reward; finite.' }),
+    attempt: Type.Optional(Type.Integer({ minimum: 0, default: 0, description: 'Try at the trajectory.' })),
+    turn: Type.Optional(Type.Integer({ minimum: -1, default: -1, description: 'Turn that it is for; -1 = the whole attempt.' })),
+    name: Type.Optional(
+      Type.String({ default: 'reward', description: 'What is rewarded. TURNSTREAM_REWARD_NAMES says what is trained on.' }),
+    ),
+    source: Type.Optional(Type.String({ maxLength: 200, default: '', description: 'Who or what gave it.' })),
+    identifier: Type.Optional(
+      Type.String({ maxLength: 200, default: '', description: 'The same target, name, and identifier count once.' }),
+    ),
+    run_id: Type.Optional(Type.String({ description: 'The run of the address.' })),
+    event_id: Type.Optional(Type.String({ description: '`<trajectory_id>/<attempt>/<turn>/<name>/<identifier>`' })),
+  },
+  { additionalProperties: false, title: 'PostedEvent', examples: [example] },
+);
+
+const recorded = Type.Object(
+  {
+    recorded: Type.Integer({ description: 'Events that are in the log now.' }),
+    event_ids: Type.Array(Type.String(), { description: 'In the order of the request.' }),
+  },
+  { title: 'RecordedEvents', examples: [{ recorded: 1, event_ids: ['demo-g000003.1/0/-1/human/reviewer-7'] }] },
+);
+
+const description =
+  `Takes ${ACCEPTED} alone so far: a reward for an attempt or a turn of it. An answer of 200 means that all events are in the log. ` +
+  'An event that is there already changes nothing, so a request may be repeated. A problem in any event refuses the request, names each ' +
+  'line in `errors`, and writes nothing. Whether the trajectory exists is not asked: the tables may be behind.';
+
+/** Events of other programs. */
+export const eventRoutes: FastifyPluginAsyncTypebox<EventRoutesOptions> = async (
+  app,
+  { writer, producer, clock, patienceMs = PATIENCE_MS },
+) => {
+  const append = createAppendInTime({ writer, patienceMs, maxPending: MAX_PENDING });
+  const texts = new WeakMap<object, string>();
+  app.removeContentTypeParser(['application/json', 'text/plain']);
+  app.addContentTypeParser(['application/json', NDJSON], { parseAs: 'string' }, (request, text, done) => {
+    texts.set(request, text.toString());
+    // the text is checked line by line below; the schema describes it to clients
+    done(null, []);
+  });
+
+  app.post(
+    '/v1/runs/:run/events',
+    {
+      config: { scope: 'record' },
+      schema: {
+        ...{ tags: ['rollouts'], operationId: 'recordEvents', summary: 'Record events of your own program', description },
+        consumes: [NDJSON, 'application/json'],
+        params: runParams,
+        body: Type.Array(postedEvent, { examples: [[example]] }),
+        response: { 200: recorded },
+      },
+    },
+    async (request) => {
+      const { run } = request.params;
+      const isNdjson = request.headers['content-type']?.startsWith(NDJSON) === true;
+      const posted = { text: texts.get(request) ?? '', isNdjson };
+      const read = readRewards(posted, { runId: run, producer, now: Math.round(clock.now() * 1_000) });
+      if (read.kind === 'bad') throw refused(read.problems);
+      const { rewards } = read;
+      await append(rewards.map((event) => ({ type: ACCEPTED, key: event.group_id, event })));
+      return { recorded: rewards.length, event_ids: rewards.map(({ event_id: id }) => id) };
+    },
+  );
+};
+
+function refused(problems: readonly EventProblem[]): PlatformError {
+  const told = problems.slice(0, TOLD).map(({ parameter, message }) => `${parameter} ${message}`);
+  const more = problems.length > TOLD ? [`and ${problems.length - TOLD} more`] : [];
+  return new PlatformError('REQUEST_INVALID', `reading events: ${[...told, ...more].join('; ')}`, { context: { errors: problems } });
+}
