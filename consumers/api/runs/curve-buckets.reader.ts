@@ -91,16 +91,29 @@ export async function readBuckets(store: Store, run: string, query: BucketsQuery
   const rows = await readRows<BucketRow & Row>(store, statementOf(own, sources), { ...range, points: query.points });
   const kept = sources.find(({ alias }) => alias === 'kept')?.names ?? [];
   await addMissing(store, range, { rows, names: kept });
-  const places = new Map([{ alias: 'made', names: own }, ...sources].flatMap(({ alias, names: of }) => of.map((name, at) => [name, { alias, at }] as const)));
+  const places = new Map(
+    [{ alias: 'made', names: own }, ...sources].flatMap(({ alias, names: of }) => of.map((name, at) => [name, { alias, at }] as const)),
+  );
   const each = (which: string): Record<string, SeriesValues> =>
     Object.fromEntries(
       names.map((name) => {
         const { alias, at } = places.get(name) ?? { alias: '', at: -1 };
-        return [name, name === 'at' ? rows.map((row) => (which === 'last' ? row.last_at : null)) : rows.map((row) => rounded(row[`${which}_${alias}`]?.[at]))];
+        return [
+          name,
+          name === 'at'
+            ? rows.map((row) => (which === 'last' ? row.last_at : null))
+            : rows.map((row) => rounded(row[`${which}_${alias}`]?.[at])),
+        ];
       }),
     );
   const every = rows[0]?.every ?? 1;
-  const curves = { run_id: run, every, steps: rows.map(({ until }) => until), first_steps: rows.map(({ first }) => first), series: each('last') };
+  const curves = {
+    run_id: run,
+    every,
+    steps: rows.map(({ until }) => until),
+    first_steps: rows.map(({ first }) => first),
+    series: each('last'),
+  };
   return every === 1 ? curves : { ...curves, low: each('low'), high: each('high') };
 }
 

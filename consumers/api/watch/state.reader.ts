@@ -6,7 +6,7 @@ import type { stateColumns } from './watch.columns.ts';
 
 type StateRow = RowOf<typeof stateColumns>;
 
-const never = "if(admitted.n = 0, null, admitted.at)";
+const never = 'if(admitted.n = 0, null, admitted.at)';
 const stateSql = `
   select toInt32(continued.n) as continued, admitted.capacity as capacity, admitted.running as running, admitted.max_concurrent as max_concurrent,
     ${never} as admitted_at, worst.made as worst_step, worst.id as worst_trajectory_id, toInt32(worst.attempt_of) as worst_attempt,

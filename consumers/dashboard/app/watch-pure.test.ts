@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { alignRuns } from './charts/figures.ts';
+import { alignRuns } from './charts/columns.ts';
 import { barAt, longestOf, moveWindow, packFlow } from './charts/flow-layout.ts';
 import { KEPT_EVENTS, linkOf, summaryOf, withEvents, type LiveEvent } from './data/live-shapes.ts';
 import type { ApiCurves } from './data/shapes.ts';
