@@ -6,7 +6,8 @@ import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { startDashboardWorld, type DashboardWorld } from './dashboard-world.ts';
 
-const executablePath = '/usr/bin/chromium';
+/** Debian's. */
+export const executablePath = '/usr/bin/chromium';
 
 /** Journeys are skipped where Debian's chromium is not installed; .ci/run says so. */
 export const hasChromium = existsSync(executablePath);

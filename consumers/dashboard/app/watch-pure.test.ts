@@ -131,7 +131,7 @@ describe('bytes, heads, and runs beside each other', () => {
       series: { reward_mean: values },
     });
     expect(alignRuns([run([1, 2], [5, 6]), run([2, 3], [7, 8])], 'reward_mean')).toEqual([
-      [1, 2, 3],
+      Float64Array.of(1, 2, 3),
       [5, 6, null],
       [null, 7, 8],
     ]);

@@ -141,7 +141,11 @@ function optionsOf(spec: ChartSpec, { width, axis: over, others }: PlotSize, lat
       bind: { dblclick: () => () => null },
     },
     scales: { x: { time: over === 'time' }, y: { range: (_plot, low, high) => rangeOf(low, high, spec.from) } },
-    axes: [axis, { ...axis, size: 46, values: (_plot, splits) => splits.map((value) => figure(value)) }],
+    // the year is a second line below the times
+    axes: [
+      { ...axis, size: over === 'time' ? 38 : 26 },
+      { ...axis, size: 46, values: (_plot, splits) => splits.map((value) => figure(value)) },
+    ],
     series: [
       {},
       ...lines.flatMap((stroke) => [

@@ -4,11 +4,10 @@
 const COST_FACTOR = 10;
 const LONGEST_WAIT_MS = 15_000;
 
-/** Whether a refresh of the prefix means the address: the prefix ends where a part of the address does. */
+/** Whether a refresh means an address: itself and all under it, or with a `?` at the end only itself, whatever it asks. */
 export function isUnder(url: string, prefix: string): boolean {
-  if (!url.startsWith(prefix)) return false;
-  const next = url.charAt(prefix.length);
-  return next === '' || next === '/' || next === '?' || /[/?&]$/.test(prefix);
+  if (prefix.endsWith('?')) return url === prefix.slice(0, -1) || url.startsWith(prefix);
+  return url.startsWith(prefix) && ['', '/', '?'].includes(url.charAt(prefix.length));
 }
 
 /** How long to wait before an answer is asked for again, ms. */

@@ -159,8 +159,8 @@ export function AllCurves({ parts }: { readonly parts: PatternParts }): JSX.Elem
       </div>
       <RunTabs run={run} />
       <div class="bar">
-        <Field name="series" label="Series (regular expression)" />
-        <Field name="with" label={`Lay over runs (at most ${MOST_OTHERS})`} />
+        <Field name="series" label="Series, as a pattern" />
+        <Field name="with" label={`Up to ${MOST_OTHERS} runs to lay over`} />
         <span class="grow" />
         <div class="chips" role="group" aria-label="Over">
           {axes.map((one) => (
