@@ -4,7 +4,7 @@ import { age, duration, figure, percent, versions } from './kit/format.ts';
 import { visible } from './kit/visible.ts';
 import { ROW_PX, rowsAt, scrollFor } from './kit/window.ts';
 import { columnsOf, placeOfStep, placesOf, stepsBetween } from './charts/columns.ts';
-import { chartsLike, isEmpty, mainCharts, reduction } from './charts/figures.ts';
+import { axisIn, chartsLike, isEmpty, mainCharts, reduction } from './charts/figures.ts';
 import { firstRequests } from './data/addresses.ts';
 import { isUnder, waitFor } from './data/answer-cache.ts';
 import { fateOf } from './pages/fate.ts';
@@ -159,7 +159,9 @@ describe('curves', () => {
   it('have a band and say how they were reduced', () => {
     expect(columnsOf({ own: curves }, { title: 'A', series: ['a'] })).toEqual([Float64Array.of(2, 4), [1, null], [0, null], [9, null]]);
     expect(reduction(curves)).toContain('2 steps');
-    expect([isEmpty(curves, { title: 'A', series: ['a'] }), isEmpty(curves, { title: 'B', series: ['b'] })]).toEqual([false, true]);
+    const none = { ...curves, series: { b: [null, null] } };
+    expect([isEmpty(curves, { title: 'A', series: ['a'] }), isEmpty(none, { title: 'B', series: ['b'] })]).toEqual([false, true]);
+    expect([isEmpty(none, { title: 'C', series: ['c'] }), axisIn(none, 'time'), axisIn(none, 'step')]).toEqual([false, 'step', 'step']);
   });
 
   it('copy nothing, and have no band where each bucket is a step', () => {

@@ -182,7 +182,8 @@ function zoomTo(plot: UPlot, { current }: Latest): void {
 }
 
 /** A line at each version that was evaluated. */
-function markEvaluations({ ctx, bbox, valToPos }: UPlot, { curves, axis }: Shown): void {
+function markEvaluations(plot: UPlot, { curves, axis }: Shown): void {
+  const { ctx, bbox } = plot;
   const marks = evaluatedAt(curves);
   if (marks.length === 0) return;
   const values = placesOf(curves, axis);
@@ -191,7 +192,7 @@ function markEvaluations({ ctx, bbox, valToPos }: UPlot, { curves, axis }: Shown
   ctx.setLineDash([2, 4]);
   ctx.beginPath();
   for (const at of marks) {
-    const x = valToPos(values[at] ?? 0, 'x', true);
+    const x = plot.valToPos(values[at] ?? 0, 'x', true);
     if (x < bbox.left || x > bbox.left + bbox.width) continue;
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);

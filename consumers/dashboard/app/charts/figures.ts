@@ -50,6 +50,10 @@ export const moreCharts: readonly ChartSpec[] = [
   { title: 'Waiting and training, ms', series: ['wait_ms', 'train_ms'], from: 0 },
 ];
 
+/** The axis, if the answer has what it needs: one to an earlier request may be shown still. */
+export const axisIn = (curves: ApiCurves, axis: ChartAxis): ChartAxis =>
+  seriesOfAxis[axis].every((name) => Object.hasOwn(curves.series, name)) ? axis : 'step';
+
 interface CurvesRange {
   readonly from?: number | undefined;
   readonly to?: number | undefined;
@@ -79,9 +83,9 @@ export function chartsLike(charts: readonly ChartSpec[], pattern: string): reado
 export const reduction = ({ every }: Pick<ApiCurves, 'every'>): string =>
   every === 1 ? 'every step' : `1 point = ${every} steps: last value, band from least to most`;
 
-/** True when no value of the chart was recorded. */
+/** True when no value of the chart was recorded; a series that was not asked for may be. */
 export const isEmpty = (curves: ApiCurves, { series }: ChartSpec): boolean =>
-  series.every((name) => (curves.series[name] ?? []).every((value) => value === null));
+  series.every((name) => curves.series[name]?.every((value) => value === null) ?? false);
 
 /** Buckets whose version was evaluated. */
 export const evaluatedAt = (curves: ApiCurves): readonly number[] =>

@@ -5,6 +5,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { Chart, type OtherCurves } from '../charts/chart.tsx';
 import {
   axes,
+  axisIn,
   chartsLike,
   curvesUrl,
   mainCharts,
@@ -109,6 +110,7 @@ interface DrawnProps {
 }
 
 function Drawn({ run, charts, curves, outages, others, range }: DrawnProps): JSX.Element {
+  const axis = axisIn(curves, range.axis ?? 'step');
   const laid = [0, 1, 2].map((at) => {
     const other = others[at];
     return useAnswer<ApiCurves>(other === undefined ? undefined : curvesUrl(other, charts, range), { keep: true }).value;
@@ -117,17 +119,16 @@ function Drawn({ run, charts, curves, outages, others, range }: DrawnProps): JSX
     () =>
       others.flatMap((other, at): OtherCurves[] => {
         const value = laid[at];
-        return value === undefined ? [] : [{ run: other, curves: value }];
+        return value === undefined || axisIn(value, axis) !== axis ? [] : [{ run: other, curves: value }];
       }),
-    [others.join(), ...laid],
+    [others.join(), axis, ...laid],
   );
   return (
     <>
       {charts.map((spec) => (
         <Chart
           key={spec.title}
-          {...{ curves, spec, outages }}
-          axis={range.axis ?? 'step'}
+          {...{ curves, spec, outages, axis }}
           others={known}
           onZoom={(from, to) => change({ from, to }, true)}
           onOpen={(step) => go(`/runs/${encodeURIComponent(run)}/steps/${step}`)}

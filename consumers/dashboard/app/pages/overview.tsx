@@ -1,7 +1,8 @@
 // One run on one screen: how it goes, what it was told, what its tools do, and its last steps. Curves stay where they are while
 // new steps come in.
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { signal, type ReadonlySignal } from '@preact/signals';
+import { useMemo, useState } from 'preact/hooks';
 import { mainCharts, slowCharts } from '../charts/figures.ts';
 import { useAnswer } from '../data/answers.ts';
 import { linkOf, placeOf, summaryOf, withEvents, type LiveEvent } from '../data/live-shapes.ts';
@@ -16,6 +17,8 @@ import { address, type PatternParts } from '../shell/patterns.ts';
 import { useTitle } from '../shell/title.ts';
 import { AdvisoryLine } from './advisories.tsx';
 import { Curves } from './curves.tsx';
+
+const MOST_EVENTS = 20;
 
 /** What an event changes; tools, which are read from all turns, are looked at less often than events come. */
 const refreshesOf = (run: string): Readonly<Record<string, readonly string[]>> => {
@@ -35,12 +38,15 @@ export function Overview({ parts }: { readonly parts: PatternParts }): JSX.Eleme
   const shown = useAnswer<ApiRun>(runUrl(run));
   // what reads turns waits until the curves are there, so that these come first
   const [drawn, setDrawn] = useState(false);
-  const [events, setEvents] = useState<readonly LiveEvent[]>([]);
+  // a signal: an event draws its list, not the page
+  const events = useMemo(() => signal<readonly LiveEvent[]>([]), []);
   useLive({
     run,
     types: followed,
     refreshes: refreshesOf(run),
-    onEvent: (event) => setEvents((before) => withEvents(before, [event]).slice(0, 20)),
+    onEvent: (event) => {
+      events.value = withEvents(events.peek(), [event]).slice(0, MOST_EVENTS);
+    },
   });
   const watched = useAnswer<ApiWatchedRun>(drawn ? runUrl(run, '/advisories') : undefined).value;
   return (
@@ -135,7 +141,7 @@ function Now({ run, watched: { behind, state } }: { readonly run: string; readon
   );
 }
 
-function LastEvents({ events }: { readonly events: readonly LiveEvent[] }): JSX.Element {
+function LastEvents({ events: { value: events } }: { readonly events: ReadonlySignal<readonly LiveEvent[]> }): JSX.Element {
   return (
     <section>
       <h2>Last events</h2>
