@@ -72,7 +72,7 @@ const statementOf = (own: readonly string[], sources: readonly CurveSource[]): s
   )
   group by bucket order by bucket`;
 
-type Row = Readonly<Record<string, (number | null)[]>>;
+type SpreadColumns = Readonly<Record<string, (number | null)[]>>;
 interface BucketRow {
   readonly every: number;
   readonly begins: number;
@@ -88,7 +88,7 @@ export async function readBuckets(store: Store, run: string, query: BucketsQuery
   const range: CurveRange = { run, from_step: query.from_step ?? 0, to_step: query.to_step ?? 2_147_483_647 };
   const own = names.filter((name) => name !== 'at' && !isFigure(name) && !isLoss(name) && !isExtra(name));
   const sources = sourcesOf(names);
-  const rows = await readRows<BucketRow & Row>(store, statementOf(own, sources), { ...range, points: query.points });
+  const rows = await readRows<BucketRow & SpreadColumns>(store, statementOf(own, sources), { ...range, points: query.points });
   const kept = sources.find(({ alias }) => alias === 'kept')?.names ?? [];
   await addMissing(store, range, { rows, names: kept });
   const places = new Map(
@@ -121,7 +121,7 @@ export async function readBuckets(store: Store, run: string, query: BucketsQuery
 async function addMissing(
   store: Store,
   range: CurveRange,
-  { rows, names }: { readonly rows: readonly (BucketRow & Row)[]; readonly names: readonly string[] },
+  { rows, names }: { readonly rows: readonly (BucketRow & SpreadColumns)[]; readonly names: readonly string[] },
 ): Promise<void> {
   const missing = rows.flatMap((row) => row.missing);
   if (missing.length === 0) return;
@@ -138,7 +138,7 @@ async function addMissing(
 }
 
 function addPoint(
-  row: Row,
+  row: SpreadColumns,
   { until, point, names }: { readonly until: number | undefined; readonly point: StepPoint; readonly names: readonly string[] },
 ): void {
   const [last, low, high] = [row['last_kept'] ?? [], row['low_kept'] ?? [], row['high_kept'] ?? []];

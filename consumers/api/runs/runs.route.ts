@@ -53,7 +53,15 @@ export const runRoutes: StoreRoutes = async (app, { store }) => {
 
   app.get(
     '/v1/runs/:run',
-    { schema: { tags, operationId: 'getRun', summary: 'One run', params: runParams, response: answers(schemaOf('Run', runColumns)) } },
+    {
+      schema: {
+        tags,
+        operationId: 'getRun',
+        summary: 'One run',
+        params: runParams,
+        response: answers(schemaOf('Run', runColumns, sparkColumns)),
+      },
+    },
     async ({ params }) => {
       const run = await findRun(store, params.run);
       if (run === undefined) throw notFound('run', params.run);

@@ -54,12 +54,12 @@ async function loadPage(path: PagePath): Promise<void> {
   }
 }
 
-interface FoundPage {
+interface PlacedPage {
   readonly path: PagePath;
   readonly parts: PatternParts;
 }
 
-export function pageAt(pathname: string): FoundPage | undefined {
+export function pageAt(pathname: string): PlacedPage | undefined {
   for (const path of paths) {
     const parts = matchPath(path, pathname);
     if (parts !== undefined) return { path, parts };

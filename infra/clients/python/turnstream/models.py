@@ -37,6 +37,9 @@ class AdmissionPart(TypedDict, total=False):
 class Advisories(TypedDict):
     run_id: str
     items: list[Advisory]
+    outages: list[ToolOutage]
+    behind: int | None
+    state: RunState
 
 
 class Advisory(TypedDict):
@@ -69,6 +72,77 @@ class Attempt(TypedDict):
     worker_id: str
     expired_reason: str
     result: Trajectory | None
+
+
+class BatchCommitSkipped(TypedDict):
+    row: int
+    reason: str
+
+
+class _BatchCommit(TypedDict):
+    epoch: int
+    batch_sha256: str
+    policy: CommittedWeights | None
+    metrics: dict[str, float]
+
+
+class _BatchCommitMaybe(TypedDict, total=False):
+    skipped: list[BatchCommitSkipped]
+    train_ms: float
+
+
+class BatchCommit(_BatchCommit, _BatchCommitMaybe):
+    pass
+
+
+class _BatchRelease(TypedDict):
+    epoch: int
+
+
+class _BatchReleaseMaybe(TypedDict, total=False):
+    reason: str
+
+
+class BatchRelease(_BatchRelease, _BatchReleaseMaybe):
+    pass
+
+
+class CommittedBatch(TypedDict):
+    step: int
+    version: int
+    lineage: str
+    replayed: bool
+
+
+class CommittedWeightsManifest(TypedDict):
+    name: str
+    sha256: str
+
+
+class _CommittedWeights(TypedDict):
+    uri: str
+    sha256: str
+    format: str
+
+
+class _CommittedWeightsMaybe(TypedDict, total=False):
+    bytes: int
+    loadable: bool
+    manifest: list[CommittedWeightsManifest]
+
+
+class CommittedWeights(_CommittedWeights, _CommittedWeightsMaybe):
+    pass
+
+
+class ComparedFigure(TypedDict):
+    name: str
+    a: float
+    b: float
+    difference: float
+    low: float
+    high: float
+    greater: float
 
 
 class Compatibility(TypedDict):
@@ -283,6 +357,20 @@ class Evaluation(TypedDict):
     subject: str
 
 
+class EvaluationComparison(TypedDict):
+    a: str
+    b: str
+    paired_by: str
+    questions: int
+    only_a: int
+    only_b: int
+    left_out_a: list[str]
+    left_out_b: list[str]
+    draws: int
+    confidence: float
+    figures: list[ComparedFigure]
+
+
 class EvaluationLevel(TypedDict):
     level: str
     questions: int
@@ -337,6 +425,11 @@ class EvaluationPart(TypedDict, total=False):
 class EvaluationResults(TypedDict):
     overall: EvaluationLevel | None
     levels: list[EvaluationLevel]
+
+
+class FateCounts(TypedDict):
+    reason: str
+    counts: list[int]
 
 
 class FlowColumns(TypedDict):
@@ -486,6 +579,61 @@ class HeldoutScorePart(TypedDict, total=False):
     completed_at: str | None
 
 
+class LeaseDeadline(TypedDict):
+    deadline: str
+
+
+class _LeaseExtension(TypedDict):
+    epoch: int
+
+
+class _LeaseExtensionMaybe(TypedDict, total=False):
+    progress: float
+
+
+class LeaseExtension(_LeaseExtension, _LeaseExtensionMaybe):
+    pass
+
+
+class _LeaseRequest(TypedDict):
+    epoch: int
+    lineage: str
+
+
+class _LeaseRequestMaybe(TypedDict, total=False):
+    held: list[str]
+    wait_ms: int
+    format: Literal["ndjson"]
+
+
+class LeaseRequest(_LeaseRequest, _LeaseRequestMaybe):
+    pass
+
+
+class LeasedBatchGroups(TypedDict):
+    group_id: str
+    trajectories: int
+
+
+class LeasedBatchData(TypedDict):
+    href: str
+    formats: list[str]
+    shards: int
+
+
+class LeasedBatch(TypedDict):
+    batch_id: str
+    step: int
+    version_before: int
+    batch_sha256: str
+    rows: int
+    tokens: int
+    bytes: int
+    deadline: str
+    groups: list[LeasedBatchGroups]
+    data: LeasedBatchData
+
+
 class LedgerLastStep(TypedDict):
     step: int
     batch_sha256: str
@@ -604,6 +752,42 @@ class LineageTurnPart(TypedDict, total=False):
     _offset: int
 
 
+class MergedFlowColumns(TypedDict):
+    trained: list[int]
+    discarded: list[int]
+    lost: list[int]
+    open: list[int]
+    running: list[int]
+    staleness_max: list[int]
+    version_first: list[int]
+
+
+class MergedFlow(TypedDict):
+    run_id: str
+    trajectories: int
+    every_s: int
+    at_ms: list[int]
+    columns: MergedFlowColumns
+
+
+class NamedWeights(TypedDict):
+    version: int
+    uri: str
+    sha256: str
+
+
+class OutcomeHistogram(TypedDict):
+    figure: str
+    low: float
+    width: float
+    fates: list[FateCounts]
+
+
+class OutcomeHistograms(TypedDict):
+    run_id: str
+    items: list[OutcomeHistogram]
+
+
 class OutlineColumns(TypedDict):
     at_ms: list[float | None]
     tool_at_ms: list[float | None]
@@ -675,17 +859,24 @@ class ProblemErrors(TypedDict):
     message: str
 
 
+class ProblemRestore(TypedDict):
+    version: int
+    uri: str
+    sha256: str
+
+
 class _Problem(TypedDict):
     type: str
     title: str
     status: int
     detail: str
-    code: Literal["CONFIG_INVALID", "USAGE_INVALID", "TOOLCHAIN_MISSING", "PORT_IN_USE", "DATA_DIR_IN_USE", "DATA_DIR_UNUSABLE", "KAFKA_UNAVAILABLE", "LOG_CUT", "DISK_FULL", "TOPIC_MISMATCH", "PRODUCER_FENCED", "GROUP_FENCED", "OFFSETS_OUT_OF_RANGE", "RECORD_TOO_LARGE", "LEDGER_BROKEN", "WEIGHTS_MISMATCH", "RUN_CONFLICT", "RUN_FINISHED", "BACKEND_UNAVAILABLE", "SCHEMA_INCOMPATIBLE", "SCHEMA_INVALID", "SCHEMA_NOT_FOUND", "REGISTRY_UNAVAILABLE", "STORE_UNAVAILABLE", "STORE_LOCKED", "STORE_REFUSED", "STORE_FULL", "MIGRATION_MISMATCH", "QUESTIONS_INVALID", "EVALUATIONS_UNRELATED", "AUDIT_FAILED", "REPLAY_DIFFERS", "REQUEST_INVALID", "CURSOR_MISMATCH", "NOT_FOUND", "METHOD_NOT_ALLOWED", "UNAUTHENTICATED", "FORBIDDEN", "FOREIGN_ORIGIN", "BODY_TOO_LARGE", "MEDIA_TYPE_UNSUPPORTED", "RATE_LIMITED", "SQL_REFUSED", "SQL_INVALID", "SQL_LIMIT", "MODEL_UNAVAILABLE", "MODEL_REFUSED", "NOT_READY", "INTERNAL"]
+    code: Literal["CONFIG_INVALID", "USAGE_INVALID", "TOOLCHAIN_MISSING", "PORT_IN_USE", "DATA_DIR_IN_USE", "DATA_DIR_UNUSABLE", "KAFKA_UNAVAILABLE", "LOG_CUT", "DISK_FULL", "TOPIC_MISMATCH", "PRODUCER_FENCED", "GROUP_FENCED", "OFFSETS_OUT_OF_RANGE", "RECORD_TOO_LARGE", "LEDGER_BROKEN", "WEIGHTS_MISMATCH", "RUN_CONFLICT", "RUN_FINISHED", "COORDINATOR_UNAVAILABLE", "FENCED", "LINEAGE_MISMATCH", "LINEAGE_UNKNOWN", "BATCH_COMMITTED", "BATCH_RELEASED", "BATCH_OUT_OF_ORDER", "BATCH_MISMATCH", "BACKEND_UNAVAILABLE", "SCHEMA_INCOMPATIBLE", "SCHEMA_INVALID", "SCHEMA_NOT_FOUND", "REGISTRY_UNAVAILABLE", "STORE_UNAVAILABLE", "STORE_LOCKED", "STORE_REFUSED", "STORE_FULL", "MIGRATION_MISMATCH", "QUESTIONS_INVALID", "EVALUATIONS_UNRELATED", "AUDIT_FAILED", "REPLAY_DIFFERS", "REQUEST_INVALID", "CURSOR_MISMATCH", "NOT_FOUND", "METHOD_NOT_ALLOWED", "UNAUTHENTICATED", "FORBIDDEN", "FOREIGN_ORIGIN", "BODY_TOO_LARGE", "MEDIA_TYPE_UNSUPPORTED", "RATE_LIMITED", "SQL_REFUSED", "SQL_INVALID", "SQL_LIMIT", "MODEL_UNAVAILABLE", "MODEL_REFUSED", "NOT_READY", "INTERNAL"]
     request_id: str
 
 
 class _ProblemMaybe(TypedDict, total=False):
     errors: list[ProblemErrors]
+    restore: ProblemRestore
 
 
 class Problem(_Problem, _ProblemMaybe):
@@ -769,7 +960,11 @@ class RegistryMode(TypedDict):
     mode: Literal["READWRITE"]
 
 
-class Run(TypedDict):
+class ReleasedBatches(TypedDict):
+    released: list[str]
+
+
+class _Run(TypedDict):
     run_id: str
     status: str
     reason: str
@@ -800,6 +995,14 @@ class Run(TypedDict):
     purposes: list[str]
     is_trained: bool
     last_at: str | None
+
+
+class _RunMaybe(TypedDict, total=False):
+    reward_spark: list[float | None]
+
+
+class Run(_Run, _RunMaybe):
+    pass
 
 
 class RunPage(TypedDict):
@@ -838,6 +1041,7 @@ class RunPart(TypedDict, total=False):
     purposes: list[str]
     is_trained: bool
     last_at: str | None
+    reward_spark: list[float | None]
 
 
 class RunQuestion(TypedDict):
@@ -869,6 +1073,18 @@ class RunQuestionPart(TypedDict, total=False):
     flips: int
     first_version: int
     last_version: int
+
+
+class RunState(TypedDict):
+    continued: int
+    capacity: int
+    running: int
+    max_concurrent: int
+    admitted_at: str | None
+    worst_step: int
+    worst_trajectory_id: str
+    worst_attempt: int
+    worst_reward: float | None
 
 
 class _SchemaInput(TypedDict):
@@ -1533,6 +1749,40 @@ class TrainedTrajectory(TypedDict):
     at: str | None
 
 
+class TrainerClaimPrepared(TypedDict):
+    batch_id: str
+    weights_sha256: str
+
+
+class _TrainerClaim(TypedDict):
+    trainer_id: str
+
+
+class _TrainerClaimMaybe(TypedDict, total=False):
+    framework: str
+    lineage: str
+    prepared: TrainerClaimPrepared
+
+
+class TrainerClaim(_TrainerClaim, _TrainerClaimMaybe):
+    pass
+
+
+class _TrainerClaimed(TypedDict):
+    epoch: int
+    version: int
+    lineage: str
+    lease_ms: int
+
+
+class _TrainerClaimedMaybe(TypedDict, total=False):
+    restore: NamedWeights
+
+
+class TrainerClaimed(_TrainerClaimed, _TrainerClaimedMaybe):
+    pass
+
+
 class Training(TypedDict):
     step: int
     attempt: int
@@ -1610,6 +1860,16 @@ class TrajectoryDiscard(TypedDict):
     version: int
     staleness_total: int
     at: str | None
+
+
+class TrajectoryNeighbor(TypedDict):
+    trajectory_id: str
+    attempt: int
+
+
+class TrajectoryNeighbors(TypedDict):
+    previous: TrajectoryNeighbor | None
+    next: TrajectoryNeighbor | None
 
 
 class TrajectoryPage(TypedDict):
@@ -1897,7 +2157,7 @@ class WorkerList(TypedDict):
 class ListRunsQuery(TypedDict, total=False):
     limit: int
     cursor: str
-    fields: list[Literal["run_id", "status", "reason", "dataset", "algorithm", "backend", "learner", "seed", "group_size", "batch_groups", "max_staleness", "max_concurrent", "max_attempts", "stale_policy", "planned_steps", "steps", "version", "reward_mean", "reward_mean_first_20", "reward_mean_last_20", "trained", "discarded", "tokens", "staleness_max", "started_at", "finished_at", "last_step_at", "purposes", "is_trained", "last_at"]]
+    fields: list[Literal["run_id", "status", "reason", "dataset", "algorithm", "backend", "learner", "seed", "group_size", "batch_groups", "max_staleness", "max_concurrent", "max_attempts", "stale_policy", "planned_steps", "steps", "version", "reward_mean", "reward_mean_first_20", "reward_mean_last_20", "trained", "discarded", "tokens", "staleness_max", "started_at", "finished_at", "last_step_at", "purposes", "is_trained", "last_at", "reward_spark"]]
     status: Literal["running", "finished", "recorded"]
     purpose: Literal["train", "eval", "external"]
 
@@ -1957,7 +2217,7 @@ class ListSelectionBiasQuery(TypedDict, total=False):
 class GetCurvesQuery(TypedDict, total=False):
     from_step: int
     to_step: int
-    series: list[Literal["at", "trajectories", "groups", "reward_mean", "reward_min", "reward_max", "reward_p95", "f1_mean", "f1_min", "f1_max", "f1_p95", "em_mean", "format_rate", "turns_mean", "turns_min", "turns_max", "turns_p95", "tool_calls_mean", "tool_calls_min", "tool_calls_max", "tool_calls_p95", "searches_mean", "searches_min", "searches_max", "searches_p95", "accesses_mean", "accesses_min", "accesses_max", "accesses_p95", "tool_errors_mean", "tokens_mean", "tokens_min", "tokens_max", "tokens_p95", "completion_tokens_mean", "completion_tokens_min", "completion_tokens_max", "completion_tokens_p95", "discarded", "discarded_stale", "discarded_uniform", "staleness_mean", "staleness_p95", "staleness_max", "staleness_in_flight_mean", "staleness_in_queue_mean", "staleness_token_mean", "staleness_token_p95", "staleness_token_max", "unknown_tokens", "loss", "entropy", "approx_kl", "behave_kl", "clip_fraction", "ess", "grad_norm", "wait_ms", "train_ms"]]
+    series: list[Literal["at", "trajectories", "groups", "reward_mean", "reward_min", "reward_max", "reward_p95", "f1_mean", "f1_min", "f1_max", "f1_p95", "em_mean", "format_rate", "turns_mean", "turns_min", "turns_max", "turns_p95", "tool_calls_mean", "tool_calls_min", "tool_calls_max", "tool_calls_p95", "searches_mean", "searches_min", "searches_max", "searches_p95", "accesses_mean", "accesses_min", "accesses_max", "accesses_p95", "tool_errors_mean", "tokens_mean", "tokens_min", "tokens_max", "tokens_p95", "completion_tokens_mean", "completion_tokens_min", "completion_tokens_max", "completion_tokens_p95", "discarded", "discarded_stale", "discarded_uniform", "staleness_mean", "staleness_p95", "staleness_max", "staleness_in_flight_mean", "staleness_in_queue_mean", "staleness_token_mean", "staleness_token_p95", "staleness_token_max", "unknown_tokens", "loss", "entropy", "approx_kl", "behave_kl", "clip_fraction", "ess", "grad_norm", "wait_ms", "train_ms", "version_after", "reward_all_mean", "heldout_f1", "heldout_em"]]
     points: int
 
 
@@ -1973,6 +2233,13 @@ class ListStepSpreadsQuery(TypedDict, total=False):
     fields: list[Literal["step", "at", "trajectories", "finished", "reward_all_mean", "reward_p25", "reward_p50", "reward_p75", "f1_p25", "f1_p50", "f1_p75", "turns_p25", "turns_p50", "turns_p75", "tool_calls_p25", "tool_calls_p50", "tool_calls_p75", "prompt_tokens_mean", "prompt_tokens_p25", "prompt_tokens_p50", "prompt_tokens_p75", "prompt_tokens_p95", "generated_tokens_mean", "generated_tokens_p25", "generated_tokens_p50", "generated_tokens_p75", "generated_tokens_p95"]]
     from_step: int
     to_step: int
+
+
+class GetOutcomeHistogramsQuery(TypedDict, total=False):
+    from_step: int
+    to_step: int
+    bins: int
+    of: list[Literal["reward", "advantage", "turns", "tokens", "staleness"]]
 
 
 class GetLengthsQuery(TypedDict, total=False):
@@ -2040,6 +2307,32 @@ class ListTrajectoriesQuery(TypedDict, total=False):
     tool_status: Literal["ok", "error", "timeout", "refused"]
     error_type: str
     question: str
+
+
+class GetTrajectoryNeighborsQuery(TypedDict, total=False):
+    order: Literal["asc", "desc"]
+    status: Literal["answered", "max_turns", "max_tokens", "timeout", "cancelled", "failed", "refused"]
+    purpose: Literal["train", "eval", "external"]
+    group: str
+    question_id: str
+    worker: str
+    attempt: int
+    min_reward: float
+    max_reward: float
+    min_turns: int
+    max_turns: int
+    min_tokens: int
+    max_tokens: int
+    min_version: int
+    max_version: int
+    step: int
+    min_step: int
+    max_step: int
+    tool: str
+    tool_status: Literal["ok", "error", "timeout", "refused"]
+    error_type: str
+    question: str
+    of_attempt: int
 
 
 class GetTrajectoryQuery(TypedDict, total=False):
@@ -2138,6 +2431,14 @@ class ListScoresQuery(TypedDict, total=False):
     fields: list[Literal["evaluation_id", "run_id", "question_id", "trajectory_id", "sample", "attempt", "answer", "status", "reward", "f1", "em", "cem", "turns", "tool_calls", "tokens", "prompt_tokens", "generated_tokens", "content_id", "level", "task_id", "attachment", "judge", "verdict", "judge_reason", "judge_tries", "occurred_at"]]
 
 
+CompareEvaluationsQuery = TypedDict(
+    "CompareEvaluationsQuery",
+    {
+        "with": "str",
+    },
+)
+
+
 class ListDeadLettersQuery(TypedDict, total=False):
     limit: int
     cursor: str
@@ -2190,6 +2491,11 @@ class GetSyncsQuery(TypedDict, total=False):
     to_version: int
 
 
+class GetMergedFlowQuery(TypedDict, total=False):
+    purpose: Literal["train", "eval", "external"]
+    points: int
+
+
 GetToolWeatherQuery = TypedDict(
     "GetToolWeatherQuery",
     {
@@ -2202,5 +2508,5 @@ GetToolWeatherQuery = TypedDict(
 
 class FollowEventsQuery(TypedDict, total=False):
     run: str
-    type: list[Literal["DeadLetterRetried", "DeadLettered", "AnswerScored", "EvaluationCompleted", "EvaluationStarted", "PolicyPublished", "QuestionAccepted", "QuestionRejected", "TrajectoryFinished", "TrajectoryStarted", "TurnRecorded", "WorkerHeartbeat", "TrajectoryRequested", "BatchCollected", "GroupsAdmitted", "RunContinued", "RunFinished", "RunStarted", "StepCompleted", "TrajectoryDiscarded", "TrajectoryExpired"]]
+    type: list[Literal["DeadLetterRetried", "DeadLettered", "AnswerScored", "EvaluationCompleted", "EvaluationStarted", "PolicyPublished", "QuestionAccepted", "QuestionRejected", "TrajectoryFinished", "TrajectoryStarted", "TurnRecorded", "WorkerHeartbeat", "TrajectoryRequested", "BatchCollected", "BatchLeased", "BatchReleased", "GroupsAdmitted", "RunContinued", "RunFinished", "RunStarted", "StepCompleted", "TrainerClaimed", "TrajectoryDiscarded", "TrajectoryExpired"]]
     last_event_id: str
