@@ -1,5 +1,5 @@
-// How fast the pages of the dashboard are in a real Chromium: each figure with its budget. `npm run bench:dashboard` publishes them, and a
-// journey holds them with twice the budget, where other tests run beside it.
+// How fast the pages of the dashboard are in a real Chromium: each figure with its budget. `npm run bench:dashboard` publishes them; a
+// journey holds those that hardly depend on what else the machine does.
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { Store } from '../../streams/core/ports.ts';
 import { longRun, longTrajectory, NEEDLE } from './dashboard-world.ts';
@@ -21,13 +21,15 @@ const TWELVE = '^(exact|tool calls|where|staleness of|tokens of|loss|entropy|kl|
 
 /** 10,000 steps, made of the steps of the long run. */
 export async function seedZoomRun(store: Store): Promise<void> {
-  const copy = (table: string, step: string): string =>
-    `insert into ${table} select * replace ('${zoomRun}' as run_id, ${step}) from ${table} where run_id = '${longRun}'`;
-  await store.command(`insert into run_events select * replace ('${zoomRun}' as run_id) from run_events where run_id = '${longRun}'`);
+  const copy = (table: string, before: number, columns: readonly string[]): string => {
+    const moved = columns.map((name) => `, toInt32(${name} + ${before}) as ${name}`).join('');
+    const of = `run_id = '${longRun}'${columns.length === 0 ? '' : ` and step <= ${ZOOM_STEPS - before}`}`;
+    return `insert into ${table} select * replace ('${zoomRun}' as run_id${moved}) from (select * from ${table} where ${of})`;
+  };
+  await store.command(copy('run_events', 0, []));
   for (const before of [0, 4_000, 8_000]) {
-    const until = ` and step + ${before} <= ${ZOOM_STEPS}`;
-    await store.command(copy('steps', `toInt32(step + ${before}) as step, toInt32(version_after + ${before}) as version_after`) + until);
-    await store.command(copy('step_figures', `toInt32(step + ${before}) as step`) + until);
+    await store.command(copy('steps', before, ['step', 'version_after']));
+    await store.command(copy('step_figures', before, ['step']));
   }
 }
 
@@ -161,7 +163,7 @@ export async function trajectorySpeed(measured: Measured): Promise<readonly Spee
   });
 }
 
-async function sizesOf(page: Page): Promise<readonly SpeedFigure[]> {
+export async function sizesOf(page: Page): Promise<readonly SpeedFigure[]> {
   const session = await page.context().newCDPSession(page);
   await session.send('Performance.enable');
   await session.send('HeapProfiler.collectGarbage');
@@ -171,6 +173,19 @@ async function sizesOf(page: Page): Promise<readonly SpeedFigure[]> {
     { what: 'heap', unit: 'MB', most: 80, values: [heap] },
     { what: 'elements', unit: 'elements', most: 2_500, values: [await page.locator('*').count()] },
   ];
+}
+
+/** How many rectangles are drawn on canvases while something goes on. */
+export async function rectanglesOf(page: Page, during: () => Promise<void>): Promise<number> {
+  await page.evaluate(`
+    globalThis.__rectangles = 0;
+    const { prototype } = CanvasRenderingContext2D;
+    const own = prototype.fillRect;
+    prototype.fillRect = function (...sides) { globalThis.__rectangles += 1; return own.apply(this, sides); };
+  `);
+  await during();
+  await page.evaluate(PAINTED);
+  return page.evaluate<number>('globalThis.__rectangles');
 }
 
 /** Frames a second and the longest task while something goes on for some seconds. */

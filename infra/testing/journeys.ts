@@ -6,8 +6,7 @@ import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { startDashboardWorld, type DashboardWorld } from './dashboard-world.ts';
 
-/** Debian's. */
-export const executablePath = '/usr/bin/chromium';
+const executablePath = '/usr/bin/chromium';
 
 /** Journeys are skipped where Debian's chromium is not installed; .ci/run says so. */
 export const hasChromium = existsSync(executablePath);
@@ -15,6 +14,7 @@ export const hasChromium = existsSync(executablePath);
 export interface Journeys {
   readonly world: DashboardWorld;
   readonly page: Page;
+  readonly browser: Browser;
   /** Opens a path and waits until nothing is loading. */
   readonly open: (path: string) => Promise<void>;
   /** Serious findings of axe on the page that is open. */
@@ -73,6 +73,9 @@ export function startJourneys(options: { readonly keys?: readonly string[]; read
     },
     get page() {
       return there(page);
+    },
+    get browser() {
+      return there(browser);
     },
     open: async (path) => {
       await there(page).goto(`${there(world).url}${path}`);
