@@ -14,7 +14,7 @@ export type SpeedFigure = {
 export const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[(values.length - 1) >> 1] ?? NaN;
 
 /** Charts of a run whose curves are read, and how often a figure is taken. */
-export const zoomRun = 'curves-10000';
+const zoomRun = 'curves-10000';
 const ZOOM_STEPS = 10_000;
 const CHARTS = 12;
 const TWELVE = '^(exact|tool calls|where|staleness of|tokens of|loss|entropy|kl|clip|effective|gradient|waiting)';

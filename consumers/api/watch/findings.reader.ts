@@ -17,7 +17,7 @@ const lagSql = `
     select toUnixTimestamp64Milli(max(occurred_at)) as newest_ms from heartbeats where run_id = {run:String}
   ) as beats`;
 
-export interface WatchedRun extends RunFindings {
+interface WatchedRun extends RunFindings {
   readonly outages: readonly RowOf<typeof outageColumns>[];
   /** Records of the log that are not in the tables yet; null while the log cannot be asked. */
   readonly behind: number | null;

@@ -5,7 +5,7 @@ import type { ChartAxis, ChartSpec } from './figures.ts';
 
 /** A value, a gap, or undefined: a place that only another run has. */
 type FigureColumn = readonly (number | null | undefined)[];
-export type ChartColumns = readonly [Float64Array, ...FigureColumn[]];
+type ChartColumns = readonly [Float64Array, ...FigureColumn[]];
 
 const places = new WeakMap<ApiCurves, Map<ChartAxis, Float64Array>>();
 

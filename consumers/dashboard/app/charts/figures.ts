@@ -14,6 +14,8 @@ export interface ChartSpec {
 export const axes = ['step', 'version', 'time'] as const;
 export type ChartAxis = (typeof axes)[number];
 
+export const axisOf = (name: string | null | undefined): ChartAxis => axes.find((axis) => axis === name) ?? 'step';
+
 /** The series that an axis needs. */
 const seriesOfAxis: Readonly<Record<ChartAxis, readonly string[]>> = { step: [], version: ['version_after'], time: ['at'] };
 

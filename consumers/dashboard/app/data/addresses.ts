@@ -1,5 +1,5 @@
 // Addresses of the API that a page asks for, and that are asked for before its code is there.
-import { curvesUrl, mainCharts } from '../charts/figures.ts';
+import { axisOf, curvesUrl, mainCharts } from '../charts/figures.ts';
 import { matchPath } from '../shell/patterns.ts';
 
 /** Most points of a chart. */
@@ -8,9 +8,6 @@ export const POINTS = 400;
 export const runsUrl = (status: string): string =>
   `/v1/runs?limit=200&fields=reward_spark${status === '' ? '' : `&status=${encodeURIComponent(status)}`}`;
 
-export const mainCurvesUrl = (run: string, range: { readonly from: number | undefined; readonly to: number | undefined }): string =>
-  curvesUrl(run, mainCharts, { ...range, points: POINTS });
-
 const ofTrajectory = (id: string): string => `/v1/trajectories/${encodeURIComponent(id)}`;
 export const reportUrl = (run: string, id: string): string => `${ofTrajectory(id)}?run=${encodeURIComponent(run)}`;
 export const outlineUrl = (run: string, id: string, attempt: number): string =>
@@ -18,12 +15,16 @@ export const outlineUrl = (run: string, id: string, attempt: number): string =>
 
 const whole = (text: string | null): number | undefined => (text !== null && /^\d+$/.test(text) ? Number(text) : undefined);
 
+const rangeOf = (query: URLSearchParams) => ({
+  ...{ from: whole(query.get('from')), to: whole(query.get('to')) },
+  ...{ points: POINTS, axis: axisOf(query.get('x')) },
+});
+
 /** What the page at an address asks for first. */
 export function firstRequests({ pathname, searchParams: query }: URL): readonly string[] {
   if (pathname === '/') return [runsUrl(query.get('status') ?? '')];
   const run = matchPath('/runs/:run', pathname)?.['run'];
-  if (run !== undefined)
-    return [`/v1/runs/${encodeURIComponent(run)}`, mainCurvesUrl(run, { from: whole(query.get('from')), to: whole(query.get('to')) })];
+  if (run !== undefined) return [`/v1/runs/${encodeURIComponent(run)}`, curvesUrl(run, mainCharts, rangeOf(query))];
   const parts = matchPath('/runs/:run/t/:trajectory', pathname);
   if (parts === undefined) return [];
   const [of, id] = [parts['run'] ?? '', parts['trajectory'] ?? ''];

@@ -6,6 +6,7 @@ import { Chart, type OtherCurves } from '../charts/chart.tsx';
 import {
   axes,
   axisIn,
+  axisOf,
   chartsLike,
   curvesUrl,
   mainCharts,
@@ -33,8 +34,6 @@ import { useTitle } from '../shell/title.ts';
 const MOST_OTHERS = 3;
 const noOutages: readonly ApiOutage[] = [];
 const noCharts: readonly ChartSpec[] = [];
-
-const axisOf = (name: string | undefined): ChartAxis => axes.find((axis) => axis === name) ?? 'step';
 
 interface CurvesProps {
   readonly run: string;
