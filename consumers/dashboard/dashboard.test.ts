@@ -51,7 +51,7 @@ it('names the scripts of a page with its document, each once and without those t
   const server = await served();
   const linkAt = async (path: string) => (await server.app.inject(path)).headers['link'];
   const overview = '</assets/overview-1.js>; rel=modulepreload, </assets/charts-1.js>; rel=modulepreload';
-  expect([await linkAt('/?status=running'), await linkAt('/runs/a?x=time'), await linkAt('/runs/a/curves')]).toEqual([
+  expect([await linkAt('/?status=running'), await linkAt('/runs/a?x=time'), await linkAt('/runs/b%20c')]).toEqual([
     ...['</assets/runs-1.js>; rel=modulepreload', overview, overview],
   ]);
   expect([await linkAt('/runs/a/no/such/page'), await linkAt('/sql')]).toEqual([undefined, undefined]);

@@ -22,8 +22,13 @@ const stateSql = `
     from step_trajectories where run_id = {run:String} and step = (select max(step) from step_trajectories where run_id = {run:String})
   ) as worst`;
 
+/** What a run that nobody knows is at. */
+const nothing: StateRow = {
+  ...{ continued: 0, capacity: 0, running: 0, max_concurrent: 0, admitted_at: null },
+  ...{ worst_step: 0, worst_trajectory_id: '', worst_attempt: 0, worst_reward: null },
+};
+
 export async function readState(store: Store, run: string): Promise<StateRow> {
   const [row] = await readRows<StateRow>(store, stateSql, { run });
-  if (row === undefined) throw new Error(`reading the state of run ${run}: no row`);
-  return row;
+  return row ?? nothing;
 }
