@@ -89,7 +89,9 @@ const nothing: ReadonlySignal<Loadable<never>> = signal({ value: undefined, prob
 
 function loadUnlessFresh(url: string): CachedQuery {
   const entry = entryOf(url);
-  if (entry.state === 'idle' && performance.now() - entry.askedAtMs > FRESH_MS) void load(url, entry);
+  // nobody waited for the answer that failed before the page was there, so nobody asks again
+  const isOld = performance.now() - entry.askedAtMs > FRESH_MS || entry.shown.peek().problem !== undefined;
+  if (entry.state === 'idle' && isOld) void load(url, entry);
   return entry;
 }
 
@@ -107,8 +109,8 @@ export function useAnswer<T>(url: string | undefined, { keep = false }: { readon
   const kept = useRef<T | undefined>(undefined);
   useEffect(() => {
     if (url === undefined) return undefined;
+    entryOf(url).users += 1;
     const entry = loadUnlessFresh(url);
-    entry.users += 1;
     return () => {
       entry.users -= 1;
     };
