@@ -1,6 +1,7 @@
 // Serves the dashboard at `/`. Its pages are one document and its hashed files; all data comes from `/v1`.
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { PlatformError } from '../../streams/core/errors.ts';
+import { matchPath } from './app/shell/patterns.ts';
 import type { Site, SiteFile } from './site.ts';
 
 /** Paths that the document draws. */
@@ -54,6 +55,7 @@ export const dashboardRoutes: FastifyPluginAsync<DashboardOptions> = async (app,
         'content-security-policy': documentPolicy,
         'cross-origin-opener-policy': 'same-origin',
         'cache-control': 'no-cache',
+        ...linksOf(site, request.url),
       });
       return sendFile(request, reply, site.document);
     });
@@ -65,6 +67,13 @@ export const dashboardRoutes: FastifyPluginAsync<DashboardOptions> = async (app,
     return sendFile(request, reply, file);
   });
 };
+
+/** Names the scripts of the page, so that they load beside the document's own instead of after them. */
+function linksOf({ scripts }: Site, url: string): { readonly link?: string } {
+  const { pathname } = new URL(url, 'http://localhost');
+  const files = [...scripts].find(([path]) => matchPath(path, pathname) !== undefined)?.[1] ?? [];
+  return files.length === 0 ? {} : { link: files.map((file) => `</${file}>; rel=modulepreload`).join(', ') };
+}
 
 function sendFile(request: FastifyRequest, reply: FastifyReply, file: SiteFile): FastifyReply {
   const taken = [request.headers['accept-encoding'] ?? []].flat().join();

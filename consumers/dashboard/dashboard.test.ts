@@ -39,6 +39,25 @@ it('serves its document at the address of every page, whatever the page keeps th
   await server.close();
 });
 
+it('names the scripts of a page with its document, each once and without those that the document has', async () => {
+  const manifest = {
+    'index.html': { file: 'assets/main-1.js', imports: ['_kit.js'] },
+    '_kit.js': { file: 'assets/kit-1.js' },
+    '_charts.js': { file: 'assets/charts-1.js', imports: ['_kit.js', 'index.html'] },
+    'pages/overview.tsx': { file: 'assets/overview-1.js', imports: ['_charts.js', '_kit.js', 'index.html'] },
+    'pages/runs.tsx': { file: 'assets/runs-1.js', imports: ['index.html'] },
+  };
+  await writeFile(join(folder, 'manifest.json'), JSON.stringify(manifest));
+  const server = await served();
+  const linkAt = async (path: string) => (await server.app.inject(path)).headers['link'];
+  const overview = '</assets/overview-1.js>; rel=modulepreload, </assets/charts-1.js>; rel=modulepreload';
+  expect([await linkAt('/?status=running'), await linkAt('/runs/a?x=time'), await linkAt('/runs/b%20c')]).toEqual([
+    ...['</assets/runs-1.js>; rel=modulepreload', overview, overview],
+  ]);
+  expect([await linkAt('/runs/a/no/such/page'), await linkAt('/sql')]).toEqual([undefined, undefined]);
+  await server.close();
+});
+
 it('may be opened by a link of another site, while data may not', async () => {
   const server = await served();
   const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };

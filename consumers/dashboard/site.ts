@@ -2,6 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { pageFiles, type PagePath } from './app/shell/page-files.ts';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
 export interface SiteFile {
@@ -16,7 +17,15 @@ export interface Site {
   readonly document: SiteFile;
   /** Scripts, styles, and fonts by file name. A name has the hash of its content. */
   readonly assets: ReadonlyMap<string, SiteFile>;
+  /** Scripts of each page besides those of the document, by file name. */
+  readonly scripts: ReadonlyMap<PagePath, readonly string[]>;
 }
+
+interface BuiltFile {
+  readonly file: string;
+  readonly imports?: readonly string[];
+}
+type BuildManifest = Readonly<Record<string, BuiltFile>>;
 
 const types: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -34,11 +43,42 @@ export async function readSite(folder: string): Promise<Site | undefined> {
     const document = await fileAt(join(folder, 'index.html'));
     const names = await readdir(join(folder, 'assets'));
     const assets = await Promise.all(names.map(async (name) => [name, await fileAt(join(folder, 'assets', name))] as const));
-    return { document, assets: new Map(assets) };
+    return { document, assets: new Map(assets), scripts: scriptsOf(await manifestAt(join(folder, 'manifest.json'))) };
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     throw error;
   }
+}
+
+/** Empty where the build left none: then a page's scripts are found by the page. */
+async function manifestAt(path: string): Promise<BuildManifest> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8')) as BuildManifest;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
+    throw error;
+  }
+}
+
+const DOCUMENT = 'index.html';
+
+/** The files of each page with all that they import, without those that the document names itself. */
+function scriptsOf(manifest: BuildManifest): ReadonlyMap<PagePath, readonly string[]> {
+  const reached = (from: string, found: Set<string>): ReadonlySet<string> => {
+    if (found.has(from)) return found;
+    found.add(from);
+    for (const next of manifest[from]?.imports ?? []) reached(next, found);
+    return found;
+  };
+  const own = reached(DOCUMENT, new Set());
+  return new Map(
+    Object.entries(pageFiles).map(([path, name]) => {
+      const files = [...reached(`pages/${name}.tsx`, new Set(own))]
+        .filter((key) => !own.has(key))
+        .flatMap((key) => manifest[key]?.file ?? []);
+      return [path as PagePath, files];
+    }),
+  );
 }
 
 async function fileAt(path: string): Promise<SiteFile> {

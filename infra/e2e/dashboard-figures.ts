@@ -1,30 +1,26 @@
-// How fast the dashboard is: the budgets of its pages, measured in a real Chromium over the real API and a store of its own.
-// `npm run bench:dashboard` prints a table; it wants a quiet machine.
-import { chromium, type Page } from 'playwright-core';
+// How fast the dashboard is: the budgets of its pages, measured in a real Chromium over the real API, which shares answers as it does in
+// service, and a store of its own. `npm run bench:dashboard` writes infra/docs/reference/bench/dashboard.{md,json}; it wants a quiet machine.
+import { chromium, type Browser } from 'playwright-core';
+import { describeEnvironment } from '../bench/environment.ts';
+import { publish } from '../bench/report.ts';
 import { storyRun } from '../testing/api-story.ts';
-import { longRun, longTrajectory, NEEDLE, startDashboardWorld, type DashboardWorld } from '../testing/dashboard-world.ts';
+import {
+  framesOf,
+  median,
+  overviewSpeed,
+  scrollSpeed,
+  seedZoomRun,
+  trajectorySpeed,
+  zoomSpeed,
+  type SpeedFigure,
+} from '../testing/dashboard-speed.ts';
+import { longRun, startDashboardWorld, type DashboardWorld } from '../testing/dashboard-world.ts';
 import { outgoing } from '../testing/events.ts';
 import { turn } from '../testing/rollout-events.ts';
 
-interface BudgetFigure {
-  readonly what: string;
-  readonly budget: string;
-  readonly measured: string;
-  readonly ok: boolean;
-}
-
-const figures: BudgetFigure[] = [];
-const ms = (value: number): string => `${value.toFixed(0)} ms`;
-interface Below {
-  readonly most: number;
-  readonly value: number;
-  readonly unit?: (value: number) => string;
-}
-
-function below(what: string, { most, value, unit = ms }: Below): void {
-  figures.push({ what, budget: `< ${unit(most)}`, measured: unit(value), ok: value < most });
-}
-
+/** As `TURNSTREAM_API_FRESH_MS` has it when nothing is set. */
+const FRESH_MS = 200;
+const TIMES = 7;
 const BARS = 50_000;
 const flowRun = 'flow-50000';
 
@@ -42,127 +38,85 @@ async function seedFlow({ store }: DashboardWorld): Promise<void> {
   );
 }
 
-/** Frames a second and the longest task while something goes on for some seconds. */
-async function frames(
-  page: Page,
-  seconds: number,
-  during: () => Promise<void>,
-): Promise<{ readonly fps: number; readonly longestMs: number }> {
-  await page.evaluate(`
-    globalThis.__frames = []; globalThis.__tasks = [0]; globalThis.__counting = true;
-    new PerformanceObserver((list) => list.getEntries().forEach((entry) => globalThis.__tasks.push(entry.duration))).observe({ type: 'longtask' });
-    (function frame(at) { globalThis.__frames.push(at); if (globalThis.__counting) requestAnimationFrame(frame); })(performance.now());
-  `);
-  const until = Date.now() + seconds * 1_000;
-  while (Date.now() < until) await during();
-  return page.evaluate<{ fps: number; longestMs: number }>(`
-    globalThis.__counting = false;
-    (() => { const gaps = globalThis.__frames.slice(1).map((at, i) => at - globalThis.__frames[i]).sort((a, b) => a - b);
-      return { fps: 1000 / gaps[Math.floor(gaps.length / 2)], longestMs: Math.max(...globalThis.__tasks) }; })()
-  `);
-}
-
-async function timed(doing: () => Promise<unknown>): Promise<number> {
+async function flowSpeed(browser: Browser, url: string): Promise<readonly SpeedFigure[]> {
+  const page = await browser.newPage({ viewport: { width: 1_280, height: 800 } });
   const started = performance.now();
-  await doing();
-  return performance.now() - started;
-}
-
-async function measureOverview(page: Page, url: string): Promise<void> {
-  const open = async (): Promise<unknown> => {
-    await page.goto(`${url}/runs/${longRun}`, { waitUntil: 'commit' });
-    return page.locator('.chart .u-over').nth(5).waitFor();
-  };
-  below('overview of 4,000 steps, cold: six charts drawn', { most: 1_000, value: await timed(open) });
-  below('overview, warm', { most: 300, value: await timed(open) });
-  const zoom = async (): Promise<unknown> => {
-    await page.evaluate("void (history.pushState(null, '', '?from=1000&to=1200'), dispatchEvent(new PopStateEvent('popstate')))");
-    return page.getByText('Steps 1,000 to 1,200').waitFor();
-  };
-  below('zoom to the new steps, six charts', { most: 200, value: await timed(zoom) });
-}
-
-async function measureTrajectory(page: Page, url: string): Promise<void> {
-  const selected = page.locator('.turn-row[aria-selected=true] .number', { hasText: '29999' });
-  const open = async (): Promise<unknown> => {
-    await page.goto(`${url}/runs/${longRun}/t/${longTrajectory}`, { waitUntil: 'commit' });
-    return page.locator('.turn-row').first().waitFor();
-  };
-  await open();
-  below('30,000 turns: first rows', { most: 400, value: await timed(open) });
-  const toEnd = async (): Promise<unknown> => {
-    await page.keyboard.press('End');
-    return selected.waitFor();
-  };
-  below('30,000 turns: last turn', { most: 100, value: await timed(toEnd) });
-  await page.locator('.turn-list .rows').hover();
-  const { fps, longestMs } = await frames(page, 5, async () => page.mouse.wheel(0, -600));
-  figures.push({ what: '5 s of wheel over 30,000 turns', budget: '>= 58 fps', measured: `${fps.toFixed(0)} fps`, ok: fps >= 58 });
-  below('longest task while scrolling', { most: 50, value: longestMs });
-  const session = await page.context().newCDPSession(page);
-  await session.send('Performance.enable');
-  await session.send('HeapProfiler.collectGarbage');
-  const { metrics } = await session.send('Performance.getMetrics');
-  const metric = (name: string): number => metrics.find((one) => one.name === name)?.value ?? NaN;
-  below('heap', { most: 80, value: metric('JSHeapUsedSize') / 1e6, unit: (value) => `${value.toFixed(1)} MB` });
-  below('elements', { most: 2_500, value: await page.locator('*').count(), unit: String });
-  const find = async (): Promise<unknown> => {
-    await page.keyboard.press('/');
-    await page.keyboard.type(NEEDLE.word);
-    await page.keyboard.press('Enter');
-    return page.locator('.bar [role=status]', { hasText: '1 turn' }).waitFor();
-  };
-  below('find in 30,000 turns', { most: 500, value: await timed(find) });
-}
-
-async function measureFlow(page: Page, url: string): Promise<void> {
-  const open = async (): Promise<unknown> => {
-    await page.goto(`${url}/runs/${flowRun}/flow`, { waitUntil: 'commit' });
-    return page.locator('canvas.flow').waitFor();
-  };
-  below('flow of 50,000 trajectories: drawn', { most: 3_000, value: await timed(open) });
+  await page.goto(`${url}/runs/${flowRun}/flow`, { waitUntil: 'commit' });
+  await page.locator('canvas.flow').waitFor();
+  const drawnMs = performance.now() - started;
   await page.keyboard.press('z');
   await page.locator('canvas.flow').hover({ position: { x: 600, y: 100 } });
   let by = 240;
-  const { fps, longestMs } = await frames(page, 5, async () => {
+  const { fps, longestMs } = await framesOf(page, 5, async () => {
     await page.keyboard.down('Shift');
     await page.mouse.wheel(0, (by = -by));
     await page.keyboard.up('Shift');
   });
-  figures.push({
-    what: 'moving it, all of it in view',
-    budget: '60 fps',
-    measured: `${fps.toFixed(0)} fps, longest task ${ms(longestMs)}`,
-    ok: fps >= 58,
-  });
+  await page.close();
+  return [
+    { what: 'flow of 50,000 trajectories: drawn', unit: 'ms', most: 3_000, values: [drawnMs] },
+    { what: 'moving it, all of it in view', unit: 'fps', least: 58, values: [fps] },
+    { what: 'longest task while it moves', unit: 'ms', most: 100, values: [longestMs] },
+  ];
 }
 
-async function measureTail(page: Page, { url, log }: DashboardWorld): Promise<void> {
+async function tailSpeed(browser: Browser, { url, log }: DashboardWorld): Promise<readonly SpeedFigure[]> {
+  const page = await browser.newPage({ viewport: { width: 1_280, height: 800 } });
   await page.goto(`${url}/live`);
   await page.locator('.live', { hasText: '●' }).waitFor();
-  const latencies: number[] = [];
+  const values: number[] = [];
   for (let sequence = 0; sequence < 50; sequence += 1) {
     const trajectory = `${storyRun}-tail-${sequence}.0`;
-    latencies.push(
-      await timed(async () => {
-        await log.writer().append([outgoing('TurnRecorded', turn({ run: storyRun, trajectory, sequence: 1 }, 1))]);
-        await page.locator('.tail-row a', { hasText: trajectory }).waitFor();
-      }),
-    );
+    const started = performance.now();
+    await log.writer().append([outgoing('TurnRecorded', turn({ run: storyRun, trajectory, sequence: 1 }, 1))]);
+    await page.locator('.tail-row a', { hasText: trajectory }).waitFor();
+    values.push(performance.now() - started);
   }
-  latencies.sort((a, b) => a - b);
-  below('turn written → on the live page, slowest of 50', { most: 1_000, value: latencies.at(-1) ?? NaN });
+  await page.close();
+  return [{ what: 'turn written → on the live page, slowest of 50', unit: 'ms', most: 1_000, values: [Math.max(...values)] }];
 }
 
-const world = await startDashboardWorld();
+const shown = (unit: SpeedFigure['unit'], value: number): string =>
+  unit === 'elements' ? String(value) : `${value.toFixed(unit === 'ms' || unit === 'fps' ? 0 : 1)} ${unit}`;
+
+const environment = describeEnvironment();
+const world = await startDashboardWorld({ freshMs: FRESH_MS });
 await seedFlow(world);
-const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
-const page = await browser.newPage({ viewport: { width: 1_280, height: 800 } });
-page.setDefaultTimeout(60_000);
-for (const measure of [measureOverview, measureTrajectory, measureFlow]) await measure(page, world.url);
-await measureTail(page, world);
-process.stdout.write('| what | budget | measured | |\n| --- | --- | --- | --- |\n');
-for (const { what, budget, measured, ok } of figures)
-  process.stdout.write(`| ${what} | ${budget} | ${measured} | ${ok ? 'ok' : 'over'} |\n`);
+await seedZoomRun(world.store);
+const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] });
+const measured = { browser, url: world.url, times: TIMES };
+const figures = [
+  ...(await overviewSpeed(measured)),
+  ...(await zoomSpeed(measured)),
+  ...(await trajectorySpeed(measured)),
+  ...(await scrollSpeed(measured)),
+  ...(await flowSpeed(browser, world.url)),
+  ...(await tailSpeed(browser, world)),
+];
 await browser.close();
 await world.stop();
+
+const targets = figures.map((figure) => {
+  const found = median(figure.values);
+  const { what, unit } = figure;
+  return 'most' in figure
+    ? { what, wanted: `< ${shown(unit, figure.most)}`, found: shown(unit, found), met: found < figure.most }
+    : { what, wanted: `≥ ${shown(unit, figure.least)}`, found: shown(unit, found), met: found >= figure.least };
+});
+await publish({
+  name: 'dashboard',
+  title: 'The dashboard',
+  method: `\`npm run bench:dashboard\` opens the pages in a headless Chromium over the real API and a store of its own, all on one machine. Figures are the median of ${TIMES}, or of one; a cold page is opened with nothing in the caches of the browser, a warm one again in the same browser. The API shares answers for ${FRESH_MS} ms, as it does when nothing is set.`,
+  quick: false,
+  environment,
+  parameters: { run: longRun, times: TIMES, freshMs: FRESH_MS },
+  table: {
+    columns: ['what', 'median', 'least', 'most'],
+    rows: figures.map(({ what, unit, values }) => [
+      what,
+      ...[median(values), Math.min(...values), Math.max(...values)].map((one) => shown(unit, one)),
+    ]),
+  },
+  targets,
+  figures,
+});

@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { dashboardFolder } from '../app/package-folder.ts';
 import { LONG_TURNS, longRun, longTrajectory, NEEDLE, SPIKE } from '../testing/dashboard-world.ts';
+import { storyRun } from '../testing/api-story.ts';
 import { evaluationPair, seedEvaluationPair, seedTokenTurn, tokenTurn } from '../testing/dashboard-figures.ts';
 import { hasChromium, startJourneys } from '../testing/journeys.ts';
 
@@ -39,6 +40,57 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     await journey.page.reload();
     await journey.page.locator('.chart').first().waitFor();
     await journey.page.getByText('Zoom out').waitFor();
+  });
+
+  it('keeps its charts while it zooms', async () => {
+    await open(`/runs/${longRun}`);
+    await journey.page.locator('.chart').nth(8).waitFor();
+    await journey.page.evaluate("globalThis.kept = [...document.querySelectorAll('.chart canvas')]");
+    const go = (query: string) =>
+      journey.page.evaluate(`void (history.pushState(null, '', ${JSON.stringify(query)}), dispatchEvent(new PopStateEvent('popstate')))`);
+    await go('?from=1000&to=1200');
+    await journey.page.getByText('Steps 1,000 to 1,200, every step').waitFor();
+    const same = "globalThis.kept.every((canvas, at) => canvas === document.querySelectorAll('.chart canvas')[at])";
+    expect(await journey.page.evaluate<boolean>(same)).toBe(true);
+  });
+
+  it('lays curves over versions, time, and other runs, and chooses series, all in the address', async () => {
+    await open(`/runs/${longRun}/curves?series=reward&with=${storyRun}`);
+    await journey.page.locator('.chart', { hasText: storyRun }).first().waitFor();
+    expect(await journey.page.locator('.chart').count()).toBe(2);
+    await journey.page.keyboard.press('x');
+    await journey.page.waitForURL(/x=version/);
+    const answered = journey.page.waitForResponse(/series=reward_mean,reward_all_mean,at/);
+    await journey.page.keyboard.press('x');
+    await journey.page.waitForURL(/x=time/);
+    await answered;
+    await open(`/runs/${longRun}/curves?series=(`);
+    await journey.page.getByText('This is no regular expression.').waitFor();
+  });
+
+  it.each(['/', `/runs/${longRun}`, `/runs/${longRun}/curves`, trajectory])(
+    'asks for at most six answers at %s, each once',
+    async (path) => {
+      const asked: string[] = [];
+      journey.page.on('request', (request) => {
+        if (/\/v1\/(?!live)/.test(request.url())) asked.push(request.url());
+      });
+      await open(path);
+      expect(new Set(asked).size).toBe(asked.length);
+      expect(asked.length).toBeLessThanOrEqual(6);
+    },
+  );
+
+  it('loads the scripts of a page with its document, each once', async () => {
+    const scripts: string[] = [];
+    journey.page.on('request', (request) => {
+      if (request.url().endsWith('.js')) scripts.push(new URL(request.url()).pathname);
+    });
+    const answer = await fetch(`${journey.world.url}${trajectory}`);
+    const named = [...(answer.headers.get('link') ?? '').matchAll(/<([^>]+)>/g)].map(([, path]) => path ?? '');
+    await open(trajectory);
+    expect(named.length).toBeGreaterThan(0);
+    for (const path of named) expect(scripts.filter((one) => one === path)).toEqual([path]);
   });
 
   it('loses no spike', async () => {

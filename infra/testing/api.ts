@@ -60,6 +60,8 @@ export interface TestApiOptions {
   readonly probes?: readonly HealthProbe[];
   /** Files of the dashboard; it is not served when left out. */
   readonly site?: Site;
+  /** How old a response may be that is shared; every read is made when left out. */
+  readonly freshMs?: number;
   /** A free one when left out. */
   readonly port?: number;
   /** No run has one unless given. */

@@ -14,6 +14,7 @@ export const hasChromium = existsSync(executablePath);
 export interface Journeys {
   readonly world: DashboardWorld;
   readonly page: Page;
+  readonly browser: Browser;
   /** Opens a path and waits until nothing is loading. */
   readonly open: (path: string) => Promise<void>;
   /** Serious findings of axe on the page that is open. */
@@ -72,6 +73,9 @@ export function startJourneys(options: { readonly keys?: readonly string[]; read
     },
     get page() {
       return there(page);
+    },
+    get browser() {
+      return there(browser);
     },
     open: async (path) => {
       await there(page).goto(`${there(world).url}${path}`);

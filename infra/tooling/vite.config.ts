@@ -15,6 +15,8 @@ export default defineConfig({
     target: 'es2023',
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
+    // which files a page needs, for the server to name them with the document
+    manifest: 'manifest.json',
     reportCompressedSize: false,
   },
 });

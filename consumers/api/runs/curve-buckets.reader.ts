@@ -1,9 +1,11 @@
 // Curves in buckets of steps: least, most, and last value of each series in each bucket, so that no spike is lost however long
-// the run is. A bucket of one step is that step. Figures of steps that the warehouse has not come to are made here.
+// the run is. One statement finds the range, makes the buckets, and answers a column a series. A bucket of one step is that step.
+// Figures of steps that the warehouse has not come to are made here.
 import { STEPS_OF_RANGE } from '../../common/step-figures.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
-import { isFigure, isLoss, makeOthers, readLosses, seriesNames, type StepPoint, type CurveRange } from './curves.reader.ts';
+import { isExtra, isFigure, isLoss, sourcesOf, type CurveSource } from './curve-sources.ts';
+import { makeOthers, seriesOf, type CurveRange, type StepPoint } from './curves.reader.ts';
 
 interface BucketsQuery {
   readonly from_step?: number | undefined;
@@ -12,7 +14,8 @@ interface BucketsQuery {
   readonly points: number;
 }
 
-type SeriesValues = readonly unknown[];
+type SeriesValues = unknown[];
+type SeriesByName = Readonly<Record<string, SeriesValues>>;
 
 export interface BucketCurves {
   readonly run_id: string;
@@ -22,9 +25,10 @@ export interface BucketCurves {
   readonly steps: readonly number[];
   readonly first_steps: readonly number[];
   /** Value at the last step of each bucket that has one. */
-  readonly series: Readonly<Record<string, SeriesValues>>;
-  readonly low: Readonly<Record<string, SeriesValues>>;
-  readonly high: Readonly<Record<string, SeriesValues>>;
+  readonly series: SeriesByName;
+  /** Left out when a bucket is a step: then they are the values. */
+  readonly low?: SeriesByName;
+  readonly high?: SeriesByName;
 }
 
 interface BucketSpread {
@@ -35,108 +39,113 @@ interface BucketSpread {
   readonly last: unknown;
 }
 
-interface Bucket {
-  readonly first: number;
-  readonly last: number;
-  readonly spreads: Map<string, BucketSpread>;
+/** The first step of the range and the steps of a bucket; the whole range is at most `points` buckets and one. */
+const SPAN = `
+  (select tuple(min(step), max(step)) from steps where ${STEPS_OF_RANGE}) as span,
+  greatest(1, intDiv(span.2 - span.1 + {points:Int32}, {points:Int32})) as width,
+  intDiv(span.1, width) * width as start`;
+
+/** Figures of a source as one array a step: many columns of their own take longer to plan than to read. */
+const arrayOf = (names: readonly string[]): string => `[${names.map((name) => `ifNull(toFloat64(${name}), nan)`).join(', ')}]`;
+
+const joinOf = ({ alias, from, names }: CurveSource): string =>
+  `left join (select step, 1 as has_${alias}, ${arrayOf(names)} as x_${alias} from ${from}) as ${alias} using (step)`;
+
+/** Last, least, and most of the figures of a source in a bucket. Infinity is null in an answer, like NaN. */
+function spreadsOf({ alias, names }: CurveSource): string {
+  // a step that discarded nothing is a zero, not a hole
+  const values = alias === 'lost' ? `if(has_lost = 0, [${names.map(() => '0.').join(', ')}], x_lost)` : `x_${alias}`;
+  const there = alias === 'lost' || alias === 'made' ? '1' : `has_${alias} = 1`;
+  const finite = (other: string): string => `arrayMap(x -> if(isFinite(x), x, ${other}), ${values})`;
+  return `, maxIf(step, ${there}) as until_${alias}, argMaxIf(${values}, step, ${there}) as last_${alias},
+    if(any(width) = 1, emptyArrayFloat64(), minForEach(${finite('inf')})) as low_${alias},
+    if(any(width) = 1, emptyArrayFloat64(), maxForEach(${finite('-inf')})) as high_${alias}`;
 }
 
-interface Slices extends CurveRange {
-  readonly start: number;
-  readonly width: number;
+const statementOf = (own: readonly string[], sources: readonly CurveSource[]): string => `with ${SPAN}
+  select any(width) as every, any(start) as begins, intDiv(step - start, width) as bucket, min(step) as first, max(step) as until,
+    ${sources.some(({ alias }) => alias === 'kept') ? 'groupUniqArrayIf(step, has_kept = 0)' : 'emptyArrayInt32()'} as missing, argMax(at, step) as last_at
+    ${[{ alias: 'made', from: '', names: own }, ...sources].map(spreadsOf).join('')}
+  from (
+    select * from (select step, at, ${own.length === 0 ? 'emptyArrayFloat64()' : arrayOf(own)} as x_made from steps where ${STEPS_OF_RANGE}) as made
+    ${sources.map(joinOf).join('\n    ')}
+  )
+  group by bucket order by bucket`;
+
+type SpreadColumns = Readonly<Record<string, (number | null)[]>>;
+interface BucketRow {
+  readonly every: number;
+  readonly begins: number;
+  readonly bucket: number;
+  readonly first: number;
+  readonly until: number;
+  readonly missing: readonly number[];
+  readonly last_at: string;
 }
 
 export async function readBuckets(store: Store, run: string, query: BucketsQuery): Promise<BucketCurves> {
-  const names = query.series === undefined ? seriesNames : seriesNames.filter((name) => query.series?.includes(name));
+  const names = seriesOf(query.series);
   const range: CurveRange = { run, from_step: query.from_step ?? 0, to_step: query.to_step ?? 2_147_483_647 };
-  const [span] = await readRows<{ low: number; high: number }>(
-    store,
-    `select min(step) as low, max(step) as high from steps where ${STEPS_OF_RANGE} having count() > 0`,
-    { ...range },
+  const own = names.filter((name) => name !== 'at' && !isFigure(name) && !isLoss(name) && !isExtra(name));
+  const sources = sourcesOf(names);
+  const rows = await readRows<BucketRow & SpreadColumns>(store, statementOf(own, sources), { ...range, points: query.points });
+  const kept = sources.find(({ alias }) => alias === 'kept')?.names ?? [];
+  await addMissing(store, range, { rows, names: kept });
+  const places = new Map(
+    [{ alias: 'made', names: own }, ...sources].flatMap(({ alias, names: of }) => of.map((name, at) => [name, { alias, at }] as const)),
   );
-  if (span === undefined) return { run_id: run, every: 1, steps: [], first_steps: [], series: {}, low: {}, high: {} };
-  const width = Math.max(1, Math.ceil((span.high - span.low + 1) / query.points));
-  const slices: Slices = { ...range, start: Math.floor(span.low / width) * width, width };
-  const [made, kept, lost, others] = await Promise.all([
-    readSlices(store, slices, { table: 'steps', names: names.filter((name) => !isFigure(name) && !isLoss(name)) }),
-    readSlices(store, slices, { table: 'step_figures', names: names.filter(isFigure) }),
-    names.some(isLoss) ? readLosses(store, range) : new Map<number, StepPoint>(),
-    names.some(isFigure) ? readOthers(store, range) : new Map<number, StepPoint>(),
-  ]);
-  merge(made, kept);
-  addPoints(made, slices, { points: [...others.values()], names: names.filter(isFigure) });
-  addPoints(made, slices, { points: withoutLosses(made, lost), names: names.filter(isLoss) });
-  return answerOf(run, width, { names, buckets: [...made.values()] });
-}
-
-/** Least, most, and last of each series in each bucket, in one pass over the columns that are asked for. */
-async function readSlices(
-  store: Store,
-  slices: Slices,
-  { table, names }: { readonly table: string; readonly names: readonly string[] },
-): Promise<Map<number, Bucket>> {
-  if (table !== 'steps' && names.length === 0) return new Map();
-  const columns = names.map((name) =>
-    name === 'at'
-      ? `tuple(cast(null, 'Nullable(Float64)'), cast(null, 'Nullable(Float64)'), max(step), argMax(at, step)) as of_at`
-      : `tuple(minOrNullIf(${name}, isFinite(${name})), maxOrNullIf(${name}, isFinite(${name})), max(step), argMax(${name}, step)) as of_${name}`,
-  );
-  const rows = await readRows<Readonly<Record<string, unknown>> & { bucket: number; first: number; until: number }>(
-    store,
-    `select intDiv(step - {start:Int32}, {width:Int32}) as bucket, min(step) as first, max(step) as until${columns.map((sql) => `, ${sql}`).join('')}
-     from ${table} where ${STEPS_OF_RANGE} group by bucket order by bucket`,
-    { ...slices },
-  );
-  const spreads = (row: Readonly<Record<string, unknown>>): Map<string, BucketSpread> =>
-    new Map(
+  const each = (which: string): Record<string, SeriesValues> =>
+    Object.fromEntries(
       names.map((name) => {
-        const [low, high, step, last] = row[`of_${name}`] as [number | null, number | null, number, unknown];
-        return [name, { low, high, step, last }];
+        const { alias, at } = places.get(name) ?? { alias: '', at: -1 };
+        return [
+          name,
+          name === 'at'
+            ? rows.map((row) => (which === 'last' ? row.last_at : null))
+            : rows.map((row) => rounded(row[`${which}_${alias}`]?.[at])),
+        ];
       }),
     );
-  return new Map(rows.map((row) => [row.bucket, { first: row.first, last: row.until, spreads: spreads(row) }]));
+  const every = rows[0]?.every ?? 1;
+  const curves = {
+    run_id: run,
+    every,
+    steps: rows.map(({ until }) => until),
+    first_steps: rows.map(({ first }) => first),
+    series: each('last'),
+  };
+  return every === 1 ? curves : { ...curves, low: each('low'), high: each('high') };
 }
 
-/** Figures of the steps that have none yet. */
-async function readOthers(store: Store, range: CurveRange): Promise<ReadonlyMap<number, StepPoint>> {
-  const missing = await readRows<{ step: number }>(
-    store,
-    `select distinct step from steps where ${STEPS_OF_RANGE} and step not in (select step from step_figures where ${STEPS_OF_RANGE})`,
-    { ...range },
-  );
-  return makeOthers(
-    store,
-    range,
-    missing.map(({ step }) => step),
-  );
-}
-
-function merge(buckets: ReadonlyMap<number, Bucket>, more: ReadonlyMap<number, Bucket>): void {
-  for (const [number, { spreads }] of more) {
-    for (const [name, spread] of spreads) buckets.get(number)?.spreads.set(name, spread);
-  }
-}
-
-/** A step that discarded nothing is a zero, not a hole. */
-function withoutLosses(buckets: ReadonlyMap<number, Bucket>, lost: ReadonlyMap<number, StepPoint>): readonly StepPoint[] {
-  const points: StepPoint[] = [];
-  for (const { first, last } of buckets.values()) {
-    for (let step = first; step <= last; step += 1) {
-      points.push({ discarded: 0, discarded_stale: 0, discarded_uniform: 0, ...lost.get(step), step });
+/** Makes the figures of steps that have none yet, and adds them to their buckets. */
+async function addMissing(
+  store: Store,
+  range: CurveRange,
+  { rows, names }: { readonly rows: readonly (BucketRow & SpreadColumns)[]; readonly names: readonly string[] },
+): Promise<void> {
+  const missing = rows.flatMap((row) => row.missing);
+  if (missing.length === 0) return;
+  const others = await makeOthers(store, range, missing);
+  for (const row of rows) {
+    let until = row.missing.length === 0 ? undefined : (row as unknown as { until_kept: number }).until_kept;
+    for (const step of [...row.missing].sort((a, b) => a - b)) {
+      const point = others.get(step);
+      if (point === undefined) continue;
+      addPoint(row, { until: until === 0 ? undefined : until, point, names });
+      until = Math.max(until ?? 0, step);
     }
   }
-  return points;
 }
 
-function addPoints(
-  buckets: ReadonlyMap<number, Bucket>,
-  { start, width }: Slices,
-  { points, names }: { readonly points: readonly StepPoint[]; readonly names: readonly string[] },
+function addPoint(
+  row: SpreadColumns,
+  { until, point, names }: { readonly until: number | undefined; readonly point: StepPoint; readonly names: readonly string[] },
 ): void {
-  for (const point of points) {
-    const bucket = buckets.get(Math.floor((point.step - start) / width));
-    if (bucket === undefined) continue;
-    for (const name of names) bucket.spreads.set(name, widen(bucket.spreads.get(name), point.step, point[name]));
+  const [last, low, high] = [row['last_kept'] ?? [], row['low_kept'] ?? [], row['high_kept'] ?? []];
+  for (const [at, name] of names.entries()) {
+    const known = until === undefined ? undefined : { low: low[at] ?? null, high: high[at] ?? null, step: until, last: last[at] };
+    const wider = widen(known, point.step, point[name]);
+    [last[at], low[at], high[at]] = [wider.last as number | null, wider.low, wider.high];
   }
 }
 
@@ -155,19 +164,6 @@ export function widen(spread: BucketSpread | undefined, step: number, value: unk
   };
 }
 
-function answerOf(
-  run: string,
-  every: number,
-  { names, buckets }: { readonly names: readonly string[]; readonly buckets: readonly Bucket[] },
-): BucketCurves {
-  const each = (pick: (spread: BucketSpread | undefined) => unknown): Record<string, SeriesValues> =>
-    Object.fromEntries(names.map((name) => [name, buckets.map(({ spreads }) => pick(spreads.get(name)) ?? null)]));
-  return {
-    ...{ run_id: run, every },
-    steps: buckets.map(({ last }) => last),
-    first_steps: buckets.map(({ first }) => first),
-    series: each((spread) => spread?.last),
-    low: each((spread) => spread?.low),
-    high: each((spread) => spread?.high),
-  };
-}
+/** Six significant digits: what a chart can show, in half of the bytes. Whole numbers stay as they are. */
+export const rounded = (value: unknown): unknown =>
+  typeof value !== 'number' || Number.isInteger(value) ? (value ?? null) : Number(value.toPrecision(6));

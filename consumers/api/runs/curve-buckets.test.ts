@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { widen } from './curve-buckets.reader.ts';
+import { rounded, widen } from './curve-buckets.reader.ts';
 
 it('a bucket has the least, the most, and the last of its values, in whatever order they come', () => {
   fc.assert(
@@ -12,4 +12,15 @@ it('a bucket has the least, the most, and the last of its values, in whatever or
     }),
   );
   expect(widen(widen(undefined, 1, null), 2, 3)).toEqual({ low: 3, high: 3, step: 2, last: 3 });
+});
+
+it('values have six significant digits, whole numbers all of theirs', () => {
+  expect([0.1 + 0.2, 1234567.891, 12_345_678, -0.000123456789, null, undefined].map(rounded)).toEqual([
+    0.3,
+    1234570,
+    12_345_678,
+    -0.000123457,
+    null,
+    null,
+  ]);
 });

@@ -62,3 +62,11 @@ export const curveColumns = {
   wait_ms: 'number',
   train_ms: 'number',
 } as const;
+
+/** Series that are only answered when they are named: each reads more than the steps. */
+export const extraColumns = {
+  version_after: 'whole',
+  reward_all_mean: 'number',
+  heldout_f1: 'number',
+  heldout_em: 'number',
+} as const;

@@ -1,15 +1,22 @@
 // The curves of a run cost what their steps are: figures of trajectories are read where the warehouse keeps them and made for
 // the steps that it has not come to; what was discarded is counted, and the rest stands with the steps.
-import { figureColumns, stepFiguresSql, STEPS_OF_RANGE } from '../../common/step-figures.ts';
+import { stepFiguresSql, STEPS_OF_RANGE } from '../../common/step-figures.ts';
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
-import { curveColumns } from './curves.columns.ts';
+import { curveColumns, extraColumns } from './curves.columns.ts';
+import { extraSources, isExtra, isFigure, isLoss, lossesSql } from './curve-sources.ts';
 
 /** Steps of one answer; longer runs are thinned, or asked for by ranges. */
 export const MOST_STEPS = 10_000;
 
-export type Series = Exclude<keyof typeof curveColumns, 'step'>;
-export const seriesNames = Object.keys(curveColumns).filter((name) => name !== 'step') as readonly Series[];
+type Series = Exclude<keyof typeof curveColumns, 'step'> | keyof typeof extraColumns;
+/** Series of an answer that names none. */
+const usualSeries = Object.keys(curveColumns).filter((name) => name !== 'step') as readonly Series[];
+export const seriesNames: readonly Series[] = [...usualSeries, ...(Object.keys(extraColumns) as readonly (keyof typeof extraColumns)[])];
+
+/** Series to answer with, in the order of the columns. */
+export const seriesOf = (named: readonly string[] | undefined): readonly Series[] =>
+  named === undefined ? usualSeries : seriesNames.filter((name) => named.includes(name));
 
 interface CurvesQuery {
   readonly from_step?: number | undefined;
@@ -33,23 +40,20 @@ export interface CurveRange {
   readonly to_step: number;
 }
 
-const losses = ['discarded', 'discarded_stale', 'discarded_uniform'] as const;
-export const isFigure = (name: string): boolean => (figureColumns as readonly string[]).includes(name);
-export const isLoss = (name: string): boolean => (losses as readonly string[]).includes(name);
-
 export async function readCurves(store: Store, run: string, query: CurvesQuery): Promise<CurvesReport> {
-  const wanted = query.series === undefined ? seriesNames : seriesNames.filter((name) => query.series?.includes(name));
+  const wanted = seriesOf(query.series);
   const range = { run, from_step: query.from_step ?? 0, to_step: query.to_step ?? 2_147_483_647 };
   const { every, last } = await spanOf(store, range);
   const shown = { ...range, every, last };
-  const [made, kept, lost] = await Promise.all([
+  const [made, kept, lost, ...extras] = await Promise.all([
     readSteps(
       store,
       shown,
-      wanted.filter((name) => !isFigure(name) && !isLoss(name)),
+      wanted.filter((name) => !isFigure(name) && !isLoss(name) && !isExtra(name)),
     ),
     readKept(store, shown, wanted.filter(isFigure)),
-    wanted.some(isLoss) ? readLosses(store, range) : undefined,
+    wanted.some(isLoss) ? readPoints(store, lossesSql, range) : undefined,
+    ...extraSources(wanted).map(({ from, names }) => readPoints(store, `select step, ${names.join(', ')} from ${from}`, range)),
   ]);
   const figures = new Map([
     ...kept,
@@ -62,6 +66,7 @@ export async function readCurves(store: Store, run: string, query: CurvesQuery):
   const steps = [...made.keys()].filter((step) => figures.has(step));
   const valueAt = (step: number, name: Series): unknown => {
     if (isLoss(name)) return lost?.get(step)?.[name] ?? 0;
+    if (isExtra(name)) return extras.map((points) => points.get(step)?.[name]).find((value) => value !== undefined) ?? null;
     return (isFigure(name) ? figures : made).get(step)?.[name];
   };
   return { run_id: run, every, steps, series: Object.fromEntries(wanted.map((name) => [name, steps.map((step) => valueAt(step, name))])) };
@@ -92,19 +97,6 @@ const readSteps = (store: Store, shown: BucketedRange, names: readonly string[])
 
 const readKept = (store: Store, shown: BucketedRange, names: readonly string[]): Promise<ByStep> =>
   readPoints(store, `select ${['step', ...names].join(', ')} from step_figures where ${SHOWN} order by step`, shown);
-
-/** What was discarded at version v belongs to step v + 1. */
-export const readLosses = (store: Store, range: CurveRange): Promise<ByStep> =>
-  readPoints(
-    store,
-    `select toInt32(version + 1) as step, sum(discards_by_version.discarded) as discarded,
-       sumIf(discards_by_version.discarded, reason = 'stale') as discarded_stale,
-       sumIf(discards_by_version.discarded, reason = 'uniform_group') as discarded_uniform
-     from discards_by_version
-     where run_id = {run:String} and version >= {from_step:Int32} - 1 and version < {to_step:Int32}
-     group by step`,
-    range,
-  );
 
 /** Steps that are made at once; further apart, each stretch by itself. */
 const STRETCH = 64;

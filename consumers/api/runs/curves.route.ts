@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { answers, named } from '../columns.ts';
 import { queryOf } from '../list.ts';
 import { assertRun, runParams, type StoreRoutes } from '../route-kit.ts';
+import { extraColumns } from './curves.columns.ts';
 import { readBuckets } from './curve-buckets.reader.ts';
 import { MOST_STEPS, readCurves, seriesNames } from './curves.reader.ts';
 
@@ -10,7 +11,8 @@ const values = Type.Array(Type.Union([Type.Number(), Type.String(), Type.Null()]
 
 const description = [
   'Each series has one value for each of `steps`: means, least, most and 95th percentiles over the trajectories that a step trained on,',
-  `what was discarded meanwhile, and figures of the update. At most ${MOST_STEPS} steps: of more, every n-th and the last (\`every\` says n).`,
+  'what was discarded meanwhile, and figures of the update. With `points`, values have six significant digits, and `low` and `high` are left',
+  `out when each bucket is one step. At most ${MOST_STEPS} steps: of more, every n-th and the last (\`every\` says n).`,
 ].join(' ');
 
 /** What a run looks like over its steps, for charts. */
@@ -31,7 +33,7 @@ export const curveRoutes: StoreRoutes = async (app, { store }) => {
             Type.Array(Type.Enum([...seriesNames]), {
               minItems: 1,
               maxItems: 100,
-              description: 'Series to answer with; all when left out.',
+              description: `Series to answer with; when left out, all but ${Object.keys(extraColumns).join(', ')}.`,
             }),
           ),
           points: Type.Optional(

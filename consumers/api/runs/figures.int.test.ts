@@ -162,6 +162,72 @@ describe('the figures of steps', () => {
   });
 });
 
+describe('curves in buckets', () => {
+  type Columns = Record<string, (number | null)[]>;
+  interface Bucketed {
+    readonly every: number;
+    readonly steps: number[];
+    readonly first_steps: number[];
+    readonly series: Columns;
+    readonly low?: Columns;
+    readonly high?: Columns;
+  }
+  const bucketed = async (query: string): Promise<Bucketed> => (await get(`curves?${query}`)) as unknown as Bucketed;
+  const six = (value: number | null | undefined): number | null =>
+    value === null || value === undefined ? null : Number(value.toPrecision(6));
+  const named = 'series=reward_mean&series=turns_p95&series=discarded&series=discarded_stale&series=loss';
+
+  it('have the last, least, and most of what each step has, kept or not', async () => {
+    const whole = (await get(`curves?${named}`)) as unknown as Bucketed;
+    const check = async (): Promise<void> => {
+      for (const points of [1, 3, 7, 69]) {
+        const { every, steps, first_steps, series, low, high } = await bucketed(`points=${points}&${named}`);
+        expect(every).toBe(Math.ceil(STEPS / points));
+        for (const [bucket, last] of steps.entries()) {
+          const places = whole.steps.flatMap((step, at) => (step >= (first_steps[bucket] ?? 0) && step <= last ? [at] : []));
+          for (const [name, values] of Object.entries(whole.series)) {
+            const known = places.map((at) => values[at] ?? null).filter((value): value is number => value !== null);
+            const found = [series[name]?.[bucket], low?.[name]?.[bucket], high?.[name]?.[bucket]];
+            expect([name, ...found]).toEqual([name, ...[known.at(-1), Math.min(...known), Math.max(...known)].map(six)]);
+          }
+        }
+      }
+    };
+    await check();
+    await store.command('alter table step_figures delete where step % 3 = 0 settings mutations_sync = 1');
+    await check();
+    while ((await new StepFigureKeeper({ store, clock }).round()).kept > 0);
+  });
+
+  it('are the steps themselves when there are enough points, without a band', async () => {
+    const { every, steps, low, high, series } = await bucketed(`points=400&from_step=5&to_step=20&${named}`);
+    const whole = (await get(`curves?from_step=5&to_step=20&${named}`)) as unknown as Bucketed;
+    expect([every, steps, low, high]).toEqual([1, whole.steps, undefined, undefined]);
+    expect(series).toEqual(Object.fromEntries(Object.entries(whole.series).map(([name, values]) => [name, values.map(six)])));
+  });
+
+  it('have the reward of all that finished as the spreads have it, and the version, only when they are named', async () => {
+    const spreads = (await get('spreads?limit=1000&fields=step,reward_all_mean'))['items'] as { step: number; reward_all_mean: number }[];
+    const { steps, series } = await bucketed('points=400&series=reward_all_mean&series=version_after&series=heldout_f1');
+    expect(series['reward_all_mean']?.map((value, at) => [steps[at], value])).toEqual(
+      spreads.map((one) => [one.step, six(one.reward_all_mean)]),
+    );
+    expect(series['version_after']).toEqual(steps);
+    expect(new Set(series['heldout_f1'])).toEqual(new Set([null]));
+    expect(Object.keys((await bucketed('points=9')).series)).not.toContain('reward_all_mean');
+  });
+
+  it('are sparks beside the runs when these are named', async () => {
+    const list = async (query: string): Promise<JsonObject[]> =>
+      (await server.app.inject(`/v1/runs${query}`)).json<{ items: JsonObject[] }>().items;
+    const [newest] = (await get('steps?order=desc&limit=1&fields=step,reward_mean'))['items'] as { reward_mean: number }[];
+    const [row] = await list('?fields=reward_spark');
+    const spark = row?.['reward_spark'] as number[];
+    expect([row?.['run_id'], spark.length, spark.at(-1)]).toEqual([RUN, 60, newest?.reward_mean]);
+    expect((await list(''))[0]).not.toHaveProperty('reward_spark');
+  });
+});
+
 describe('the figures of tools', () => {
   /** Without percentiles, because stored figures compute them from buckets. */
   const exact = (report: JsonObject): JsonObject =>

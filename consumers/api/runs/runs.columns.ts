@@ -33,6 +33,9 @@ export const runColumns = {
   last_at: 'time',
 } as const;
 
+/** Of a list of runs, when it is named. */
+export const sparkColumns = { reward_spark: 'numbers' } as const;
+
 export const stepColumns = {
   run_id: 'text',
   step: 'whole',

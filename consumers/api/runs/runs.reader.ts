@@ -3,9 +3,29 @@ import { selectList, type RowOf } from '../columns.ts';
 import { readPageOfSteps, stepsSql } from '../list-of-steps.ts';
 import { compare, equals, readPage, readRows, type ListPage, type PageRequest } from '../list.ts';
 import type { Purpose } from '../values.ts';
-import { policyColumns, runColumns, stalenessColumns } from './runs.columns.ts';
+import { policyColumns, runColumns, stalenessColumns, type sparkColumns } from './runs.columns.ts';
 
 type RunRow = RowOf<typeof runColumns>;
+type RunSpark = RowOf<typeof sparkColumns>;
+
+const SPARK_POINTS = 60;
+
+/** The mean reward of each run in at most 60 equal parts of its steps: the last of each part. */
+const sparksSql = `
+  select toString(run_id) as run_id, groupArray(last) as spark from (
+    select run_id, intDiv(step * ${SPARK_POINTS}, transform(toString(run_id), {runs:Array(String)}, {steps:Array(Int64)}, toInt64(0)) + 1) as part,
+      argMax(reward_mean, step) as last
+    from steps where run_id in {runs:Array(String)} group by run_id, part order by run_id, part
+  ) group by run_id`;
+
+async function readSparks(store: Store, runs: readonly RunRow[]): Promise<ReadonlyMap<string, RunSpark['reward_spark']>> {
+  if (runs.length === 0) return new Map();
+  const rows = await readRows<{ run_id: string; spark: RunSpark['reward_spark'] }>(store, sparksSql, {
+    runs: runs.map(({ run_id }) => run_id),
+    steps: runs.map(({ steps }) => steps),
+  });
+  return new Map(rows.map(({ run_id, spark }) => [run_id, spark]));
+}
 
 const neverBefore = "toDateTime64('1971-01-01 00:00:00', 6, 'UTC')";
 
@@ -19,6 +39,18 @@ const fromRuns = `(
 
 /** Newest first. */
 export async function listRuns(
+  store: Store,
+  request: PageRequest & { readonly status?: string | undefined; readonly purpose?: Purpose | undefined },
+): Promise<ListPage<RunRow & Partial<RunSpark>>> {
+  const { fields } = request;
+  if (fields?.includes('reward_spark') !== true) return listOwn(store, request);
+  const named = fields.filter((name) => name !== 'reward_spark');
+  const page = await listOwn(store, { ...request, fields: named.length === 0 ? undefined : [...named, 'run_id', 'steps'] });
+  const sparks = await readSparks(store, page.items);
+  return { ...page, items: page.items.map((row) => ({ ...row, reward_spark: sparks.get(row.run_id) ?? [] })) };
+}
+
+async function listOwn(
   store: Store,
   request: PageRequest & { readonly status?: string | undefined; readonly purpose?: Purpose | undefined },
 ): Promise<ListPage<RunRow>> {

@@ -9,6 +9,7 @@ import {
   discardedColumns,
   policyColumns,
   runColumns,
+  sparkColumns,
   stalenessColumns,
   stepColumns,
   toolColumns,
@@ -22,7 +23,7 @@ import { listDiscarded, listSteps, readStep } from './steps.reader.ts';
 const tags = ['runs'];
 const stepNumber = Type.Integer({ minimum: 0, maximum: 2_147_483_647 });
 const stepRange = { from_step: Type.Optional(stepNumber), to_step: Type.Optional(stepNumber) };
-const runs = listOf('Run', runColumns);
+const runs = listOf('Run', runColumns, sparkColumns);
 const staleness = listOf('StepStaleness', stalenessColumns);
 const policies = listOf('Policy', policyColumns);
 const steps = listOf('Step', stepColumns);
@@ -31,7 +32,7 @@ const discarded = listOf('Discard', discardedColumns);
 const runsOfPurpose = Type.Optional(Type.Enum([...purposes], { description: 'Only runs that have attempts of this purpose.' }));
 const description = [
   'Every run that has events. One without a ledger, which no trainer of turnstream wrote, has the status `recorded`, no settings and no',
-  'steps; its `started_at` is its first event.',
+  'steps; its `started_at` is its first event. `reward_spark` is the mean reward in at most 60 equal parts of its steps: the last of each.',
 ].join(' ');
 
 export const runRoutes: StoreRoutes = async (app, { store }) => {
@@ -52,7 +53,15 @@ export const runRoutes: StoreRoutes = async (app, { store }) => {
 
   app.get(
     '/v1/runs/:run',
-    { schema: { tags, operationId: 'getRun', summary: 'One run', params: runParams, response: answers(schemaOf('Run', runColumns)) } },
+    {
+      schema: {
+        tags,
+        operationId: 'getRun',
+        summary: 'One run',
+        params: runParams,
+        response: answers(schemaOf('Run', runColumns, sparkColumns)),
+      },
+    },
     async ({ params }) => {
       const run = await findRun(store, params.run);
       if (run === undefined) throw notFound('run', params.run);

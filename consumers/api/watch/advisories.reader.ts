@@ -3,7 +3,7 @@ import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
 import { readRows } from '../list.ts';
 import { adviseOn, type AdvisoryFacts, type StepFigures } from './advisories.ts';
-import type { advisoryColumns } from './watch.columns.ts';
+import type { advisoryColumns, outageColumns } from './watch.columns.ts';
 import { readWeather } from './weather.reader.ts';
 
 /** Steps that are looked at, the newest ones. */
@@ -33,7 +33,11 @@ const runSql = `
 export async function readAdvisories(
   store: Store,
   run: string,
-): Promise<{ readonly run_id: string; readonly items: readonly RowOf<typeof advisoryColumns>[] }> {
+): Promise<{
+  readonly run_id: string;
+  readonly items: readonly RowOf<typeof advisoryColumns>[];
+  readonly outages: readonly RowOf<typeof outageColumns>[];
+}> {
   const [steps, beats, [state], weather] = await Promise.all([
     readRows<StepFigures>(store, stepsSql, { run }),
     readRows<AdvisoryFacts['beats'][number]>(store, beatsSql, { run }),
@@ -41,5 +45,5 @@ export async function readAdvisories(
     readWeather(store, run, { points: WEATHER_POINTS, latencies: false }),
   ]);
   const facts = { run, steps, beats, outages: weather.outages, max_staleness: state?.max_staleness ?? 0 };
-  return { run_id: run, items: adviseOn({ ...facts, is_running: Boolean(state?.is_running) }) };
+  return { run_id: run, items: adviseOn({ ...facts, is_running: Boolean(state?.is_running) }), outages: weather.outages };
 }

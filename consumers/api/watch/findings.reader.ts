@@ -1,9 +1,11 @@
 // Advisories of a run, including the one that only the log can answer: how far the tables lag behind it.
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
+import type { RowOf } from '../columns.ts';
 import { readAdvisories } from './advisories.reader.ts';
 import { adviseOnLag, gravestFirst, isBehind, type LagFacts } from './advisories.ts';
 import type { RunFindings } from './advisory-changes.ts';
+import type { outageColumns } from './watch.columns.ts';
 
 /** Number of records of the log that are not in the tables yet. */
 export type CountBehind = () => Promise<number>;
@@ -15,13 +17,20 @@ const lagSql = `
     select toUnixTimestamp64Milli(max(occurred_at)) as newest_ms from heartbeats where run_id = {run:String}
   ) as beats`;
 
+interface WatchedRun extends RunFindings {
+  readonly outages: readonly RowOf<typeof outageColumns>[];
+  /** Records of the log that are not in the tables yet; null while the log cannot be asked. */
+  readonly behind: number | null;
+}
+
 /** During an outage of the log, its rule is skipped; the tables still answer the others. */
-export async function readFindings(store: Store, run: string, countBehind: CountBehind): Promise<RunFindings> {
-  const [{ items }, behind] = await Promise.all([readAdvisories(store, run), countBehind().catch(() => 0)]);
-  if (!isBehind(behind)) return { run_id: run, items };
+export async function readFindings(store: Store, run: string, countBehind: CountBehind): Promise<WatchedRun> {
+  const [advisories, behind] = await Promise.all([readAdvisories(store, run), countBehind().catch(() => null)]);
+  const { items } = advisories;
+  if (behind === null || !isBehind(behind)) return { ...advisories, behind };
   const [facts] = await readRows<Pick<LagFacts, 'is_running' | 'age_ms'>>(store, lagSql, { run });
   const lag = facts === undefined ? [] : adviseOnLag({ run, behind, ...facts });
-  return { run_id: run, items: gravestFirst([...items, ...lag]) };
+  return { ...advisories, behind, items: gravestFirst([...items, ...lag]) };
 }
 
 /** Unfinished runs with an event in the last day. */

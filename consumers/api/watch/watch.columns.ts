@@ -51,3 +51,16 @@ export const advisoryColumns = {
   page: 'text',
   sql: 'text',
 } as const;
+
+/** What a run is at now. */
+export const stateColumns = {
+  continued: 'whole',
+  capacity: 'whole',
+  running: 'whole',
+  max_concurrent: 'whole',
+  admitted_at: 'time',
+  worst_step: 'whole',
+  worst_trajectory_id: 'text',
+  worst_attempt: 'whole',
+  worst_reward: 'number',
+} as const;

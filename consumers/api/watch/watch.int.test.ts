@@ -117,6 +117,23 @@ describe('a run that is watched', () => {
     expect(new Set(earlier.items.map(({ version }) => version))).toEqual(new Set([99, 100]));
   });
 
+  it('has its outages, its newest admission, and its worst sample beside the advisories', async () => {
+    const { outages, state, behind } = (await ask('advisories')) as unknown as {
+      outages: unknown;
+      state: Record<string, unknown>;
+      behind: number;
+    };
+    expect(outages).toEqual((await ask('tools/series?points=240')).outages);
+    expect(outages).not.toEqual([]);
+    expect([behind, state['max_concurrent'], state['worst_step'], state['continued']]).toEqual([0, 48, 1_000, 0]);
+    const [worst] = await store.query<{ reward: number }>(
+      `select min(reward) as reward from step_trajectories where run_id = '${longRun}' and step = 1000`,
+    );
+    expect(state['worst_reward']).toBe(worst?.reward);
+    const none = (await ask('advisories', storyRun)) as unknown as { state: Record<string, unknown> };
+    expect(none.state['admitted_at']).toBeNull();
+  });
+
   it('shows the outage of a tool, its steps, and the advisory on it', async () => {
     const weather = await ask('tools/series?points=100');
     const { outages } = weather;

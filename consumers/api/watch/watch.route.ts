@@ -7,8 +7,9 @@ import { equals, listOf, queryOf, readPage } from '../list.ts';
 import { allButEvaluations, assertRun, pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
 import { readFindings, type CountBehind } from './findings.reader.ts';
 import { flowFigures, MOST_BARS, readFlow } from './flow.reader.ts';
+import { readState } from './state.reader.ts';
 import { readSyncs } from './syncs.reader.ts';
-import { admissionColumns, advisoryColumns, outageColumns, syncColumns, weatherColumns } from './watch.columns.ts';
+import { admissionColumns, advisoryColumns, outageColumns, stateColumns, syncColumns, weatherColumns } from './watch.columns.ts';
 import { readWeather } from './weather.reader.ts';
 
 const tags = ['runs'];
@@ -144,17 +145,25 @@ export const watchRoutes: FastifyPluginAsyncTypebox<{ readonly store: Store; rea
       schema: {
         ...{ tags, operationId: 'listAdvisories', summary: 'What deserves a look: findings with their evidence, the gravest first' },
         ...{
-          description: `\`severity\` is ${severities} \`sql\` is the evidence, \`page\` the page of the dashboard that shows it; \`is_over\` says that it is history.`,
+          description: `\`severity\` is ${severities} \`sql\` is the evidence, \`page\` the page of the dashboard that shows it; \`is_over\` says that it is history. \`outages\` are those of /tools/series, \`behind\` counts records of the log that are not in the tables yet, \`state\` has the newest admission and the worst sample of the newest step.`,
         },
         params: runParams,
         querystring: queryOf({}),
-        response: answers(named('Advisories', { ...ofRun, items: Type.Array(schemaOf('Advisory', advisoryColumns)) })),
+        response: answers(
+          named('Advisories', {
+            ...ofRun,
+            items: Type.Array(schemaOf('Advisory', advisoryColumns)),
+            outages: Type.Array(schemaOf('ToolOutage', outageColumns)),
+            behind: Type.Union([Type.Integer(), Type.Null()]),
+            state: schemaOf('RunState', stateColumns),
+          }),
+        ),
       },
     },
     async ({ params }) => {
-      const answer = await readFindings(store, params.run, countBehind);
+      const [answer, state] = await Promise.all([readFindings(store, params.run, countBehind), readState(store, params.run)]);
       if (answer.items.length === 0) await assertRun(store, params.run);
-      return answer;
+      return { ...answer, state };
     },
   );
 };

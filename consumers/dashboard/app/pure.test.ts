@@ -3,7 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { age, duration, figure, percent, versions } from './kit/format.ts';
 import { visible } from './kit/visible.ts';
 import { ROW_PX, rowsAt, scrollFor } from './kit/window.ts';
-import { columnsOf, isEmpty, reduction } from './charts/figures.ts';
+import { columnsOf, placeOfStep, placesOf, stepsBetween } from './charts/columns.ts';
+import { axisIn, chartsLike, isEmpty, mainCharts, reduction } from './charts/figures.ts';
+import { firstRequests } from './data/addresses.ts';
+import { isUnder, waitFor } from './data/answer-cache.ts';
 import { fateOf } from './pages/fate.ts';
 import { filterQuery } from './pages/filters.ts';
 import { failures, minimap, nextOf, placeOf, rowAt, spanOf } from './pages/outline.ts';
@@ -86,6 +89,34 @@ describe('keys', () => {
   });
 });
 
+describe('answers', () => {
+  it('are meant by an address up to a part of theirs', () => {
+    const urls = ['/v1/runs/demo', '/v1/runs/demo?x=1', '/v1/runs/demo/curves', '/v1/runs/demo-2', '/v1/runs/demo-2/curves'];
+    expect(urls.filter((url) => isUnder(url, '/v1/runs/demo'))).toEqual(urls.slice(0, 3));
+    expect(urls.filter((url) => isUnder(url, '/v1/runs/demo?'))).toEqual(urls.slice(0, 2));
+  });
+
+  it('are asked for at most a tenth of the time, and again within a while', () => {
+    fc.assert(
+      fc.property(fc.nat(100_000), fc.nat(5_000), fc.nat(5_000), (askedAtMs, tookMs, after) => {
+        const waitMs = waitFor(askedAtMs + after, { askedAtMs, tookMs });
+        expect(waitMs).toBeLessThanOrEqual(15_000);
+        expect(after + waitMs).toBeGreaterThanOrEqual(Math.min(15_000, 10 * tookMs));
+      }),
+    );
+  });
+
+  it('of a page are known from its address', () => {
+    const at = (path: string): readonly string[] => firstRequests(new URL(path, 'http://localhost'));
+    expect(at('/runs/a%20b?from=3&to=9')).toEqual([
+      '/v1/runs/a%20b',
+      expect.stringContaining('/v1/runs/a%20b/curves?points=400&from_step=3&to_step=9&series='),
+    ]);
+    expect(at('/runs/a/t/a-g1.0?attempt=2')).toEqual(['/v1/trajectories/a-g1.0?run=a', '/v1/trajectories/a-g1.0/outline?run=a&attempt=2']);
+    expect([at('/').length, at('/sql')]).toEqual([1, []]);
+  });
+});
+
 it('the palette knows steps and trajectories', () => {
   const known = { run: 'a', runs: ['a', 'a-b'] };
   expect(placesFor('12', known)[0]).toEqual({ name: 'Step 12 of a', to: '/runs/a/steps/12' });
@@ -126,14 +157,48 @@ describe('outlines', () => {
 describe('curves', () => {
   const curves = { every: 2, steps: [2, 4], first_steps: [1, 3], series: { a: [1, null] }, low: { a: [0, null] }, high: { a: [9, null] } };
   it('have a band and say how they were reduced', () => {
-    expect(columnsOf(curves, { title: 'A', series: ['a'] })).toEqual([
-      [2, 4],
-      [1, null],
-      [0, null],
-      [9, null],
-    ]);
+    expect(columnsOf({ own: curves }, { title: 'A', series: ['a'] })).toEqual([Float64Array.of(2, 4), [1, null], [0, null], [9, null]]);
     expect(reduction(curves)).toContain('2 steps');
-    expect([isEmpty(curves, { title: 'A', series: ['a'] }), isEmpty(curves, { title: 'B', series: ['b'] })]).toEqual([false, true]);
+    const none = { ...curves, series: { b: [null, null] } };
+    expect([isEmpty(curves, { title: 'A', series: ['a'] }), isEmpty(none, { title: 'B', series: ['b'] })]).toEqual([false, true]);
+    expect([isEmpty(none, { title: 'C', series: ['c'] }), axisIn(none, 'time'), axisIn(none, 'step')]).toEqual([false, 'step', 'step']);
+  });
+
+  it('copy nothing, and have no band where each bucket is a step', () => {
+    const steps = { every: 1, steps: [2, 3], first_steps: [2, 3], series: { a: [1, 2] } };
+    const [x, last, low, high] = columnsOf({ own: steps }, { title: 'A', series: ['a'] });
+    expect(last).toBe(steps.series.a);
+    expect(x).toBe(columnsOf({ own: steps }, { title: 'B', series: [] })[0]);
+    expect([low, high]).toEqual([
+      [null, null],
+      [null, null],
+    ]);
+  });
+
+  it('of several runs lie where each has a step, and a gap of one is no gap of another', () => {
+    const own = { every: 1, steps: [1, 3], first_steps: [1, 3], series: { a: [1, null] } };
+    const other = { every: 1, steps: [2, 3], first_steps: [2, 3], series: { a: [5, 6] } };
+    const [x, last, , , theirs] = columnsOf({ own, others: [other] }, { title: 'A', series: ['a'] });
+    expect([x, last, theirs]).toEqual([Float64Array.of(1, 2, 3), [1, undefined, null], [undefined, 5, 6]]);
+  });
+
+  it('lead back to steps from whatever they lie over', () => {
+    const at = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:10Z', '2026-01-01T00:00:20Z'];
+    const over = { every: 2, steps: [2, 4, 6], first_steps: [1, 3, 5], series: { at, version_after: [12, 14, 16] } };
+    const start = Date.parse(at[0] ?? '') / 1_000;
+    expect([...placesOf(over, 'version')]).toEqual([12, 14, 16]);
+    expect([...placesOf(over, 'time')]).toEqual([start, start + 10, start + 20]);
+    expect([stepsBetween(over, 'step', [1.2, 3.7]), stepsBetween(over, 'version', [13, 15])]).toEqual([
+      [1, 4],
+      [3, 6],
+    ]);
+    expect([placeOfStep(over, 'time', 3), placeOfStep(over, 'version', 99), placeOfStep(over, 'step', 3)]).toEqual([start + 10, 16, 3]);
+  });
+
+  it('are chosen by a pattern', () => {
+    expect(chartsLike(mainCharts, '^stale')?.map(({ title }) => title)).toEqual(['Staleness']);
+    expect([chartsLike(mainCharts, ''), chartsLike(mainCharts, '(')]).toEqual([mainCharts, undefined]);
+    expect(mainCharts.find(({ series }) => series.includes('tokens_mean'))?.title).toContain('Generated');
   });
 });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { alignRuns } from './charts/figures.ts';
+import { alignRuns } from './charts/columns.ts';
 import { barAt, longestOf, moveWindow, packFlow } from './charts/flow-layout.ts';
 import { KEPT_EVENTS, linkOf, summaryOf, withEvents, type LiveEvent } from './data/live-shapes.ts';
 import type { ApiCurves } from './data/shapes.ts';
@@ -131,7 +131,7 @@ describe('bytes, heads, and runs beside each other', () => {
       series: { reward_mean: values },
     });
     expect(alignRuns([run([1, 2], [5, 6]), run([2, 3], [7, 8])], 'reward_mean')).toEqual([
-      [1, 2, 3],
+      Float64Array.of(1, 2, 3),
       [5, 6, null],
       [null, 7, 8],
     ]);

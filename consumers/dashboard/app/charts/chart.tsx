@@ -1,61 +1,105 @@
-// One chart of a run over its steps: a line through the last value of each bucket and a band from its least to its most. All
-// charts of a page share their cursor; a drag zooms, and the range is in the address.
+// One chart of a run over its steps: a line through the last value of each bucket and a band from its least to its most, and
+// dashed lines of other runs. All charts of a page share their cursor; a drag zooms, and the range is in the address. A chart stays
+// while its figures change: new ones are given to the plot, which draws once a frame.
 import type { JSX } from 'preact';
-import { signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
 import type { ApiCurves } from '../data/shapes.ts';
 import type { ApiOutage } from '../data/watch-shapes.ts';
 import { figure } from '../kit/format.ts';
-import { columnsOf, isEmpty, type ChartSpec } from './figures.ts';
+import { colorOf, theme } from './colors.ts';
+import { columnsOf, placeOfStep, placesOf, stepsBetween } from './columns.ts';
+import { evaluatedAt, isEmpty, type ChartAxis, type ChartSpec } from './figures.ts';
 
 const HEIGHT = 168;
 const SYNC = 'steps';
 const colors = ['--line-1', '--line-2', '--line-3'] as const;
+const dashes: readonly (readonly number[])[] = [
+  [6, 3],
+  [2, 2],
+  [8, 3, 2, 3],
+];
 
-/** Changes when the colors of the page do. */
-const theme = signal(0);
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => (theme.value += 1));
-
-const colorOf = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+export interface OtherCurves {
+  readonly run: string;
+  readonly curves: ApiCurves;
+}
 
 interface ChartProps {
   readonly curves: ApiCurves;
   readonly spec: ChartSpec;
   readonly onZoom: (from: number, to: number) => void;
   readonly onOpen: (step: number) => void;
+  readonly axis?: ChartAxis;
+  readonly others?: readonly OtherCurves[];
   /** Steps while a tool was out. */
   readonly outages?: readonly ApiOutage[];
 }
 
-export function Chart({ curves, spec, onZoom, onOpen, outages = [] }: ChartProps): JSX.Element {
+const none: readonly never[] = [];
+
+export function Chart({ curves, spec, onZoom, onOpen, axis = 'step', others = none, outages = none }: ChartProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | undefined>(undefined);
-  const latest = useRef({ onZoom, onOpen, outages });
-  latest.current = { onZoom, onOpen, outages };
-  const data = columnsOf(curves, spec) as UPlot.AlignedData;
+  const drawn = useRef<UPlot.AlignedData | undefined>(undefined);
+  const latest = useRef<Shown>({ onZoom, onOpen, outages, curves, axis });
+  latest.current = { onZoom, onOpen, outages, curves, axis };
+  const data = useMemo(
+    () => columnsOf({ own: curves, others: others.map((one) => one.curves) }, spec, axis) as unknown as UPlot.AlignedData,
+    [curves, others, spec, axis],
+  );
   useEffect(() => {
     const host = box.current;
     if (host === null) return undefined;
-    const made = new UPlot(optionsOf(spec, host.clientWidth, latest), data, host);
+    const made = new UPlot(optionsOf(spec, { width: host.clientWidth, axis, others: others.length }, latest), data, host);
     plot.current = made;
-    const watch = new ResizeObserver(() => made.setSize({ width: host.clientWidth, height: HEIGHT }));
+    drawn.current = data;
+    const watch = new ResizeObserver(() => {
+      if (host.clientWidth !== made.width) made.setSize({ width: host.clientWidth, height: HEIGHT });
+    });
     watch.observe(host);
     return () => {
       watch.disconnect();
       made.destroy();
     };
-  }, [spec, theme.value]);
-  useEffect(() => plot.current?.setData(data), [curves, outages]);
+  }, [spec, axis, others.length, theme.value]);
+  useEffect(() => {
+    if (drawn.current !== data) plot.current?.setData(data);
+    drawn.current = data;
+  }, [data]);
+  const shaded = useRef(outages);
+  useEffect(() => {
+    if (shaded.current !== outages) plot.current?.redraw(false);
+    shaded.current = outages;
+  }, [outages]);
+  return <Figure box={box} {...{ curves, spec, others }} />;
+}
+
+function Figure({
+  box,
+  curves,
+  spec,
+  others,
+}: Pick<ChartProps, 'curves' | 'spec'> & {
+  readonly box: { current: HTMLDivElement | null };
+  readonly others: readonly OtherCurves[];
+}): JSX.Element {
   const last = curves.steps.length - 1;
-  const said = spec.series.map((name) => `${name} ${figure(curves.series[name]?.[last])}`).join(', ');
+  const lastOf = (name: string): string =>
+    figure(spec.sparse ? curves.series[name]?.findLast((value) => value !== null) : curves.series[name]?.[last]);
+  const said = spec.series.map((name) => `${name} ${lastOf(name)}`).join(', ');
   return (
     <figure class="chart">
       <figcaption>
         <b>{spec.title}</b>
         {spec.series.map((name, at) => (
           <span key={name} class={`series line-${at + 1}`}>
-            <span aria-hidden="true" /> {name.replaceAll('_', ' ')} <output>{figure(curves.series[name]?.[last])}</output>
+            <span aria-hidden="true" /> {name.replaceAll('_', ' ')} <output>{lastOf(name)}</output>
+          </span>
+        ))}
+        {others.map(({ run }, at) => (
+          <span key={run} class="series">
+            {['╌', '┈', '╴'][at]} {run}
           </span>
         ))}
       </figcaption>
@@ -65,14 +109,27 @@ export function Chart({ curves, spec, onZoom, onOpen, outages = [] }: ChartProps
   );
 }
 
-interface Latest {
-  readonly current: Pick<ChartProps, 'onZoom' | 'onOpen'> & { readonly outages: readonly ApiOutage[] };
+interface Shown extends Pick<ChartProps, 'onZoom' | 'onOpen' | 'curves'> {
+  readonly outages: readonly ApiOutage[];
+  readonly axis: ChartAxis;
 }
 
-function optionsOf(spec: ChartSpec, width: number, latest: Latest): UPlot.Options {
+interface Latest {
+  readonly current: Shown;
+}
+
+interface PlotSize {
+  readonly width: number;
+  readonly axis: ChartAxis;
+  /** Other runs of the chart. */
+  readonly others: number;
+}
+
+function optionsOf(spec: ChartSpec, { width, axis: over, others }: PlotSize, latest: Latest): UPlot.Options {
   const [ink, grid] = [colorOf('--dim'), colorOf('--line')];
   const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { show: false }, font: '11px system-ui', size: 26 };
   const lines = spec.series.map((_, at) => colorOf(colors[at] ?? colors[0]));
+  const points = { show: spec.sparse === true, size: 5 };
   return {
     width,
     height: HEIGHT,
@@ -83,21 +140,28 @@ function optionsOf(spec: ChartSpec, width: number, latest: Latest): UPlot.Option
       drag: { x: true, y: false, setScale: false },
       bind: { dblclick: () => () => null },
     },
-    scales: { x: { time: false }, y: { range: (_plot, low, high) => rangeOf(low, high, spec.from) } },
-    axes: [axis, { ...axis, size: 46, values: (_plot, splits) => splits.map((value) => figure(value)) }],
+    scales: { x: { time: over === 'time' }, y: { range: (_plot, low, high) => rangeOf(low, high, spec.from) } },
+    // the year is a second line below the times
+    axes: [
+      { ...axis, size: over === 'time' ? 38 : 26 },
+      { ...axis, size: 46, values: (_plot, splits) => splits.map((value) => figure(value)) },
+    ],
     series: [
       {},
       ...lines.flatMap((stroke) => [
-        { stroke, width: 1.5, points: { show: false }, spanGaps: false },
+        { stroke, width: 1.5, points, spanGaps: spec.sparse === true },
         { stroke: `${stroke}80`, width: 1, points: { show: false } },
         { stroke: `${stroke}80`, width: 1, points: { show: false } },
       ]),
+      ...Array.from({ length: others }, (_, at) =>
+        lines.map((stroke) => ({ stroke, width: 1.25, dash: [...(dashes[at] ?? [])], points: { show: false }, spanGaps: true })),
+      ).flat(),
     ],
     bands: lines.map((stroke, at) => ({ series: [3 + 3 * at, 2 + 3 * at] as [number, number], fill: `${stroke}40` })),
     hooks: {
-      drawClear: [(plot) => shade(plot, latest.current.outages)],
+      drawClear: [(plot) => shade(plot, latest.current), (plot) => markEvaluations(plot, latest.current)],
       setSelect: [(plot) => zoomTo(plot, latest)],
-      setCursor: [showValues],
+      setCursor: [(plot) => showValues(plot, latest.current)],
       ready: [(plot) => openOnClick(plot, latest)],
     },
   };
@@ -109,24 +173,44 @@ function rangeOf(low: number | null, high: number | null, from: number | undefin
   return [from === undefined ? bottom - room : bottom, top + room];
 }
 
-function zoomTo(plot: UPlot, latest: Latest): void {
+function zoomTo(plot: UPlot, { current }: Latest): void {
   const { left, width } = plot.select;
   if (width < 4) return;
-  const [from, to] = [plot.posToVal(left, 'x'), plot.posToVal(left + width, 'x')];
+  const range = [plot.posToVal(left, 'x'), plot.posToVal(left + width, 'x')] as const;
   plot.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
-  latest.current.onZoom(Math.max(0, Math.floor(from)), Math.ceil(to));
+  current.onZoom(...stepsBetween(current.curves, current.axis, range));
+}
+
+/** A line at each version that was evaluated. */
+function markEvaluations(plot: UPlot, { curves, axis }: Shown): void {
+  const { ctx, bbox } = plot;
+  const marks = evaluatedAt(curves);
+  if (marks.length === 0) return;
+  const values = placesOf(curves, axis);
+  ctx.save();
+  ctx.strokeStyle = colorOf('--line-4');
+  ctx.setLineDash([2, 4]);
+  ctx.beginPath();
+  for (const at of marks) {
+    const x = plot.valToPos(values[at] ?? 0, 'x', true);
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+  }
+  ctx.stroke();
+  ctx.restore();
 }
 
 /** Hatched where a tool was out, so that a fall of the reward beside it is seen. */
-function shade(plot: UPlot, outages: readonly ApiOutage[]): void {
+function shade(plot: UPlot, { outages, curves, axis }: Shown): void {
   const { ctx, bbox } = plot;
   ctx.save();
   ctx.strokeStyle = colorOf('--bad');
   ctx.globalAlpha = 0.35;
   for (const { from_step, to_step } of outages) {
-    if (from_step < 0) continue;
-    const left = Math.max(bbox.left, plot.valToPos(from_step, 'x', true));
-    const right = Math.min(bbox.left + bbox.width, Math.max(plot.valToPos(to_step, 'x', true), left + 2));
+    if (from_step < 0 || curves.steps.length === 0) continue;
+    const left = Math.max(bbox.left, plot.valToPos(placeOfStep(curves, axis, from_step), 'x', true));
+    const right = Math.min(bbox.left + bbox.width, Math.max(plot.valToPos(placeOfStep(curves, axis, to_step), 'x', true), left + 2));
     if (right <= bbox.left || left >= bbox.left + bbox.width) continue;
     ctx.beginPath();
     ctx.rect(left, bbox.top, right - left, bbox.height);
@@ -144,20 +228,25 @@ function shade(plot: UPlot, outages: readonly ApiOutage[]): void {
 }
 
 /** The values under the cursor stand in the caption. */
-function showValues(plot: UPlot): void {
+function showValues(plot: UPlot, { curves, axis }: Shown): void {
   const figureBox = plot.root.closest('figure');
   if (figureBox === null) return;
-  const at = plot.cursor.idx ?? plot.data[0].length - 1;
+  const { idx } = plot.cursor;
+  const at = idx ?? plot.data[0].length - 1;
   for (const [index, output] of [...figureBox.querySelectorAll('output')].entries())
     output.textContent = figure(plot.data[1 + 3 * index]?.[at]);
-  figureBox.dataset['step'] = plot.cursor.idx === null || plot.cursor.idx === undefined ? '' : `step ${plot.data[0][at] ?? ''}`;
+  figureBox.dataset['step'] =
+    idx === null || idx === undefined ? '' : `step ${stepsBetween(curves, axis, [plot.data[0][idx] ?? 0, plot.data[0][idx] ?? 0])[1]}`;
 }
 
 function openOnClick(plot: UPlot, latest: Latest): void {
   let down = 0;
   plot.over.addEventListener('mousedown', ({ clientX }) => (down = clientX));
   plot.over.addEventListener('click', ({ clientX }) => {
-    const step = plot.cursor.idx === null || plot.cursor.idx === undefined ? undefined : plot.data[0][plot.cursor.idx];
-    if (step !== undefined && Math.abs(clientX - down) < 3) latest.current.onOpen(step);
+    const { idx } = plot.cursor;
+    const x = idx === null || idx === undefined ? undefined : plot.data[0][idx];
+    if (x === undefined || Math.abs(clientX - down) >= 3) return;
+    const { curves, axis, onOpen } = latest.current;
+    onOpen(axis === 'step' ? x : stepsBetween(curves, axis, [x, x])[1]);
   });
 }

@@ -6,22 +6,40 @@ export interface ChartSpec {
   readonly series: readonly string[];
   /** Least value of the axis, where it has one by nature. */
   readonly from?: number;
+  /** Few steps have a value: each is a point, and the line goes over the gaps. */
+  readonly sparse?: true;
 }
+
+/** What the charts of a page lie over. */
+export const axes = ['step', 'version', 'time'] as const;
+export type ChartAxis = (typeof axes)[number];
+
+export const axisOf = (name: string | null | undefined): ChartAxis => axes.find((axis) => axis === name) ?? 'step';
+
+/** The series that an axis needs. */
+const seriesOfAxis: Readonly<Record<ChartAxis, readonly string[]>> = { step: [], version: ['version_after'], time: ['at'] };
 
 /** The charts of the overview. */
 export const mainCharts: readonly ChartSpec[] = [
   { title: 'Reward', series: ['reward_mean'] },
   { title: 'F1', series: ['f1_mean'] },
   { title: 'Turns', series: ['turns_mean', 'turns_p95'], from: 0 },
-  { title: 'Tokens', series: ['tokens_mean', 'tokens_p95'], from: 0 },
+  { title: 'Generated tokens', series: ['tokens_mean', 'tokens_p95'], from: 0 },
   { title: 'Staleness', series: ['staleness_mean', 'staleness_max'], from: 0 },
   { title: 'Discarded', series: ['discarded_stale', 'discarded_uniform'], from: 0 },
+  { title: 'Tool errors a trajectory', series: ['tool_errors_mean'], from: 0 },
+];
+
+/** Charts whose series read more than the steps: asked for when the others are there. */
+export const slowCharts: readonly ChartSpec[] = [
+  { title: 'Reward of all that finished', series: ['reward_all_mean'] },
+  { title: 'Held-out questions', series: ['heldout_f1', 'heldout_em'], from: 0, sparse: true },
 ];
 
 /** Every other series. */
 export const moreCharts: readonly ChartSpec[] = [
   { title: 'Exact match and format', series: ['em_mean', 'format_rate'] },
-  { title: 'Tool calls', series: ['searches_mean', 'accesses_mean', 'tool_errors_mean'], from: 0 },
+  { title: 'Tool calls', series: ['searches_mean', 'accesses_mean'], from: 0 },
   { title: 'Where staleness comes from', series: ['staleness_in_flight_mean', 'staleness_in_queue_mean'], from: 0 },
   { title: 'Staleness of tokens', series: ['staleness_token_mean', 'staleness_token_p95', 'staleness_token_max'], from: 0 },
   { title: 'Tokens of an unknown version', series: ['unknown_tokens'], from: 0 },
@@ -34,53 +52,43 @@ export const moreCharts: readonly ChartSpec[] = [
   { title: 'Waiting and training, ms', series: ['wait_ms', 'train_ms'], from: 0 },
 ];
 
-/** Request for some charts over a range of steps. */
-export function curvesUrl(
-  run: string,
-  charts: readonly ChartSpec[],
-  range: { readonly from?: number | undefined; readonly to?: number | undefined; readonly points: number },
-): string {
-  const names = [...new Set(charts.flatMap(({ series }) => series))];
-  const steps = `${range.from === undefined ? '' : `&from_step=${range.from}`}${range.to === undefined ? '' : `&to_step=${range.to}`}`;
-  return `/v1/runs/${encodeURIComponent(run)}/curves?points=${range.points}${steps}&series=${names.join(',')}`;
+/** The axis, if the answer has what it needs: one to an earlier request may be shown still. */
+export const axisIn = (curves: ApiCurves, axis: ChartAxis): ChartAxis =>
+  seriesOfAxis[axis].every((name) => Object.hasOwn(curves.series, name)) ? axis : 'step';
+
+interface CurvesRange {
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+  readonly points: number;
+  readonly axis?: ChartAxis;
 }
 
-type FigureColumn = (number | null)[];
+/** Request for some charts over a range of steps. */
+export function curvesUrl(run: string, charts: readonly ChartSpec[], { from, to, points, axis = 'step' }: CurvesRange): string {
+  const names = [...new Set([...charts.flatMap(({ series }) => series), ...seriesOfAxis[axis]])];
+  const steps = `${from === undefined ? '' : `&from_step=${from}`}${to === undefined ? '' : `&to_step=${to}`}`;
+  return `/v1/runs/${encodeURIComponent(run)}/curves?points=${points}${steps}&series=${names.join(',')}`;
+}
 
-const numbers = (values: readonly unknown[] | undefined, length: number): FigureColumn =>
-  Array.from({ length }, (_, at) => {
-    const value = values?.[at];
-    return typeof value === 'number' && Number.isFinite(value) ? value : null;
-  });
-
-/** Columns of the drawing: x, then last, low, and high of each series. */
-export function columnsOf(curves: ApiCurves, { series }: ChartSpec): readonly FigureColumn[] {
-  const { length } = curves.steps;
-  const columns = series.flatMap((name) =>
-    [curves.series[name], curves.low[name], curves.high[name]].map((values) => numbers(values, length)),
-  );
-  return [[...curves.steps], ...columns];
+/** Charts with a series that fits; all of them when the pattern is none. */
+export function chartsLike(charts: readonly ChartSpec[], pattern: string): readonly ChartSpec[] | undefined {
+  if (pattern === '') return charts;
+  try {
+    const wanted = new RegExp(pattern, 'i');
+    return charts.filter(({ title, series }) => wanted.test(title) || series.some((name) => wanted.test(name)));
+  } catch {
+    return undefined;
+  }
 }
 
 /** How the curves were reduced, in words. */
 export const reduction = ({ every }: Pick<ApiCurves, 'every'>): string =>
   every === 1 ? 'every step' : `1 point = ${every} steps: last value, band from least to most`;
 
-/** True when no value of the chart was recorded. */
+/** True when no value of the chart was recorded; a series that was not asked for may be. */
 export const isEmpty = (curves: ApiCurves, { series }: ChartSpec): boolean =>
-  series.every((name) => numbers(curves.series[name], curves.steps.length).every((value) => value === null));
+  series.every((name) => curves.series[name]?.every((value) => value === null) ?? false);
 
-/** Columns of one series of several runs: every step that one of them has, and the last value of each run there. */
-export function alignRuns(runs: readonly ApiCurves[], name: string): readonly FigureColumn[] {
-  const steps = [...new Set(runs.flatMap((one) => one.steps))].sort((a, b) => a - b);
-  const placeOf = new Map(steps.map((step, at) => [step, at]));
-  const columns = runs.map((one) => {
-    const column: FigureColumn = steps.map(() => null);
-    for (const [at, value] of numbers(one.series[name], one.steps.length).entries()) {
-      const place = placeOf.get(one.steps[at] ?? -1);
-      if (place !== undefined) column[place] = value;
-    }
-    return column;
-  });
-  return [steps, ...columns];
-}
+/** Buckets whose version was evaluated. */
+export const evaluatedAt = (curves: ApiCurves): readonly number[] =>
+  (curves.series['heldout_f1'] ?? []).flatMap((value, at) => (value === null ? [] : [at]));

@@ -5,7 +5,8 @@ import UPlot from 'uplot';
 import { useAnswer } from '../data/answers.ts';
 import type { ApiCurves } from '../data/shapes.ts';
 import { figure } from '../kit/format.ts';
-import { alignRuns } from './figures.ts';
+import { colorOf } from './colors.ts';
+import { alignRuns } from './columns.ts';
 
 const HEIGHT = 190;
 const POINTS = 300;
@@ -20,7 +21,6 @@ export function Overlay({ runs, name }: { readonly runs: readonly string[]; read
   useEffect(() => {
     const host = box.current;
     if (host === null || !ready) return undefined;
-    const colorOf = (of: string): string => getComputedStyle(document.documentElement).getPropertyValue(of).trim();
     const axis = {
       stroke: colorOf('--dim'),
       grid: { stroke: colorOf('--line'), width: 1 },
@@ -44,7 +44,7 @@ export function Overlay({ runs, name }: { readonly runs: readonly string[]; read
           })),
         ],
       },
-      alignRuns(curves, name) as UPlot.AlignedData,
+      alignRuns(curves, name) as unknown as UPlot.AlignedData,
       host,
     );
     const watch = new ResizeObserver(() => plot.setSize({ width: host.clientWidth, height: HEIGHT }));

@@ -1,31 +1,31 @@
 // Canvas strips of a trajectory: the minimap beside the list, and the waterfall of the turns that are seen.
 import type { ApiOutline } from '../data/shapes.ts';
+import { colorOf } from './colors.ts';
 import { minimap, rowAt, type TimeSpan } from '../pages/outline.ts';
 
-const colorOf = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+export interface CanvasSize {
+  readonly width: number;
+  readonly height: number;
+}
 
-function prepare(canvas: HTMLCanvasElement): CanvasRenderingContext2D | null {
+/** A canvas that is as large as it is shown; setting a size clears it, so it is only set when it changes. */
+function prepare(canvas: HTMLCanvasElement, { width, height }: CanvasSize): CanvasRenderingContext2D | null {
   const ratio = devicePixelRatio;
-  canvas.width = Math.max(1, Math.round(canvas.clientWidth * ratio));
-  canvas.height = Math.max(1, Math.round(canvas.clientHeight * ratio));
+  const [across, down] = [Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio))];
+  if (canvas.width !== across) canvas.width = across;
+  if (canvas.height !== down) canvas.height = down;
   const context = canvas.getContext('2d');
-  context?.scale(ratio, ratio);
+  context?.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context?.clearRect(0, 0, width, height);
   return context;
 }
 
-interface MinimapView {
-  /** Shares of the list that are seen. */
-  readonly from: number;
-  readonly to: number;
-  /** Shares at which something was found. */
-  readonly matches: readonly number[];
-}
-
-/** Longest turns as bars, the share of failures in red beside them, what is seen as a frame, matches as ticks. */
-export function drawMinimap(canvas: HTMLCanvasElement, outline: ApiOutline, view: MinimapView): void {
-  const context = prepare(canvas);
-  if (context === null) return;
-  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+/** Longest turns as bars, and the share of failures in red beside them: drawn once, off the page. */
+export function drawMinimapBase(outline: ApiOutline, size: CanvasSize): HTMLCanvasElement {
+  const canvas = document.createElement('canvas');
+  const context = prepare(canvas, size);
+  if (context === null) return canvas;
+  const { width, height } = size;
   const cells = minimap(outline, height);
   const most = Math.max(1, ...cells.map(({ ms }) => ms));
   const px = height / cells.length;
@@ -37,6 +37,24 @@ export function drawMinimap(canvas: HTMLCanvasElement, outline: ApiOutline, view
   for (const [at, { failed }] of cells.entries()) {
     if (failed > 0) context.fillRect(width - 13, at * px, Math.max(2, 7 * Math.min(1, failed)), Math.max(1, room));
   }
+  return canvas;
+}
+
+interface MinimapView extends CanvasSize {
+  readonly base: HTMLCanvasElement;
+  /** Shares of the list that are seen. */
+  readonly from: number;
+  readonly to: number;
+  /** Shares at which something was found. */
+  readonly matches: readonly number[];
+}
+
+/** What is seen as a frame and matches as ticks, over the base. */
+export function drawMinimap(canvas: HTMLCanvasElement, view: MinimapView): void {
+  const context = prepare(canvas, view);
+  if (context === null) return;
+  const { width, height } = view;
+  if (view.base.width > 1) context.drawImage(view.base, 0, 0, width, height);
   context.fillStyle = colorOf('--warn');
   for (const match of view.matches) context.fillRect(width - 5, match * height - 1, 5, 2);
   context.strokeStyle = colorOf('--ink');
@@ -51,10 +69,11 @@ export function drawWaterfall(
   outline: ApiOutline,
   view: { readonly from: number; readonly to: number; readonly span: TimeSpan; readonly rowPx: number },
 ): void {
-  const context = prepare(canvas);
+  const width = canvas.clientWidth;
+  const context = prepare(canvas, { width, height: (view.to - view.from) * view.rowPx });
   if (context === null) return;
   const { startMs, endMs } = view.span;
-  const x = (ms: number): number => ((ms - startMs) / Math.max(1, endMs - startMs)) * canvas.clientWidth;
+  const x = (ms: number): number => ((ms - startMs) / Math.max(1, endMs - startMs)) * width;
   for (let at = view.from; at < view.to; at += 1) {
     const row = rowAt(outline, at);
     const y = (at - view.from) * view.rowPx;

@@ -1,20 +1,25 @@
 // Answers that pages share: one entry an address, kept while it is loaded again, so that nothing flickers and a page that is
-// opened again is there at once. An answer that cannot be had now stays as it was, with the problem beside it.
+// opened again is there at once. An answer that cannot be had now stays as it was, with the problem beside it. An answer that
+// did not change stays the same object, so that nothing is drawn again.
 import { signal, type ReadonlySignal, type Signal } from '@preact/signals';
-import { useEffect, useMemo } from 'preact/hooks';
-import { ask, isPassing, type ApiProblem } from './request.ts';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { isUnder, waitFor } from './answer-cache.ts';
+import { askText, isPassing, parsed, type ApiProblem } from './request.ts';
 
 export interface Loadable<T> {
   /** The newest that is known. */
   readonly value: T | undefined;
   readonly problem: ApiProblem | undefined;
-  readonly loading: boolean;
 }
 
 interface CachedQuery {
   readonly shown: Signal<Loadable<unknown>>;
   users: number;
-  at: number;
+  askedAtMs: number;
+  tookMs: number;
+  text: string;
+  /** One request at a time; what is asked for meanwhile follows. */
+  state: 'idle' | 'asking' | 'asking-stale';
   again: ReturnType<typeof setTimeout> | undefined;
 }
 
@@ -33,10 +38,8 @@ function entryOf(url: string): CachedQuery {
   const known = entries.get(url);
   if (known !== undefined) return known;
   const entry: CachedQuery = {
-    shown: signal({ value: undefined, problem: undefined, loading: true }),
-    users: 0,
-    at: -Infinity,
-    again: undefined,
+    shown: signal({ value: undefined, problem: undefined }),
+    ...{ users: 0, askedAtMs: -Infinity, tookMs: 0, text: '', state: 'idle', again: undefined },
   };
   entries.set(url, entry);
   if (entries.size > MOST_ENTRIES) forget();
@@ -51,46 +54,93 @@ function forget(): void {
 }
 
 async function load(url: string, entry: CachedQuery): Promise<void> {
-  entry.at = performance.now();
-  clearTimeout(entry.again);
-  entry.shown.value = { ...entry.shown.peek(), loading: true };
-  const answer = await ask<unknown>(url);
-  if (answer.ok) {
-    away.value = false;
-    locked.value = false;
-    entry.shown.value = { value: answer.value, problem: undefined, loading: false };
+  if (entry.state !== 'idle') {
+    entry.state = 'asking-stale';
     return;
   }
-  const { problem } = answer;
-  if (problem.status === 401) locked.value = true;
-  away.value = problem.status === 0;
-  entry.shown.value = { value: entry.shown.peek().value, problem, loading: false };
-  if (isPassing(problem) && entry.users > 0) entry.again = setTimeout(() => void load(url, entry), AGAIN_MS);
+  clearTimeout(entry.again);
+  entry.again = undefined;
+  entry.state = 'asking';
+  entry.askedAtMs = performance.now();
+  const answer = await askText(url);
+  entry.tookMs = performance.now() - entry.askedAtMs;
+  const isStale = (entry.state as CachedQuery['state']) === 'asking-stale';
+  entry.state = 'idle';
+  const before = entry.shown.peek();
+  const result = answer.ok && answer.value !== entry.text ? parsed<unknown>(answer.value) : answer;
+  if (!result.ok) {
+    const { problem } = result;
+    if (problem.status === 401) locked.value = true;
+    away.value = problem.status === 0;
+    entry.shown.value = { value: before.value, problem };
+    if (isPassing(problem) && entry.users > 0) entry.again = setTimeout(() => void load(url, entry), AGAIN_MS);
+    return;
+  }
+  away.value = false;
+  locked.value = false;
+  if (answer.ok && answer.value !== entry.text) {
+    entry.text = answer.value;
+    entry.shown.value = { value: result.value, problem: undefined };
+  } else if (before.problem !== undefined) entry.shown.value = { ...before, problem: undefined };
+  if (isStale) refreshOne(url, entry);
 }
 
-const nothing: ReadonlySignal<Loadable<never>> = signal({ value: undefined, problem: undefined, loading: false });
+const nothing: ReadonlySignal<Loadable<never>> = signal({ value: undefined, problem: undefined });
 
-/** The answer at an address, loaded while the component is shown; none for undefined. */
-export function useAnswer<T>(url: string | undefined): Loadable<T> {
+function loadUnlessFresh(url: string): CachedQuery {
+  const entry = entryOf(url);
+  // nobody waited for the answer that failed before the page was there, so nobody asks again
+  const isOld = performance.now() - entry.askedAtMs > FRESH_MS || entry.shown.peek().problem !== undefined;
+  if (entry.state === 'idle' && isOld) void load(url, entry);
+  return entry;
+}
+
+/** Starts the requests of a page that is about to open. */
+export function prefetch(urls: readonly string[]): void {
+  for (const url of urls) loadUnlessFresh(url);
+}
+
+/**
+ * The answer at an address, loaded while the component is shown; none for undefined. With `keep`, the value of the address before
+ * is shown until the new one is there.
+ */
+export function useAnswer<T>(url: string | undefined, { keep = false }: { readonly keep?: boolean } = {}): Loadable<T> {
   const shown = useMemo(() => (url === undefined ? nothing : entryOf(url).shown), [url]);
+  const kept = useRef<T | undefined>(undefined);
   useEffect(() => {
     if (url === undefined) return undefined;
-    const entry = entryOf(url);
-    entry.users += 1;
-    if (performance.now() - entry.at > FRESH_MS) void load(url, entry);
+    entryOf(url).users += 1;
+    const entry = loadUnlessFresh(url);
     return () => {
       entry.users -= 1;
     };
   }, [url]);
-  return shown.value as Loadable<T>;
+  const now = shown.value as Loadable<T>;
+  if (!keep) return now;
+  if (now.value !== undefined) kept.current = now.value;
+  return now.value === undefined && kept.current !== undefined ? { ...now, value: kept.current } : now;
 }
 
-/** Loads again what is shown and starts with one of these; all of it when none is given. */
+/** An answer that took long is asked for less often. */
+function refreshOne(url: string, entry: CachedQuery): void {
+  if (entry.again !== undefined) return;
+  const waitMs = waitFor(performance.now(), entry);
+  if (waitMs === 0) void load(url, entry);
+  else {
+    entry.again = setTimeout(() => {
+      entry.again = undefined;
+      if (entry.users > 0) void load(url, entry);
+      else entry.askedAtMs = -Infinity;
+    }, waitMs);
+  }
+}
+
+/** Loads again what is shown and is under one of these addresses; all of it when none is given. */
 export function refresh(...prefixes: readonly string[]): void {
   for (const [url, entry] of entries) {
-    const meant = prefixes.length === 0 || prefixes.some((prefix) => url.startsWith(prefix));
+    const meant = prefixes.length === 0 || prefixes.some((prefix) => isUnder(url, prefix));
     if (!meant) continue;
-    if (entry.users > 0) void load(url, entry);
-    else entry.at = -Infinity;
+    if (entry.users > 0) refreshOne(url, entry);
+    else entry.askedAtMs = -Infinity;
   }
 }

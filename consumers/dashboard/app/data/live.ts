@@ -15,8 +15,8 @@ const AGAIN_MS = 3_000;
 interface LiveSubscription {
   readonly run?: string | undefined;
   readonly types: readonly string[];
-  /** Addresses to load again when an event comes. */
-  readonly refreshes?: readonly string[];
+  /** Addresses to load again when an event comes, or those of each type of event. */
+  readonly refreshes?: readonly string[] | Readonly<Record<string, readonly string[]>>;
   readonly onEvent?: (event: LiveEvent) => void;
   /** The log no longer has what was missed, or this reader was too slow. */
   readonly onGap?: (what: string) => void;
@@ -35,10 +35,18 @@ export function useLive({ run, types, refreshes = [], onEvent, onGap, paused = f
     let timer: ReturnType<typeof setTimeout> | undefined;
     let again: ReturnType<typeof setTimeout> | undefined;
     let last = '';
-    const later = (): void => {
+    const addressesOf = (type: string): readonly string[] =>
+      Array.isArray(refreshes)
+        ? (refreshes as readonly string[])
+        : ((refreshes as Readonly<Record<string, readonly string[]>>)[type] ?? []);
+    const wanted = new Set<string>();
+    const later = (of: readonly string[]): void => {
+      for (const type of of) for (const address of addressesOf(type)) wanted.add(address);
+      if (wanted.size === 0) return;
       timer ??= setTimeout(() => {
         timer = undefined;
-        refresh(...refreshes);
+        refresh(...wanted);
+        wanted.clear();
       }, REFRESH_MS);
     };
     const open = (): void => {
@@ -59,7 +67,7 @@ export function useLive({ run, types, refreshes = [], onEvent, onGap, paused = f
         source.addEventListener(type, (message: MessageEvent<string>) => {
           last = message.lastEventId;
           onEvent?.({ id: message.lastEventId, ...(JSON.parse(message.data) as Omit<LiveEvent, 'id'>) });
-          if (refreshes.length > 0) later();
+          later([type]);
         });
       }
     };
@@ -73,7 +81,7 @@ export function useLive({ run, types, refreshes = [], onEvent, onGap, paused = f
       if (document.hidden) close();
       else if (source === undefined) {
         open();
-        if (refreshes.length > 0) later();
+        later(types);
       }
     };
     if (!document.hidden) open();

@@ -20,7 +20,8 @@ interface ApiRequestOptions {
   readonly signal?: AbortSignal;
 }
 
-export async function ask<T>(url: string, { method = 'GET', body, signal }: ApiRequestOptions = {}): Promise<ApiResult<T>> {
+/** The answer as it came. */
+export async function askText(url: string, { method = 'GET', body, signal }: ApiRequestOptions = {}): Promise<ApiResult<string>> {
   try {
     const answer = await fetch(url, {
       method,
@@ -29,8 +30,21 @@ export async function ask<T>(url: string, { method = 'GET', body, signal }: ApiR
       ...(signal === undefined ? {} : { signal }),
     });
     const text = await answer.text();
-    if (answer.ok) return { ok: true, value: JSON.parse(text) as T };
-    return { ok: false, problem: problemOf(answer.status, text) };
+    return answer.ok ? { ok: true, value: text } : { ok: false, problem: problemOf(answer.status, text) };
+  } catch {
+    return { ok: false, problem: unreachable };
+  }
+}
+
+export async function ask<T>(url: string, options: ApiRequestOptions = {}): Promise<ApiResult<T>> {
+  const answer = await askText(url, options);
+  return answer.ok ? parsed<T>(answer.value) : answer;
+}
+
+/** What is no JSON did not come from the API. */
+export function parsed<T>(text: string): ApiResult<T> {
+  try {
+    return { ok: true, value: JSON.parse(text) as T };
   } catch {
     return { ok: false, problem: unreachable };
   }

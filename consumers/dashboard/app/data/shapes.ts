@@ -36,6 +36,8 @@ export interface ApiRun {
   readonly finished_at: string | null;
   readonly last_at: string | null;
   readonly is_trained: boolean;
+  /** Mean reward in equal parts of the steps, when it is asked for. */
+  readonly reward_spark?: readonly NumberOrNull[];
 }
 
 export interface ApiCurves {
@@ -43,8 +45,9 @@ export interface ApiCurves {
   readonly steps: readonly number[];
   readonly first_steps: readonly number[];
   readonly series: Readonly<Record<string, readonly (number | string | null)[]>>;
-  readonly low: Readonly<Record<string, readonly NumberOrNull[]>>;
-  readonly high: Readonly<Record<string, readonly NumberOrNull[]>>;
+  /** Left out when a bucket is a step. */
+  readonly low?: Readonly<Record<string, readonly NumberOrNull[]>>;
+  readonly high?: Readonly<Record<string, readonly NumberOrNull[]>>;
 }
 
 export interface ApiTool {

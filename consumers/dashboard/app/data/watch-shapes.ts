@@ -98,3 +98,21 @@ export interface ApiWorker {
   readonly longest_silence_s: NumberOrNull;
   readonly last_heartbeat_at: string | null;
 }
+
+/** What deserves a look, and what a run is at. */
+export interface ApiWatchedRun {
+  readonly items: readonly ApiAdvisory[];
+  readonly outages: readonly ApiOutage[];
+  readonly behind: NumberOrNull;
+  readonly state: {
+    readonly continued: number;
+    readonly capacity: number;
+    readonly running: number;
+    readonly max_concurrent: number;
+    readonly admitted_at: string | null;
+    readonly worst_step: number;
+    readonly worst_trajectory_id: string;
+    readonly worst_attempt: number;
+    readonly worst_reward: NumberOrNull;
+  };
+}

@@ -1,4 +1,5 @@
-// The skeleton of an attempt, as plain values: one row a turn, errors, and the times of a waterfall.
+// The skeleton of an attempt, as plain values: one row a turn, errors, and the times of a waterfall. The columns become typed arrays
+// when an answer arrives, and what is made from all of its turns is made once.
 import type { ApiOutline } from '../data/shapes.ts';
 
 export interface TurnRow {
@@ -16,50 +17,88 @@ export interface TurnRow {
   readonly failed: boolean;
 }
 
-const cell = (outline: ApiOutline, name: string, at: number): number => outline.columns[name]?.[at] ?? 0;
-
-/** One turn of the outline by its place. */
-export function rowAt(outline: ApiOutline, at: number): TurnRow {
-  const status = outline.statuses[cell(outline, 'status', at)] ?? '';
-  return {
-    turn: cell(outline, 'turn', at),
-    tool: outline.tools[cell(outline, 'tool', at)] ?? '',
-    status,
-    errorType: outline.error_types[cell(outline, 'error_type', at)] ?? '',
-    generationMs: cell(outline, 'generation_ms', at),
-    toolMs: cell(outline, 'tool_ms', at),
-    tokens: cell(outline, 'completion_tokens', at),
-    versionMin: cell(outline, 'version_min', at),
-    versionMax: cell(outline, 'version_max', at),
-    atMs: cell(outline, 'at_ms', at),
-    toolAtMs: cell(outline, 'tool_at_ms', at),
-    failed: status !== '' && status !== 'ok',
+/** A figure of an outline that is made once. */
+function once<T>(make: (outline: ApiOutline) => T): (outline: ApiOutline) => T {
+  const known = new WeakMap<ApiOutline, { readonly value: T }>();
+  return (outline) => {
+    const found = known.get(outline) ?? { value: make(outline) };
+    known.set(outline, found);
+    return found.value;
   };
 }
 
-/** Place of a turn, or of the first turn behind it; turns are in order, but the log may lack some. */
-export function placeOf(outline: ApiOutline, turn: number): number {
-  const turns = outline.columns['turn'] ?? [];
-  let [low, high] = [0, turns.length];
+const names = {
+  turn: 'turn',
+  tool: 'tool',
+  status: 'status',
+  errorType: 'error_type',
+  generationMs: 'generation_ms',
+  toolMs: 'tool_ms',
+  tokens: 'completion_tokens',
+  versionMin: 'version_min',
+  versionMax: 'version_max',
+  atMs: 'at_ms',
+  toolAtMs: 'tool_at_ms',
+} as const;
+
+type OutlineColumns = Readonly<Record<keyof typeof names, Float64Array>> & { readonly isFailure: readonly boolean[] };
+
+/** What was not recorded is 0. */
+const columnsOf = once((outline): OutlineColumns => {
+  const column = (name: string): Float64Array => Float64Array.from(outline.columns[name] ?? [], (value) => value ?? 0);
+  const columns = Object.fromEntries(Object.entries(names).map(([as, name]) => [as, column(name)])) as Record<
+    keyof typeof names,
+    Float64Array
+  >;
+  return { ...columns, isFailure: outline.statuses.map((status) => status !== '' && status !== 'ok') };
+});
+
+/** One turn of the outline by its place. */
+export function rowAt(outline: ApiOutline, at: number): TurnRow {
+  const columns = columnsOf(outline);
+  const cell = (name: keyof typeof names): number => columns[name][at] ?? 0;
+  return {
+    turn: cell('turn'),
+    tool: outline.tools[cell('tool')] ?? '',
+    status: outline.statuses[cell('status')] ?? '',
+    errorType: outline.error_types[cell('errorType')] ?? '',
+    generationMs: cell('generationMs'),
+    toolMs: cell('toolMs'),
+    tokens: cell('tokens'),
+    versionMin: cell('versionMin'),
+    versionMax: cell('versionMax'),
+    atMs: cell('atMs'),
+    toolAtMs: cell('toolAtMs'),
+    failed: columns.isFailure[cell('status')] ?? false,
+  };
+}
+
+/** The first place whose value is not less, of values in order. */
+function firstAt(values: ArrayLike<number>, value: number): number {
+  let [low, high] = [0, values.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((turns[middle] ?? 0) < turn) low = middle + 1;
+    if ((values[middle] ?? 0) < value) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
+/** Place of a turn, or of the first turn behind it; turns are in order, but the log may lack some. */
+export const placeOf = (outline: ApiOutline, turn: number): number => firstAt(columnsOf(outline).turn, turn);
+
 /** Places of the turns whose tool call failed. */
-export function failures(outline: ApiOutline): readonly number[] {
-  const statuses = outline.columns['status'] ?? [];
-  return statuses.flatMap((status, at) => (['', 'ok'].includes(outline.statuses[status ?? 0] ?? '') ? [] : [at]));
-}
+export const failures = once((outline): readonly number[] => {
+  const { status, isFailure } = columnsOf(outline);
+  const places: number[] = [];
+  for (let at = 0; at < status.length; at += 1) if (isFailure[status[at] ?? 0] === true) places.push(at);
+  return places;
+});
 
 /** The nearest place of a sorted list in a direction, around the end. */
 export function nextOf(places: readonly number[], at: number, direction: 1 | -1): number | undefined {
-  if (places.length === 0) return undefined;
-  if (direction === 1) return places.find((place) => place > at) ?? places[0];
-  return places.findLast((place) => place < at) ?? places.at(-1);
+  if (direction === 1) return places[firstAt(places, at + 1)] ?? places[0];
+  return places[firstAt(places, at) - 1] ?? places.at(-1);
 }
 
 export interface TimeSpan {
@@ -68,27 +107,32 @@ export interface TimeSpan {
 }
 
 /** From the first generation to the end of the last call. */
-export function spanOf(outline: ApiOutline): TimeSpan {
+export const spanOf = once((outline): TimeSpan => {
   const count = outline.turns;
   if (count === 0) return { startMs: 0, endMs: 0 };
   const last = rowAt(outline, count - 1);
   const startMs = rowAt(outline, 0).atMs;
   return { startMs, endMs: Math.max(startMs + 1, last.atMs + last.generationMs, last.toolAtMs + last.toolMs) };
+});
+
+interface MinimapCell {
+  readonly ms: number;
+  readonly failed: number;
+  readonly version: number;
 }
 
-/** For each pixel of the minimap: share of the longest call, share of the calls that failed, the newest version. */
-export function minimap(
-  outline: ApiOutline,
-  pixels: number,
-): readonly { readonly ms: number; readonly failed: number; readonly version: number }[] {
-  const cells = Array.from({ length: Math.min(pixels, Math.max(1, outline.turns)) }, () => ({ ms: 0, failed: 0, version: -1 }));
-  for (let at = 0; at < outline.turns; at += 1) {
-    const row = rowAt(outline, at);
-    const slot = cells[Math.floor((at * cells.length) / outline.turns)];
+/** For each pixel of the minimap: the longest turn, share of the calls that failed, the newest version. */
+export function minimap(outline: ApiOutline, pixels: number): readonly MinimapCell[] {
+  const { turns } = outline;
+  const { generationMs, toolMs, status, versionMax, isFailure } = columnsOf(outline);
+  const cells = Array.from({ length: Math.min(pixels, Math.max(1, turns)) }, () => ({ ms: 0, failed: 0, version: -1 }));
+  const share = cells.length / turns;
+  for (let at = 0; at < turns; at += 1) {
+    const slot = cells[Math.floor(at * share)];
     if (slot === undefined) continue;
-    slot.ms = Math.max(slot.ms, row.generationMs + row.toolMs);
-    slot.failed += row.failed ? cells.length / outline.turns : 0;
-    slot.version = Math.max(slot.version, row.versionMax);
+    slot.ms = Math.max(slot.ms, (generationMs[at] ?? 0) + (toolMs[at] ?? 0));
+    slot.failed += isFailure[status[at] ?? 0] === true ? share : 0;
+    slot.version = Math.max(slot.version, versionMax[at] ?? -1);
   }
   return cells;
 }

@@ -1,24 +1,36 @@
 // One run on one screen: how it goes, what it was told, what its tools do, and its last steps. Curves stay where they are while
 // new steps come in.
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
-import { Chart } from '../charts/chart.tsx';
-import { curvesUrl, mainCharts, moreCharts, reduction, type ChartSpec } from '../charts/figures.ts';
+import { signal, type ReadonlySignal } from '@preact/signals';
+import { useMemo, useState } from 'preact/hooks';
+import { mainCharts, slowCharts } from '../charts/figures.ts';
 import { useAnswer } from '../data/answers.ts';
+import { linkOf, placeOf, summaryOf, withEvents, type LiveEvent } from '../data/live-shapes.ts';
 import { useLive } from '../data/live.ts';
-import type { ApiCurves, ApiPage, ApiRun, ApiStep, ApiTool } from '../data/shapes.ts';
-import type { ApiWeather } from '../data/watch-shapes.ts';
-import { duration, figure, percent } from '../kit/format.ts';
-import { Badge, RunTabs, Stat, When } from '../kit/parts.tsx';
+import type { ApiPage, ApiRun, ApiStep, ApiTool } from '../data/shapes.ts';
+import type { ApiWatchedRun } from '../data/watch-shapes.ts';
+import { count, duration, figure, percent } from '../kit/format.ts';
+import { Badge, RunTabs, Stat, Text, When } from '../kit/parts.tsx';
 import { runUrl } from '../kit/run-page.tsx';
-import { AdvisoryLine } from './advisories.tsx';
 import { Empty, NotRecorded, Waiting } from '../kit/states.tsx';
-import { useKeys } from '../shell/keys.ts';
-import type { PatternParts } from '../shell/patterns.ts';
-import { change, go, numberParameter } from '../shell/place.ts';
+import { address, type PatternParts } from '../shell/patterns.ts';
 import { useTitle } from '../shell/title.ts';
+import { AdvisoryLine } from './advisories.tsx';
+import { Curves } from './curves.tsx';
 
-const POINTS = 400;
+const MOST_EVENTS = 20;
+
+/** What an event changes; tools, which are read from all turns, are looked at less often than events come. */
+const refreshesOf = (run: string): Readonly<Record<string, readonly string[]>> => {
+  const all = ['/curves', '/steps', '/advisories', '/tools'].map((part) => runUrl(run, part));
+  return {
+    StepCompleted: [`${runUrl(run)}?`, ...all],
+    RunFinished: [`${runUrl(run)}?`, ...all],
+    RunContinued: [`${runUrl(run)}?`, ...all],
+    TrajectoryExpired: [runUrl(run, '/advisories')],
+  };
+};
+const followed = ['StepCompleted', 'RunFinished', 'RunContinued', 'TrajectoryDiscarded', 'TrajectoryExpired', 'PolicyPublished'] as const;
 
 export function Overview({ parts }: { readonly parts: PatternParts }): JSX.Element {
   const run = parts['run'] ?? '';
@@ -26,7 +38,17 @@ export function Overview({ parts }: { readonly parts: PatternParts }): JSX.Eleme
   const shown = useAnswer<ApiRun>(runUrl(run));
   // what reads turns waits until the curves are there, so that these come first
   const [drawn, setDrawn] = useState(false);
-  useLive({ run, types: ['StepCompleted', 'RunFinished', 'RunContinued', 'TrajectoryDiscarded'], refreshes: [runUrl(run)] });
+  // a signal: an event draws its list, not the page
+  const events = useMemo(() => signal<readonly LiveEvent[]>([]), []);
+  useLive({
+    run,
+    types: followed,
+    refreshes: refreshesOf(run),
+    onEvent: (event) => {
+      events.value = withEvents(events.peek(), [event]).slice(0, MOST_EVENTS);
+    },
+  });
+  const watched = useAnswer<ApiWatchedRun>(drawn ? runUrl(run, '/advisories') : undefined).value;
   return (
     <>
       <Waiting shown={shown} of="the run">
@@ -41,39 +63,27 @@ export function Overview({ parts }: { readonly parts: PatternParts }): JSX.Eleme
             </div>
             <RunTabs run={run} />
             {drawn && <AdvisoryLine run={run} />}
-            <Figures run={value} />
+            <Figures run={value} watched={watched} />
           </>
         )}
       </Waiting>
-      <Charts run={run} charts={mainCharts} onDrawn={() => setDrawn(true)} />
+      <Curves run={run} charts={mainCharts} later={slowCharts} outages={watched?.outages} onDrawn={() => setDrawn(true)} />
       <div class="columns">
         {drawn && <LastSteps run={run} />}
         {drawn && <Tools run={run} />}
+        <LastEvents events={events} />
         {shown.value !== undefined && <Settings run={shown.value} />}
       </div>
     </>
   );
 }
 
-/** Every series of a run. */
-export function AllCurves({ parts }: { readonly parts: PatternParts }): JSX.Element {
-  const run = parts['run'] ?? '';
-  useTitle(`Curves of ${run}`);
-  useLive({ run, types: ['StepCompleted'], refreshes: [runUrl(run, '/curves')] });
-  return (
-    <>
-      <div class="head">
-        <h1>Curves</h1>
-      </div>
-      <RunTabs run={run} />
-      <Charts run={run} charts={allCharts} />
-    </>
-  );
+interface FiguresProps {
+  readonly run: ApiRun;
+  readonly watched: ApiWatchedRun | undefined;
 }
 
-const allCharts = [...mainCharts, ...moreCharts];
-
-function Figures({ run }: { readonly run: ApiRun }): JSX.Element {
+function Figures({ run, watched }: FiguresProps): JSX.Element {
   const decided = run.trained + run.discarded;
   const { reward_mean_first_20: first, reward_mean_last_20: last } = run;
   const planned = run.planned_steps > 0 ? `of ${figure(run.planned_steps)}` : undefined;
@@ -88,62 +98,66 @@ function Figures({ run }: { readonly run: ApiRun }): JSX.Element {
         note={decided === 0 ? undefined : `${percent(run.discarded / decided)} of those decided`}
       />
       <Stat name="Staleness, most" value={run.staleness_max} note={`bound ${figure(run.max_staleness)}`} />
-      <Stat name="Tokens trained" value={run.tokens} />
+      <Stat name="Generated tokens trained" value={run.tokens} />
+      {watched !== undefined && <Now run={run.run_id} watched={watched} />}
     </dl>
   );
 }
 
-const none: ApiWeather['outages'] = [];
-
-interface ChartsProps {
-  readonly run: string;
-  readonly charts: readonly ChartSpec[];
-  readonly onDrawn?: () => void;
+/** Admission, lag, and the worst sample: what the run is at. */
+function Now({ run, watched: { behind, state } }: { readonly run: string; readonly watched: ApiWatchedRun }): JSX.Element {
+  const worst = address(
+    '/runs/:run/t/:trajectory',
+    { run, trajectory: state.worst_trajectory_id },
+    { attempt: state.worst_attempt || undefined },
+  );
+  return (
+    <>
+      {state.admitted_at !== null && (
+        <Stat
+          name="In flight"
+          value={state.running}
+          note={
+            <>
+              of {figure(state.max_concurrent)}, room for {count(state.capacity, 'group')}, <When at={state.admitted_at} />
+            </>
+          }
+        />
+      )}
+      <Stat name="Tables behind the log" value={behind} note={behind === null ? 'the log does not answer' : 'records'} />
+      {state.continued > 0 && <Stat name="Continued" value={state.continued} note="times after it had finished" />}
+      {state.worst_reward !== null && (
+        <Stat
+          name="Worst of the last step"
+          value={state.worst_reward}
+          note={
+            <a href={worst}>
+              <Text>{state.worst_trajectory_id}</Text>
+            </a>
+          }
+        />
+      )}
+    </>
+  );
 }
 
-function Charts({ run, charts, onDrawn }: ChartsProps): JSX.Element {
-  const [from, to] = [numberParameter('from'), numberParameter('to')];
-  const shown = useAnswer<ApiCurves>(curvesUrl(run, charts, { from, to, points: POINTS }));
-  const isThere = shown.value !== undefined || shown.problem !== undefined;
-  useEffect(() => {
-    if (isThere) onDrawn?.();
-  }, [isThere]);
-  const weather = useAnswer<ApiWeather>(isThere ? runUrl(run, '/tools/series?points=200') : undefined);
-  const outages = weather.value?.outages ?? none;
-  const zoomOut = (): void => change({ from: undefined, to: undefined }, true);
-  useKeys('Curves', [{ keys: ['z'], does: 'Zoom out', run: zoomOut }]);
+function LastEvents({ events: { value: events } }: { readonly events: ReadonlySignal<readonly LiveEvent[]> }): JSX.Element {
   return (
-    <Waiting shown={shown} of="the curves">
-      {(curves) =>
-        curves.steps.length === 0 ? (
-          <Empty>No steps {from === undefined ? 'yet: the first curve moves when the first batch is trained.' : 'in this range.'}</Empty>
-        ) : (
-          <section aria-label="Curves">
-            <p class="note">
-              Steps {figure(curves.first_steps[0])} to {figure(curves.steps.at(-1))}, {reduction(curves)}. Drag to zoom, click to open a
-              step.{outages.some(({ from_step }) => from_step >= 0) && ' Hatched: a tool was out.'}
-              {(from !== undefined || to !== undefined) && (
-                <button type="button" class="chip" onClick={zoomOut}>
-                  Zoom out <kbd>z</kbd>
-                </button>
-              )}
-            </p>
-            <div class="charts">
-              {charts.map((spec) => (
-                <Chart
-                  key={spec.title}
-                  curves={curves}
-                  spec={spec}
-                  outages={outages}
-                  onZoom={(a, b) => change({ from: a, to: b }, true)}
-                  onOpen={(step) => go(`/runs/${encodeURIComponent(run)}/steps/${step}`)}
-                />
-              ))}
-            </div>
-          </section>
-        )
-      }
-    </Waiting>
+    <section>
+      <h2>Last events</h2>
+      {events.length === 0 ? (
+        <Empty>None since this page was opened.</Empty>
+      ) : (
+        <ol class="events">
+          {events.map((event) => (
+            <li key={placeOf(event)}>
+              <a href={linkOf(event) ?? '/live'}>{event.type}</a> <Text>{summaryOf(event)}</Text>{' '}
+              <When at={new Date(event.timestamp_ms).toISOString()} />
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
   );
 }
 

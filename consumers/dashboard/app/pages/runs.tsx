@@ -1,9 +1,10 @@
 // Every run: how far it is, how its reward goes, what it discards.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { runsUrl } from '../data/addresses.ts';
 import { useAnswer } from '../data/answers.ts';
 import { useLive } from '../data/live.ts';
-import type { ApiCurves, ApiPage, ApiRun } from '../data/shapes.ts';
+import type { ApiPage, ApiRun } from '../data/shapes.ts';
 import { figure, NOT_RECORDED, percent } from '../kit/format.ts';
 import { Badge, Share, Spark, When } from '../kit/parts.tsx';
 import { Empty, Waiting } from '../kit/states.tsx';
@@ -16,11 +17,10 @@ const statuses = ['running', 'finished', 'recorded'] as const;
 export function Runs(): JSX.Element {
   useTitle('Runs');
   const status = parameter('status') ?? '';
-  const url = `/v1/runs?limit=200${status === '' ? '' : `&status=${encodeURIComponent(status)}`}`;
-  const shown = useAnswer<ApiPage<ApiRun>>(url);
+  const shown = useAnswer<ApiPage<ApiRun>>(runsUrl(status));
   const [at, setAt] = useState(-1);
   const runs = shown.value?.items ?? [];
-  useLive({ types: ['RunStarted', 'RunFinished', 'StepCompleted'], refreshes: ['/v1/runs'] });
+  useLive({ types: ['RunStarted', 'RunFinished', 'StepCompleted'], refreshes: ['/v1/runs?'] });
   const move = (by: number): void => setAt(Math.max(0, Math.min(runs.length - 1, at + by)));
   useKeys('Runs', [
     { keys: ['j', 'ArrowDown'], does: 'Next run', run: () => move(1) },
@@ -107,7 +107,7 @@ function Row({ run, selected }: { readonly run: ApiRun; readonly selected: boole
         {run.planned_steps > 0 && <small> / {figure(run.planned_steps)}</small>}
       </td>
       <td>
-        <RewardSpark run={run} />
+        <Spark values={run.reward_spark ?? []} label={`Reward over ${run.steps} steps, now ${figure(run.reward_mean)}`} />
       </td>
       <td class="number">{figure(last)}</td>
       <td class="number">{first === null || last === null ? NOT_RECORDED : `${last >= first ? '+' : ''}${figure(last - first)}`}</td>
@@ -128,11 +128,4 @@ function Row({ run, selected }: { readonly run: ApiRun; readonly selected: boole
       </td>
     </tr>
   );
-}
-
-function RewardSpark({ run }: { readonly run: ApiRun }): JSX.Element {
-  const url = run.steps > 1 ? `/v1/runs/${encodeURIComponent(run.run_id)}/curves?points=60&series=reward_mean` : undefined;
-  const { value } = useAnswer<ApiCurves>(url);
-  const values = (value?.series['reward_mean'] ?? []) as readonly (number | null)[];
-  return <Spark values={values} label={`Reward over ${run.steps} steps, now ${figure(run.reward_mean)}`} />;
 }

@@ -1,9 +1,11 @@
 // One trajectory of any length. The list has every turn from one answer without texts; the turn that is selected is read beside
 // it. The selected turn, the attempt, the view, and what is searched for are in the address.
 import type { JSX } from 'preact';
-import { useAnswer } from '../data/answers.ts';
+import { useEffect, useMemo } from 'preact/hooks';
+import { refresh, useAnswer } from '../data/answers.ts';
 import { useLive } from '../data/live.ts';
 import type { ApiTurnMatches, ApiOutline, ApiTrajectoryReport } from '../data/shapes.ts';
+import { outlineUrl, reportUrl } from '../data/addresses.ts';
 import { count, duration, figure, versions } from '../kit/format.ts';
 import { Badge, RunTabs, Text, When } from '../kit/parts.tsx';
 import { Empty, Waiting } from '../kit/states.tsx';
@@ -16,6 +18,9 @@ import { failures, nextOf, placeOf, rowAt, spanOf } from './outline.ts';
 import { TurnList } from './turn-list.tsx';
 import { TurnPane } from './turn-pane.tsx';
 
+/** How often a running attempt is looked at. */
+const GROWS_MS = 2_000;
+
 export const views = ['turn', 'waterfall', 'tokens', 'raw'] as const;
 export type TrajectoryView = (typeof views)[number];
 
@@ -24,9 +29,21 @@ const viewOf = (name: string | undefined): TrajectoryView => views.find((view) =
 export function TrajectoryPage({ parts }: { readonly parts: PatternParts }): JSX.Element {
   const [run, id] = [parts['run'] ?? '', parts['trajectory'] ?? ''];
   useTitle(id);
-  const base = `/v1/trajectories/${encodeURIComponent(id)}`;
-  const shown = useAnswer<ApiTrajectoryReport>(`${base}?run=${encodeURIComponent(run)}`);
-  useLive({ run, types: ['StepCompleted', 'TrajectoryDiscarded', 'TrajectoryFinished'], refreshes: [`${base}?`] });
+  const shown = useAnswer<ApiTrajectoryReport>(reportUrl(run, id));
+  const isRunning = shown.value?.attempts.some(({ status }) => status === 'running' || status === 'requested') ?? false;
+  useLive({
+    run,
+    types: ['StepCompleted', 'TrajectoryDiscarded', 'TrajectoryFinished'],
+    refreshes: [`/v1/trajectories/${encodeURIComponent(id)}`],
+  });
+  // its own turns are a few among those of the run: asking is cheaper than following all of them
+  useEffect(() => {
+    if (!isRunning) return undefined;
+    const timer = setInterval(() => {
+      if (!document.hidden) refresh(`/v1/trajectories/${encodeURIComponent(id)}`);
+    }, GROWS_MS);
+    return () => clearInterval(timer);
+  }, [isRunning, id]);
   return (
     <div class="fill">
       <Waiting shown={shown} of="the trajectory">
@@ -172,7 +189,7 @@ interface TurnsProps {
 function Turns({ run, id, attempt }: TurnsProps): JSX.Element {
   const where = `run=${encodeURIComponent(run)}&attempt=${attempt}`;
   const base = `/v1/trajectories/${encodeURIComponent(id)}`;
-  const shown = useAnswer<ApiOutline>(`${base}/outline?${where}`);
+  const shown = useAnswer<ApiOutline>(outlineUrl(run, id, attempt));
   const sought = parameter('find');
   const found = useAnswer<ApiTurnMatches>(sought === undefined ? undefined : `${base}/find?${where}&q=${encodeURIComponent(sought)}`);
   return (
@@ -198,7 +215,7 @@ interface ReaderProps {
 function Reader({ run, id, outline, found }: ReaderProps): JSX.Element {
   const at = Math.min(outline.turns - 1, placeOf(outline, numberParameter('turn') ?? 0));
   const view = viewOf(parameter('view'));
-  const matches = (found?.items ?? []).map(({ turn }) => placeOf(outline, turn));
+  const matches = useMemo(() => (found?.items ?? []).map(({ turn }) => placeOf(outline, turn)), [outline, found]);
   const select = (to: number | undefined): void => {
     if (to === undefined) return;
     change({ turn: rowAt(outline, Math.max(0, Math.min(outline.turns - 1, to))).turn });

@@ -1,7 +1,8 @@
 // The list of every turn, with its minimap. Rows have one height and never expand, so any turn is one multiplication away.
 import type { JSX } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { drawMinimap, drawWaterfall } from '../charts/strip.ts';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { theme } from '../charts/colors.ts';
+import { drawMinimap, drawMinimapBase, drawWaterfall, type CanvasSize } from '../charts/strip.ts';
 import type { ApiOutline } from '../data/shapes.ts';
 import { duration, figure, versions } from '../kit/format.ts';
 import { visible } from '../kit/visible.ts';
@@ -16,42 +17,56 @@ interface TurnListProps {
   readonly waterfall: boolean;
 }
 
+const noSize: CanvasSize = { width: 0, height: 0 };
+
+/** The size of an element, as it changes. */
+function useSize(of: { readonly current: HTMLElement | null }): CanvasSize {
+  const [size, setSize] = useState(noSize);
+  useLayoutEffect(() => {
+    const element = of.current;
+    if (element === null) return undefined;
+    const watch = new ResizeObserver(() => {
+      const { clientWidth: width, clientHeight: height } = element;
+      setSize((before) => (before.width === width && before.height === height ? before : { width, height }));
+    });
+    watch.observe(element);
+    return () => watch.disconnect();
+  }, []);
+  return size;
+}
+
 export function TurnList({ outline, at, matches, onSelect, waterfall }: TurnListProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const map = useRef<HTMLCanvasElement>(null);
   const fall = useRef<HTMLCanvasElement>(null);
   const [top, setTop] = useState(0);
-  const [height, setHeight] = useState(480);
+  const height = useSize(box).height || 480;
+  const mapSize = useSize(map);
   const { from, to } = rowsAt(top, height, outline.turns);
   useLayoutEffect(() => {
     const host = box.current;
-    if (host === null) return undefined;
-    const watch = new ResizeObserver(() => setHeight(host.clientHeight));
-    watch.observe(host);
-    return () => watch.disconnect();
-  }, []);
-  useLayoutEffect(() => {
-    const host = box.current;
-    if (host !== null) host.scrollTop = scrollFor(at, host.scrollTop, host.clientHeight);
+    if (host === null) return;
+    const wanted = scrollFor(at, host.scrollTop, host.clientHeight);
+    if (wanted !== host.scrollTop) host.scrollTop = wanted;
+    setTop(host.scrollTop);
   }, [at]);
-  useEffect(() => {
+  const base = useMemo(() => (mapSize.height === 0 ? undefined : drawMinimapBase(outline, mapSize)), [outline, mapSize, theme.value]);
+  useLayoutEffect(() => {
+    if (map.current === null || base === undefined) return;
     const all = Math.max(1, outline.turns * ROW_PX);
-    if (map.current !== null) {
-      drawMinimap(map.current, outline, {
-        from: top / all,
-        to: Math.min(1, (top + height) / all),
-        matches: matches.map((place) => place / outline.turns),
-      });
-    }
+    const shares = matches.map((place) => place / outline.turns);
+    drawMinimap(map.current, { base, ...mapSize, from: top / all, to: Math.min(1, (top + height) / all), matches: shares });
+  }, [base, top, height, matches]);
+  useLayoutEffect(() => {
     if (fall.current !== null) drawWaterfall(fall.current, outline, { from, to, span: spanOf(outline), rowPx: ROW_PX });
-  });
+  }, [outline, from, to, waterfall, theme.value, mapSize]);
   const jump = (event: PointerEvent): void => {
     const canvas = map.current;
     if (canvas === null || box.current === null || (event.type === 'pointermove' && event.buttons !== 1)) return;
     const share = (event.clientY - canvas.getBoundingClientRect().top) / canvas.clientHeight;
     box.current.scrollTop = share * outline.turns * ROW_PX - height / 2;
   };
-  const found = new Set(matches);
+  const found = useMemo(() => new Set(matches), [matches]);
   return (
     <div class="turn-list">
       <div

@@ -1,6 +1,5 @@
 // The frame of every page: where one is, whether the stream is live, keys, and the page itself, loaded when it is first opened.
-import type { ComponentType, JSX } from 'preact';
-import { signal } from '@preact/signals';
+import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { away, locked } from '../data/answers.ts';
 import { liveState } from '../data/live.ts';
@@ -8,66 +7,16 @@ import { Empty, Loading } from '../kit/states.tsx';
 import { onKey, useKeys } from './keys.ts';
 import { KeyHelp, helpOpen } from './key-help.tsx';
 import { Palette, paletteOpen } from './palette.tsx';
-import { matchPath, type PatternParts } from './patterns.ts';
+import { failed, loaded, openPage, pageAt } from './page-loader.ts';
+import { matchPath } from './patterns.ts';
 import { followLinks, go, place } from './place.ts';
 import { SignIn } from './sign-in.tsx';
 
-type RoutedPage = ComponentType<{ readonly parts: PatternParts }>;
-
-interface PageEntry {
-  readonly path: string;
-  readonly load: () => Promise<RoutedPage>;
-}
-
-const pages: readonly PageEntry[] = [
-  { path: '/', load: async () => (await import('../pages/runs.tsx')).Runs },
-  { path: '/runs/:run', load: async () => (await import('../pages/overview.tsx')).Overview },
-  { path: '/runs/:run/curves', load: async () => (await import('../pages/overview.tsx')).AllCurves },
-  { path: '/runs/:run/steps', load: async () => (await import('../pages/steps.tsx')).Steps },
-  { path: '/runs/:run/steps/:step', load: async () => (await import('../pages/step.tsx')).StepPage },
-  { path: '/runs/:run/trajectories', load: async () => (await import('../pages/trajectories.tsx')).Trajectories },
-  { path: '/runs/:run/t/:trajectory', load: async () => (await import('../pages/trajectory.tsx')).TrajectoryPage },
-  { path: '/runs/:run/flow', load: async () => (await import('../pages/flow.tsx')).FlowPage },
-  { path: '/runs/:run/advisories', load: async () => (await import('../pages/advisories.tsx')).Advisories },
-  { path: '/runs/:run/dropped', load: async () => (await import('../pages/dropped.tsx')).Dropped },
-  { path: '/runs/:run/questions', load: async () => (await import('../pages/questions.tsx')).Questions },
-  { path: '/runs/:run/questions/:question', load: async () => (await import('../pages/questions.tsx')).QuestionPage },
-  { path: '/runs/:run/groups/:group', load: async () => (await import('../pages/group.tsx')).GroupPage },
-  { path: '/runs/:run/tools', load: async () => (await import('../pages/tools.tsx')).Tools },
-  { path: '/runs/:run/workers', load: async () => (await import('../pages/workers.tsx')).Workers },
-  { path: '/runs/:run/ledger', load: async () => (await import('../pages/ledger.tsx')).LedgerPage },
-  { path: '/compare', load: async () => (await import('../pages/compare.tsx')).Compare },
-  { path: '/evaluations', load: async () => (await import('../pages/evaluations.tsx')).Evaluations },
-  { path: '/evaluations/:evaluation', load: async () => (await import('../pages/evaluations.tsx')).EvaluationPage },
-  { path: '/live', load: async () => (await import('../pages/live.tsx')).Live },
-  { path: '/search', load: async () => (await import('../pages/search.tsx')).Search },
-  { path: '/dead-letters', load: async () => (await import('../pages/dead-letters.tsx')).DeadLetters },
-  { path: '/sql', load: async () => (await import('../pages/sql.tsx')).Sql },
-];
-
-const loaded = signal<ReadonlyMap<string, RoutedPage>>(new Map());
-const failed = signal('');
-
-async function loadPage({ path, load }: PageEntry): Promise<void> {
-  try {
-    const view = await load();
-    loaded.value = new Map([...loaded.peek(), [path, view]]);
-    failed.value = '';
-  } catch {
-    failed.value = path;
-  }
-}
-
 function CurrentPage(): JSX.Element {
-  const path = place.value.pathname;
-  const found = pages.flatMap((entry) => {
-    const parts = matchPath(entry.path, path);
-    return parts === undefined ? [] : [{ entry, parts }];
-  })[0];
-  const key = found?.entry.path ?? '';
-  useEffect(() => {
-    if (found !== undefined && !loaded.peek().has(key)) void loadPage(found.entry);
-  }, [key]);
+  const { pathname } = place.value;
+  const found = pageAt(pathname);
+  const key = found?.path ?? '';
+  useEffect(openPage, [pathname]);
   if (found === undefined) {
     return (
       <Empty>

@@ -37,6 +37,9 @@ class AdmissionPart(TypedDict, total=False):
 class Advisories(TypedDict):
     run_id: str
     items: list[Advisory]
+    outages: list[ToolOutage]
+    behind: int | None
+    state: RunState
 
 
 class Advisory(TypedDict):
@@ -1054,7 +1057,7 @@ class ReleasedBatches(TypedDict):
     released: list[str]
 
 
-class Run(TypedDict):
+class _Run(TypedDict):
     run_id: str
     status: str
     reason: str
@@ -1085,6 +1088,14 @@ class Run(TypedDict):
     purposes: list[str]
     is_trained: bool
     last_at: str | None
+
+
+class _RunMaybe(TypedDict, total=False):
+    reward_spark: list[float | None]
+
+
+class Run(_Run, _RunMaybe):
+    pass
 
 
 class RunPage(TypedDict):
@@ -1123,6 +1134,7 @@ class RunPart(TypedDict, total=False):
     purposes: list[str]
     is_trained: bool
     last_at: str | None
+    reward_spark: list[float | None]
 
 
 class RunQuestion(TypedDict):
@@ -1154,6 +1166,18 @@ class RunQuestionPart(TypedDict, total=False):
     flips: int
     first_version: int
     last_version: int
+
+
+class RunState(TypedDict):
+    continued: int
+    capacity: int
+    running: int
+    max_concurrent: int
+    admitted_at: str | None
+    worst_step: int
+    worst_trajectory_id: str
+    worst_attempt: int
+    worst_reward: float | None
 
 
 class _SchemaInput(TypedDict):
@@ -2239,7 +2263,7 @@ class WorkerList(TypedDict):
 class ListRunsQuery(TypedDict, total=False):
     limit: int
     cursor: str
-    fields: list[Literal["run_id", "status", "reason", "dataset", "algorithm", "backend", "learner", "seed", "group_size", "batch_groups", "max_staleness", "max_concurrent", "max_attempts", "stale_policy", "planned_steps", "steps", "version", "reward_mean", "reward_mean_first_20", "reward_mean_last_20", "trained", "discarded", "tokens", "staleness_max", "started_at", "finished_at", "last_step_at", "purposes", "is_trained", "last_at"]]
+    fields: list[Literal["run_id", "status", "reason", "dataset", "algorithm", "backend", "learner", "seed", "group_size", "batch_groups", "max_staleness", "max_concurrent", "max_attempts", "stale_policy", "planned_steps", "steps", "version", "reward_mean", "reward_mean_first_20", "reward_mean_last_20", "trained", "discarded", "tokens", "staleness_max", "started_at", "finished_at", "last_step_at", "purposes", "is_trained", "last_at", "reward_spark"]]
     status: Literal["running", "finished", "recorded"]
     purpose: Literal["train", "eval", "external"]
 
@@ -2299,7 +2323,7 @@ class ListSelectionBiasQuery(TypedDict, total=False):
 class GetCurvesQuery(TypedDict, total=False):
     from_step: int
     to_step: int
-    series: list[Literal["at", "trajectories", "groups", "reward_mean", "reward_min", "reward_max", "reward_p95", "f1_mean", "f1_min", "f1_max", "f1_p95", "em_mean", "format_rate", "turns_mean", "turns_min", "turns_max", "turns_p95", "tool_calls_mean", "tool_calls_min", "tool_calls_max", "tool_calls_p95", "searches_mean", "searches_min", "searches_max", "searches_p95", "accesses_mean", "accesses_min", "accesses_max", "accesses_p95", "tool_errors_mean", "tokens_mean", "tokens_min", "tokens_max", "tokens_p95", "completion_tokens_mean", "completion_tokens_min", "completion_tokens_max", "completion_tokens_p95", "discarded", "discarded_stale", "discarded_uniform", "staleness_mean", "staleness_p95", "staleness_max", "staleness_in_flight_mean", "staleness_in_queue_mean", "staleness_token_mean", "staleness_token_p95", "staleness_token_max", "unknown_tokens", "loss", "entropy", "approx_kl", "behave_kl", "clip_fraction", "ess", "grad_norm", "wait_ms", "train_ms"]]
+    series: list[Literal["at", "trajectories", "groups", "reward_mean", "reward_min", "reward_max", "reward_p95", "f1_mean", "f1_min", "f1_max", "f1_p95", "em_mean", "format_rate", "turns_mean", "turns_min", "turns_max", "turns_p95", "tool_calls_mean", "tool_calls_min", "tool_calls_max", "tool_calls_p95", "searches_mean", "searches_min", "searches_max", "searches_p95", "accesses_mean", "accesses_min", "accesses_max", "accesses_p95", "tool_errors_mean", "tokens_mean", "tokens_min", "tokens_max", "tokens_p95", "completion_tokens_mean", "completion_tokens_min", "completion_tokens_max", "completion_tokens_p95", "discarded", "discarded_stale", "discarded_uniform", "staleness_mean", "staleness_p95", "staleness_max", "staleness_in_flight_mean", "staleness_in_queue_mean", "staleness_token_mean", "staleness_token_p95", "staleness_token_max", "unknown_tokens", "loss", "entropy", "approx_kl", "behave_kl", "clip_fraction", "ess", "grad_norm", "wait_ms", "train_ms", "version_after", "reward_all_mean", "heldout_f1", "heldout_em"]]
     points: int
 
 

@@ -1,0 +1,32 @@
+// Addresses of the API that a page asks for, and that are asked for before its code is there.
+import { axisOf, curvesUrl, mainCharts } from '../charts/figures.ts';
+import { matchPath } from '../shell/patterns.ts';
+
+/** Most points of a chart. */
+export const POINTS = 400;
+
+export const runsUrl = (status: string): string =>
+  `/v1/runs?limit=200&fields=reward_spark${status === '' ? '' : `&status=${encodeURIComponent(status)}`}`;
+
+const ofTrajectory = (id: string): string => `/v1/trajectories/${encodeURIComponent(id)}`;
+export const reportUrl = (run: string, id: string): string => `${ofTrajectory(id)}?run=${encodeURIComponent(run)}`;
+export const outlineUrl = (run: string, id: string, attempt: number): string =>
+  `${ofTrajectory(id)}/outline?run=${encodeURIComponent(run)}&attempt=${attempt}`;
+
+const whole = (text: string | null): number | undefined => (text !== null && /^\d+$/.test(text) ? Number(text) : undefined);
+
+const rangeOf = (query: URLSearchParams) => ({
+  ...{ from: whole(query.get('from')), to: whole(query.get('to')) },
+  ...{ points: POINTS, axis: axisOf(query.get('x')) },
+});
+
+/** What the page at an address asks for first. */
+export function firstRequests({ pathname, searchParams: query }: URL): readonly string[] {
+  if (pathname === '/') return [runsUrl(query.get('status') ?? '')];
+  const run = matchPath('/runs/:run', pathname)?.['run'];
+  if (run !== undefined) return [`/v1/runs/${encodeURIComponent(run)}`, curvesUrl(run, mainCharts, rangeOf(query))];
+  const parts = matchPath('/runs/:run/t/:trajectory', pathname);
+  if (parts === undefined) return [];
+  const [of, id] = [parts['run'] ?? '', parts['trajectory'] ?? ''];
+  return [reportUrl(of, id), outlineUrl(of, id, whole(query.get('attempt')) ?? 0)];
+}

@@ -1,0 +1,200 @@
+// Charts of a run over steps, versions, or time: the range, the axis, which series, and the runs that lie over it are in the address.
+// Charts stay while other figures are asked for.
+import type { JSX } from 'preact';
+import { useEffect, useMemo } from 'preact/hooks';
+import { Chart, type OtherCurves } from '../charts/chart.tsx';
+import {
+  axes,
+  axisIn,
+  axisOf,
+  chartsLike,
+  curvesUrl,
+  mainCharts,
+  moreCharts,
+  reduction,
+  slowCharts,
+  type ChartAxis,
+  type ChartSpec,
+} from '../charts/figures.ts';
+import { POINTS } from '../data/addresses.ts';
+import { useAnswer } from '../data/answers.ts';
+import { useLive } from '../data/live.ts';
+import type { ApiCurves } from '../data/shapes.ts';
+import type { ApiOutage, ApiWatchedRun } from '../data/watch-shapes.ts';
+import { figure } from '../kit/format.ts';
+import { RunTabs } from '../kit/parts.tsx';
+import { runUrl } from '../kit/run-page.tsx';
+import { Empty, Waiting } from '../kit/states.tsx';
+import { useKeys } from '../shell/keys.ts';
+import type { PatternParts } from '../shell/patterns.ts';
+import { change, go, numberParameter, parameter } from '../shell/place.ts';
+import { useTitle } from '../shell/title.ts';
+
+/** Runs that may lie over one: a request each. */
+const MOST_OTHERS = 3;
+const noOutages: readonly ApiOutage[] = [];
+const noCharts: readonly ChartSpec[] = [];
+
+interface CurvesProps {
+  readonly run: string;
+  readonly charts: readonly ChartSpec[];
+  /** Charts that read more than the steps; they are asked for when the others are there. */
+  readonly later?: readonly ChartSpec[];
+  readonly outages?: readonly ApiOutage[] | undefined;
+  readonly others?: readonly string[];
+  readonly onDrawn?: () => void;
+}
+
+export function Curves({ run, charts, later = noCharts, outages = noOutages, others = [], onDrawn }: CurvesProps): JSX.Element {
+  const range = { from: numberParameter('from'), to: numberParameter('to'), points: POINTS, axis: axisOf(parameter('x')) };
+  const shown = useAnswer<ApiCurves>(charts.length === 0 ? undefined : curvesUrl(run, charts, range), { keep: true });
+  const isThere = shown.value !== undefined || shown.problem !== undefined;
+  useEffect(() => {
+    if (isThere) onDrawn?.();
+  }, [isThere]);
+  const more = useAnswer<ApiCurves>(isThere && later.length > 0 ? curvesUrl(run, later, range) : undefined, { keep: true });
+  const zoomOut = (): void => change({ from: undefined, to: undefined }, true);
+  useKeys('Curves', [
+    { keys: ['z'], does: 'Zoom out', run: zoomOut },
+    { keys: ['x'], does: 'Over steps, versions, or time', run: () => change({ x: nextAxis(range.axis) }) },
+  ]);
+  if (charts.length === 0) return <Empty>No series fits.</Empty>;
+  const isZoomed = range.from !== undefined || range.to !== undefined;
+  return (
+    <Waiting shown={shown} of="the curves">
+      {(curves) =>
+        curves.steps.length === 0 ? (
+          <Empty>
+            No steps {isZoomed ? 'in this range.' : 'yet: the first curve moves when the first batch is trained.'}
+            {isZoomed && <ZoomOut onClick={zoomOut} />}
+          </Empty>
+        ) : (
+          <section aria-label="Curves">
+            <p class="note">
+              Steps {figure(curves.first_steps[0])} to {figure(curves.steps.at(-1))}, {reduction(curves)}. Drag to zoom, click to open a
+              step.{outages.some(({ from_step }) => from_step >= 0) && ' Hatched: a tool was out.'}
+              {isZoomed && <ZoomOut onClick={zoomOut} />}
+            </p>
+            <div class="charts">
+              <Drawn {...{ run, charts, outages, others, range }} curves={curves} />
+              {more.value !== undefined && more.value.steps.length > 0 && (
+                <Drawn {...{ run, outages, others: [], range }} charts={later} curves={more.value} />
+              )}
+            </div>
+          </section>
+        )
+      }
+    </Waiting>
+  );
+}
+
+const nextAxis = (axis: ChartAxis): string => {
+  const next = axes[(axes.indexOf(axis) + 1) % axes.length] ?? 'step';
+  return next === 'step' ? '' : next;
+};
+
+const ZoomOut = ({ onClick }: { readonly onClick: () => void }): JSX.Element => (
+  <button type="button" class="chip" onClick={onClick}>
+    Zoom out <kbd>z</kbd>
+  </button>
+);
+
+interface DrawnProps {
+  readonly run: string;
+  readonly charts: readonly ChartSpec[];
+  readonly curves: ApiCurves;
+  readonly outages: readonly ApiOutage[];
+  readonly others: readonly string[];
+  readonly range: Parameters<typeof curvesUrl>[2];
+}
+
+function Drawn({ run, charts, curves, outages, others, range }: DrawnProps): JSX.Element {
+  const axis = axisIn(curves, range.axis ?? 'step');
+  const laid = [0, 1, 2].map((at) => {
+    const other = others[at];
+    return useAnswer<ApiCurves>(other === undefined ? undefined : curvesUrl(other, charts, range), { keep: true }).value;
+  });
+  const known = useMemo(
+    () =>
+      others.flatMap((other, at): OtherCurves[] => {
+        const value = laid[at];
+        return value === undefined || axisIn(value, axis) !== axis ? [] : [{ run: other, curves: value }];
+      }),
+    [others.join(), axis, ...laid],
+  );
+  return (
+    <>
+      {charts.map((spec) => (
+        <Chart
+          key={spec.title}
+          {...{ curves, spec, outages, axis }}
+          others={known}
+          onZoom={(from, to) => change({ from, to }, true)}
+          onOpen={(step) => go(`/runs/${encodeURIComponent(run)}/steps/${step}`)}
+        />
+      ))}
+    </>
+  );
+}
+
+const allCharts = [...mainCharts, ...slowCharts, ...moreCharts];
+
+/** Every series of a run. */
+export function AllCurves({ parts }: { readonly parts: PatternParts }): JSX.Element {
+  const run = parts['run'] ?? '';
+  useTitle(`Curves of ${run}`);
+  useLive({ run, types: ['StepCompleted'], refreshes: [runUrl(run, '/curves'), runUrl(run, '/advisories')] });
+  const pattern = parameter('series') ?? '';
+  const charts = useMemo(() => chartsLike(allCharts, pattern), [pattern]);
+  const others = (parameter('with') ?? '')
+    .split(',')
+    .filter((other) => other !== '' && other !== run)
+    .slice(0, MOST_OTHERS);
+  const watched = useAnswer<ApiWatchedRun>(runUrl(run, '/advisories')).value;
+  const axis = axisOf(parameter('x'));
+  return (
+    <>
+      <div class="head">
+        <h1>Curves</h1>
+      </div>
+      <RunTabs run={run} />
+      <div class="bar">
+        <Field name="series" label="Series, as a pattern" />
+        <Field name="with" label={`Up to ${MOST_OTHERS} runs to lay over`} />
+        <span class="grow" />
+        <div class="chips" role="group" aria-label="Over">
+          {axes.map((one) => (
+            <button
+              key={one}
+              type="button"
+              class="chip"
+              aria-pressed={axis === one}
+              onClick={() => change({ x: one === 'step' ? '' : one })}
+            >
+              {one}
+            </button>
+          ))}
+        </div>
+      </div>
+      {charts === undefined ? (
+        <Empty>This is no regular expression.</Empty>
+      ) : (
+        <Curves run={run} charts={charts} others={others} outages={watched?.outages} />
+      )}
+    </>
+  );
+}
+
+/** A parameter of the address that is typed. */
+const Field = ({ name, label }: { readonly name: string; readonly label: string }): JSX.Element => (
+  <form
+    class="inline"
+    onSubmit={(event) => {
+      event.preventDefault();
+      const text = new FormData(event.currentTarget).get(name);
+      change({ [name]: typeof text === 'string' ? text.trim() : '' }, true);
+    }}
+  >
+    <input name={name} type="search" placeholder={label} aria-label={label} value={parameter(name) ?? ''} maxLength={500} />
+  </form>
+);

@@ -1,0 +1,222 @@
+// How fast the pages of the dashboard are in a real Chromium: each figure with its budget. `npm run bench:dashboard` publishes them; a
+// journey holds those that hardly depend on what else the machine does.
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Store } from '../../streams/core/ports.ts';
+import { longRun, longTrajectory, NEEDLE } from './dashboard-world.ts';
+
+/** `most` is the budget; a `least` is a rate that has to be reached. */
+export type SpeedFigure = {
+  readonly what: string;
+  readonly unit: 'ms' | 'MB' | 'fps' | 'elements';
+  readonly values: readonly number[];
+} & ({ readonly most: number } | { readonly least: number });
+
+export const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[(values.length - 1) >> 1] ?? NaN;
+
+/** Charts of a run whose curves are read, and how often a figure is taken. */
+const zoomRun = 'curves-10000';
+const ZOOM_STEPS = 10_000;
+const CHARTS = 12;
+const TWELVE = '^(exact|tool calls|where|staleness of|tokens of|loss|entropy|kl|clip|effective|gradient|waiting)';
+
+/** 10,000 steps, made of the steps of the long run. */
+export async function seedZoomRun(store: Store): Promise<void> {
+  const copy = (table: string, before: number, columns: readonly string[]): string => {
+    const moved = columns.map((name) => `, toInt32(${name} + ${before}) as ${name}`).join('');
+    const of = `run_id = '${longRun}'${columns.length === 0 ? '' : ` and step <= ${ZOOM_STEPS - before}`}`;
+    return `insert into ${table} select * replace ('${zoomRun}' as run_id${moved}) from (select * from ${table} where ${of})`;
+  };
+  await store.command(copy('run_events', 0, []));
+  for (const before of [0, 4_000, 8_000]) {
+    await store.command(copy('steps', before, ['step', 'version_after']));
+    await store.command(copy('step_figures', before, ['step']));
+  }
+}
+
+async function timed(doing: () => Promise<unknown>): Promise<number> {
+  const started = performance.now();
+  await doing();
+  return performance.now() - started;
+}
+
+async function repeated(times: number, doing: () => Promise<number>): Promise<readonly number[]> {
+  const values: number[] = [];
+  while (values.length < times) values.push(await doing());
+  return values;
+}
+
+interface Measured {
+  readonly browser: Browser;
+  readonly url: string;
+  /** How often each figure is taken. */
+  readonly times: number;
+}
+
+const viewport = { width: 1_280, height: 800 };
+
+/** With nothing in the browser's caches. */
+async function fresh<T>({ browser }: Measured, doing: (page: Page, context: BrowserContext) => Promise<T>): Promise<T> {
+  const context = await browser.newContext({ viewport });
+  try {
+    const page = await context.newPage();
+    page.setDefaultTimeout(60_000);
+    return await doing(page, context);
+  } finally {
+    await context.close();
+  }
+}
+
+/** A page that is opened with nothing in the caches, then again in the same browser. */
+async function opened(
+  measured: Measured,
+  doing: (page: Page) => Promise<unknown>,
+): Promise<{ readonly cold: number[]; readonly warm: number[] }> {
+  const [cold, warm]: [number[], number[]] = [[], []];
+  for (let round = 0; round < measured.times; round += 1) {
+    await fresh(measured, async (page) => {
+      cold.push(await timed(() => doing(page)));
+      warm.push(await timed(() => doing(page)));
+    });
+  }
+  return { cold, warm };
+}
+
+export async function overviewSpeed(measured: Measured): Promise<readonly SpeedFigure[]> {
+  const { cold, warm } = await opened(measured, async (page) => {
+    await page.goto(`${measured.url}/runs/${longRun}`, { waitUntil: 'commit' });
+    await page.locator('.chart .u-over').nth(5).waitFor();
+  });
+  return [
+    { what: 'overview of 4,000 steps, cold: charts drawn', unit: 'ms', most: 1_000, values: cold },
+    { what: 'overview, warm', unit: 'ms', most: 300, values: warm },
+  ];
+}
+
+/** The newest paint, after what is going on. */
+const PAINTED = 'new Promise((done) => requestAnimationFrame(() => setTimeout(done)))';
+
+export async function zoomSpeed(measured: Measured): Promise<readonly SpeedFigure[]> {
+  return fresh(measured, async (page, context) => {
+    await page.goto(`${measured.url}/runs/${zoomRun}/curves?series=${encodeURIComponent(TWELVE)}`);
+    await page
+      .locator('.chart .u-over')
+      .nth(CHARTS - 1)
+      .waitFor();
+    const session = await context.newCDPSession(page);
+    await session.send('Performance.enable');
+    const scripted = async (): Promise<number> => {
+      const { metrics } = await session.send('Performance.getMetrics');
+      return 1_000 * (metrics.find(({ name }) => name === 'ScriptDuration')?.value ?? NaN);
+    };
+    const redraws: number[] = [];
+    let from = 1_000;
+    const values = await repeated(measured.times, async () => {
+      from += 301;
+      const before = await scripted();
+      const took = await timed(async () => {
+        const query = `?series=${encodeURIComponent(TWELVE)}&from=${from}&to=${from + 2_000}`;
+        await page.evaluate(`void (history.pushState(null, '', ${JSON.stringify(query)}), dispatchEvent(new PopStateEvent('popstate')))`);
+        await page.getByText(new RegExp(`^Steps ${from.toLocaleString('en-US')} to `)).waitFor();
+        await page.evaluate(PAINTED);
+      });
+      redraws.push(((await scripted()) - before) / CHARTS);
+      return took;
+    });
+    return [
+      { what: `${ZOOM_STEPS.toLocaleString('en-US')} steps, ${CHARTS} charts: zoom to the new steps`, unit: 'ms', most: 200, values },
+      { what: 'redraw of a chart with new steps, script', unit: 'ms', most: 8, values: redraws },
+    ];
+  });
+}
+
+export async function trajectorySpeed(measured: Measured): Promise<readonly SpeedFigure[]> {
+  const path = `${measured.url}/runs/${longRun}/t/${longTrajectory}`;
+  const open = async (page: Page): Promise<void> => {
+    await page.goto(path, { waitUntil: 'commit' });
+    await page.locator('.turn-row').first().waitFor();
+  };
+  const { cold, warm } = await opened(measured, open);
+  return fresh(measured, async (page) => {
+    await open(page);
+    const selected = (turn: string) => page.locator('.turn-row[aria-selected=true] .number', { hasText: new RegExp(`^${turn}$`) });
+    const last = await repeated(measured.times, async () => {
+      await page.keyboard.press('Home');
+      await selected('0').waitFor();
+      return timed(async () => {
+        await page.keyboard.press('End');
+        await selected('29999').waitFor();
+      });
+    });
+    const find = await timed(async () => {
+      await page.keyboard.press('/');
+      await page.keyboard.type(NEEDLE.word);
+      await page.keyboard.press('Enter');
+      await page.locator('.bar [role=status]', { hasText: '1 turn' }).waitFor();
+    });
+    return [
+      { what: '30,000 turns, cold: first rows', unit: 'ms', most: 400, values: cold },
+      { what: '30,000 turns, warm: first rows', unit: 'ms', most: 400, values: warm },
+      { what: '30,000 turns: last turn', unit: 'ms', most: 100, values: last },
+      { what: 'find in 30,000 turns', unit: 'ms', most: 500, values: [find] },
+      ...(await sizesOf(page)),
+    ];
+  });
+}
+
+export async function sizesOf(page: Page): Promise<readonly SpeedFigure[]> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable');
+  await session.send('HeapProfiler.collectGarbage');
+  const { metrics } = await session.send('Performance.getMetrics');
+  const heap = (metrics.find(({ name }) => name === 'JSHeapUsedSize')?.value ?? NaN) / 1e6;
+  return [
+    { what: 'heap', unit: 'MB', most: 80, values: [heap] },
+    { what: 'elements', unit: 'elements', most: 2_500, values: [await page.locator('*').count()] },
+  ];
+}
+
+/** How many rectangles are drawn on canvases while something goes on. */
+export async function rectanglesOf(page: Page, during: () => Promise<void>): Promise<number> {
+  await page.evaluate(`
+    globalThis.__rectangles = 0;
+    const { prototype } = CanvasRenderingContext2D;
+    const own = prototype.fillRect;
+    prototype.fillRect = function (...sides) { globalThis.__rectangles += 1; return own.apply(this, sides); };
+  `);
+  await during();
+  await page.evaluate(PAINTED);
+  return page.evaluate<number>('globalThis.__rectangles');
+}
+
+/** Frames a second and the longest task while something goes on for some seconds. */
+export async function framesOf(
+  page: Page,
+  seconds: number,
+  during: () => Promise<void>,
+): Promise<{ readonly fps: number; readonly longestMs: number }> {
+  await page.evaluate(`
+    globalThis.__frames = []; globalThis.__tasks = [0]; globalThis.__counting = true;
+    new PerformanceObserver((list) => list.getEntries().forEach((entry) => globalThis.__tasks.push(entry.duration))).observe({ type: 'longtask' });
+    (function frame(at) { globalThis.__frames.push(at); if (globalThis.__counting) requestAnimationFrame(frame); })(performance.now());
+  `);
+  const until = Date.now() + seconds * 1_000;
+  while (Date.now() < until) await during();
+  return page.evaluate<{ fps: number; longestMs: number }>(`
+    globalThis.__counting = false;
+    (() => { const gaps = globalThis.__frames.slice(1).map((at, i) => at - globalThis.__frames[i]).sort((a, b) => a - b);
+      return { fps: 1000 / gaps[Math.floor(gaps.length / 2)], longestMs: Math.max(...globalThis.__tasks) }; })()
+  `);
+}
+
+export async function scrollSpeed(measured: Measured): Promise<readonly SpeedFigure[]> {
+  return fresh(measured, async (page) => {
+    await page.goto(`${measured.url}/runs/${longRun}/t/${longTrajectory}?turn=29000`);
+    await page.locator('.turn-row').first().waitFor();
+    await page.locator('.turn-list .rows').hover();
+    const { fps, longestMs } = await framesOf(page, 5, async () => page.mouse.wheel(0, -600));
+    return [
+      { what: '5 s of wheel over 30,000 turns', unit: 'fps', least: 58, values: [fps] },
+      { what: 'longest task while scrolling', unit: 'ms', most: 50, values: [longestMs] },
+    ];
+  });
+}
