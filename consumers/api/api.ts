@@ -16,6 +16,7 @@ import { heldoutRoutes } from './runs/heldout.route.ts';
 import { histogramRoutes } from './runs/histogram.route.ts';
 import { ledgerRoutes } from './runs/ledger.route.ts';
 import { accountRoutes, discardRoutes, runRoutes, stepRoutes } from './runs/runs.route.ts';
+import { toolRoutes } from './runs/tool.route.ts';
 import { selectionBiasRoutes } from './runs/selection-bias.route.ts';
 import type { CountBehind } from './watch/findings.reader.ts';
 import { mergedFlowRoutes } from './watch/flow-merged.route.ts';
@@ -71,6 +72,7 @@ const storeRoutes = [
   turnRoutes,
   skeletonRoutes,
   toolCallRoutes,
+  toolRoutes,
   groupRoutes,
   questionRoutes,
   evaluationRoutes,
