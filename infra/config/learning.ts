@@ -85,6 +85,8 @@ const none = [
   'apiHost',
   'apiPort',
   'apiKeys',
+  'dashboardToken',
+  'openBrowser',
   'apiNames',
   'apiCorsOrigins',
   'webhookUrl',

@@ -28,6 +28,7 @@ export const usersOf: Readonly<Record<SecretKey | CarrierKey, readonly RoleName[
   kafkaSaslPassword: ofTheLog,
   webhookUrl: ['api'],
   apiKeys: ['api', 'trainer'],
+  dashboardToken: ['api'],
   llmUrl: ['worker', 'evaluator'],
   llmExtra: ['worker', 'evaluator'],
   llmApiKey: ['worker', 'evaluator'],
