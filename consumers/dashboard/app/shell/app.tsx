@@ -5,11 +5,13 @@ import { useEffect } from 'preact/hooks';
 import { away, locked } from '../data/answers.ts';
 import { liveState } from '../data/live.ts';
 import { Empty, Loading } from '../kit/states.tsx';
-import { onKey, useKeys } from './keys.ts';
+import { commonKeys } from './common-keys.ts';
+import { isField, onKey, useKeys } from './keys.ts';
 import { KeyHelp, helpOpen } from './key-help.tsx';
+import { Notice } from './notice.tsx';
 import { Palette, paletteOpen } from './palette.tsx';
 import { matchPath, type PatternParts } from './patterns.ts';
-import { followLinks, go, place } from './place.ts';
+import { followLinks, go, goToParent, place } from './place.ts';
 import { SignIn } from './sign-in.tsx';
 
 type RoutedPage = ComponentType<{ readonly parts: PatternParts }>;
@@ -33,6 +35,8 @@ const pages: readonly PageEntry[] = [
   { path: '/runs/:run/questions', load: async () => (await import('../pages/questions.tsx')).Questions },
   { path: '/runs/:run/questions/:question', load: async () => (await import('../pages/questions.tsx')).QuestionPage },
   { path: '/runs/:run/groups/:group', load: async () => (await import('../pages/group.tsx')).GroupPage },
+  { path: '/runs/:run/diff', load: async () => (await import('../pages/diff.tsx')).DiffPage },
+  { path: '/runs/:run/tools/:tool', load: async () => (await import('../pages/tool.tsx')).ToolPage },
   { path: '/runs/:run/tools', load: async () => (await import('../pages/tools.tsx')).Tools },
   { path: '/runs/:run/workers', load: async () => (await import('../pages/workers.tsx')).Workers },
   { path: '/runs/:run/ledger', load: async () => (await import('../pages/ledger.tsx')).LedgerPage },
@@ -147,7 +151,9 @@ function goUp(): void {
     paletteOpen.value = false;
     return;
   }
-  if (document.activeElement instanceof HTMLElement && document.activeElement !== document.body) document.activeElement.blur();
+  const focused = document.activeElement;
+  if (focused instanceof HTMLElement && isField(focused)) focused.blur();
+  else goToParent();
 }
 
 /** Goes to a page of the run that is open. */
@@ -162,7 +168,7 @@ export function App(): JSX.Element {
   useKeys('Everywhere', [
     { keys: ['?'], does: 'Keys of this page', run: () => (helpOpen.value = true) },
     { keys: ['Ctrl k'], does: 'Go anywhere', run: () => (paletteOpen.value = true) },
-    { keys: ['Escape'], does: 'Close, or leave a field', run: goUp },
+    { keys: ['Escape'], does: 'Close, leave a field, or up one level', run: goUp },
     { keys: ['g r'], does: 'Runs', run: () => go('/') },
     { keys: ['g o'], does: 'Overview of the run', run: toRun('') },
     { keys: ['g c'], does: 'Curves of the run', run: toRun('/curves') },
@@ -177,11 +183,7 @@ export function App(): JSX.Element {
     { keys: ['g l'], does: 'Live', run: () => go('/live') },
     { keys: ['g e'], does: 'Evaluations', run: () => go('/evaluations') },
     { keys: ['g x'], does: 'SQL', run: () => go('/sql') },
-    {
-      keys: ['y'],
-      does: 'Copy a link to what is shown',
-      run: () => void navigator.clipboard.writeText(location.href).catch(() => undefined),
-    },
+    ...commonKeys,
   ]);
   useEffect(() => {
     addEventListener('keydown', onKey);
@@ -200,6 +202,7 @@ export function App(): JSX.Element {
       <main id="main">{locked.value ? <SignIn /> : <CurrentPage />}</main>
       <KeyHelp />
       <Palette />
+      <Notice />
     </>
   );
 }
