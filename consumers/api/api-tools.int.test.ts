@@ -48,7 +48,11 @@ it('admissions in spans lose none and keep their extremes', async () => {
     ...{ _topic: 'turnstream.training', _partition: 50, _offset: index, _timestamp: at },
   }));
   await store.insert('admissions', rows, 'admissions-in-spans');
-  await store.insert('admissions', rows.map((row) => ({ ...row, _offset: row._offset + 500 })), 'admissions-twice');
+  await store.insert(
+    'admissions',
+    rows.map((row) => ({ ...row, _offset: row._offset + 500 })),
+    'admissions-twice',
+  );
   const spans = await itemsOf(`${run}/admissions?points=10`);
   const sum = (name: string): number => spans.reduce((total, row) => total + Number(row[name]), 0);
   expect([spans.length, sum('admissions')]).toEqual([10, 100]);

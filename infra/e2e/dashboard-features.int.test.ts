@@ -14,7 +14,8 @@ describe.skipIf(!hasChromium)('the dashboard in depth', () => {
   const journey = startJourneys();
   const { open } = journey;
   const text = (wanted: string | RegExp) => journey.page.getByText(wanted).first().waitFor();
-  const press = (...keys: readonly string[]) => keys.reduce((before, key) => before.then(() => journey.page.keyboard.press(key)), Promise.resolve());
+  const press = (...keys: readonly string[]) =>
+    keys.reduce((before, key) => before.then(() => journey.page.keyboard.press(key)), Promise.resolve());
   const cells = (at: number) => journey.page.locator(`.body .row > :nth-child(${at})`).allInnerTexts();
   const selected = () => journey.page.locator('.turn-row[aria-selected=true] .number').first().innerText();
 
@@ -107,7 +108,9 @@ describe.skipIf(!hasChromium)('the dashboard in depth', () => {
     await expect.poll(selected).toBe('2');
     await press('k');
     await expect.poll(() => journey.page.url()).not.toContain('follow');
-    await journey.world.store.command(`alter table turns delete where _offset >= 5000 and run_id = '${storyRun}' settings mutations_sync = 2`);
+    await journey.world.store.command(
+      `alter table turns delete where _offset >= 5000 and run_id = '${storyRun}' settings mutations_sync = 2`,
+    );
   });
 
   it('says whether the ledger is a chain, where it breaks, and where two runs first differ', async () => {

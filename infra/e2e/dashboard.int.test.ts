@@ -174,26 +174,6 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     await journey.page.getByText('No trajectory fits these filters.').waitFor();
   });
 
-  const pages = [
-    '/',
-    `/runs/${longRun}`,
-    `/runs/${longRun}/trajectories`,
-    `${trajectory}?turn=5`,
-    `/runs/${longRun}/steps/50`,
-    '/sql?q=SELECT+1',
-  ];
-  it.each(['light', 'dark'] as const)(
-    'is accessible on every page when it is %s',
-    async (colorScheme) => {
-      await journey.page.emulateMedia({ colorScheme });
-      for (const path of pages) {
-        await open(path);
-        expect(await journey.barriers(), path).toEqual([]);
-      }
-    },
-    180_000,
-  );
-
   it('stays within its bytes', () => {
     const files = readdirSync(join(dashboardFolder, 'assets'));
     const sizes = files.map((name) => gzipSync(readFileSync(join(dashboardFolder, 'assets', name)), { level: 9 }).length);
