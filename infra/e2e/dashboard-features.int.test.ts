@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { seedTokenTurn, tokenTurn } from '../testing/dashboard-figures.ts';
 import { BROKEN_ENTRY, brokenRun, intactRun, seedLedgers } from '../testing/dashboard-ledger.ts';
+import { SPIKE_STEP, SPIKY_STEPS, seedSpikyRun, spikyRun } from '../testing/dashboard-spike.ts';
 import { LONG_TURNS, longRun, longTrajectory, NEEDLE } from '../testing/dashboard-world.ts';
 import { storyRun } from '../testing/api-story.ts';
 import { outgoing } from '../testing/events.ts';
@@ -9,6 +10,21 @@ import { hasChromium, startJourneys } from '../testing/journeys.ts';
 import { turn } from '../testing/rollout-events.ts';
 
 const run = `/runs/${longRun}`;
+
+/** Runs in the page: for each column of pixels of the first chart, the highest that has the color of the line. */
+const TOPS_OF_LINE = `(() => {
+  const canvas = document.querySelector('.chart canvas');
+  const [whole, plot] = [canvas, document.querySelector('.chart .u-over')].map((one) => one.getBoundingClientRect());
+  const ratio = canvas.width / whole.width;
+  const [width, height] = [plot.width, plot.height].map((px) => Math.floor(px * ratio));
+  const { data } = canvas.getContext('2d').getImageData((plot.left - whole.left) * ratio, (plot.top - whole.top) * ratio, width, height);
+  const isLine = (at) => data[at + 3] > 10 && data[at + 2] - data[at] > 40;
+  return Array.from({ length: width }, (_, x) => {
+    let y = 0;
+    while (y < height && !isLine(4 * (y * width + x))) y += 1;
+    return y;
+  });
+})()`;
 
 describe.skipIf(!hasChromium)('the dashboard in depth', () => {
   const journey = startJourneys();
@@ -215,6 +231,22 @@ describe.skipIf(!hasChromium)('the dashboard in depth', () => {
     expect(Number(await chart.locator('output').first().innerText())).toBeGreaterThan(0);
     await open(run);
     await text('bound 4');
+  });
+
+  it('draws the one spike of 50,000 steps in 600 pixels, at its place', async () => {
+    await seedSpikyRun(journey.world.store);
+    await journey.page.setViewportSize({ width: 680, height: 800 });
+    await open(`/runs/${spikyRun}`);
+    const chart = journey.page.locator('.chart').first();
+    await chart.locator('.u-over').waitFor();
+    const box = await chart.locator('.u-over').boundingBox();
+    expect(box?.width).toBeLessThan(660);
+    const tops = await journey.page.evaluate<readonly number[]>(TOPS_OF_LINE);
+    const highest = Math.min(...tops);
+    const at = tops.indexOf(highest);
+    expect(Math.abs((at / tops.length) * SPIKY_STEPS - SPIKE_STEP)).toBeLessThan(SPIKY_STEPS / 100);
+    const others = tops.filter((_, column) => Math.abs(column - at) > 5);
+    expect(Math.min(...others) - highest).toBeGreaterThan(30);
   });
 
   it('says on every page that the API is away, keeps what it has, and goes on', async () => {

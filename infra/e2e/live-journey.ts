@@ -30,7 +30,9 @@ export async function visitLiveRun(url: string, run: string): Promise<readonly s
     await page.locator('.tail-row a[href*="/t/"]').first().click();
     await page.locator('.fate').waitFor();
     await page.goto(`${url}/runs/${run}/ledger`);
-    await page.locator('[aria-label="Verify state"]', { hasText: /Everything that the tables can tell is right|tables are behind/ }).waitFor();
+    await page
+      .locator('[aria-label="Verify state"]', { hasText: /Everything that the tables can tell is right|tables are behind/ })
+      .waitFor();
     return wrongs;
   } finally {
     await browser.close();
