@@ -18,7 +18,7 @@ class Admission(TypedDict):
 
 
 class AdmissionPage(TypedDict):
-    items: list[Admission | AdmissionPart]
+    items: list[Admission | AdmissionPart | AdmissionSpan]
     next_cursor: str | None
 
 
@@ -32,6 +32,23 @@ class AdmissionPart(TypedDict, total=False):
     max_staleness: int
     groups: int
     at: str | None
+
+
+class AdmissionSpan(TypedDict):
+    sequence: int
+    version: int
+    capacity: int
+    running: int
+    accepted: int
+    max_concurrent: int
+    max_staleness: int
+    groups: int
+    at: str | None
+    admissions: int
+    capacity_min: int
+    capacity_max: int
+    running_min: int
+    running_max: int
 
 
 class Advisories(TypedDict):
@@ -69,6 +86,77 @@ class Attempt(TypedDict):
     worker_id: str
     expired_reason: str
     result: Trajectory | None
+
+
+class BatchCommitSkipped(TypedDict):
+    row: int
+    reason: str
+
+
+class _BatchCommit(TypedDict):
+    epoch: int
+    batch_sha256: str
+    policy: CommittedWeights | None
+    metrics: dict[str, float]
+
+
+class _BatchCommitMaybe(TypedDict, total=False):
+    skipped: list[BatchCommitSkipped]
+    train_ms: float
+
+
+class BatchCommit(_BatchCommit, _BatchCommitMaybe):
+    pass
+
+
+class _BatchRelease(TypedDict):
+    epoch: int
+
+
+class _BatchReleaseMaybe(TypedDict, total=False):
+    reason: str
+
+
+class BatchRelease(_BatchRelease, _BatchReleaseMaybe):
+    pass
+
+
+class CommittedBatch(TypedDict):
+    step: int
+    version: int
+    lineage: str
+    replayed: bool
+
+
+class CommittedWeightsManifest(TypedDict):
+    name: str
+    sha256: str
+
+
+class _CommittedWeights(TypedDict):
+    uri: str
+    sha256: str
+    format: str
+
+
+class _CommittedWeightsMaybe(TypedDict, total=False):
+    bytes: int
+    loadable: bool
+    manifest: list[CommittedWeightsManifest]
+
+
+class CommittedWeights(_CommittedWeights, _CommittedWeightsMaybe):
+    pass
+
+
+class ComparedFigure(TypedDict):
+    name: str
+    a: float
+    b: float
+    difference: float
+    low: float
+    high: float
+    greater: float
 
 
 class Compatibility(TypedDict):
@@ -258,6 +346,14 @@ class DiscardPart(TypedDict, total=False):
     at: str | None
 
 
+class ErrorsOfTool(TypedDict):
+    status: str
+    error_type: str
+    calls: int
+    ms_p50: float | None
+    last_at: str | None
+
+
 class Evaluation(TypedDict):
     run_id: str
     evaluation_id: str
@@ -281,6 +377,20 @@ class Evaluation(TypedDict):
     repeat: int
     left_out: int
     subject: str
+
+
+class EvaluationComparison(TypedDict):
+    a: str
+    b: str
+    paired_by: str
+    questions: int
+    only_a: int
+    only_b: int
+    left_out_a: list[str]
+    left_out_b: list[str]
+    draws: int
+    confidence: float
+    figures: list[ComparedFigure]
 
 
 class EvaluationLevel(TypedDict):
@@ -339,6 +449,11 @@ class EvaluationResults(TypedDict):
     levels: list[EvaluationLevel]
 
 
+class FateCounts(TypedDict):
+    reason: str
+    counts: list[int]
+
+
 class FlowColumns(TypedDict):
     attempt: list[int]
     start_ms: list[int]
@@ -383,6 +498,7 @@ class FoundText(TypedDict):
     turn: int
     worker_id: str
     policy_version_max: int
+    match: str
     occurred_at: str | None
     offset: int
     head: str
@@ -398,6 +514,7 @@ class FoundTurn(TypedDict):
     field: str
     offset: int
     head: str
+    match: str
 
 
 class FoundTurns(TypedDict):
@@ -486,6 +603,68 @@ class HeldoutScorePart(TypedDict, total=False):
     completed_at: str | None
 
 
+class LatencySpan(TypedDict):
+    from_ms: float | None
+    to_ms: float | None
+    calls: int
+    failed: int
+
+
+class LeaseDeadline(TypedDict):
+    deadline: str
+
+
+class _LeaseExtension(TypedDict):
+    epoch: int
+
+
+class _LeaseExtensionMaybe(TypedDict, total=False):
+    progress: float
+
+
+class LeaseExtension(_LeaseExtension, _LeaseExtensionMaybe):
+    pass
+
+
+class _LeaseRequest(TypedDict):
+    epoch: int
+    lineage: str
+
+
+class _LeaseRequestMaybe(TypedDict, total=False):
+    held: list[str]
+    wait_ms: int
+    format: Literal["ndjson"]
+
+
+class LeaseRequest(_LeaseRequest, _LeaseRequestMaybe):
+    pass
+
+
+class LeasedBatchGroups(TypedDict):
+    group_id: str
+    trajectories: int
+
+
+class LeasedBatchData(TypedDict):
+    href: str
+    formats: list[str]
+    shards: int
+
+
+class LeasedBatch(TypedDict):
+    batch_id: str
+    step: int
+    version_before: int
+    batch_sha256: str
+    rows: int
+    tokens: int
+    bytes: int
+    deadline: str
+    groups: list[LeasedBatchGroups]
+    data: LeasedBatchData
+
+
 class LedgerLastStep(TypedDict):
     step: int
     batch_sha256: str
@@ -515,6 +694,31 @@ Ledger = TypedDict(
         "first_difference": "LedgerFirstDifference | None",
     },
 )
+
+
+class LedgerCheckChecksBroken(TypedDict):
+    sequence: int
+    problem: str
+
+
+class LedgerCheckChecks(TypedDict):
+    check: Literal["sequence", "start", "chain", "steps", "weights"]
+    checked: int
+    broken: LedgerCheckChecksBroken | None
+
+
+class LedgerCheckFirstBroken(TypedDict):
+    check: Literal["sequence", "start", "chain", "steps", "weights"]
+    sequence: int
+    problem: str
+
+
+class LedgerCheck(TypedDict):
+    run_id: str
+    state: Literal["none", "intact", "incomplete", "broken"]
+    entries: int
+    checks: list[LedgerCheckChecks]
+    first_broken: LedgerCheckFirstBroken | None
 
 
 class Length(TypedDict):
@@ -604,6 +808,57 @@ class LineageTurnPart(TypedDict, total=False):
     _offset: int
 
 
+class MergedFlowColumns(TypedDict):
+    trained: list[int]
+    discarded: list[int]
+    lost: list[int]
+    open: list[int]
+    running: list[int]
+    staleness_max: list[int]
+    version_first: list[int]
+
+
+class MergedFlow(TypedDict):
+    run_id: str
+    trajectories: int
+    every_s: int
+    at_ms: list[int]
+    columns: MergedFlowColumns
+
+
+class NamedWeights(TypedDict):
+    version: int
+    uri: str
+    sha256: str
+
+
+class OneTool(TypedDict):
+    run_id: str
+    tool: str
+    calls: int
+    failed: int
+    cache_hits: int
+    ms_p50: float | None
+    ms_p95: float | None
+    ms_p99: float | None
+    ms_max: float | None
+    latencies: list[LatencySpan]
+    error_types: list[ErrorsOfTool]
+    slowest: list[SlowCall]
+
+
+class OutcomeHistogram(TypedDict):
+    figure: str
+    low: float
+    width: float
+    fates: list[FateCounts]
+
+
+class OutcomeHistograms(TypedDict):
+    run_id: str
+    items: list[OutcomeHistogram]
+
+
 class OutlineColumns(TypedDict):
     at_ms: list[float | None]
     tool_at_ms: list[float | None]
@@ -675,17 +930,24 @@ class ProblemErrors(TypedDict):
     message: str
 
 
+class ProblemRestore(TypedDict):
+    version: int
+    uri: str
+    sha256: str
+
+
 class _Problem(TypedDict):
     type: str
     title: str
     status: int
     detail: str
-    code: Literal["CONFIG_INVALID", "USAGE_INVALID", "TOOLCHAIN_MISSING", "PORT_IN_USE", "DATA_DIR_IN_USE", "DATA_DIR_UNUSABLE", "KAFKA_UNAVAILABLE", "LOG_CUT", "DISK_FULL", "TOPIC_MISMATCH", "PRODUCER_FENCED", "GROUP_FENCED", "OFFSETS_OUT_OF_RANGE", "RECORD_TOO_LARGE", "LEDGER_BROKEN", "WEIGHTS_MISMATCH", "RUN_CONFLICT", "RUN_FINISHED", "BACKEND_UNAVAILABLE", "SCHEMA_INCOMPATIBLE", "SCHEMA_INVALID", "SCHEMA_NOT_FOUND", "REGISTRY_UNAVAILABLE", "STORE_UNAVAILABLE", "STORE_LOCKED", "STORE_REFUSED", "STORE_FULL", "MIGRATION_MISMATCH", "QUESTIONS_INVALID", "EVALUATIONS_UNRELATED", "AUDIT_FAILED", "REPLAY_DIFFERS", "REQUEST_INVALID", "CURSOR_MISMATCH", "NOT_FOUND", "METHOD_NOT_ALLOWED", "UNAUTHENTICATED", "FORBIDDEN", "FOREIGN_ORIGIN", "BODY_TOO_LARGE", "MEDIA_TYPE_UNSUPPORTED", "RATE_LIMITED", "SQL_REFUSED", "SQL_INVALID", "SQL_LIMIT", "MODEL_UNAVAILABLE", "MODEL_REFUSED", "NOT_READY", "INTERNAL"]
+    code: Literal["CONFIG_INVALID", "USAGE_INVALID", "TOOLCHAIN_MISSING", "PORT_IN_USE", "DATA_DIR_IN_USE", "DATA_DIR_UNUSABLE", "KAFKA_UNAVAILABLE", "LOG_CUT", "DISK_FULL", "TOPIC_MISMATCH", "PRODUCER_FENCED", "GROUP_FENCED", "OFFSETS_OUT_OF_RANGE", "RECORD_TOO_LARGE", "LEDGER_BROKEN", "WEIGHTS_MISMATCH", "RUN_CONFLICT", "RUN_FINISHED", "COORDINATOR_UNAVAILABLE", "FENCED", "LINEAGE_MISMATCH", "LINEAGE_UNKNOWN", "BATCH_COMMITTED", "BATCH_RELEASED", "BATCH_OUT_OF_ORDER", "BATCH_MISMATCH", "BACKEND_UNAVAILABLE", "SCHEMA_INCOMPATIBLE", "SCHEMA_INVALID", "SCHEMA_NOT_FOUND", "REGISTRY_UNAVAILABLE", "STORE_UNAVAILABLE", "STORE_LOCKED", "STORE_REFUSED", "STORE_FULL", "MIGRATION_MISMATCH", "QUESTIONS_INVALID", "EVALUATIONS_UNRELATED", "AUDIT_FAILED", "REPLAY_DIFFERS", "REQUEST_INVALID", "CURSOR_MISMATCH", "NOT_FOUND", "METHOD_NOT_ALLOWED", "UNAUTHENTICATED", "FORBIDDEN", "FOREIGN_ORIGIN", "BODY_TOO_LARGE", "MEDIA_TYPE_UNSUPPORTED", "RATE_LIMITED", "SQL_REFUSED", "SQL_INVALID", "SQL_LIMIT", "MODEL_UNAVAILABLE", "MODEL_REFUSED", "NOT_READY", "INTERNAL"]
     request_id: str
 
 
 class _ProblemMaybe(TypedDict, total=False):
     errors: list[ProblemErrors]
+    restore: ProblemRestore
 
 
 class Problem(_Problem, _ProblemMaybe):
@@ -767,6 +1029,10 @@ class RegistryError(TypedDict):
 
 class RegistryMode(TypedDict):
     mode: Literal["READWRITE"]
+
+
+class ReleasedBatches(TypedDict):
+    released: list[str]
 
 
 class Run(TypedDict):
@@ -1063,6 +1329,18 @@ class Session(TypedDict):
     needs_key: bool
     signed_in: bool
     scopes: list[str]
+
+
+class SlowCall(TypedDict):
+    trajectory_id: str
+    attempt: int
+    turn: int
+    worker_id: str
+    status: str
+    error_type: str
+    ms: float | None
+    arguments: str
+    occurred_at: str | None
 
 
 class _SqlQuery(TypedDict):
@@ -1533,6 +1811,40 @@ class TrainedTrajectory(TypedDict):
     at: str | None
 
 
+class TrainerClaimPrepared(TypedDict):
+    batch_id: str
+    weights_sha256: str
+
+
+class _TrainerClaim(TypedDict):
+    trainer_id: str
+
+
+class _TrainerClaimMaybe(TypedDict, total=False):
+    framework: str
+    lineage: str
+    prepared: TrainerClaimPrepared
+
+
+class TrainerClaim(_TrainerClaim, _TrainerClaimMaybe):
+    pass
+
+
+class _TrainerClaimed(TypedDict):
+    epoch: int
+    version: int
+    lineage: str
+    lease_ms: int
+
+
+class _TrainerClaimedMaybe(TypedDict, total=False):
+    restore: NamedWeights
+
+
+class TrainerClaimed(_TrainerClaimed, _TrainerClaimedMaybe):
+    pass
+
+
 class Training(TypedDict):
     step: int
     attempt: int
@@ -1610,6 +1922,16 @@ class TrajectoryDiscard(TypedDict):
     version: int
     staleness_total: int
     at: str | None
+
+
+class TrajectoryNeighbor(TypedDict):
+    trajectory_id: str
+    attempt: int
+
+
+class TrajectoryNeighbors(TypedDict):
+    previous: TrajectoryNeighbor | None
+    next: TrajectoryNeighbor | None
 
 
 class TrajectoryPage(TypedDict):
@@ -1975,6 +2297,13 @@ class ListStepSpreadsQuery(TypedDict, total=False):
     to_step: int
 
 
+class GetOutcomeHistogramsQuery(TypedDict, total=False):
+    from_step: int
+    to_step: int
+    bins: int
+    of: list[Literal["reward", "advantage", "turns", "tokens", "staleness"]]
+
+
 class GetLengthsQuery(TypedDict, total=False):
     purpose: Literal["train", "eval", "external"]
 
@@ -2018,6 +2347,7 @@ class ListTrajectoriesQuery(TypedDict, total=False):
     limit: int
     cursor: str
     fields: list[Literal["run_id", "group_id", "trajectory_id", "attempt", "purpose", "worker_id", "question_id", "question", "answer", "status", "error", "reward", "f1", "em", "cem", "format_ok", "turns", "tool_calls", "tool_errors", "prompt_tokens", "completion_tokens", "version_first", "version_last", "started_at", "finished_at", "judge", "verdict", "judge_reason", "judge_tries", "judge_ms", "judge_served", "judge_version", "judge_prompt_sha256", "asked_as", "called_invalid", "_topic", "_partition", "_offset", "_timestamp", "fate", "fate_step", "fate_reason", "advantage"]]
+    sort: Literal["finished_at", "reward", "turns", "tokens"]
     order: Literal["asc", "desc"]
     status: Literal["answered", "max_turns", "max_tokens", "timeout", "cancelled", "failed", "refused"]
     purpose: Literal["train", "eval", "external"]
@@ -2040,6 +2370,35 @@ class ListTrajectoriesQuery(TypedDict, total=False):
     tool_status: Literal["ok", "error", "timeout", "refused"]
     error_type: str
     question: str
+    fate: Literal["trained", "discarded", "open"]
+
+
+class GetTrajectoryNeighborsQuery(TypedDict, total=False):
+    sort: Literal["finished_at", "reward", "turns", "tokens"]
+    order: Literal["asc", "desc"]
+    status: Literal["answered", "max_turns", "max_tokens", "timeout", "cancelled", "failed", "refused"]
+    purpose: Literal["train", "eval", "external"]
+    group: str
+    question_id: str
+    worker: str
+    attempt: int
+    min_reward: float
+    max_reward: float
+    min_turns: int
+    max_turns: int
+    min_tokens: int
+    max_tokens: int
+    min_version: int
+    max_version: int
+    step: int
+    min_step: int
+    max_step: int
+    tool: str
+    tool_status: Literal["ok", "error", "timeout", "refused"]
+    error_type: str
+    question: str
+    fate: Literal["trained", "discarded", "open"]
+    of_attempt: int
 
 
 class GetTrajectoryQuery(TypedDict, total=False):
@@ -2073,18 +2432,12 @@ class GetOutlineQuery(TypedDict, total=False):
     attempt: int
 
 
-class _FindInTrajectoryQuery(TypedDict):
-    q: str
-
-
-class _FindInTrajectoryQueryMaybe(TypedDict, total=False):
+class FindInTrajectoryQuery(TypedDict, total=False):
     run: str
     attempt: int
+    q: str
+    regex: str
     limit: int
-
-
-class FindInTrajectoryQuery(_FindInTrajectoryQuery, _FindInTrajectoryQueryMaybe):
-    pass
 
 
 class ListToolCallsQuery(TypedDict, total=False):
@@ -2138,6 +2491,14 @@ class ListScoresQuery(TypedDict, total=False):
     fields: list[Literal["evaluation_id", "run_id", "question_id", "trajectory_id", "sample", "attempt", "answer", "status", "reward", "f1", "em", "cem", "turns", "tool_calls", "tokens", "prompt_tokens", "generated_tokens", "content_id", "level", "task_id", "attachment", "judge", "verdict", "judge_reason", "judge_tries", "occurred_at"]]
 
 
+CompareEvaluationsQuery = TypedDict(
+    "CompareEvaluationsQuery",
+    {
+        "with": "str",
+    },
+)
+
+
 class ListDeadLettersQuery(TypedDict, total=False):
     limit: int
     cursor: str
@@ -2155,17 +2516,11 @@ GetLedgerQuery = TypedDict(
 )
 
 
-class _FindInRunQuery(TypedDict):
-    q: str
-
-
-class _FindInRunQueryMaybe(TypedDict, total=False):
+class FindInRunQuery(TypedDict, total=False):
     limit: int
     cursor: str
-
-
-class FindInRunQuery(_FindInRunQuery, _FindInRunQueryMaybe):
-    pass
+    q: str
+    regex: str
 
 
 GetFlowQuery = TypedDict(
@@ -2183,11 +2538,17 @@ class ListAdmissionsQuery(TypedDict, total=False):
     limit: int
     cursor: str
     fields: list[Literal["sequence", "version", "capacity", "running", "accepted", "max_concurrent", "max_staleness", "groups", "at"]]
+    points: int
 
 
 class GetSyncsQuery(TypedDict, total=False):
     versions: int
     to_version: int
+
+
+class GetMergedFlowQuery(TypedDict, total=False):
+    purpose: Literal["train", "eval", "external"]
+    points: int
 
 
 GetToolWeatherQuery = TypedDict(
@@ -2202,5 +2563,5 @@ GetToolWeatherQuery = TypedDict(
 
 class FollowEventsQuery(TypedDict, total=False):
     run: str
-    type: list[Literal["DeadLetterRetried", "DeadLettered", "AnswerScored", "EvaluationCompleted", "EvaluationStarted", "PolicyPublished", "QuestionAccepted", "QuestionRejected", "TrajectoryFinished", "TrajectoryStarted", "TurnRecorded", "WorkerHeartbeat", "TrajectoryRequested", "BatchCollected", "GroupsAdmitted", "RunContinued", "RunFinished", "RunStarted", "StepCompleted", "TrajectoryDiscarded", "TrajectoryExpired"]]
+    type: list[Literal["DeadLetterRetried", "DeadLettered", "AnswerScored", "EvaluationCompleted", "EvaluationStarted", "PolicyPublished", "QuestionAccepted", "QuestionRejected", "TrajectoryFinished", "TrajectoryStarted", "TurnRecorded", "WorkerHeartbeat", "TrajectoryRequested", "BatchCollected", "BatchLeased", "BatchReleased", "GroupsAdmitted", "RunContinued", "RunFinished", "RunStarted", "StepCompleted", "TrainerClaimed", "TrajectoryDiscarded", "TrajectoryExpired"]]
     last_event_id: str
