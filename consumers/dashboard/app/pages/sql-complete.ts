@@ -6,7 +6,7 @@ export interface ApiTable {
   readonly columns: readonly { readonly name: string; readonly type: string; readonly comment: string }[];
 }
 
-export interface Completion {
+export interface OfferedName {
   readonly text: string;
   /** A type, or what it is. */
   readonly note: string;
@@ -15,7 +15,7 @@ export interface Completion {
 export interface CompletionAt {
   /** Where the word begins that a completion replaces. */
   readonly from: number;
-  readonly found: readonly Completion[];
+  readonly found: readonly OfferedName[];
 }
 
 const MOST = 12;
@@ -23,7 +23,7 @@ const keywords = [
   ...['SELECT', 'FROM', 'WHERE', 'GROUP BY', 'ORDER BY', 'LIMIT', 'HAVING', 'INNER JOIN', 'LEFT JOIN', 'USING', 'WITH', 'DISTINCT'],
   ...['UNION ALL', 'BETWEEN', 'DESC', 'count()', 'countIf(', 'avg(', 'sum(', 'min(', 'max(', 'quantile(0.95)(', 'argMax(', 'uniqExact('],
   ...['toStartOfMinute(', 'round('],
-].map((text): Completion => ({ text, note: '' }));
+].map((text): OfferedName => ({ text, note: '' }));
 
 const BEHIND_FROM = /\b(from|join)\s+[\w.]*$/i;
 
@@ -32,14 +32,14 @@ const namedTables = (text: string, tables: readonly ApiTable[]): readonly ApiTab
   return tables.filter(({ table }) => words.has(table));
 };
 
-const columnsOfTables = (tables: readonly ApiTable[]): readonly Completion[] => {
-  const known = new Map<string, Completion>();
+const columnsOfTables = (tables: readonly ApiTable[]): readonly OfferedName[] => {
+  const known = new Map<string, OfferedName>();
   for (const { columns } of tables) for (const { name, type } of columns) known.set(name, { text: name, note: type });
   return [...known.values()];
 };
 
 /** Those that begin with the word before those that hold it; not the word itself. */
-function fitting(word: string, of: readonly Completion[]): readonly Completion[] {
+function fitting(word: string, of: readonly OfferedName[]): readonly OfferedName[] {
   const sought = word.toLowerCase();
   const begins = of.filter(({ text }) => text.toLowerCase().startsWith(sought));
   const holds = sought.length < 3 ? [] : of.filter((one) => !begins.includes(one) && one.text.toLowerCase().includes(sought));
@@ -57,7 +57,7 @@ export function completionsFor(text: string, caret: number, tables: readonly Api
     const found = fitting(word, columnsOfTables(tables.filter(({ table }) => table === owner)));
     return { from, found: found.slice(0, MOST) };
   }
-  const names = tables.map(({ table }): Completion => ({ text: table, note: 'table' }));
+  const names = tables.map(({ table }): OfferedName => ({ text: table, note: 'table' }));
   if (BEHIND_FROM.test(before)) return { from, found: fitting(word, names).slice(0, MOST) };
   if (word === '') return { from, found: [] };
   const all = [...columnsOfTables(namedTables(text, tables)), ...keywords, ...names];
