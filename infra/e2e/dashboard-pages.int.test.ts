@@ -211,7 +211,12 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
         await journey.page.locator('dialog').waitFor({ state: 'detached' });
       }
       journey.mayFail('status of 404', 'status of 400');
-      const states = ['/nowhere', '/runs/nobody', `${run}/trajectories?min_reward=9`, `/sql?q=${encodeURIComponent('SELECT nothing')}`];
+      const states = [
+        `${run}/nowhere`,
+        '/runs/nobody/ledger',
+        `${run}/trajectories?min_reward=9`,
+        `/sql?q=${encodeURIComponent('SELECT nothing')}`,
+      ];
       for (const path of [...states, `/runs/${storyRun}/workers`, `${run}/diff`]) {
         await open(path);
         await journey.page.locator('.state').first().waitFor();

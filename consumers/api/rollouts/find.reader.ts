@@ -50,7 +50,7 @@ export async function findInTrajectory(
        from turns
        where run_id = {run:String} and trajectory_id = {trajectory:String} and attempt = {attempt:Int32}
      )
-     where which > 0 order by turn limit 1 by turn limit {most:UInt32}) settings max_execution_time = ${MOST_SECONDS}`,
+     where which > 0 order by turn limit 1 by turn limit {most:UInt32}) order by turn settings max_execution_time = ${MOST_SECONDS}`,
     { run, trajectory, attempt, ...soughtParams(asked), most: asked.limit + 1 },
   );
   const items = rows.slice(0, asked.limit).map(({ turn, field, place, head, part }) => ({

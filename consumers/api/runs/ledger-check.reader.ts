@@ -43,12 +43,12 @@ const statements: Readonly<Record<LedgerCheckName, string>> = {
       from (select distinct sequence from ${entries}))`,
   start: `select count() as checked, min(sequence) as at, countIf(previous != '${GENESIS}' or kind != 'run_events') as wrong,
       'the first entry is not the start of a run' as problem from ${entries} where sequence = 0`,
-  chain: `select sum(entries) as checked, minIf(at, entries > 1) as at, countIf(entries > 1) as wrong,
+  chain: `select sum(claims) as checked, minIf(place, claims > 1) as at, countIf(claims > 1) as wrong,
       'two entries claim the same place in the chain' as problem
     from (
-      select count() as entries, max(sequence) as at from ${entries} group by previous
+      select count() as claims, max(sequence) as place from ${entries} group by previous
       union all
-      select uniqExact(previous) as entries, sequence as at from ${entries} group by sequence having entries > 1
+      select uniqExact(previous) as claims, sequence as place from ${entries} group by sequence having claims > 1
     )`,
   steps: `select count() as checked, minIf(sequence, isWrong) as at, countIf(isWrong) as wrong,
       concat('step ', toString(argMinIf(step, sequence, isWrong)), ' does not follow the step before it') as problem
