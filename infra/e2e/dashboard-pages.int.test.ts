@@ -100,7 +100,7 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
   it('shows workers, the weights in use, and admissions', async () => {
     await open(`${run}/workers`);
     await text(/first turn with it: median [\d.]+ m?s/);
-    await text(/The newest 500 admissions/);
+    await text(/All 4,000 admissions in [\d,]+ spans/);
     await open(`/runs/${storyRun}/workers`);
     await journey.page.locator('.state.missing').first().waitFor();
   });
