@@ -6,7 +6,7 @@ export interface ApiTable {
   readonly columns: readonly { readonly name: string; readonly type: string; readonly comment: string }[];
 }
 
-export interface OfferedName {
+interface OfferedName {
   readonly text: string;
   /** A type, or what it is. */
   readonly note: string;
