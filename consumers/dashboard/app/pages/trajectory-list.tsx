@@ -6,7 +6,7 @@ import type { ApiTrajectory } from '../data/shapes.ts';
 import { figure } from '../kit/format.ts';
 import { Text } from '../kit/parts.tsx';
 import { ROW_PX, rowsAt, scrollFor } from '../kit/window.ts';
-import { mark } from '../shell/mark.ts';
+import { compareWithMarked, mark } from '../shell/mark.ts';
 import { openKeys, useKeys } from '../shell/keys.ts';
 import { address } from '../shell/patterns.ts';
 import { change, parameter } from '../shell/place.ts';
@@ -71,6 +71,7 @@ export function TrajectoryList({ run, rows, pages: { isWhole, more }, filter, co
     { keys: ['G'], does: 'Last that is loaded', run: () => select(rows.length - 1) },
     ...openKeys(() => (chosen === undefined ? undefined : linkTo(run, chosen, filter))),
     { keys: ['m'], does: 'Mark', run: () => chosen !== undefined && mark(run, chosen) },
+    { keys: ['d'], does: 'Difference to the marked', run: () => chosen !== undefined && compareWithMarked(run, chosen) },
     { keys: ['/'], does: 'Filter', run: () => document.getElementById('add-filter')?.focus() },
   ]);
   const widths = columns.map(({ px }) => `${px}px`).join(' ');
