@@ -84,7 +84,7 @@ describe.skipIf(!hasChromium)('the dashboard in depth', () => {
     await expect.poll(() => journey.page.locator('td time').first().innerText()).toMatch(/^\d{4}-\d\d-\d\d \d\d:/);
     await open(`${run}/t/${longTrajectory}`);
     await press('?');
-    for (const does of ['one level up', 'as curl', 'exact times', 'Difference to the marked', 'Follow the newest turn', 'To the tool call'])
+    for (const does of ['up one level', 'as curl', 'exact times', 'Difference to the marked', 'Follow the newest turn', 'To the tool call'])
       await journey.page.locator('dialog dd', { hasText: does }).waitFor();
     expect(await journey.barriers()).toEqual([]);
     await press('Escape');
@@ -250,9 +250,12 @@ describe.skipIf(!hasChromium)('the dashboard in depth', () => {
 
   it('says on every page that the API is away, keeps what it has, and goes on', async () => {
     const paths = [run, `${run}/trajectories`, `${run}/t/${longTrajectory}?turn=${LONG_TURNS - 1}`, `${run}/flow`];
+    const browser = journey.page.context().browser();
+    if (browser === null) throw new Error('the page has no browser');
+    const newTab = () => browser.newPage({ viewport: { width: 1_280, height: 800 } });
     const tabs = await Promise.all(
       paths.map(async (path) => {
-        const tab = await journey.page.context().newPage();
+        const tab = await newTab();
         await tab.goto(`${journey.world.url}${path}`);
         await tab.locator('.live', { hasText: '●' }).first().waitFor();
         await expect.poll(() => tab.locator('.loading').count()).toBe(0);

@@ -104,9 +104,9 @@ export function TrajectoryList({ run, rows, pages: { isWhole, more }, filter, co
                   <Text title>{row.question === '' ? row.trajectory_id : row.question}</Text>
                 </a>
               </span>
-              {columns.map(({ key, isNumber, of }) => (
+              {columns.map(({ key, isNumber, fields, of }) => (
                 <span key={key} role="cell" class={isNumber === true ? 'number' : ''}>
-                  {of(row)}
+                  {fields.some((field) => row[field] === undefined) ? '…' : of(row)}
                 </span>
               ))}
             </div>
