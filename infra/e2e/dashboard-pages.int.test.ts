@@ -210,7 +210,7 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
         await journey.page.keyboard.press('Escape');
         await journey.page.locator('dialog').waitFor({ state: 'detached' });
       }
-      journey.mayFail('status of 404', 'status of 400');
+      journey.mayFail('status of 404', 'status of 400', 'status of 403');
       const states = [
         `${run}/nowhere`,
         '/runs/nobody/ledger',
