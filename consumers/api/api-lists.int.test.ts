@@ -49,6 +49,8 @@ describe('lists', () => {
     [`${run}/selection-bias`, 3],
     [`${run}/trajectories`, 12],
     [`${run}/trajectories?order=asc`, 12],
+    ...['reward', 'turns', 'tokens'].map((sort): [string, number] => [`${run}/trajectories?sort=${sort}`, 12]),
+    [`${run}/trajectories?sort=reward&order=asc`, 12],
     [`${run}/lineage`, 12],
     [`${run}/tool-calls`, 24],
     [`${run}/questions`, 1],
@@ -174,7 +176,42 @@ describe('filters of trajectories', () => {
     ['min_tokens=21', 0],
     ['question=NUMBER%200', 6],
     ['question=%25', 0],
+    ['fate=trained', 6],
+    ['fate=discarded', 6],
+    ['fate=open', 0],
+    ['fate=trained&step=2', 2],
   ])('%s: %d', async (query, count) => {
     expect(await itemsOf(`${run}/trajectories?${query}`)).toHaveLength(count);
+  });
+});
+
+describe('sorted trajectories', () => {
+  const columns = { finished_at: 'finished_at', reward: 'reward', turns: 'turns', tokens: 'completion_tokens' } as const;
+
+  it('come in the order of their column, with what has no value last', async () => {
+    const nameless = { ...(await copyOf('trajectories', `${storyRun}-g1-0.0`, `'${storyRun}-g9-0.8'`)), reward: 'nan' };
+    const other = { ...(await copyOf('trajectories', `${storyRun}-g1-0.0`, `'${storyRun}-g9-0.9'`)), reward: 'nan' };
+    await store.insert('trajectories', [nameless, other], 'without-reward');
+    for (const [sort, column] of Object.entries(columns)) {
+      for (const order of ['asc', 'desc']) {
+        const url = `${run}/trajectories?sort=${sort}&order=${order}`;
+        const rows = await allPages(url, 3);
+        const values = rows.map((row) => row[column]).filter((value) => value !== null);
+        const sorted = [...values].sort((a, b) => (a === b ? 0 : (a as number) < (b as number) === (order === 'asc') ? -1 : 1));
+        expect({ url, values, count: rows.length }).toEqual({ url, values: sorted, count: 14 });
+      }
+    }
+    expect((await itemsOf(`${run}/trajectories?sort=reward`)).slice(-2).map((row) => row['reward'])).toEqual([null, null]);
+    await store.command(`alter table trajectories delete where startsWith(trajectory_id, '${storyRun}-g9') settings mutations_sync = 2`);
+  });
+
+  it('have their neighbors in the same order', async () => {
+    const rows = await itemsOf(`${run}/trajectories?sort=reward&order=asc`);
+    const ids = rows.map((row) => row['trajectory_id']);
+    const beside = await get(`${run}/trajectories/${String(ids[4])}/neighbors?sort=reward&order=asc`);
+    expect([beside['previous'], beside['next']]).toEqual([
+      { trajectory_id: ids[3], attempt: 0 },
+      { trajectory_id: ids[5], attempt: 0 },
+    ]);
   });
 });

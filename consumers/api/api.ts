@@ -18,6 +18,7 @@ import { heldoutRoutes } from './runs/heldout.route.ts';
 import { histogramRoutes } from './runs/histogram.route.ts';
 import { ledgerRoutes } from './runs/ledger.route.ts';
 import { accountRoutes, discardRoutes, runRoutes, stepRoutes } from './runs/runs.route.ts';
+import { toolRoutes } from './runs/tool.route.ts';
 import { selectionBiasRoutes } from './runs/selection-bias.route.ts';
 import type { CountBehind } from './watch/findings.reader.ts';
 import { mergedFlowRoutes } from './watch/flow-merged.route.ts';
@@ -76,6 +77,7 @@ const storeRoutes = [
   rewardRoutes,
   skeletonRoutes,
   toolCallRoutes,
+  toolRoutes,
   groupRoutes,
   questionRoutes,
   evaluationRoutes,

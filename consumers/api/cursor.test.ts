@@ -18,6 +18,7 @@ describe('cursors', () => {
     expect(() => decodeCursor(encodeCursor('t', ['a', 1]), ['String'])).toThrow(foreign);
     expect(() => decodeCursor(encodeCursor('t', [2 ** 31]), ['Int32'])).toThrow(foreign);
     expect(() => decodeCursor(encodeCursor('t', [1.5]), ['Int64'])).toThrow(foreign);
+    expect(() => decodeCursor(encodeCursor('t', [null]), ['Int64'])).toThrow(foreign);
     expect(() => decodeCursor(encodeCursor('t', ['yesterday']), ['time'])).toThrow(foreign);
     expect(() => decodeCursor(Buffer.from('[1,"a"]').toString('base64url'), ['String'])).toThrow(foreign);
     expect(() => decodeCursor(Buffer.from('{"length":1,"0":"a"}').toString('base64url'), ['String'])).toThrow(foreign);

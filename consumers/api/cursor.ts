@@ -5,9 +5,10 @@ import { createHash } from 'node:crypto';
 import { PlatformError } from '../../streams/core/errors.ts';
 
 /** ClickHouse types of sort key columns; `time` is compared as microseconds. */
-export type KeyKind = 'String' | 'Int32' | 'Int64' | 'time';
+export type KeyKind = 'String' | 'Int32' | 'Int64' | 'Float64' | 'time';
 
-export type CursorKey = readonly (string | number)[];
+/** Null stands for NaN. */
+export type CursorKey = readonly (string | number | null)[];
 
 /** Equal only for equal lists; `list` is any JSON value. */
 export const cursorTag = (list: unknown): string => createHash('sha256').update(JSON.stringify(list)).digest('base64url').slice(0, 11);
@@ -40,6 +41,8 @@ function fits(value: unknown, kind: KeyKind): boolean {
       return Number.isInteger(value) && Math.abs(Number(value)) < 2 ** 31;
     case 'Int64':
       return Number.isSafeInteger(value);
+    case 'Float64':
+      return value === null || typeof value === 'number';
   }
 }
 

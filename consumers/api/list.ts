@@ -120,7 +120,7 @@ export async function readPage<C extends ColumnKinds>(
   const last = items.at(-1);
   return {
     items: read.length === fields.length ? items : items.map((row) => only(row, fields)),
-    next_cursor: rows.length > request.limit && last !== undefined ? encodeCursor(tag, keyOf(last, names)) : null,
+    next_cursor: rows.length > request.limit && last !== undefined ? encodeCursor(tag, keyOf(last, spec.key)) : null,
   };
 }
 
@@ -169,9 +169,10 @@ function statementOf(spec: ListSpec<ColumnKinds>, read: readonly string[], claus
 const only = <T extends object>(row: T, fields: readonly string[]): T =>
   Object.fromEntries(Object.entries(row).filter(([name]) => fields.includes(name))) as T;
 
-const keyOf = (row: Readonly<Record<string, unknown>>, names: readonly string[]): CursorKey =>
-  names.map((name) => {
+const keyOf = (row: Readonly<Record<string, unknown>>, key: ListKey): CursorKey =>
+  Object.entries(key).map(([name, kind]) => {
     const value = row[name];
+    if (kind === 'Float64' && value === null) return null;
     return typeof value === 'number' ? value : String(value);
   });
 
@@ -190,9 +191,16 @@ function afterCursor(spec: ListSpec<ColumnKinds>, cursor: string, ownTag: string
   const sign = spec.direction === 'asc' ? '>' : '<';
   // Spelled out instead of as tuples, so that the primary index can skip everything before the cursor.
   const sql = entries
-    .map(([name], index) => ({ name, value: bound[index] ?? '' }))
-    .reduceRight((rest, { name, value }) => `(${name} ${sign} ${value}${rest === '' ? '' : ` or ${name} = ${value} and ${rest}`})`, '');
-  return { sql, params: Object.fromEntries(key.map((value, index) => [`after_${index}`, value])) };
+    .map(([name, kind], index) => ({ name, kind, value: key[index] === null ? undefined : (bound[index] ?? '') }))
+    .reduceRight((rest, { name, kind, value }) => {
+      const then = rest === '' ? '' : ` and ${rest}`;
+      // NaN is last in both directions
+      if (value === undefined) return `(isNaN(${name})${then})`;
+      const later = `${name} ${sign} ${value}${kind === 'Float64' ? ` or isNaN(${name})` : ''}`;
+      return `(${later}${rest === '' ? '' : ` or ${name} = ${value}${then}`})`;
+    }, '');
+  const params = key.flatMap((value, index) => (value === null ? [] : [[`after_${index}`, value] as const]));
+  return { sql, params: Object.fromEntries(params) };
 }
 
 /** `column = value`, if a value is given. */

@@ -5,6 +5,8 @@ export type Purpose = (typeof purposes)[number];
 /** recorded: the run has events but no ledger. */
 export const runStatuses = ['running', 'finished', 'recorded'] as const;
 export const trajectoryStatuses = ['answered', 'max_turns', 'max_tokens', 'timeout', 'cancelled', 'failed', 'refused'] as const;
+/** Of an attempt: `open` is in neither table of the ledger. */
+export const trajectoryFates = ['trained', 'discarded', 'open'] as const;
 export const toolStatuses = ['ok', 'error', 'timeout', 'refused'] as const;
 export const deadLetterReasons = [
   'empty',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { testApi } from '../../infra/testing/api.ts';
 import { createFakeStore } from '../../infra/testing/fake-store.ts';
-import { toolStatuses, trajectoryStatuses, purposes } from '../api/values.ts';
+import { toolStatuses, trajectoryFates, trajectoryStatuses, purposes } from '../api/values.ts';
 import { filters } from './app/pages/filters.ts';
 import { documentPolicy, pagePaths } from './dashboard.route.ts';
 import { readSite } from './site.ts';
@@ -87,5 +87,5 @@ it('is no site where none was built', async () => {
 
 it('filters by the values that the API knows', () => {
   const kindOf = (name: string): unknown => filters.find((filter) => filter.name === name)?.kind;
-  expect([kindOf('status'), kindOf('tool_status'), kindOf('purpose')]).toEqual([trajectoryStatuses, toolStatuses, purposes]);
+  expect(['status', 'tool_status', 'purpose', 'fate'].map(kindOf)).toEqual([trajectoryStatuses, toolStatuses, purposes, trajectoryFates]);
 });

@@ -32,6 +32,21 @@ export const apiDescriptors = {
     help: 'API keys with scopes read, write, sql, train, record, admin. None: loopback only, with every scope.',
     secret: true,
   },
+  dashboardToken: {
+    env: 'TURNSTREAM_DASHBOARD_TOKEN',
+    kind: 'text',
+    fallback: '',
+    pattern: /^(auto|[\w-]{16,200})$/,
+    shape: 'auto, or 16 to 200 letters, digits, _ and -',
+    help: 'Token that the API asks for on loopback too, for machines that others log in to. `auto` makes a new one at each start. `up` and `serve` print a link that signs a browser in once; programs send it as an API key. It has every scope, or read and sql beside TURNSTREAM_API_KEYS. Unset: none.',
+    secret: true,
+  },
+  openBrowser: {
+    env: 'TURNSTREAM_OPEN_BROWSER',
+    kind: 'flag',
+    fallback: true,
+    help: 'Whether `up` and `serve` open the dashboard when they run in a terminal on a desktop; never in CI or over SSH.',
+  },
   apiCorsOrigins: {
     env: 'TURNSTREAM_API_CORS_ORIGINS',
     kind: 'list',

@@ -87,6 +87,8 @@ const none = [
   'apiHost',
   'apiPort',
   'apiKeys',
+  'dashboardToken',
+  'openBrowser',
   'apiNames',
   'apiCorsOrigins',
   'webhookUrl',

@@ -31,6 +31,7 @@ export const usersOf: Readonly<Record<SecretKey | CarrierKey, readonly RoleName[
   apiKeys: ['api', 'trainer'],
   engineKey: ['trainer'],
   initialPolicyUri: ['trainer'],
+  dashboardToken: ['api'],
   llmUrl: ['worker', 'evaluator'],
   llmExtra: ['worker', 'evaluator'],
   llmApiKey: ['worker', 'evaluator'],

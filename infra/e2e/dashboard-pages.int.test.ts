@@ -100,7 +100,7 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
   it('shows workers, the weights in use, and admissions', async () => {
     await open(`${run}/workers`);
     await text(/first turn with it: median [\d.]+ m?s/);
-    await text(/The newest 500 admissions/);
+    await text(/All 4,000 admissions in [\d,]+ spans/);
     await open(`/runs/${storyRun}/workers`);
     await journey.page.locator('.state.missing').first().waitFor();
   });
@@ -171,6 +171,8 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
   });
 
   const pages = [
+    ...['/', run, `${run}/trajectories`, `${run}/t/${longTrajectory}?turn=5`, `${run}/steps/50`, `${run}/tools/search`, '/sql?q=SELECT+1'],
+    `${run}/diff?a=${longRun}-g000003.1%230&b=${longRun}-g000004.1%230`,
     ...['flow', 'advisories', 'dropped', 'questions', 'questions/q-1', 'tools', 'workers', 'ledger', 'curves', 'steps'].map(
       (page) => `${run}/${page}`,
     ),
@@ -178,20 +180,49 @@ describe.skipIf(!hasChromium)('the pages of the dashboard', () => {
     ...[`/compare?runs=${longRun},${storyRun}`, '/evaluations', '/evaluations/eval-1', '/live', '/dead-letters'],
     `/search?run=${longRun}&q=coastline`,
   ];
+  const width = (): Promise<number> => journey.page.evaluate<number>('document.documentElement.scrollWidth');
   it.each(['light', 'dark'] as const)(
-    'has no barriers on its pages when it is %s, and none is wider than a phone',
+    'has no barriers on its pages when it is %s, and none is wider than a screen or a phone',
     async (colorScheme) => {
       await journey.page.emulateMedia({ colorScheme });
       for (const path of pages) {
         await open(path);
         expect(await journey.barriers(), path).toEqual([]);
-        if (colorScheme === 'dark') continue;
+        expect(await width(), path).toBe(1_280);
         await journey.page.setViewportSize({ width: 390, height: 800 });
         // charts take their new width in the next frames
-        await expect.poll(() => journey.page.evaluate<number>('document.documentElement.scrollWidth'), { message: path }).toBe(390);
+        await expect.poll(width, { message: path }).toBe(390);
         await journey.page.setViewportSize({ width: 1_280, height: 800 });
       }
     },
-    240_000,
+    300_000,
+  );
+
+  it.each(['light', 'dark'] as const)(
+    'has no barriers in its dialogs and where it has nothing to show when it is %s',
+    async (colorScheme) => {
+      await journey.page.emulateMedia({ colorScheme });
+      await open(run);
+      for (const key of ['?', 'Control+k']) {
+        await journey.page.keyboard.press(key);
+        await journey.page.locator('dialog').waitFor();
+        expect(await journey.barriers(), key).toEqual([]);
+        await journey.page.keyboard.press('Escape');
+        await journey.page.locator('dialog').waitFor({ state: 'detached' });
+      }
+      journey.mayFail('status of 404', 'status of 400', 'status of 403');
+      const states = [
+        `${run}/nowhere`,
+        '/runs/nobody/ledger',
+        `${run}/trajectories?min_reward=9`,
+        `/sql?q=${encodeURIComponent('SELECT nothing')}`,
+      ];
+      for (const path of [...states, `/runs/${storyRun}/workers`, `${run}/diff`]) {
+        await open(path);
+        await journey.page.locator('.state').first().waitFor();
+        expect(await journey.barriers(), path).toEqual([]);
+      }
+    },
+    120_000,
   );
 });

@@ -6,11 +6,13 @@ import { loadConfig } from '../config/load.ts';
 import { connectLog } from '../app/open/connections.ts';
 import { withServices } from '../app/open/services.ts';
 import { withStore } from '../app/open/with-store.ts';
+import { hasChromium } from '../testing/journeys.ts';
 import { silentLogger } from '../testing/logger.ts';
 import { cleanEnv, command, program, runProgram, startUp, testHome, type TestHome, type UpProcess } from '../testing/up.ts';
 import { copyChanged } from './changed-copy.ts';
 import { firstLines, has, python } from './clients.ts';
 import { guideQuestions, paramsOf, routeOf, type GuideValues } from './guides.ts';
+import { visitLiveRun } from './live-journey.ts';
 import { curls, queries, subscriber } from './readme.ts';
 
 const RUN = 'first-light';
@@ -66,6 +68,10 @@ describe('first light', { timeout: 240_000 }, () => {
       run: RUN,
       runs: [{ run_id: RUN, state: 'running' }],
     });
+  });
+
+  it.skipIf(!hasChromium)('is followed by the dashboard while it goes on', async () => {
+    expect(await visitLiveRun(up.services().apiUrl, RUN)).toEqual([]);
   });
 
   it('serves the metrics of every role', async () => {

@@ -72,7 +72,7 @@ describe.skipIf(process.platform !== 'linux')('secrets under up (skipped where t
       store: [],
       trainer: ['kafkaSaslPassword'],
       'worker-1': ofWorker,
-      api: ['apiKeys', 'clickhousePassword', 'kafkaSaslPassword', 'webhookUrl'],
+      api: ['apiKeys', 'clickhousePassword', 'dashboardToken', 'kafkaSaslPassword', 'webhookUrl'],
       warehouse: ['clickhousePassword', 'kafkaSaslPassword'],
       'evaluator-before': ['jinaUrl', 'kafkaSaslPassword', 'llmApiKey', 'llmExtra', 'llmUrl', 'retrievalUrl', 'serperUrl'],
     });

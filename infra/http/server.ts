@@ -17,6 +17,7 @@ import { parametersOf, watchParameters } from './parameters.ts';
 import { answerOf } from './problem.ts';
 import { addHealthRoutes, type HealthSources } from './probes.ts';
 import { addSessionRoutes } from './session.route.ts';
+import { takeTickets } from './tickets.ts';
 
 export interface HttpServerOptions extends HealthSources {
   readonly host: string;
@@ -26,6 +27,8 @@ export interface HttpServerOptions extends HealthSources {
   readonly port: number;
   /** `<key>:<scope>[+<scope>…]`; none: everything is allowed, on loopback only. */
   readonly keys: readonly string[];
+  /** Signs browsers in by one-time links, and is a key: with every scope where there are no others, else to read and for SQL. */
+  readonly dashboardToken?: string;
   readonly version: string;
   /** Origins whose pages may use the API from a browser; none when left out. */
   readonly corsOrigins?: readonly string[];
@@ -75,13 +78,17 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   app.setSerializerCompiler(() => (value) => JSON.stringify(value));
   const methods = watchMethods(app);
   watchParameters(app);
-  const ring = createKeyRing(options.keys);
+  const ring = createKeyRing(keysOf(options));
   addCrossCutting(app, options, { methods, ring });
   await app.register(swagger, openapiOptions(options.version));
   app.get('/openapi.json', { config: { scope: 'public' }, schema: { hide: true } }, () => finishDocument(app.swagger()));
   addHealthRoutes(app, options);
   addSessionRoutes(app, ring);
   return { app, listen: () => listen(app, options), close: () => closeWithin(app, options.closeTimeoutMs ?? 5_000) };
+}
+
+function keysOf({ keys, dashboardToken = '' }: HttpServerOptions): readonly string[] {
+  return dashboardToken === '' ? keys : [...keys, `${dashboardToken}:${keys.length === 0 ? 'admin' : 'read+sql'}`];
 }
 
 function requestIdOf(header: string | string[] | undefined): string {
@@ -104,6 +111,8 @@ function addCrossCutting(app: FastifyInstance, options: HttpServerOptions, { met
     ...{ host: options.host, names: options.names ?? [], origins },
     ...{ ring, perSecond: options.requestsPerSecond ?? 0 },
   });
+  const { dashboardToken = '' } = options;
+  if (dashboardToken !== '') takeTickets(app, ring, dashboardToken);
   app.addHook('onRequest', async (request, reply) => {
     if (request.is404) refuseRoute(request, reply, methods);
   });

@@ -1,9 +1,9 @@
 // Sign-in of browsers. A key is sent once, in a body; it is in no address and in no storage of the page.
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { PlatformError } from '../../streams/core/errors.ts';
 import type { Caller, KeyRing } from './keys.ts';
-import { sessionCookie, sessionIn } from './sessions.ts';
+import { isSecure, sessionCookie, sessionIn } from './sessions.ts';
 
 const shown = Type.Object(
   {
@@ -43,16 +43,13 @@ export function addSessionRoutes(app: FastifyInstance, ring: KeyRing): void {
       if (ring.open) return state(undefined);
       const caller = ring.callerOf(request.body.key);
       if (caller === undefined) throw new PlatformError('UNAUTHENTICATED', 'signing in: it is not one of the configured keys');
-      reply.header('set-cookie', sessionCookie(ring.sessionOf(caller), isSecure(request)));
+      reply.header('set-cookie', sessionCookie(ring.sessionOf(caller), isSecure(request.headers)));
       return state(caller);
     },
   );
 
   app.delete('/v1/session', { config, schema: schemaOf('signOut', 'Sign out: the answer removes the cookie') }, async (request, reply) => {
-    reply.header('set-cookie', sessionCookie('', isSecure(request)));
+    reply.header('set-cookie', sessionCookie('', isSecure(request.headers)));
     return state(undefined);
   });
 }
-
-/** Behind a proxy that speaks TLS the cookie never goes over plain HTTP. */
-const isSecure = ({ headers }: FastifyRequest): boolean => headers['x-forwarded-proto'] === 'https';

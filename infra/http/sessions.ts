@@ -49,3 +49,6 @@ export function sessionCookie(session: string, secure: boolean): string {
   const age = session === '' ? 0 : SESSION_SECONDS;
   return `${SESSION_COOKIE}=${session}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${age}${secure ? '; Secure' : ''}`;
 }
+
+/** Behind a proxy that speaks TLS the cookie never goes over plain HTTP. */
+export const isSecure = (headers: Readonly<Record<string, unknown>>): boolean => headers['x-forwarded-proto'] === 'https';

@@ -48,6 +48,7 @@ export interface TestApiOptions {
   /** Null: none is served. */
   readonly registry?: SchemaRegistry | null;
   readonly keys?: readonly string[];
+  readonly dashboardToken?: string;
   readonly host?: string;
   readonly corsOrigins?: readonly string[];
   readonly limits?: Partial<SqlLimits>;

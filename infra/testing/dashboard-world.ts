@@ -267,7 +267,7 @@ export interface DashboardWorld {
 
 /** The real API with the dashboard that was built, over a store of its own. */
 export async function startDashboardWorld(
-  options: { readonly port?: number; readonly keys?: readonly string[]; readonly freshMs?: number } = {},
+  options: { readonly port?: number; readonly keys?: readonly string[]; readonly freshMs?: number; readonly dashboardToken?: string } = {},
 ): Promise<DashboardWorld> {
   const engine = await startTestStore();
   const store = connectStore({ url: engine.url, database: 'turnstream' });

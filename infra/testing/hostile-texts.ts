@@ -2,6 +2,7 @@
 import type { Store } from '../../streams/core/ports.ts';
 
 export const hostileRun = 'hostile-texts';
+export const hostileEvaluation = 'hostile-evaluation';
 
 const mark = 'globalThis.__hostile = 1';
 const seeds: readonly string[] = [
@@ -42,6 +43,9 @@ const wraps: readonly ((text: string) => string)[] = [
 /** Each seed in each wrapping. */
 export const hostileTexts: readonly string[] = wraps.flatMap((wrap) => seeds.map(wrap));
 
+/** A tool by the name of a text, as its turns have it. */
+export const hostileTool = hostileTexts[1] ?? '';
+
 /** One trajectory for each ten texts; its turns have them in their text, tool, arguments, result, error, and worker. */
 export async function seedHostileRun(store: Store): Promise<void> {
   const at = '2026-11-20 08:00:00.000000';
@@ -66,6 +70,8 @@ export async function seedHostileRun(store: Store): Promise<void> {
       tool_arguments: text,
       tool_result: text,
       tool_result_chars: text.length,
+      tool_item_urls: [text, textAt(index + 5)],
+      tool_item_titles: [textAt(index + 6)],
       finish_reason: text,
       occurred_at: at,
       tool_started_at: at,
@@ -107,7 +113,48 @@ export async function seedHostileRun(store: Store): Promise<void> {
       _timestamp: at,
     },
   }));
+  await seedHostileSettings(store, textAt);
   await store.insert('turns', turns, 'hostile-turns');
   await store.insert('trajectories', trajectories, 'hostile-trajectories');
   await store.insert('dead_letter_events', letters, 'hostile-letters');
+}
+
+/** Settings of the run, a step of it, heartbeats, and an evaluation with texts in all that is not an id of a slug. */
+async function seedHostileSettings(store: Store, textAt: (index: number) => string): Promise<void> {
+  const at = '2026-11-20 08:00:00.000000';
+  const place = (offset: number) => ({ _topic: 'turnstream.training', _partition: 8, _offset: offset, _timestamp: at });
+  const settings = {
+    dataset: textAt(1),
+    algorithm: textAt(2),
+    backend: textAt(3),
+    learner: textAt(4),
+    stale_policy: textAt(5),
+    reason: textAt(6),
+  };
+  const started = { run_id: hostileRun, event: 'started', sequence: 0, previous_sha256: textAt(7), steps: 9, ...settings, at, ...place(0) };
+  const steps = [1, 2].map((step) => ({
+    ...{ run_id: hostileRun, step, sequence: step, previous_sha256: textAt(8), version_before: step - 1, version_after: step },
+    ...{ batch_sha256: textAt(9), weights_sha256: textAt(10), optimizer_sha256: textAt(11), reward_mean: 0.5, at, ...place(step) },
+  }));
+  const beats = Array.from({ length: 40 }, (_, index) => ({
+    ...{ run_id: hostileRun, worker_id: textAt(index), policy_version: 1, capacity: 2, running: 1, occurred_at: at, ...place(10 + index) },
+  }));
+  const evaluation = {
+    evaluation_id: hostileEvaluation,
+    run_id: hostileRun,
+    dataset: textAt(12),
+    split: textAt(13),
+    questions: 20,
+    samples: 1,
+  };
+  const scores = Array.from({ length: 20 }, (_, index) => ({
+    ...{ evaluation_id: hostileEvaluation, run_id: hostileRun, question_id: textAt(index), content_id: textAt(index + 20), sample: 0 },
+    ...{ trajectory_id: textAt(index + 40), attempt: 0, status: 'answered', f1: 0.5, occurred_at: at, ...place(200 + index) },
+  }));
+  await store.insert('run_events', [started], 'hostile-settings');
+  await store.insert('steps', steps, 'hostile-steps');
+  await store.insert('heartbeats', beats, 'hostile-heartbeats');
+  const events = ['started', 'completed'].map((event, index) => ({ ...evaluation, event, occurred_at: at, ...place(100 + index) }));
+  await store.insert('evaluation_events', events, 'hostile-evaluation');
+  await store.insert('evaluation_scores', scores, 'hostile-scores');
 }

@@ -6,10 +6,10 @@ import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { startDashboardWorld, type DashboardWorld } from './dashboard-world.ts';
 
-const executablePath = '/usr/bin/chromium';
+export const chromiumPath = '/usr/bin/chromium';
 
 /** Journeys are skipped where Debian's chromium is not installed; .ci/run says so. */
-export const hasChromium = existsSync(executablePath);
+export const hasChromium = existsSync(chromiumPath);
 
 export interface Journeys {
   readonly world: DashboardWorld;
@@ -26,8 +26,15 @@ export interface Journeys {
 const SERIOUS =
   "axe.run().then(({ violations }) => violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id, nodes }) => id + ' ' + nodes[0].html))";
 
+interface JourneyOptions {
+  readonly keys?: readonly string[];
+  readonly dashboardToken?: string;
+  /** Statuses that a journey is about. */
+  readonly refusals?: readonly number[];
+}
+
 /** Call it inside of a describe: it adds the hooks. */
-export function startJourneys(options: { readonly keys?: readonly string[]; readonly refusals?: readonly number[] } = {}): Journeys {
+export function startJourneys(options: JourneyOptions = {}): Journeys {
   let world: DashboardWorld | undefined;
   let browser: Browser | undefined;
   let page: Page | undefined;
@@ -38,8 +45,9 @@ export function startJourneys(options: { readonly keys?: readonly string[]; read
     return one;
   };
   beforeAll(async () => {
-    world = await startDashboardWorld(options.keys === undefined ? {} : { keys: options.keys });
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
+    const { refusals: _, ...access } = options;
+    world = await startDashboardWorld(access);
+    browser = await chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox', '--disable-gpu'] });
   }, 300_000);
   afterAll(async () => {
     await browser?.close();

@@ -1,6 +1,7 @@
 // Which turns of a trajectory hold a text: the store reads the texts of this attempt alone, and a page gets places and heads.
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
+import { holds, partOf, soughtParams, type Sought } from './sought.ts';
 import { runOf } from './turns.reader.ts';
 
 /** Texts of a turn in the order that they are read in. */
@@ -13,6 +14,8 @@ interface TurnMatch {
   readonly offset: number;
   /** Text around the match. */
   readonly head: string;
+  /** What matched. */
+  readonly match: string;
 }
 
 export interface TurnMatches {
@@ -27,27 +30,31 @@ export interface TurnMatches {
 
 const BEFORE = 40;
 const HEAD = 160;
+const MOST_SECONDS = 10;
 
 export async function findInTrajectory(
   store: Store,
   trajectory: string,
-  asked: { readonly run?: string | undefined; readonly attempt?: number | undefined; readonly q: string; readonly limit: number },
+  asked: Sought & { readonly run?: string | undefined; readonly attempt?: number | undefined; readonly limit: number },
 ): Promise<TurnMatches> {
   const run = asked.run ?? (await runOf(store, trajectory));
   const attempt = asked.attempt ?? 0;
-  const at = fields.map((field) => `positionCaseInsensitiveUTF8(${field}, {q:String})`);
-  const rows = await readRows<{ turn: number; field: string; place: number; head: string }>(
+  const rows = await readRows<{ turn: number; field: string; place: number; head: string; part: string }>(
     store,
-    `select turn, ['${fields.join("', '")}'][which] as field, places[which] as place,
-       substringUTF8([${fields.join(', ')}][which], greatest(1, places[which] - ${BEFORE}), ${HEAD}) as head
+    `select turn, field, head, part, place from (
+     select turn, ['${fields.join("', '")}'][which] as field, [${fields.join(', ')}][which] as whole, ${partOf('whole', asked)} as part,
+       positionUTF8(whole, part) as place, substringUTF8(whole, greatest(1, place - ${BEFORE}), ${HEAD}) as head
      from (
-       select turn, ${fields.join(', ')}, [${at.join(', ')}] as places, arrayFirstIndex(one -> one > 0, places) as which
+       select turn, ${fields.join(', ')},
+         arrayFirstIndex(one -> one, [${fields.map((field) => holds(field, asked)).join(', ')}]) as which
        from turns
        where run_id = {run:String} and trajectory_id = {trajectory:String} and attempt = {attempt:Int32}
      )
-     where which > 0 order by turn limit 1 by turn limit {most:UInt32}`,
-    { run, trajectory, attempt, q: asked.q, most: asked.limit + 1 },
+     where which > 0 order by turn limit 1 by turn limit {most:UInt32}) order by turn settings max_execution_time = ${MOST_SECONDS}`,
+    { run, trajectory, attempt, ...soughtParams(asked), most: asked.limit + 1 },
   );
-  const items = rows.slice(0, asked.limit).map(({ turn, field, place, head }) => ({ turn, field, offset: place - 1, head }));
+  const items = rows.slice(0, asked.limit).map(({ turn, field, place, head, part }) => ({
+    ...{ turn, field, offset: Math.max(0, place - 1), head, match: part.slice(0, HEAD) },
+  }));
   return { run_id: run, trajectory_id: trajectory, attempt, items, turns: rows.length, is_whole: rows.length <= asked.limit };
 }

@@ -1,7 +1,7 @@
 // The trajectories before and after one in a list. Both are found by its sort key, so the cost does not depend on the length of the list, and
 // new entries do not shift them.
 import type { Store } from '../../../streams/core/ports.ts';
-import { listTrajectories, type TrajectoryFilter } from './trajectories.reader.ts';
+import { listTrajectories, type TrajectoryFilter, type TrajectoryOrder } from './trajectories.reader.ts';
 
 interface PlaceOfAttempt {
   readonly trajectory_id: string;
@@ -17,7 +17,7 @@ interface TrajectoryNeighbors {
 export async function readNeighbors(
   store: Store,
   run: string,
-  { at, order, ...filter }: TrajectoryFilter & { readonly at: PlaceOfAttempt; readonly order: 'asc' | 'desc' },
+  { at, order, ...filter }: TrajectoryFilter & TrajectoryOrder & { readonly at: PlaceOfAttempt },
 ): Promise<TrajectoryNeighbors> {
   const beside = async (direction: 'asc' | 'desc'): Promise<PlaceOfAttempt | null> => {
     const request = { ...filter, order: direction, beside: at, limit: 1, fields: ['trajectory_id', 'attempt'] };

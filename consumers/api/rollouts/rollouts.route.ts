@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { answers, named, schemaOf } from '../columns.ts';
 import { listOf, queryOf } from '../list.ts';
 import { idText, notFound, pageOfRun, runParams, slugText, type StoreRoutes } from '../route-kit.ts';
-import { purposes, toolStatuses, trajectoryStatuses } from '../values.ts';
+import { purposes, toolStatuses, trajectoryFates, trajectoryStatuses } from '../values.ts';
 import { fateColumns } from './fates.reader.ts';
 import { listLineage } from './lineage.reader.ts';
 import {
@@ -17,12 +17,13 @@ import {
   turnColumns,
 } from './rollouts.columns.ts';
 import { readNeighbors } from './neighbors.reader.ts';
-import { listTrajectories } from './trajectories.reader.ts';
+import { listTrajectories, trajectorySorts } from './trajectories.reader.ts';
 import { readGroup, readTrajectory } from './trajectory.reader.ts';
 import { listToolCalls, listTurns } from './turns.reader.ts';
 
 const tags = ['rollouts'];
-const order = Type.Enum(['asc', 'desc'], { default: 'desc', description: 'By the time they finished.' });
+const order = Type.Enum(['asc', 'desc'], { default: 'desc', description: 'Direction of `sort`.' });
+const sort = Type.Enum([...trajectorySorts], { default: 'finished_at', description: '`tokens` are those that the policy made.' });
 const whole = Type.Optional(Type.Integer({ minimum: -1, maximum: 2_147_483_647 }));
 const number = Type.Optional(Type.Number());
 const slug = Type.Optional(slugText);
@@ -37,6 +38,7 @@ const toolStatus = Type.Optional(Type.Enum([...toolStatuses]));
 const purpose = Type.Optional(Type.Enum([...purposes]));
 
 const trajectoryFilter = {
+  sort,
   order,
   status,
   purpose,
@@ -59,6 +61,9 @@ const trajectoryFilter = {
   tool_status: toolStatus,
   error_type: slug,
   question: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'Part of the text of the question.' })),
+  fate: Type.Optional(
+    Type.Enum([...trajectoryFates], { description: 'What became of it; `open`: no step trained on it and none discarded it.' }),
+  ),
 };
 const trajectoryQuery = queryOf({ ...trajectories.query, ...trajectoryFilter });
 

@@ -2,7 +2,8 @@
 // the first matches come without reading the rest of the run; arguments and results are searched by the list of tool calls.
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
-import { contains, equals, readPage, type ListSpec, type ListPage, type PageRequest } from '../list.ts';
+import { equals, readPage, type ListSpec, type ListPage, type PageRequest } from '../list.ts';
+import { holds, partOf, soughtParams, type Sought } from './sought.ts';
 
 export const foundTextColumns = {
   trajectory_id: 'text',
@@ -11,18 +12,18 @@ export const foundTextColumns = {
   worker_id: 'text',
   policy_version_max: 'whole',
   text: 'text',
+  match: 'text',
   occurred_at: 'time',
 } as const;
 
 type FoundText = Omit<RowOf<typeof foundTextColumns>, 'text'> & { readonly offset: number; readonly head: string };
 
 const spec = {
-  from: 'turns',
   columns: foundTextColumns,
   key: { trajectory_id: 'String', attempt: 'Int32', turn: 'Int32' },
   direction: 'asc',
   keysFirst: ['trajectory_id', 'attempt', 'turn'],
-} as const satisfies ListSpec<typeof foundTextColumns>;
+} as const satisfies Omit<ListSpec<typeof foundTextColumns>, 'from'>;
 
 const BEFORE = 60;
 const HEAD = 240;
@@ -30,16 +31,20 @@ const HEAD = 240;
 export async function searchTexts(
   store: Store,
   run: string,
-  request: Pick<PageRequest, 'limit' | 'cursor'> & { readonly q: string },
+  { limit, cursor, ...sought }: Pick<PageRequest, 'limit' | 'cursor'> & Sought,
 ): Promise<ListPage<FoundText>> {
-  const where = [...equals('run_id', 'String', run), ...contains('text', request.q)];
-  const page = await readPage(store, spec, { limit: request.limit, cursor: request.cursor, where });
-  return { ...page, items: page.items.map((row) => withHead(row, request.q)) };
+  const where = [...equals('run_id', 'String', run), { sql: holds('text', sought), params: soughtParams(sought) }];
+  const page = await readPage(
+    store,
+    { ...spec, from: `(select *, ${partOf('text', sought)} as match from turns)` },
+    { limit, cursor, where },
+  );
+  return { ...page, items: page.items.map(withHead) };
 }
 
 /** The text around the match instead of the whole text. */
-function withHead({ text, ...row }: RowOf<typeof foundTextColumns>, wanted: string): FoundText {
-  const offset = Math.max(0, text.toLowerCase().indexOf(wanted.toLowerCase()));
+function withHead({ text, match, ...row }: RowOf<typeof foundTextColumns>): FoundText {
+  const offset = Math.max(0, text.indexOf(match));
   const from = Math.max(0, offset - BEFORE);
-  return { ...row, offset, head: text.slice(from, from + HEAD) };
+  return { ...row, offset, head: text.slice(from, from + HEAD), match: match.slice(0, HEAD) };
 }

@@ -5,6 +5,7 @@ import { pageQuery, queryOf } from '../list.ts';
 import { idText, notFound, pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
 import { findInTrajectory } from './find.reader.ts';
 import { foundTextColumns, searchTexts } from './search.reader.ts';
+import { assertSought, searching, soughtQuery } from './sought.ts';
 import { outlineNames, readOutline } from './outline.reader.ts';
 import { readTrajectory } from './trajectory.reader.ts';
 
@@ -39,7 +40,9 @@ const outlineText = [
 
 const found = named('FoundTurns', {
   ...where,
-  items: Type.Array(named('FoundTurn', { turn: Type.Integer(), field: Type.String(), offset: Type.Integer(), head: Type.String() })),
+  items: Type.Array(
+    named('FoundTurn', { turn: Type.Integer(), field: Type.String(), offset: Type.Integer(), head: Type.String(), match: Type.String() }),
+  ),
 });
 
 const { text: _text, ...placeColumns } = foundTextColumns;
@@ -74,14 +77,15 @@ export const skeletonRoutes: StoreRoutes = async (app, { store }) => {
         params,
         querystring: queryOf({
           ...place,
-          q: Type.String({ minLength: 1, maxLength: 500, description: 'What to find, whatever the case.' }),
+          ...soughtQuery,
           limit: Type.Integer({ minimum: 1, maximum: 10_000, default: 1_000, description: 'Most turns of the answer.' }),
         }),
         response: answers(found),
       },
     },
     async ({ params: { trajectory }, query }) => {
-      const answer = await findInTrajectory(store, trajectory, query);
+      assertSought(query);
+      const answer = await searching(() => findInTrajectory(store, trajectory, query));
       if (answer.items.length === 0 && (await readTrajectory(store, trajectory, query.run)) === undefined) {
         throw notFound('trajectory', trajectory);
       }
@@ -102,11 +106,18 @@ export const searchRoutes: StoreRoutes = async (app, { store }) => {
         params: runParams,
         querystring: queryOf({
           ...pageQuery,
-          q: Type.String({ minLength: 1, maxLength: 500, description: 'What to find, whatever the case.' }),
+          ...soughtQuery,
         }),
         response: answers(pageSchema('FoundText', foundText)),
       },
     },
-    async ({ params, query }) => pageOfRun(store, params.run, searchTexts(store, params.run, query)),
+    async ({ params, query }) => {
+      assertSought(query);
+      return pageOfRun(
+        store,
+        params.run,
+        searching(() => searchTexts(store, params.run, query)),
+      );
+    },
   );
 };

@@ -1,6 +1,7 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import type { RowOf } from '../columns.ts';
 import { compare, contains, equals, paramsOf, readPage, type SqlCondition, type ListPage, type PageRequest } from '../list.ts';
+import type { KeyKind } from '../cursor.ts';
 import { fateColumns, readFates, type AttemptFate } from './fates.reader.ts';
 import { trajectoryColumns } from './rollouts.columns.ts';
 
@@ -35,16 +36,35 @@ export interface TrajectoryFilter {
   readonly error_type?: string | undefined;
   /** Part of the question's text. */
   readonly question?: string | undefined;
+  /** What became of it: see `readFates`. */
+  readonly fate?: string | undefined;
+}
+
+/** Columns that a list can be sorted by, under the names that requests use. */
+const sortKeys = {
+  finished_at: { finished_at: 'time' },
+  reward: { reward: 'Float64' },
+  turns: { turns: 'Int32' },
+  tokens: { completion_tokens: 'Int64' },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, KeyKind>>>>;
+
+export type TrajectorySort = keyof typeof sortKeys;
+export const trajectorySorts = Object.keys(sortKeys) as readonly TrajectorySort[];
+
+/** How a list is sorted; the ids break ties. */
+export interface TrajectoryOrder {
+  readonly sort: TrajectorySort;
+  readonly order: 'asc' | 'desc';
 }
 
 type TrajectoriesRequest = PageRequest &
-  TrajectoryFilter & {
-    readonly order: 'asc' | 'desc';
+  TrajectoryFilter &
+  TrajectoryOrder & {
     /** Only what comes after this attempt in the order. */
     readonly beside?: { readonly trajectory_id: string; readonly attempt: number };
   };
 
-/** Newest (by the time they finished) first, or oldest first; with their fate when `fields` names it. */
+/** Attempts that have finished, with their fate when `fields` names it. */
 export async function listTrajectories(
   store: Store,
   run: string,
@@ -61,7 +81,7 @@ export async function listTrajectories(
 }
 
 async function listAttempts(store: Store, run: string, request: TrajectoriesRequest): Promise<ListPage<TrajectoryRow>> {
-  const key = { finished_at: 'time', trajectory_id: 'String', attempt: 'Int32' } as const;
+  const key = { ...sortKeys[request.sort], trajectory_id: 'String', attempt: 'Int32' } as const;
   return readPage(
     store,
     { from: 'trajectories', columns: trajectoryColumns, key, direction: request.order, keysFirst: ['trajectory_id', 'attempt'] },
@@ -72,6 +92,7 @@ async function listAttempts(store: Store, run: string, request: TrajectoriesRequ
         ...ownClauses(request),
         ...stepClauses(request),
         ...toolClauses(request),
+        ...fateClauses(request.fate),
         ...besideClause(request),
       ],
     },
@@ -79,9 +100,9 @@ async function listAttempts(store: Store, run: string, request: TrajectoriesRequ
 }
 
 /** An attempt that has not finished has no place: then nothing comes after it. */
-function besideClause({ beside, order }: TrajectoriesRequest): readonly SqlCondition[] {
+function besideClause({ beside, sort, order }: TrajectoriesRequest): readonly SqlCondition[] {
   if (beside === undefined) return [];
-  const key = 'finished_at, trajectory_id, attempt';
+  const key = [...Object.keys(sortKeys[sort]), 'trajectory_id', 'attempt'].join(', ');
   const own = `(select (${key}) from trajectories where run_id = {run_id_is:String} and trajectory_id = {beside:String}
     and attempt = {beside_attempt:Int32} limit 1)`;
   return [
@@ -121,13 +142,20 @@ function stepClauses(filter: TrajectoryFilter): readonly SqlCondition[] {
   return steps.length === 0 ? [] : [attemptsIn('step_trajectories', steps)];
 }
 
-/** Attempts of which the other table has such a row. */
-function attemptsIn(table: string, clauses: readonly SqlCondition[]): SqlCondition {
-  const conditions = clauses.map(({ sql }) => sql).join(' and ');
+/** Attempts of which the other table has such a row, or has none. */
+function attemptsIn(table: string, clauses: readonly SqlCondition[], which: 'in' | 'not in' = 'in'): SqlCondition {
+  const conditions = ['run_id = {run_id_is:String}', ...clauses.map(({ sql }) => sql)].join(' and ');
   return {
-    sql: `(trajectory_id, attempt) in (select trajectory_id, attempt from ${table} where run_id = {run_id_is:String} and ${conditions})`,
+    sql: `(trajectory_id, attempt) ${which} (select trajectory_id, attempt from ${table} where ${conditions})`,
     params: paramsOf(clauses),
   };
+}
+
+/** What a step trained on is trained, whatever else the ledger says of it. */
+function fateClauses(fate: string | undefined): readonly SqlCondition[] {
+  if (fate === undefined) return [];
+  if (fate === 'trained') return [attemptsIn('step_trajectories', [])];
+  return [attemptsIn('discarded_trajectories', [], fate === 'discarded' ? 'in' : 'not in'), attemptsIn('step_trajectories', [], 'not in')];
 }
 
 function toolClauses(filter: TrajectoryFilter): readonly SqlCondition[] {

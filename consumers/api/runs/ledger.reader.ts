@@ -3,7 +3,8 @@
 import type { Store } from '../../../streams/core/ports.ts';
 import { readRows } from '../list.ts';
 
-const tables = [
+/** Each has a row for an entry, with its number and the hash of the entry before it. */
+export const entryTables = [
   ...(['run_events', 'admissions', 'batches', 'steps', 'discarded_trajectories', 'expired_attempts'] as const),
   ...(['trainer_claims', 'leases', 'lease_releases', 'rewinds', 'named_weights', 'counted_rewards'] as const),
 ] as const;
@@ -18,7 +19,7 @@ interface FirstDifference {
 
 const entriesSql = `
   select count() as entries, max(sequence) as last_sequence, max(sequence) + 1 - count() as missing
-  from (select distinct sequence from (${tables.map((table) => `select sequence from ${table} where run_id = {run:String}`).join(' union all ')}))`;
+  from (select distinct sequence from (${entryTables.map((table) => `select sequence from ${table} where run_id = {run:String}`).join(' union all ')}))`;
 
 const endSql = `
   select step, batch_sha256, weights_sha256, optimizer_sha256, previous_sha256 from steps where run_id = {run:String} order by step desc limit 1`;

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { answers, named } from '../columns.ts';
 import { queryOf } from '../list.ts';
 import { assertRun, runParams, type StoreRoutes } from '../route-kit.ts';
+import { checkLedger, ledgerChecks, ledgerStates } from './ledger-check.reader.ts';
 import { readLedger } from './ledger.reader.ts';
 
 const text = Type.String();
@@ -24,6 +25,20 @@ const description = [
   'of hashes itself is checked from the log: `turnstream ledger verify`.',
 ].join(' ');
 
+const broken = { sequence: Type.Integer(), problem: text };
+const check = Type.Enum([...ledgerChecks]);
+const checked = named('LedgerCheck', {
+  ...{ run_id: text, state: Type.Enum([...ledgerStates]), entries: Type.Integer() },
+  checks: Type.Array(Type.Object({ check, checked: Type.Integer(), broken: Type.Union([Type.Object(broken), Type.Null()]) })),
+  first_broken: Type.Union([Type.Object({ check, ...broken }), Type.Null()]),
+});
+
+const checkText = [
+  'What the tables can tell of the chain: numbers without gaps (`sequence`), the start of the run (`start`), one entry for each place in',
+  'the chain (`chain`), steps that follow each other (`steps`), and weights that were published as they were made (`weights`). `incomplete`',
+  'says that entries are missing and nothing else is wrong. The hash of each entry is checked from the log: `turnstream ledger verify`.',
+].join(' ');
+
 /** The ledger of a run. */
 export const ledgerRoutes: StoreRoutes = async (app, { store }) => {
   app.get(
@@ -39,6 +54,26 @@ export const ledgerRoutes: StoreRoutes = async (app, { store }) => {
     async ({ params, query }) => {
       await Promise.all([params.run, ...(query.with === undefined ? [] : [query.with])].map((run) => assertRun(store, run)));
       return readLedger(store, params.run, query.with);
+    },
+  );
+
+  app.get(
+    '/v1/runs/:run/ledger/check',
+    {
+      schema: {
+        ...{
+          tags: ['runs'],
+          operationId: 'checkLedger',
+          summary: 'Whether the entries of the ledger form a chain',
+          description: checkText,
+        },
+        ...{ params: runParams, querystring: queryOf({}), response: answers(checked) },
+      },
+    },
+    async ({ params }) => {
+      const report = await checkLedger(store, params.run);
+      if (report.state === 'none') await assertRun(store, params.run);
+      return report;
     },
   );
 };

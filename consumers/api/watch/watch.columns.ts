@@ -12,6 +12,16 @@ export const admissionColumns = {
   at: 'time',
 } as const;
 
+/** A span of admissions: the last of them, and the extremes of all. */
+export const admissionSpanColumns = {
+  ...admissionColumns,
+  admissions: 'whole',
+  capacity_min: 'whole',
+  capacity_max: 'whole',
+  running_min: 'whole',
+  running_max: 'whole',
+} as const;
+
 export const syncColumns = {
   version: 'whole',
   worker_id: 'text',

@@ -2,14 +2,23 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import type { Store } from '../../../streams/core/ports.ts';
-import { answers, named, schemaOf } from '../columns.ts';
+import { answers, named, pageSchema, rowSchemaOf, schemaOf } from '../columns.ts';
 import { equals, listOf, queryOf, readPage } from '../list.ts';
 import { allButEvaluations, assertRun, pageOfRun, runParams, type StoreRoutes } from '../route-kit.ts';
 import { readFindings, type CountBehind } from './findings.reader.ts';
 import { flowFigures, MOST_BARS, readFlow } from './flow.reader.ts';
 import { readState } from './state.reader.ts';
 import { readSyncs } from './syncs.reader.ts';
-import { admissionColumns, advisoryColumns, outageColumns, stateColumns, syncColumns, weatherColumns } from './watch.columns.ts';
+import { readAdmissionSpans } from './admissions.reader.ts';
+import {
+  admissionColumns,
+  admissionSpanColumns,
+  advisoryColumns,
+  outageColumns,
+  stateColumns,
+  syncColumns,
+  weatherColumns,
+} from './watch.columns.ts';
 import { readWeather } from './weather.reader.ts';
 
 const tags = ['runs'];
@@ -20,6 +29,12 @@ const wholes = Type.Array(Type.Integer());
 const marks = Type.Object({ numbers: wholes, at_ms: wholes });
 const ofRun = { run_id: Type.String() };
 const admissions = listOf('Admission', admissionColumns);
+const admissionsText = [
+  'With `points`, all admissions of the run in at most so many spans: each is its last admission, with how many it stands for and the',
+  'extremes of capacity and running. There is one page then, and `fields`, `limit` and `cursor` mean nothing.',
+].join(' ');
+const admissionRow = Type.Union([rowSchemaOf('Admission', admissionColumns), schemaOf('AdmissionSpan', admissionSpanColumns)]);
+const points = Type.Optional(Type.Integer({ minimum: 2, maximum: 2_000, description: 'Most spans.' }));
 
 const flow = named('Flow', {
   ...ofRun,
@@ -68,13 +83,15 @@ export const flowRoutes: StoreRoutes = async (app, { store }) => {
     {
       schema: {
         ...{ tags, operationId: 'listAdmissions', summary: 'When groups were admitted, and the room that was left, newest first' },
-        ...{ params: runParams, querystring: queryOf(admissions.query), response: admissions.response },
+        ...{ description: admissionsText, params: runParams, querystring: queryOf({ ...admissions.query, points }) },
+        response: answers(pageSchema('Admission', admissionRow)),
       },
     },
-    async ({ params, query }) => {
+    async ({ params, query: { points: spans, ...query } }) => {
+      if (spans !== undefined) return pageOfRun<object>(store, params.run, readAdmissionSpans(store, params.run, spans));
       const spec = { from: 'admissions', columns: admissionColumns, key: { sequence: 'Int64' }, direction: 'desc' } as const;
       const where = equals('run_id', 'String', params.run);
-      return pageOfRun(store, params.run, readPage(store, spec, { ...query, where }));
+      return pageOfRun<object>(store, params.run, readPage(store, spec, { ...query, where }));
     },
   );
 

@@ -17,6 +17,8 @@ import { connectLog, connectWarehouse, groupsOf, type LogConnection } from '../o
 import type { RoleContext, RoleMain } from './role.ts';
 import { watchAdvisories, type AdvisoryWatch } from './advisory-watch.ts';
 import { coordinatorOf } from '../open/coordinator-of-run.ts';
+import { linkWithTicket } from '../../http/tickets.ts';
+import { keepDashboardToken, withDashboardToken } from '../open/dashboard-token.ts';
 import { untilAborted } from './until-aborted.ts';
 import { dashboardFolder } from '../package-folder.ts';
 import { version } from '../version.ts';
@@ -26,7 +28,9 @@ const LOOK_MS = 5_000;
 
 /** Serves until it is stopped; running requests end first. */
 export const apiRole: RoleMain = async (context, signal) => {
-  const { config, logger, metrics, report, onSkipped } = context;
+  const config = withDashboardToken(context.config);
+  keepDashboardToken(context.config, config);
+  const { logger, metrics, report, onSkipped } = context;
   const log = await connectLog({ config, clientId: 'api', logger, metrics, onSkipped });
   const store = connectWarehouse(config, 'api');
   const behind = (): Promise<number> => countBehind(log.kafka, groupsOf(config.namespace).warehouse);
@@ -39,6 +43,7 @@ export const apiRole: RoleMain = async (context, signal) => {
       host: config.apiHost,
       port: config.apiPort,
       keys: config.apiKeys,
+      dashboardToken: config.dashboardToken,
       corsOrigins: config.apiCorsOrigins,
       version,
       logger,
@@ -60,7 +65,9 @@ export const apiRole: RoleMain = async (context, signal) => {
     });
     await server.app.register(dashboardRoutes, { site: await readSite(dashboardFolder) });
     const { url, port } = await server.listen();
-    logger.info({ url }, 'the API is listening');
+    // the supervisor shows the link of a token that it made
+    const link = context.config.dashboardToken === config.dashboardToken ? {} : { sign_in: linkWithTicket(url, config.dashboardToken) };
+    logger.info({ url, ...link }, 'the API is listening');
     report({ state: 'live', detail: '', figures: { port } });
     const watch = setInterval(() => void reportHealth(probes, report, signal), LOOK_MS);
     await Promise.all([untilAborted(signal), tellOfAdvisories(context, () => readAllFindings(store, behind), signal)]).finally(() => {

@@ -7,6 +7,7 @@ import { userErrorOf } from '../../../consumers/api/sql/limits.ts';
 import { isErrorCode, PlatformError } from '../../../streams/core/errors.ts';
 import type { Logger } from '../../../streams/core/ports.ts';
 import type { Config } from '../../config/descriptors.ts';
+import { dashboardTokenOf } from '../../app/open/dashboard-token.ts';
 import { readServices } from '../../app/open/services-file.ts';
 import { withStore } from '../../app/open/with-store.ts';
 
@@ -47,12 +48,17 @@ function apiFor({ config, format }: SqlQuery, query: string): string | undefined
   return url === undefined || url === '' ? undefined : url;
 }
 
+/** A key for SQL, or the token of the dashboard. */
+function credentials(config: Config): Readonly<Record<string, string>> {
+  const key = config.apiKeys.find((one) => /:(.*\+)?sql(\+|$)/.test(one))?.split(':')[0] ?? dashboardTokenOf(config);
+  return key === '' ? {} : { authorization: `Bearer ${key}` };
+}
+
 /** False when the API did not answer. */
 async function askApi({ config, query, params = {}, format, signal, out }: SqlQuery, api: string): Promise<boolean> {
-  const key = config.apiKeys.find((one) => /:(.*\+)?sql(\+|$)/.test(one))?.split(':')[0];
   const response = await fetch(`${api}/v1/sql`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) },
+    headers: { 'content-type': 'application/json', ...credentials(config) },
     body: JSON.stringify({ query, params, format }),
     ...(signal === undefined ? {} : { signal }),
   }).catch(() => undefined);

@@ -5,7 +5,7 @@ import { takenText, withoutSecrets } from '../views/addresses.ts';
 const number = (value: number, digits: number): string => (Number.isFinite(value) ? value.toFixed(digits) : '–');
 
 /** The block, each line truncated to `columns`. */
-export function renderProgress(snapshot: Snapshot, columns: number): readonly string[] {
+export function renderProgress(snapshot: Snapshot, columns: number, signIn = ''): readonly string[] {
   const { phase, addresses } = snapshot;
   const services = snapshot.services.filter(({ name, state }) => name !== 'up' || state !== 'live');
   const lines = [
@@ -15,6 +15,7 @@ export function renderProgress(snapshot: Snapshot, columns: number): readonly st
     ...snapshot.services.filter(isTold).map(({ name, detail }) => `  ${name === 'up' ? '' : `${name}: `}${detail}`),
   ];
   if (addresses !== undefined) lines.push(...addressLines(addresses));
+  if (signIn !== '') lines.push(`  open once: ${signIn}`);
   return lines.map((line) => cut(line.replace(/\s*\n\s*/g, ' '), columns));
 }
 

@@ -19,11 +19,11 @@ export interface ReporterOptions {
 const REPAINT_MS = 250;
 
 /** Repaints in place. */
-export function terminalReporter(options: ReporterOptions & { readonly columns: () => number }): Reporter {
+export function terminalReporter(options: ReporterOptions & { readonly columns: () => number; readonly signIn?: () => string }): Reporter {
   let painted = 0;
   let closed = false;
   const paint = (): void => {
-    const lines = renderProgress(options.progress.snapshot(), options.columns());
+    const lines = renderProgress(options.progress.snapshot(), options.columns(), options.signIn?.());
     const up = painted === 0 ? '' : `\u001b[${painted}A`;
     options.out(`${up}\u001b[0J${lines.map((line) => `${line}\n`).join('')}`);
     painted = lines.length;

@@ -12,7 +12,10 @@ import { isSet } from '../../config/load.ts';
 import { listenForInterrupts } from '../../lifecycle/interrupts.ts';
 import { createLogger } from '../../telemetry/logger.ts';
 import type { CommandContext } from '../context.ts';
-import { linesReporter, terminalReporter, type Reporter } from './reporter.ts';
+import { keepDashboardToken, withDashboardToken } from '../../app/open/dashboard-token.ts';
+import { createDashboardLink } from './dashboard-link.ts';
+import { openBrowser } from './open-browser.ts';
+import { linesReporter, terminalReporter, type Reporter, type ReporterOptions } from './reporter.ts';
 import { renderSummary } from '../status/summary-view.ts';
 
 export interface RunUpOptions {
@@ -22,7 +25,8 @@ export interface RunUpOptions {
 }
 
 /** Runs `up` or `serve` and returns the exit code. */
-export async function runUp(context: CommandContext, { config, training }: RunUpOptions): Promise<number> {
+export async function runUp(context: CommandContext, { config: asked, training }: RunUpOptions): Promise<number> {
+  const config = withDashboardToken(asked);
   const [run, steps] = [training?.run ?? '', training?.steps ?? 0];
   const progress = createProgress({ run, steps, nowMs: () => performance.now(), dateMs: Date.now });
   const terminal = process.stdout.isTTY;
@@ -40,9 +44,7 @@ export async function runUp(context: CommandContext, { config, training }: RunUp
   let code: number = exitCodes.ok;
   const view = { progress, out: context.out, now: () => new Date() };
   let reporter: Reporter | undefined;
-  const close = (): void => {
-    reporter?.close();
-  };
+  const close = (): void => reporter?.close();
   const handle = up(
     {
       ...{ config, training, logger, progress },
@@ -50,7 +52,8 @@ export async function runUp(context: CommandContext, { config, training }: RunUp
       program: context.program,
       logOf: logs,
       onStarting: () => {
-        reporter = terminal ? terminalReporter({ ...view, columns: () => process.stdout.columns || 100 }) : linesReporter(view);
+        keepDashboardToken(asked, config);
+        reporter = reporterOf(context, config, { ...view, terminal });
       },
       onChange: (kind, fields) => {
         reporter?.changed(kind, fields);
@@ -80,6 +83,31 @@ export async function runUp(context: CommandContext, { config, training }: RunUp
     close();
     interrupts.close();
   }
+}
+
+/** Tells of everything, and leads into the dashboard. */
+function reporterOf(context: CommandContext, config: Config, view: ReporterOptions & { readonly terminal: boolean }): Reporter {
+  const { terminal } = view;
+  const link = createDashboardLink({
+    token: config.dashboardToken,
+    open: (to) => {
+      openBrowser(to, { env: context.env, platform: process.platform, terminal, wanted: config.openBrowser });
+    },
+    tell: (url) => {
+      reporter.changed('sign_in', { url });
+    },
+  });
+  const columns = (): number => process.stdout.columns || 100;
+  const reporter = terminal ? terminalReporter({ ...view, columns, signIn: link.text }) : linesReporter(view);
+  return {
+    close: () => {
+      reporter.close();
+    },
+    changed(kind, fields) {
+      reporter.changed(kind, fields);
+      link.changed(kind, fields);
+    },
+  };
 }
 
 /** A name that sorts by time: run-20261121-093000. */

@@ -87,3 +87,15 @@ export function moveWindow(
   const fromMs = Math.min(Math.max(from, layout.startMs - whole * 0.01), layout.endMs + whole * 0.01 - width);
   return { fromMs, toMs: fromMs + width };
 }
+
+/**
+ * When a trajectory becomes too old to train on: the publication of the first version that is further from the version it began with
+ * than the run allows. Undefined when there is no such publication, or nothing is known of the bound.
+ */
+export function boundOf(flow: ApiFlow, bar: number): number | undefined {
+  const first = column(flow, 'version_first')[bar] ?? -1;
+  if (bar < 0 || first < 0 || flow.max_staleness === null) return undefined;
+  const least = first + flow.max_staleness + 1;
+  const at = flow.versions.numbers.findIndex((version) => version >= least);
+  return flow.versions.at_ms[at];
+}

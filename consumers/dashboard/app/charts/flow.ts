@@ -1,7 +1,7 @@
 // Draws the flow: bars by the version that they began with, what became of them by their right end, publications as lines, and the
 // wait between the end of a trajectory and its step as a thin line. One pass a color; bars below a pixel are drawn once a pixel.
 import type { ApiFlow } from '../data/watch-shapes.ts';
-import { firstIn, type FlowLayout } from './flow-layout.ts';
+import { boundOf, firstIn, type FlowLayout } from './flow-layout.ts';
 
 interface FlowView {
   readonly fromMs: number;
@@ -50,7 +50,9 @@ export function drawFlow(canvas: HTMLCanvasElement, picture: Picture): void {
   const scale = width / (view.toMs - view.fromMs);
   const pens = { context, style: getComputedStyle(document.documentElement), width, height, x: (ms: number) => (ms - view.fromMs) * scale };
   drawMarks(pens, flow);
+  drawSteps(pens, flow);
   drawBars(pens, picture);
+  drawBound(pens, picture);
 }
 
 function drawMarks({ context, style, width, height, x }: Pens, flow: ApiFlow): void {
@@ -71,6 +73,40 @@ function drawMarks({ context, style, width, height, x }: Pens, flow: ApiFlow): v
     }
   }
   context.stroke();
+}
+
+/** Steps as ticks in the head, so that the wait of a bar is seen to end at one. */
+function drawSteps({ context, style, width, x }: Pens, { steps }: ApiFlow): void {
+  context.strokeStyle = colorOf(style, '--good');
+  context.lineWidth = 1;
+  context.beginPath();
+  let last = -9;
+  for (const ms of steps.at_ms) {
+    const left = x(ms);
+    if (left < 0 || left > width || left - last < 2) continue;
+    last = left;
+    context.moveTo(left, HEAD_PX - 7);
+    context.lineTo(left, HEAD_PX);
+  }
+  context.stroke();
+}
+
+/** From the start of the bar that is pointed at to the publication that makes it too old to train on. */
+function drawBound({ context, style, height, x }: Pens, { flow, view }: Picture): void {
+  const until = boundOf(flow, view.pointed);
+  if (until === undefined) return;
+  const [left, right] = [x(flow.columns['start_ms']?.[view.pointed] ?? 0), x(until)];
+  context.fillStyle = colorOf(style, '--warn');
+  context.globalAlpha = 0.12;
+  context.fillRect(left, HEAD_PX, right - left, height - HEAD_PX);
+  context.globalAlpha = 1;
+  context.strokeStyle = colorOf(style, '--warn');
+  context.setLineDash([4, 3]);
+  context.beginPath();
+  context.moveTo(right, HEAD_PX - 4);
+  context.lineTo(right, height);
+  context.stroke();
+  context.setLineDash([]);
 }
 
 /** Bars by color, their ends by fate, and waits, so that the pen changes a few times only. */

@@ -144,3 +144,6 @@ export function refresh(...prefixes: readonly string[]): void {
     else entry.askedAtMs = -Infinity;
   }
 }
+
+/** Addresses of the answers that are on the page. */
+export const shownAnswers = (): readonly string[] => [...entries].flatMap(([url, { users }]) => (users > 0 ? [url] : []));

@@ -7,6 +7,8 @@ import type { LiveEvent } from './live-shapes.ts';
 
 export type LiveState = 'off' | 'connecting' | 'live' | 'away';
 export const liveState = signal<LiveState>('off');
+/** Streams of this page that are open or being opened. */
+let streams = 0;
 
 const REFRESH_MS = 1_000;
 /** After the API refused the stream, as it does when too many are open. */
@@ -17,6 +19,8 @@ interface LiveSubscription {
   readonly types: readonly string[];
   /** Addresses to load again when an event comes, or those of each type of event. */
   readonly refreshes?: readonly string[] | Readonly<Record<string, readonly string[]>>;
+  /** Events of the types that are meant; all when left out. */
+  readonly concerns?: (event: LiveEvent) => boolean;
   readonly onEvent?: (event: LiveEvent) => void;
   /** The log no longer has what was missed, or this reader was too slow. */
   readonly onGap?: (what: string) => void;
@@ -24,13 +28,14 @@ interface LiveSubscription {
 }
 
 /** Follows events while the component is shown and its tab is seen. */
-export function useLive({ run, types, refreshes = [], onEvent, onGap, paused = false }: LiveSubscription): void {
+export function useLive({ run, types, refreshes = [], concerns, onEvent, onGap, paused = false }: LiveSubscription): void {
   const key = JSON.stringify([run, types, refreshes, paused]);
   useEffect(() => {
     if (paused) {
-      liveState.value = 'off';
+      if (streams === 0) liveState.value = 'off';
       return undefined;
     }
+    let counted = false;
     let source: EventSource | undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let again: ReturnType<typeof setTimeout> | undefined;
@@ -54,6 +59,8 @@ export function useLive({ run, types, refreshes = [], onEvent, onGap, paused = f
       for (const type of types) query.append('type', type);
       liveState.value = 'connecting';
       source = new EventSource(`/v1/live?${query.toString()}`);
+      if (!counted) streams += 1;
+      counted = true;
       source.addEventListener('connected', () => (liveState.value = 'live'));
       source.onerror = () => {
         liveState.value = 'away';
@@ -66,7 +73,9 @@ export function useLive({ run, types, refreshes = [], onEvent, onGap, paused = f
       for (const type of types) {
         source.addEventListener(type, (message: MessageEvent<string>) => {
           last = message.lastEventId;
-          onEvent?.({ id: message.lastEventId, ...(JSON.parse(message.data) as Omit<LiveEvent, 'id'>) });
+          const event = { id: message.lastEventId, ...(JSON.parse(message.data) as Omit<LiveEvent, 'id'>) };
+          if (concerns?.(event) === false) return;
+          onEvent?.(event);
           later([type]);
         });
       }
@@ -75,7 +84,9 @@ export function useLive({ run, types, refreshes = [], onEvent, onGap, paused = f
       clearTimeout(again);
       source?.close();
       source = undefined;
-      liveState.value = 'off';
+      if (counted) streams -= 1;
+      counted = false;
+      if (streams === 0) liveState.value = 'off';
     };
     const onVisible = (): void => {
       if (document.hidden) close();

@@ -210,6 +210,7 @@ export interface ApiTurn {
   readonly logprobs?: readonly NumberOrNull[];
   readonly token_ids?: readonly number[];
   readonly token_ends?: readonly number[];
+  readonly loss_mask?: readonly number[];
   readonly occurred_at: string | null;
   readonly _topic: string;
   readonly _partition: number;
@@ -217,6 +218,12 @@ export interface ApiTurn {
 }
 
 export interface ApiTurnMatches {
-  readonly items: readonly { readonly turn: number; readonly field: string; readonly offset: number; readonly head: string }[];
+  readonly items: readonly {
+    readonly turn: number;
+    readonly field: string;
+    readonly offset: number;
+    readonly head: string;
+    readonly match: string;
+  }[];
   readonly is_whole: boolean;
 }

@@ -36,7 +36,11 @@ export interface ApiAdvisory {
   readonly sql: string;
 }
 
-export interface ApiAdmission {
+/** The last admission of a span, and the extremes of all. */
+export interface ApiAdmissionSpan {
+  readonly admissions: number;
+  readonly capacity_min: number;
+  readonly running_max: number;
   readonly sequence: number;
   readonly version: number;
   readonly capacity: number;

@@ -9,12 +9,19 @@ import { visible } from './visible.ts';
 const now = signal(Date.now());
 setInterval(() => (now.value = Date.now()), 10_000);
 
-/** An age, with the exact time on hover. */
-export const When = ({ at }: { readonly at: string | null | undefined }): JSX.Element => (
-  <time dateTime={at ?? ''} title={at ?? 'not recorded'}>
-    {age(at, now.value)}
-  </time>
-);
+/** Whether times are shown as they are, in place of their age. */
+export const exactTimes = signal(false);
+
+/** An age, with the exact time on hover; or the other way round. */
+export function When({ at }: { readonly at: string | null | undefined }): JSX.Element {
+  const old = age(at, now.value);
+  const isExact = exactTimes.value && typeof at === 'string';
+  return (
+    <time dateTime={at ?? ''} title={isExact ? old : (at ?? 'not recorded')}>
+      {isExact ? at.slice(0, 19).replace('T', ' ') : old}
+    </time>
+  );
+}
 
 /** A text of the log, as text. */
 export const Text = ({ children, title }: { readonly children: string; readonly title?: boolean }): JSX.Element => (
@@ -35,6 +42,9 @@ const tones: Readonly<Record<string, Tone>> = {
   max_tokens: 'warn',
   answered: 'good',
   ok: 'good',
+  intact: 'good',
+  incomplete: 'warn',
+  broken: 'bad',
   discarded: 'warn',
   expired: 'warn',
   refused: 'warn',

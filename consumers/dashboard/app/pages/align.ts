@@ -62,6 +62,12 @@ export function alignActs(left: readonly Act[], right: readonly Act[]): readonly
   return pairs;
 }
 
+/** Where a block of pairs may end: behind the last pair of its second half that did the same, so that the next block begins aligned. */
+export function cutAt(pairs: readonly AlignedPair[]): number {
+  const last = pairs.findLastIndex(({ kind }) => kind === 'same');
+  return last < pairs.length / 2 ? pairs.length : last + 1;
+}
+
 export interface TextPart {
   readonly text: string;
   readonly isOwn: boolean;

@@ -9,6 +9,7 @@ import { Empty, Waiting } from '../kit/states.tsx';
 import { address, type PatternParts } from '../shell/patterns.ts';
 import { change, numberParameter } from '../shell/place.ts';
 import { Histograms } from './histograms.tsx';
+import { StepBrush } from './step-brush.tsx';
 import { measures, verdictOf } from './texts.ts';
 type DroppedFigures = Readonly<Record<string, NumberOrNull>>;
 
@@ -46,6 +47,7 @@ export function Dropped({ parts }: { readonly parts: PatternParts }): JSX.Elemen
         {field('from', from)}
         {field('to', to)}
       </div>
+      <StepBrush run={run} from={from} to={to} />
       <Waiting shown={shown} of="what was kept and dropped">
         {(bias) => (bias.overall === null ? <Empty>No step of this range is trained yet.</Empty> : <Report run={run} bias={bias} />)}
       </Waiting>

@@ -8,6 +8,7 @@ export interface Filter {
 
 export const filters: readonly Filter[] = [
   { name: 'status', label: 'status', kind: ['answered', 'max_turns', 'max_tokens', 'timeout', 'cancelled', 'failed', 'refused'] },
+  { name: 'fate', label: 'fate', kind: ['trained', 'discarded', 'open'] },
   { name: 'purpose', label: 'purpose', kind: ['train', 'eval', 'external'] },
   { name: 'min_reward', label: 'reward ≥', kind: 'number' },
   { name: 'max_reward', label: 'reward ≤', kind: 'number' },
@@ -30,13 +31,18 @@ export const filters: readonly Filter[] = [
   { name: 'error_type', label: 'tool error', kind: 'text' },
 ];
 
-/** The filters of an address, as parameters of the API. */
+/** Orders of the API beside the first, which is the time of the end. */
+const sorts: readonly string[] = ['reward', 'turns', 'tokens'];
+
+/** The filters and the order of an address, as parameters of the API. */
 export function filterQuery(search: URLSearchParams): string {
   const query = new URLSearchParams();
   for (const { name } of filters) {
     const value = search.get(name);
     if (value !== null && value !== '') query.set(name, value);
   }
+  const sort = search.get('sort') ?? '';
+  if (sorts.includes(sort)) query.set('sort', sort);
   if (search.get('order') === 'asc') query.set('order', 'asc');
   return query.toString();
 }

@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { drawFlow, headPx } from '../charts/flow.ts';
-import { barAt, longestOf, moveWindow, packFlow, type FlowLayout } from '../charts/flow-layout.ts';
+import { barAt, boundOf, longestOf, moveWindow, packFlow, type FlowLayout } from '../charts/flow-layout.ts';
 import { refresh, useAnswer } from '../data/answers.ts';
 import { useLive } from '../data/live.ts';
 import type { ApiFlow } from '../data/watch-shapes.ts';
@@ -73,8 +73,8 @@ function Board({ run, flow }: { readonly run: string; readonly flow: ApiFlow }):
     <>
       <p class="note">
         {flow.is_whole ? `All ${figure(flow.trajectories)} trajectories` : `The newest ${figure(flow.trajectories)} trajectories`}, up to{' '}
-        {figure(layout.lanes)} at once, bound {figure(flow.max_staleness)} versions. Colors are versions, lines are publications, a thin
-        line is the wait for a step. Wheel: zoom. Drag: move. Click: open.{' '}
+        {figure(layout.lanes)} at once, bound {figure(flow.max_staleness)} versions. Colors are versions, lines are publications, green
+        ticks are the {figure(flow.steps.numbers.length)} steps, a thin line is the wait for one. Wheel: zoom. Drag: move. Click: open.{' '}
         {!flow.is_whole && (
           <button type="button" class="chip" onClick={() => change({ until: first, from: undefined, to: undefined }, true)}>
             Earlier
@@ -177,7 +177,7 @@ function Canvas({ run, flow, layout, longestMs, fates }: CanvasProps): JSX.Eleme
         class="flow"
         style={{ height: `${height}px` }}
         role="img"
-        aria-label={`${flow.trajectories} trajectories from ${new Date(layout.startMs).toISOString()} to ${new Date(layout.endMs).toISOString()}`}
+        aria-label={`${flow.trajectories} trajectories and ${flow.steps.numbers.length} steps from ${new Date(layout.startMs).toISOString()} to ${new Date(layout.endMs).toISOString()}`}
         onMouseDown={(event) => {
           drag.current = event.clientX;
           moved.current = false;
@@ -256,9 +256,17 @@ function Bar({ flow, at, end }: { readonly flow: ApiFlow; readonly at: number; r
       {decided > end && `, waited ${duration(decided - end)}`}, {fate}
       {reason === '' ? '' : `: ${reason.replaceAll('_', ' ')}`}
       {of('step') >= 0 && `, step ${of('step')}`}
-      {of('staleness') >= 0 && `, staleness ${of('staleness')}`}, <Text>{flow.workers[of('worker')] ?? ''}</Text>
+      {of('staleness') >= 0 && `, staleness ${of('staleness')}`}
+      {flow.max_staleness !== null && `, bound ${boundText(flow, at)}`}, <Text>{flow.workers[of('worker')] ?? ''}</Text>
     </>
   );
+}
+
+function boundText(flow: ApiFlow, bar: number): string {
+  const until = boundOf(flow, bar);
+  return until === undefined
+    ? `of ${flow.max_staleness ?? 0} versions not reached`
+    : `reached ${duration(until - (flow.columns['start_ms']?.[bar] ?? 0))} after its start`;
 }
 
 /** How what is shown was lost, with a way to the list. */

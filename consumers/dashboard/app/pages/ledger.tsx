@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useAnswer } from '../data/answers.ts';
 import type { ApiPage, ApiRun } from '../data/shapes.ts';
 import { figure } from '../kit/format.ts';
-import { Stat } from '../kit/parts.tsx';
+import { Badge, Stat } from '../kit/parts.tsx';
 import { RunPage, runUrl } from '../kit/run-page.tsx';
 import { NotRecorded, Waiting } from '../kit/states.tsx';
 import { address, type PatternParts } from '../shell/patterns.ts';
@@ -55,7 +55,67 @@ export function LedgerPage({ parts }: { readonly parts: PatternParts }): JSX.Ele
           )
         }
       </Waiting>
+      <Verified run={run} />
     </RunPage>
+  );
+}
+
+interface ApiBroken {
+  readonly sequence: number;
+  readonly problem: string;
+}
+
+interface ApiLedgerCheck {
+  readonly state: 'none' | 'intact' | 'incomplete' | 'broken';
+  readonly entries: number;
+  readonly checks: readonly { readonly check: string; readonly checked: number; readonly broken: ApiBroken | null }[];
+  readonly first_broken: (ApiBroken & { readonly check: string }) | null;
+}
+
+const verdicts = {
+  none: 'There is no ledger.',
+  intact: 'Everything that the tables can tell is right.',
+  incomplete: 'Entries are missing: the tables are behind the log, or the log lost them.',
+  broken: 'The ledger is broken.',
+} as const;
+
+const checkNames: Readonly<Record<string, string>> = {
+  sequence: 'numbers without gaps',
+  start: 'begins with the start of the run',
+  chain: 'each entry names one entry before it',
+  steps: 'steps follow each other',
+  weights: 'published weights are those that the steps made',
+};
+
+/** What the tables can prove of the chain, asked for with the page. */
+function Verified({ run }: { readonly run: string }): JSX.Element {
+  const shown = useAnswer<ApiLedgerCheck>(runUrl(run, '/ledger/check'));
+  return (
+    <section aria-label="Verify state">
+      <h2>Verified from the tables</h2>
+      <Waiting shown={shown} of="the checks">
+        {({ state, checks, first_broken: first }) => (
+          <>
+            <p role="status">
+              <Badge state={state} /> {verdicts[state]}{' '}
+              {first !== null && (
+                <>
+                  First at entry <b>{figure(first.sequence)}</b>: {first.problem}.
+                </>
+              )}
+            </p>
+            <ul class="checks">
+              {checks.map(({ check, checked, broken }) => (
+                <li key={check}>
+                  <Badge state={broken === null ? 'ok' : 'failed'} /> {checkNames[check] ?? check}{' '}
+                  <small>{broken === null ? `${figure(checked)} checked` : `entry ${figure(broken.sequence)}: ${broken.problem}`}</small>
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+      </Waiting>
+    </section>
   );
 }
 
@@ -87,7 +147,9 @@ function Report({ ledger }: { readonly ledger: ApiLedger }): JSX.Element {
         </dl>
       )}
       <h2>Check it</h2>
-      <p class="note">Tables cannot prove a chain. These commands read the log, recompute each hash, and train the run again.</p>
+      <p class="note">
+        The tables do not have the bytes of an entry. These commands read the log, recompute each hash, and train the run again.
+      </p>
       <pre>
         {`turnstream ledger verify --run ${run}\nturnstream replay --run ${run} --all --train`}
         {ledger.with === null ? '' : `\nturnstream ledger diff ${run} ${ledger.with}`}

@@ -1,8 +1,10 @@
 // A list that grows by pages as one scrolls. Rows that are there stay where they are: what comes in live is counted and shown
-// when the reader asks for it.
+// when the reader asks for it. A list that one comes back to soon is as it was; one that cannot be read now is asked for again.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ask, type ApiProblem } from '../data/request.ts';
+import { away, locked } from '../data/answers.ts';
+import { ask, isPassing, type ApiProblem } from '../data/request.ts';
 import type { ApiPage } from '../data/shapes.ts';
+import { showing } from '../data/shown.ts';
 
 export interface LoadedPages<T> {
   readonly items: readonly T[];
@@ -18,29 +20,72 @@ interface PagesState<T> {
   readonly items: readonly T[];
   readonly next: string | null;
   readonly problem: ApiProblem | undefined;
+  readonly at: number;
+}
+
+const none = (url: string): PagesState<never> => ({ url, items: [], next: null, problem: undefined, at: -Infinity });
+
+/** Lists as they were left, by their address. */
+const left = new Map<string, PagesState<unknown>>();
+const MOST_LEFT = 10;
+const SOON_MS = 60_000;
+const AGAIN_MS = 3_000;
+
+function leave(state: PagesState<unknown>): void {
+  left.delete(state.url);
+  left.set(state.url, state);
+  for (const oldest of left.keys()) if (left.size > MOST_LEFT) left.delete(oldest);
+}
+
+/** What was left there a moment ago. */
+function leftAt<T>(url: string): PagesState<T> | undefined {
+  const state = left.get(url) as PagesState<T> | undefined;
+  return state !== undefined && performance.now() - state.at < SOON_MS ? state : undefined;
 }
 
 export function usePages<T>(url: string): LoadedPages<T> {
-  const [state, setState] = useState<PagesState<T>>({ url: '', items: [], next: null, problem: undefined });
-  const [loading, setLoading] = useState(true);
+  const [state, setState] = useState<PagesState<T>>(() => leftAt<T>(url) ?? none(url));
+  const [loading, setLoading] = useState(state.at === -Infinity);
   const wanted = useRef(url);
   const busy = useRef(false);
+  const later = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const show = (next: PagesState<T>): void => {
+    setState(next);
+    if (next.problem === undefined) leave(next);
+  };
   const load = async (before: PagesState<T> | undefined): Promise<void> => {
     if (busy.current && before !== undefined) return;
     busy.current = true;
+    clearTimeout(later.current);
     setLoading(true);
     const cursor = before?.next === undefined || before.next === null ? '' : `&cursor=${before.next}`;
     const answer = await ask<ApiPage<T>>(`${url}${cursor}`);
     busy.current = false;
     if (wanted.current !== url) return;
     setLoading(false);
-    if (answer.ok)
-      setState({ url, items: [...(before?.items ?? []), ...answer.value.items], next: answer.value.next_cursor, problem: undefined });
-    else setState({ url, items: before?.items ?? [], next: before?.next ?? null, problem: answer.problem });
+    if (answer.ok) {
+      away.value = false;
+      const items = [...(before?.items ?? []), ...answer.value.items];
+      show({ url, items, next: answer.value.next_cursor, problem: undefined, at: performance.now() });
+      return;
+    }
+    const { problem } = answer;
+    if (problem.status === 401) locked.value = true;
+    away.value = problem.status === 0;
+    setState((now) => ({ ...(now.url === url ? now : none(url)), problem }));
+    if (isPassing(problem)) later.current = setTimeout(() => void load(before), AGAIN_MS);
   };
   useEffect(() => {
     wanted.current = url;
-    void load(undefined);
+    const known = leftAt<T>(url);
+    if (known === undefined) void load(undefined);
+    else setState(known);
+    const hide = showing(url);
+    return () => {
+      wanted.current = '';
+      clearTimeout(later.current);
+      hide();
+    };
   }, [url]);
   return {
     items: state.items,
@@ -48,7 +93,7 @@ export function usePages<T>(url: string): LoadedPages<T> {
     isWhole: state.next === null,
     problem: state.problem,
     more: () => {
-      if (state.url === url && state.next !== null) void load(state);
+      if (state.url === url && state.next !== null && state.problem === undefined) void load(state);
     },
     again: () => void load(undefined),
   };

@@ -8,8 +8,8 @@ import type { ApiPage, ApiRun } from '../data/shapes.ts';
 import { figure, NOT_RECORDED, percent } from '../kit/format.ts';
 import { Badge, Share, Spark, When } from '../kit/parts.tsx';
 import { Empty, Waiting } from '../kit/states.tsx';
-import { useKeys } from '../shell/keys.ts';
-import { change, go, parameter } from '../shell/place.ts';
+import { openKeys, useKeys } from '../shell/keys.ts';
+import { change, parameter } from '../shell/place.ts';
 import { useTitle } from '../shell/title.ts';
 
 const statuses = ['running', 'finished', 'recorded'] as const;
@@ -25,7 +25,7 @@ export function Runs(): JSX.Element {
   useKeys('Runs', [
     { keys: ['j', 'ArrowDown'], does: 'Next run', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous run', run: () => move(-1) },
-    { keys: ['Enter', 'o'], does: 'Open', run: () => runs[at] !== undefined && go(`/runs/${encodeURIComponent(runs[at].run_id)}`) },
+    ...openKeys(() => (runs[at] === undefined ? undefined : `/runs/${encodeURIComponent(runs[at].run_id)}`)),
   ]);
   return (
     <>

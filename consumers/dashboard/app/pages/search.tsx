@@ -11,6 +11,7 @@ import { address } from '../shell/patterns.ts';
 import { change, parameter } from '../shell/place.ts';
 import { useTitle } from '../shell/title.ts';
 import { usePages } from './pages-of.ts';
+import { RegexSwitch, soughtAs } from './regex-switch.tsx';
 import { headOf } from './texts.ts';
 
 interface ApiSearchMatch {
@@ -30,7 +31,7 @@ type PlaceOf = keyof typeof places;
 function urlOf(run: string, where: PlaceOf, q: string): string {
   const base = `/v1/runs/${encodeURIComponent(run)}`;
   const text = encodeURIComponent(q);
-  if (where === 'texts') return `${base}/find?limit=50&q=${text}`;
+  if (where === 'texts') return `${base}/find?limit=50&${soughtAs()}=${text}`;
   const fields = `trajectory_id,attempt,turn,tool,${where === 'arguments' ? 'arguments' : 'result'}`;
   return `${base}/tool-calls?limit=50&fields=${fields}&${where === 'arguments' ? 'arguments' : 'result'}=${text}`;
 }
@@ -62,6 +63,7 @@ export function Search(): JSX.Element {
         }}
       >
         <input id="search-text" name="q" aria-label="Text" placeholder="Text" value={q} size={40} />
+        {where === 'texts' && <RegexSwitch />}
         <select name="run" aria-label="Run" value={run === '' ? known[0] : run}>
           {[...new Set([...(run === '' ? [] : [run]), ...known])].map((one) => (
             <option key={one} value={one}>
@@ -85,7 +87,7 @@ export function Search(): JSX.Element {
       {q === '' || run === '' ? (
         <Empty>Type a text and choose a run. Case does not matter.</Empty>
       ) : (
-        <Matches key={`${run} ${where} ${q}`} run={run} where={where in places ? where : 'texts'} q={q} />
+        <Matches key={`${run} ${where} ${soughtAs()} ${q}`} run={run} where={where in places ? where : 'texts'} q={q} />
       )}
     </>
   );
@@ -107,7 +109,7 @@ function Matches({ run, where, q }: { readonly run: string; readonly where: Plac
               href={address(
                 '/runs/:run/t/:trajectory',
                 { run, trajectory: match.trajectory_id },
-                { attempt: match.attempt === 0 ? undefined : match.attempt, turn: match.turn, find: q },
+                { attempt: match.attempt || undefined, turn: match.turn, find: q, as: where === 'texts' ? parameter('as') : undefined },
               )}
             >
               {match.trajectory_id} turn {match.turn}

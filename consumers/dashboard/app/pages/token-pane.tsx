@@ -5,7 +5,7 @@ import { figure, NOT_RECORDED } from '../kit/format.ts';
 import { NotRecorded } from '../kit/states.tsx';
 import { Table, type TableColumn } from '../kit/table.tsx';
 import { change, parameter } from '../shell/place.ts';
-import { coloringsOf, placesOf, shadesOf, shownTokens, tokensOf, type ShownToken, type TurnTokens } from './tokens.ts';
+import { coloringsOf, placesOf, shadesOf, shownTokens, tokensOf, type ShownToken, type TokenWeight, type TurnTokens } from './tokens.ts';
 
 const SHADES = [0, 1, 2, 3, 4, 5, 6, 7] as const;
 const MOST_ROWS = 300;
@@ -13,10 +13,17 @@ const MOST_ROWS = 300;
 const notes = {
   likelihood: 'The darker a token, the less likely it was: a shade is one nat.',
   version: 'Each color is a version of the policy.',
+  advantage: 'Green: training made it likelier; orange: less likely; the darker, the more. Pale: left out of the loss.',
   boundary: 'Every other token is colored.',
 } as const;
 
-export function TokenPane({ turn }: { readonly turn: TurnTokens }): JSX.Element {
+interface TokenPaneProps {
+  readonly turn: TurnTokens;
+  /** Undefined where no step trained on it. */
+  readonly weight: TokenWeight | undefined;
+}
+
+export function TokenPane({ turn, weight }: TokenPaneProps): JSX.Element {
   const rows = useMemo(() => tokensOf(turn), [turn]);
   if (rows.length === 0) {
     return <NotRecorded>The engine reported no tokens of this turn: no ids, no places in the text, no log probabilities.</NotRecorded>;
@@ -25,7 +32,7 @@ export function TokenPane({ turn }: { readonly turn: TurnTokens }): JSX.Element 
   return (
     <>
       {hasPlaces ? (
-        <Colored turn={turn} rows={rows} />
+        <Colored turn={turn} rows={rows} weight={weight} />
       ) : (
         <NotRecorded>The places of the tokens in the text: the engine reported none. The tokens are listed below.</NotRecorded>
       )}
@@ -53,8 +60,8 @@ const columns: readonly TableColumn<ShownToken & { readonly at: number }>[] = [
   { name: 'Version', number: true, of: ({ version }) => (version === undefined ? NOT_RECORDED : version < 0 ? 'v?' : `v${version}`) },
 ];
 
-function Colored({ turn, rows }: { readonly turn: TurnTokens; readonly rows: readonly ShownToken[] }): JSX.Element {
-  const colorings = coloringsOf(rows);
+function Colored({ turn, rows, weight }: TokenPaneProps & { readonly rows: readonly ShownToken[] }): JSX.Element {
+  const colorings = coloringsOf(rows, weight);
   const by = colorings.find((one) => one === parameter('by')) ?? colorings[0] ?? 'boundary';
   const box = useRef<HTMLPreElement>(null);
   const [pointed, setPointed] = useState(-1);
@@ -62,7 +69,7 @@ function Colored({ turn, rows }: { readonly turn: TurnTokens; readonly rows: rea
     const last = placesOf(turn.text, (turn.token_ends ?? []).slice(-1))[0] ?? 0;
     return shownTokens(rows, turn.text.slice(last));
   }, [turn, rows]);
-  useEffect(() => shade(box.current?.firstChild ?? null, shown.ends, shadesOf(rows, by)), [shown, by]);
+  useEffect(() => shade(box.current?.firstChild ?? null, shown.ends, shadesOf(rows, by, weight)), [shown, by, weight]);
   const row = rows[pointed];
   return (
     <>
@@ -75,7 +82,7 @@ function Colored({ turn, rows }: { readonly turn: TurnTokens; readonly rows: rea
       </div>
       <p class="note" role="status">
         {row === undefined
-          ? `${figure(rows.length)} tokens. ${notes[by]}`
+          ? `${figure(rows.length)} tokens. ${notes[by]}${by === 'advantage' ? ` The advantage of the trajectory is ${figure(weight?.advantage)}.` : ''}`
           : `token ${pointed}, id ${row.id ?? NOT_RECORDED}, log probability ${figure(row.logprob)}, ${row.version === undefined ? '' : `v${row.version}`}`}
       </p>
       <pre

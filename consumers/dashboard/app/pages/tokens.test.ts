@@ -37,11 +37,24 @@ describe('tokens of a turn', () => {
 
   it('are shaded by a nat, by version, or by turns', () => {
     const rows = tokensOf(turn({ logprobs: [0, -1.5, null, -99], policy_span_versions: [4, 9], policy_span_tokens: [2, 2] }));
-    expect(coloringsOf(rows)).toEqual(['likelihood', 'version', 'boundary']);
+    expect(coloringsOf(rows, undefined)).toEqual(['likelihood', 'version', 'boundary']);
     expect(shadesOf(rows, 'likelihood')).toEqual([0, 1, -1, 7]);
     expect(shadesOf(rows, 'version')).toEqual([0, 0, 1, 1]);
     expect(shadesOf(rows, 'boundary')).toEqual([1, -1, 1, -1]);
-    expect(coloringsOf(tokensOf(turn({ token_ids: [1, 2] })))).toEqual(['boundary']);
+    expect(coloringsOf(tokensOf(turn({ token_ids: [1, 2] })), undefined)).toEqual(['boundary']);
+  });
+
+  it('are shaded by what training did with them, but for those that the loss left out', () => {
+    const rows = tokensOf(turn({ token_ids: [1, 2, 3] }));
+    const shades = (advantage: number, mask: readonly number[] = []) => shadesOf(rows, 'advantage', { advantage, mask });
+    expect(coloringsOf(rows, { advantage: 1, mask: [] })).toEqual(['advantage', 'boundary']);
+    expect([shades(0.1), shades(9), shades(-0.6), shades(0)]).toEqual([
+      [0, 0, 0],
+      [3, 3, 3],
+      [5, 5, 5],
+      [-1, -1, -1],
+    ]);
+    expect(shades(1, [1, 0, 1])).toEqual([2, -1, 2]);
   });
 
   it('keep their places where marks stand for what cannot be seen', () => {

@@ -52,13 +52,21 @@ export function tokensOf(turn: TurnTokens): readonly ShownToken[] {
   }));
 }
 
-type TokenColoring = 'likelihood' | 'version' | 'boundary';
+type TokenColoring = 'likelihood' | 'version' | 'advantage' | 'boundary';
+
+/** What training did with a turn: its advantage, and which of its tokens counted. */
+export interface TokenWeight {
+  readonly advantage: number;
+  /** Zero for a token that was left out of the loss; all count when it is empty. */
+  readonly mask: readonly number[];
+}
 
 /** What tokens can be colored by, the best first. */
-export function coloringsOf(rows: readonly ShownToken[]): readonly TokenColoring[] {
+export function coloringsOf(rows: readonly ShownToken[], weight: TokenWeight | undefined): readonly TokenColoring[] {
   return [
     ...(rows.some(({ logprob }) => logprob !== undefined) ? (['likelihood'] as const) : []),
     ...(new Set(rows.map(({ version }) => version)).size > 1 ? (['version'] as const) : []),
+    ...(weight === undefined ? [] : (['advantage'] as const)),
     'boundary',
   ];
 }
@@ -69,8 +77,19 @@ const SHADES = 8;
 const shadeOfLogprob = (logprob: number | undefined): number =>
   logprob === undefined ? -1 : Math.min(SHADES - 1, Math.floor(Math.max(0, -logprob)));
 
+/** 0 to 3 for what training made likelier, 4 to 7 for what it made less likely; the further from 0, the stronger. */
+function shadeOfAdvantage(advantage: number): number {
+  if (advantage === 0) return -1;
+  const strength = Math.min(3, Math.floor(Math.abs(advantage) * 2));
+  return advantage > 0 ? strength : 4 + strength;
+}
+
 /** The shade of each token, -1 for none. */
-export function shadesOf(rows: readonly ShownToken[], by: TokenColoring): readonly number[] {
+export function shadesOf(rows: readonly ShownToken[], by: TokenColoring, weight?: TokenWeight): readonly number[] {
+  if (by === 'advantage') {
+    const shade = shadeOfAdvantage(weight?.advantage ?? 0);
+    return rows.map((_, at) => (weight?.mask[at] === 0 ? -1 : shade));
+  }
   if (by === 'likelihood') return rows.map(({ logprob }) => shadeOfLogprob(logprob));
   if (by === 'boundary') return rows.map((_, at) => (at % 2 === 0 ? 1 : -1));
   const known = [...new Set(rows.map(({ version }) => version))];

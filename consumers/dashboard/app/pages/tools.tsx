@@ -63,7 +63,7 @@ const toolColumns = (run: string): readonly TableColumn<ApiTool>[] => [
   {
     name: 'Tool',
     of: ({ tool }) => (
-      <a href={address('/runs/:run/trajectories', { run }, { tool })}>
+      <a href={address('/runs/:run/tools/:tool', { run, tool })}>
         <Text>{tool}</Text>
       </a>
     ),

@@ -8,12 +8,15 @@ import type { ApiTurnMatches, ApiOutline, ApiTrajectoryReport } from '../data/sh
 import { outlineUrl, reportUrl } from '../data/addresses.ts';
 import { count, duration, figure, versions } from '../kit/format.ts';
 import { Badge, RunTabs, Text, When } from '../kit/parts.tsx';
-import { Empty, Waiting } from '../kit/states.tsx';
+import { Empty, Failed, Waiting } from '../kit/states.tsx';
 import { useKeys } from '../shell/keys.ts';
+import { compareWithMarked, mark } from '../shell/mark.ts';
 import { address, type PatternParts } from '../shell/patterns.ts';
 import { change, go, numberParameter, parameter } from '../shell/place.ts';
 import { useTitle } from '../shell/title.ts';
 import { fateOf } from './fate.ts';
+import { Follow } from './follow.tsx';
+import { RegexSwitch, soughtAs, soughtIn } from './regex-switch.tsx';
 import { failures, nextOf, placeOf, rowAt, spanOf } from './outline.ts';
 import { TurnList } from './turn-list.tsx';
 import { TurnPane } from './turn-pane.tsx';
@@ -65,6 +68,8 @@ function Report({ run, report }: { readonly run: string; readonly report: ApiTra
   useKeys('Trajectory', [
     { keys: ['h'], does: 'Previous attempt', run: () => toAttempt(-1) },
     { keys: ['l'], does: 'Next attempt', run: () => toAttempt(1) },
+    { keys: ['m'], does: 'Mark', run: () => mark(run, { trajectory_id: report.trajectory_id, attempt }) },
+    { keys: ['d'], does: 'Difference to the marked', run: () => compareWithMarked(run, { trajectory_id: report.trajectory_id, attempt }) },
   ]);
   return (
     <>
@@ -191,14 +196,19 @@ function Turns({ run, id, attempt }: TurnsProps): JSX.Element {
   const base = `/v1/trajectories/${encodeURIComponent(id)}`;
   const shown = useAnswer<ApiOutline>(outlineUrl(run, id, attempt));
   const sought = parameter('find');
-  const found = useAnswer<ApiTurnMatches>(sought === undefined ? undefined : `${base}/find?${where}&q=${encodeURIComponent(sought)}`);
+  const found = useAnswer<ApiTurnMatches>(
+    sought === undefined ? undefined : `${base}/find?${where}&${soughtAs()}=${encodeURIComponent(sought)}`,
+  );
   return (
     <Waiting shown={shown} of="the turns">
       {(outline) =>
         outline.turns === 0 ? (
           <Empty>This attempt has no turns: it never came to its first decision, or its turns are not stored yet.</Empty>
         ) : (
-          <Reader run={run} id={id} outline={outline} found={sought === undefined ? undefined : found.value} />
+          <>
+            {found.problem !== undefined && <Failed problem={found.problem} />}
+            <Reader run={run} id={id} outline={outline} found={sought === undefined ? undefined : found.value} />
+          </>
         )
       }
     </Waiting>
@@ -258,6 +268,7 @@ function Reader({ run, id, outline, found }: ReaderProps): JSX.Element {
             value={parameter('find') ?? ''}
             maxLength={500}
           />
+          <RegexSwitch />
         </form>
         {found !== undefined && (
           <span role="status" class="note">
@@ -270,6 +281,7 @@ function Reader({ run, id, outline, found }: ReaderProps): JSX.Element {
           </span>
         )}
         <span class="grow" />
+        <Follow run={run} id={id} outline={outline} at={at} select={select} />
         <small>
           {count(outline.turns, 'turn')} in {duration(span.endMs - span.startMs)}, {count(errors.length, 'failed call')}
         </small>
@@ -290,7 +302,14 @@ function Reader({ run, id, outline, found }: ReaderProps): JSX.Element {
       <div class={`reader ${view}`}>
         <TurnList outline={outline} at={at} matches={matches} onSelect={select} waterfall={view === 'waterfall'} />
         {view !== 'waterfall' && (
-          <TurnPane run={run} id={id} attempt={outline.attempt} turn={rowAt(outline, at).turn} view={view} sought={parameter('find')} />
+          <TurnPane
+            run={run}
+            id={id}
+            attempt={outline.attempt}
+            turn={rowAt(outline, at).turn}
+            view={view}
+            sought={soughtIn(found, rowAt(outline, at).turn)}
+          />
         )}
       </div>
     </>

@@ -1,12 +1,13 @@
 // The turn that is selected, whole: what the model wrote, what it called, what came back, and by which policy.
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useAnswer } from '../data/answers.ts';
-import type { ApiPage, ApiTurn } from '../data/shapes.ts';
+import type { ApiPage, ApiTrajectoryReport, ApiTurn } from '../data/shapes.ts';
 import { duration, figure, versions } from '../kit/format.ts';
 import { Badge, When } from '../kit/parts.tsx';
 import { Empty, NotRecorded, Waiting } from '../kit/states.tsx';
 import { visible } from '../kit/visible.ts';
+import { useKeys } from '../shell/keys.ts';
 import { TokenPane } from './token-pane.tsx';
 
 interface PaneProps {
@@ -21,11 +22,16 @@ interface PaneProps {
 const ofTurn = 'text,tool_result,logprobs';
 
 export function TurnPane({ run, id, attempt, turn, view, sought }: PaneProps): JSX.Element {
-  const fields = view === 'turn' ? ofTurn : `${ofTurn},token_ids,token_ends`;
+  const fields = view === 'turn' ? ofTurn : `${ofTurn},token_ids,token_ends,loss_mask`;
   const query = `run=${encodeURIComponent(run)}&attempt=${attempt}&min_turn=${turn}&max_turn=${turn}&limit=1&fields=${fields}`;
   const shown = useAnswer<ApiPage<ApiTurn>>(`/v1/trajectories/${encodeURIComponent(id)}/turns?${query}`);
   const pane = useRef<HTMLElement>(null);
+  const part = useRef(0);
   useEffect(() => markMatches(pane.current, sought), [shown.value, sought, view]);
+  useKeys('Turn', [
+    { keys: ['t'], does: 'To the tool call and back', run: () => (part.current = showPart(pane.current, part.current + 1)) },
+  ]);
+  useEffect(() => void (part.current = 0), [turn]);
   return (
     <article ref={pane} class="pane" tabIndex={0} aria-label={`Turn ${turn}`}>
       <Waiting shown={shown} of={`turn ${turn}`}>
@@ -35,7 +41,7 @@ export function TurnPane({ run, id, attempt, turn, view, sought }: PaneProps): J
           ) : view === 'raw' ? (
             <pre>{visible(JSON.stringify(found, null, 2))}</pre>
           ) : view === 'tokens' ? (
-            <TokenPane turn={found} />
+            <Tokens run={run} id={id} attempt={attempt} turn={found} />
           ) : (
             <TurnText turn={found} />
           )
@@ -43,6 +49,26 @@ export function TurnPane({ run, id, attempt, turn, view, sought }: PaneProps): J
       </Waiting>
     </article>
   );
+}
+
+interface TokensProps extends Pick<PaneProps, 'run' | 'id' | 'attempt'> {
+  readonly turn: ApiTurn;
+}
+
+/** The advantage is that of the attempt, which the page has asked for already. */
+function Tokens({ run, id, attempt, turn }: TokensProps): JSX.Element {
+  const { value } = useAnswer<ApiTrajectoryReport>(`/v1/trajectories/${encodeURIComponent(id)}?run=${encodeURIComponent(run)}`);
+  const advantage = value?.training.find((each) => each.attempt === attempt)?.advantage ?? undefined;
+  const weight = useMemo(() => (advantage === undefined ? undefined : { advantage, mask: turn.loss_mask ?? [] }), [advantage, turn]);
+  return <TokenPane turn={turn} weight={weight} />;
+}
+
+/** Scrolls to what was generated, called, or came back; behind the last it begins again. Gives the part that is shown. */
+function showPart(pane: HTMLElement | null, wanted: number): number {
+  const heads = pane?.querySelectorAll('h3') ?? [];
+  const part = heads.length === 0 ? 0 : wanted % heads.length;
+  heads[part]?.scrollIntoView({ block: 'start' });
+  return part;
 }
 
 function TurnText({ turn }: { readonly turn: ApiTurn }): JSX.Element {

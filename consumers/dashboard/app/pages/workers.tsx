@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { useAnswer } from '../data/answers.ts';
 import { useLive } from '../data/live.ts';
 import type { ApiPage } from '../data/shapes.ts';
-import type { ApiAdmission, ApiSync, ApiWorker } from '../data/watch-shapes.ts';
+import type { ApiAdmissionSpan, ApiSync, ApiWorker } from '../data/watch-shapes.ts';
 import { drawStrip, drawSwim, swimOf } from '../charts/swim.ts';
 import { duration, figure, percent } from '../kit/format.ts';
 import { Text, When } from '../kit/parts.tsx';
@@ -16,6 +16,8 @@ import { address, type PatternParts } from '../shell/patterns.ts';
 import { change, numberParameter } from '../shell/place.ts';
 
 const VERSIONS = 12;
+/** Spans of the admissions of the whole run. */
+const POINTS = 600;
 
 export function Workers({ parts }: { readonly parts: PatternParts }): JSX.Element {
   const run = parts['run'] ?? '';
@@ -24,7 +26,7 @@ export function Workers({ parts }: { readonly parts: PatternParts }): JSX.Elemen
   const syncs = useAnswer<{ readonly items: readonly ApiSync[] }>(
     runUrl(run, `/syncs?versions=${VERSIONS}${to === undefined ? '' : `&to_version=${to}`}`),
   );
-  const admissions = useAnswer<ApiPage<ApiAdmission>>(runUrl(run, '/admissions?limit=500'));
+  const admissions = useAnswer<ApiPage<ApiAdmissionSpan>>(runUrl(run, `/admissions?points=${POINTS}`));
   useLive({
     run,
     types: ['PolicyPublished', 'StepCompleted'],
@@ -133,7 +135,7 @@ function Swim({ items }: { readonly items: readonly ApiSync[] }): JSX.Element {
   );
 }
 
-function Admissions({ items }: { readonly items: readonly ApiAdmission[] }): JSX.Element {
+function Admissions({ items }: { readonly items: readonly ApiAdmissionSpan[] }): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null);
   const rows = useMemo(() => [...items].reverse(), [items]);
   useEffect(() => {
@@ -141,9 +143,9 @@ function Admissions({ items }: { readonly items: readonly ApiAdmission[] }): JSX
     if (box === null) return undefined;
     const draw = (): void =>
       drawStrip(box, [
-        { values: rows.map(({ running }) => running), color: '--line-1' },
+        { values: rows.map(({ running_max }) => running_max), color: '--line-1' },
         { values: rows.map(({ max_concurrent }) => max_concurrent), color: '--dim' },
-        { values: rows.map(({ capacity }) => capacity), color: '--line-2' },
+        { values: rows.map(({ capacity_min }) => capacity_min), color: '--line-2' },
       ]);
     const watch = new ResizeObserver(draw);
     watch.observe(box);
@@ -151,13 +153,16 @@ function Admissions({ items }: { readonly items: readonly ApiAdmission[] }): JSX
     return () => watch.disconnect();
   }, [rows]);
   const last = rows.at(-1);
-  const full = rows.filter(({ capacity }) => capacity <= 0).length;
+  const admissions = rows.reduce((sum, row) => sum + row.admissions, 0);
+  const full = rows.filter(({ capacity_min }) => capacity_min <= 0).length;
   return (
     <>
       <p class="note">
-        The newest {figure(rows.length)} admissions: running <b class="ink-1">{figure(last?.running)}</b> of at most{' '}
-        {figure(last?.max_concurrent)}, room for <b class="ink-2">{figure(last?.capacity)}</b>. In {percent(full / rows.length)} of them
-        there was no room: the bound of staleness or of concurrency held new groups back.
+        All {figure(admissions)} admissions
+        {admissions > rows.length && ` in ${figure(rows.length)} spans, the most that ran and the least room of each`}: running{' '}
+        <b class="ink-1">{figure(last?.running)}</b> of at most {figure(last?.max_concurrent)}, room for{' '}
+        <b class="ink-2">{figure(last?.capacity)}</b> now. In {percent(full / rows.length)} of them there was no room at some time: the
+        bound of staleness or of concurrency held new groups back.
       </p>
       <canvas
         ref={canvas}

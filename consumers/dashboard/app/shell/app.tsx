@@ -4,12 +4,14 @@ import { useEffect } from 'preact/hooks';
 import { away, locked } from '../data/answers.ts';
 import { liveState } from '../data/live.ts';
 import { Empty, Loading } from '../kit/states.tsx';
-import { onKey, useKeys } from './keys.ts';
+import { commonKeys } from './common-keys.ts';
+import { isField, onKey, useKeys } from './keys.ts';
 import { KeyHelp, helpOpen } from './key-help.tsx';
+import { Notice } from './notice.tsx';
 import { Palette, paletteOpen } from './palette.tsx';
 import { failed, loaded, openPage, pageAt } from './page-loader.ts';
 import { matchPath } from './patterns.ts';
-import { followLinks, go, place } from './place.ts';
+import { followLinks, go, goToParent, place } from './place.ts';
 import { SignIn } from './sign-in.tsx';
 
 function CurrentPage(): JSX.Element {
@@ -96,7 +98,9 @@ function goUp(): void {
     paletteOpen.value = false;
     return;
   }
-  if (document.activeElement instanceof HTMLElement && document.activeElement !== document.body) document.activeElement.blur();
+  const focused = document.activeElement;
+  if (focused instanceof HTMLElement && isField(focused)) focused.blur();
+  else goToParent();
 }
 
 /** Goes to a page of the run that is open. */
@@ -111,7 +115,7 @@ export function App(): JSX.Element {
   useKeys('Everywhere', [
     { keys: ['?'], does: 'Keys of this page', run: () => (helpOpen.value = true) },
     { keys: ['Ctrl k'], does: 'Go anywhere', run: () => (paletteOpen.value = true) },
-    { keys: ['Escape'], does: 'Close, or leave a field', run: goUp },
+    { keys: ['Escape'], does: 'Close, leave a field, or up one level', run: goUp },
     { keys: ['g r'], does: 'Runs', run: () => go('/') },
     { keys: ['g o'], does: 'Overview of the run', run: toRun('') },
     { keys: ['g c'], does: 'Curves of the run', run: toRun('/curves') },
@@ -126,11 +130,7 @@ export function App(): JSX.Element {
     { keys: ['g l'], does: 'Live', run: () => go('/live') },
     { keys: ['g e'], does: 'Evaluations', run: () => go('/evaluations') },
     { keys: ['g x'], does: 'SQL', run: () => go('/sql') },
-    {
-      keys: ['y'],
-      does: 'Copy a link to what is shown',
-      run: () => void navigator.clipboard.writeText(location.href).catch(() => undefined),
-    },
+    ...commonKeys,
   ]);
   useEffect(() => {
     addEventListener('keydown', onKey);
@@ -149,6 +149,7 @@ export function App(): JSX.Element {
       <main id="main">{locked.value ? <SignIn /> : <CurrentPage />}</main>
       <KeyHelp />
       <Palette />
+      <Notice />
     </>
   );
 }

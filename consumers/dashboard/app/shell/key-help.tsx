@@ -14,7 +14,7 @@ export function KeyHelp(): JSX.Element | null {
   }, [open]);
   if (!open) return null;
   return (
-    <dialog ref={dialog} aria-label="Keys" onClose={() => (helpOpen.value = false)} onClick={() => (helpOpen.value = false)}>
+    <dialog ref={dialog} tabIndex={0} aria-label="Keys" onClose={() => (helpOpen.value = false)} onClick={() => (helpOpen.value = false)}>
       {[...keyGroups.value].reverse().map(({ title, bindings }) => (
         <section key={title}>
           <h2>{title}</h2>

@@ -4,6 +4,7 @@ export interface KeyPress {
   readonly key: string;
   /** Control or Command. */
   readonly command: boolean;
+  readonly shift?: boolean;
 }
 
 /** How long a sequence waits for its next key, ms. */
@@ -14,8 +15,12 @@ interface PendingKeys {
   readonly at: number;
 }
 
-/** The name of a key as bindings write it: `j`, `G`, `Enter`, `Ctrl k`. */
-export const keyName = ({ key, command }: KeyPress): string => (command ? `Ctrl ${key.toLowerCase()}` : key);
+/** The name of a key as bindings write it: `j`, `G`, `Enter`, `Shift Enter`, `Ctrl k`. */
+export const keyName = ({ key, command, shift = false }: KeyPress): string => {
+  if (command) return `Ctrl ${key.toLowerCase()}`;
+  // shift is part of what a letter is already
+  return shift && key === 'Enter' ? 'Shift Enter' : key;
+};
 
 export interface KeyStep {
   /** The binding that the keys make up. */

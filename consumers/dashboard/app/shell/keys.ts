@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { keyName, pressKey, type KeyStep } from './key-sequences.ts';
+import { go } from './place.ts';
 
 export interface KeyBinding {
   /** As `key-sequences.ts` names keys; several do the same. */
@@ -32,7 +33,19 @@ export function useKeys(title: string, bindings: readonly KeyBinding[]): void {
   }, []);
 }
 
-const isField = (target: EventTarget | null): boolean =>
+/** Keys that open what a list has chosen, here or in a tab of its own. */
+export const openKeys = (linkOf: () => string | undefined): readonly KeyBinding[] => {
+  const open = (how: (link: string) => unknown) => (): void => {
+    const link = linkOf();
+    if (link !== undefined) how(link);
+  };
+  return [
+    { keys: ['Enter', 'o'], does: 'Open', run: open(go) },
+    { keys: ['Shift Enter', 'O'], does: 'Open in a new tab', run: open((link) => window.open(link, '_blank', 'noopener')) },
+  ];
+};
+
+export const isField = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName));
 
 let step: KeyStep = { binding: undefined, waiting: undefined };
@@ -44,7 +57,7 @@ export function onKey(event: KeyboardEvent): void {
   if (isField(event.target) && !command && event.key !== 'Escape') return;
   const all = [...groups.peek()].reverse().flatMap(({ bindings }) => bindings);
   const names = all.flatMap(({ keys }) => keys);
-  step = pressKey(names, step.waiting, { name: keyName({ key: event.key, command }), at: performance.now() });
+  step = pressKey(names, step.waiting, { name: keyName({ key: event.key, command, shift: event.shiftKey }), at: performance.now() });
   if (step.binding === undefined) return;
   const chosen = all.find(({ keys }) => keys.includes(step.binding ?? ''));
   if (chosen === undefined) return;

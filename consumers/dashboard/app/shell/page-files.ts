@@ -15,6 +15,8 @@ export const pageFiles = {
   '/runs/:run/questions': 'questions',
   '/runs/:run/questions/:question': 'questions',
   '/runs/:run/groups/:group': 'group',
+  '/runs/:run/diff': 'diff',
+  '/runs/:run/tools/:tool': 'tool',
   '/runs/:run/tools': 'tools',
   '/runs/:run/workers': 'workers',
   '/runs/:run/ledger': 'ledger',

@@ -23,6 +23,8 @@ const pages: Readonly<Record<PagePath, () => Promise<RoutedPage>>> = {
   '/runs/:run/questions': async () => (await import('../pages/questions.tsx')).Questions,
   '/runs/:run/questions/:question': async () => (await import('../pages/questions.tsx')).QuestionPage,
   '/runs/:run/groups/:group': async () => (await import('../pages/group.tsx')).GroupPage,
+  '/runs/:run/diff': async () => (await import('../pages/diff.tsx')).DiffPage,
+  '/runs/:run/tools/:tool': async () => (await import('../pages/tool.tsx')).ToolPage,
   '/runs/:run/tools': async () => (await import('../pages/tools.tsx')).Tools,
   '/runs/:run/workers': async () => (await import('../pages/workers.tsx')).Workers,
   '/runs/:run/ledger': async () => (await import('../pages/ledger.tsx')).LedgerPage,

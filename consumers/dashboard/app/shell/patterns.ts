@@ -44,3 +44,16 @@ export function address(
   const text = search.toString();
   return text === '' ? path : `${path}?${text}`;
 }
+
+/** The address one level up: of a trajectory, the list that it was opened from. */
+export function parentOf({ pathname, searchParams }: Pick<URL, 'pathname' | 'searchParams'>): string | undefined {
+  const [kind, run, page, item] = pathname.split('/').filter((part) => part !== '');
+  if (kind === undefined) return undefined;
+  if (kind !== 'runs') return run === undefined ? '/' : `/${kind}`;
+  if (run === undefined || page === undefined) return '/';
+  const base = `/runs/${run}`;
+  if (item === undefined || page === 'groups') return base;
+  if (page !== 't') return `${base}/${page}`;
+  const of = searchParams.get('of') ?? '';
+  return `${base}/trajectories${of === '' ? '' : `?${of}`}`;
+}

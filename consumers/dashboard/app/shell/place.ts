@@ -1,22 +1,38 @@
 // Where the reader is: every state that matters is in the address, so that a link or a reload opens the same.
 import { signal } from '@preact/signals';
+import { parentOf } from './patterns.ts';
 
 const now = (): URL => new URL(location.href);
 
 /** The address as it is now. */
 export const place = signal<URL>(now());
 
-const scrolls = new Map<string, number>();
+interface LeftPage {
+  readonly href: string;
+  readonly top: number;
+}
+
+/** Pages as they were left, by path. */
+const left = new Map<string, LeftPage>();
 addEventListener('popstate', () => {
   place.value = now();
 });
 
 /** Opens another page; plain anchors come here as well. */
 export function go(to: string): void {
-  scrolls.set(location.href, scrollY);
+  left.set(location.pathname, { href: location.href, top: scrollY });
   history.pushState(null, '', to);
   place.value = now();
   scrollTo(0, 0);
+}
+
+/** Goes one level up, to that page as it was left. */
+export function goToParent(): void {
+  const parent = parentOf(now());
+  if (parent === undefined) return;
+  const before = left.get(parent.split('?')[0] ?? '');
+  go(before?.href ?? parent);
+  if (before !== undefined) requestAnimationFrame(() => scrollTo(0, before.top));
 }
 
 /** Changes parameters of this address; an empty or missing value takes one away. `push` makes it a step to go back to. */

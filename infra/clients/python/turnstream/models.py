@@ -18,7 +18,7 @@ class Admission(TypedDict):
 
 
 class AdmissionPage(TypedDict):
-    items: list[Admission | AdmissionPart]
+    items: list[Admission | AdmissionPart | AdmissionSpan]
     next_cursor: str | None
 
 
@@ -32,6 +32,23 @@ class AdmissionPart(TypedDict, total=False):
     max_staleness: int
     groups: int
     at: str | None
+
+
+class AdmissionSpan(TypedDict):
+    sequence: int
+    version: int
+    capacity: int
+    running: int
+    accepted: int
+    max_concurrent: int
+    max_staleness: int
+    groups: int
+    at: str | None
+    admissions: int
+    capacity_min: int
+    capacity_max: int
+    running_min: int
+    running_max: int
 
 
 class Advisories(TypedDict):
@@ -367,6 +384,14 @@ class DiscardPart(TypedDict, total=False):
     at: str | None
 
 
+class ErrorsOfTool(TypedDict):
+    status: str
+    error_type: str
+    calls: int
+    ms_p50: float | None
+    last_at: str | None
+
+
 class Evaluation(TypedDict):
     run_id: str
     evaluation_id: str
@@ -511,6 +536,7 @@ class FoundText(TypedDict):
     turn: int
     worker_id: str
     policy_version_max: int
+    match: str
     occurred_at: str | None
     offset: int
     head: str
@@ -526,6 +552,7 @@ class FoundTurn(TypedDict):
     field: str
     offset: int
     head: str
+    match: str
 
 
 class FoundTurns(TypedDict):
@@ -614,6 +641,13 @@ class HeldoutScorePart(TypedDict, total=False):
     completed_at: str | None
 
 
+class LatencySpan(TypedDict):
+    from_ms: float | None
+    to_ms: float | None
+    calls: int
+    failed: int
+
+
 class LeaseDeadline(TypedDict):
     deadline: str
 
@@ -698,6 +732,31 @@ Ledger = TypedDict(
         "first_difference": "LedgerFirstDifference | None",
     },
 )
+
+
+class LedgerCheckChecksBroken(TypedDict):
+    sequence: int
+    problem: str
+
+
+class LedgerCheckChecks(TypedDict):
+    check: Literal["sequence", "start", "chain", "steps", "weights"]
+    checked: int
+    broken: LedgerCheckChecksBroken | None
+
+
+class LedgerCheckFirstBroken(TypedDict):
+    check: Literal["sequence", "start", "chain", "steps", "weights"]
+    sequence: int
+    problem: str
+
+
+class LedgerCheck(TypedDict):
+    run_id: str
+    state: Literal["none", "intact", "incomplete", "broken"]
+    entries: int
+    checks: list[LedgerCheckChecks]
+    first_broken: LedgerCheckFirstBroken | None
 
 
 class Length(TypedDict):
@@ -811,6 +870,21 @@ class NamedWeights(TypedDict):
     sha256: str
     format: str
     weights: Literal["elsewhere", "in_log", "unpublished"]
+
+
+class OneTool(TypedDict):
+    run_id: str
+    tool: str
+    calls: int
+    failed: int
+    cache_hits: int
+    ms_p50: float | None
+    ms_p95: float | None
+    ms_p99: float | None
+    ms_max: float | None
+    latencies: list[LatencySpan]
+    error_types: list[ErrorsOfTool]
+    slowest: list[SlowCall]
 
 
 class OutcomeHistogram(TypedDict):
@@ -1372,6 +1446,18 @@ class Session(TypedDict):
     needs_key: bool
     signed_in: bool
     scopes: list[str]
+
+
+class SlowCall(TypedDict):
+    trajectory_id: str
+    attempt: int
+    turn: int
+    worker_id: str
+    status: str
+    error_type: str
+    ms: float | None
+    arguments: str
+    occurred_at: str | None
 
 
 class _SqlQuery(TypedDict):
@@ -2391,6 +2477,7 @@ class ListTrajectoriesQuery(TypedDict, total=False):
     limit: int
     cursor: str
     fields: list[Literal["run_id", "group_id", "trajectory_id", "attempt", "purpose", "worker_id", "question_id", "question", "answer", "status", "error", "reward", "f1", "em", "cem", "format_ok", "turns", "tool_calls", "tool_errors", "prompt_tokens", "completion_tokens", "version_first", "version_last", "started_at", "finished_at", "judge", "verdict", "judge_reason", "judge_tries", "judge_ms", "judge_served", "judge_version", "judge_prompt_sha256", "asked_as", "called_invalid", "_topic", "_partition", "_offset", "_timestamp", "fate", "fate_step", "fate_reason", "advantage"]]
+    sort: Literal["finished_at", "reward", "turns", "tokens"]
     order: Literal["asc", "desc"]
     status: Literal["answered", "max_turns", "max_tokens", "timeout", "cancelled", "failed", "refused"]
     purpose: Literal["train", "eval", "external"]
@@ -2413,9 +2500,11 @@ class ListTrajectoriesQuery(TypedDict, total=False):
     tool_status: Literal["ok", "error", "timeout", "refused"]
     error_type: str
     question: str
+    fate: Literal["trained", "discarded", "open"]
 
 
 class GetTrajectoryNeighborsQuery(TypedDict, total=False):
+    sort: Literal["finished_at", "reward", "turns", "tokens"]
     order: Literal["asc", "desc"]
     status: Literal["answered", "max_turns", "max_tokens", "timeout", "cancelled", "failed", "refused"]
     purpose: Literal["train", "eval", "external"]
@@ -2438,6 +2527,7 @@ class GetTrajectoryNeighborsQuery(TypedDict, total=False):
     tool_status: Literal["ok", "error", "timeout", "refused"]
     error_type: str
     question: str
+    fate: Literal["trained", "discarded", "open"]
     of_attempt: int
 
 
@@ -2480,18 +2570,12 @@ class GetOutlineQuery(TypedDict, total=False):
     attempt: int
 
 
-class _FindInTrajectoryQuery(TypedDict):
-    q: str
-
-
-class _FindInTrajectoryQueryMaybe(TypedDict, total=False):
+class FindInTrajectoryQuery(TypedDict, total=False):
     run: str
     attempt: int
+    q: str
+    regex: str
     limit: int
-
-
-class FindInTrajectoryQuery(_FindInTrajectoryQuery, _FindInTrajectoryQueryMaybe):
-    pass
 
 
 class ListToolCallsQuery(TypedDict, total=False):
@@ -2570,17 +2654,11 @@ GetLedgerQuery = TypedDict(
 )
 
 
-class _FindInRunQuery(TypedDict):
-    q: str
-
-
-class _FindInRunQueryMaybe(TypedDict, total=False):
+class FindInRunQuery(TypedDict, total=False):
     limit: int
     cursor: str
-
-
-class FindInRunQuery(_FindInRunQuery, _FindInRunQueryMaybe):
-    pass
+    q: str
+    regex: str
 
 
 GetFlowQuery = TypedDict(
@@ -2598,6 +2676,7 @@ class ListAdmissionsQuery(TypedDict, total=False):
     limit: int
     cursor: str
     fields: list[Literal["sequence", "version", "capacity", "running", "accepted", "max_concurrent", "max_staleness", "groups", "at"]]
+    points: int
 
 
 class GetSyncsQuery(TypedDict, total=False):

@@ -1,0 +1,63 @@
+// One tool of a run, searches by regular expression, and admissions in spans, over real tables.
+import { expect, it } from 'vitest';
+import { storyRun } from '../../infra/testing/api-story.ts';
+import type { JsonObject } from '../../infra/testing/json.ts';
+import { get, itemsOf, run, server, store } from './api.testing.ts';
+
+it('a tool has as many calls in its latencies as the list of its calls', async () => {
+  for (const tool of ['access', 'search']) {
+    const rows = await itemsOf(`${run}/tool-calls?tool=${tool}&limit=1000`);
+    const one = await get(`${run}/tools/${tool}`);
+    const latencies = one['latencies'] as { calls: number; failed: number; from_ms: number; to_ms: number }[];
+    const slowest = one['slowest'] as { ms: number }[];
+    expect(one['calls']).toBe(rows.length);
+    expect(one['failed']).toBe(rows.filter((row) => row['status'] !== 'ok').length);
+    expect(latencies.reduce((sum, span) => sum + span.calls, 0)).toBe(rows.length);
+    expect(latencies.reduce((sum, span) => sum + span.failed, 0)).toBe(one['failed']);
+    const times = rows.map((row) => Number(row['ms'])).sort((a, b) => b - a);
+    expect(slowest.map(({ ms }) => ms)).toEqual(times.slice(0, 20));
+    for (const ms of times) expect(latencies.some((span) => ms >= span.from_ms && ms < span.to_ms)).toBe(true);
+  }
+  expect((await server.app.inject(`${run}/tools/nothing`)).statusCode).toBe(404);
+});
+
+it('a search takes an expression of RE2, and says what is wrong with one', async () => {
+  const id = `${storyRun}-g1-0.0`;
+  const texts = (await itemsOf(`/v1/trajectories/${id}/turns?fields=text`)).map((row) => String(row['text']));
+  const word = /\w{3,}/.exec(texts.join(' '))?.[0] ?? '';
+  const find = async (query: string) => (await get(`/v1/trajectories/${id}/find?${query}`))['items'] as JsonObject[];
+  const byText = await find(`q=${word}`);
+  const byRegex = await find(`regex=${encodeURIComponent(`(?i)${word.slice(0, 2)}.*${word.slice(-1)}`)}`);
+  expect(byText.length).toBeGreaterThan(0);
+  for (const one of byText) expect(String(one['match']).toLowerCase()).toBe(word.toLowerCase());
+  expect(byRegex.map((one) => one['turn'])).toEqual(expect.arrayContaining(byText.map((one) => one['turn'])));
+  const all = await get(`${run}/find?regex=${encodeURIComponent(`(${word})`)}&limit=50`);
+  for (const one of all['items'] as JsonObject[]) expect(one['match']).toBe(word);
+  for (const base of [`/v1/trajectories/${id}/find`, `${run}/find`]) {
+    const wrong = await server.app.inject(`${base}?regex=%28`);
+    expect([wrong.statusCode, wrong.json<JsonObject>()['code']]).toEqual([400, 'REQUEST_INVALID']);
+    for (const query of ['', '?q=a&regex=a']) expect((await server.app.inject(`${base}${query}`)).statusCode).toBe(400);
+  }
+});
+
+it('admissions in spans lose none and keep their extremes', async () => {
+  const at = '2026-11-20 08:00:00.000000';
+  const rows = Array.from({ length: 100 }, (_, index) => ({
+    ...{ run_id: storyRun, sequence: 1_000 + index * 3, version: index, capacity: index === 41 ? -7 : 5, running: index === 77 ? 99 : 4 },
+    ...{ accepted: index, max_concurrent: 8, max_staleness: 2, groups: 1, at },
+    ...{ _topic: 'turnstream.training', _partition: 50, _offset: index, _timestamp: at },
+  }));
+  await store.insert('admissions', rows, 'admissions-in-spans');
+  await store.insert(
+    'admissions',
+    rows.map((row) => ({ ...row, _offset: row._offset + 500 })),
+    'admissions-twice',
+  );
+  const spans = await itemsOf(`${run}/admissions?points=10`);
+  const sum = (name: string): number => spans.reduce((total, row) => total + Number(row[name]), 0);
+  expect([spans.length, sum('admissions')]).toEqual([10, 100]);
+  expect(Math.min(...spans.map((row) => Number(row['capacity_min'])))).toBe(-7);
+  expect(Math.max(...spans.map((row) => Number(row['running_max'])))).toBe(99);
+  expect([spans[0]?.['sequence'], spans[0]?.['version']]).toEqual([1_297, 99]);
+  await store.command('alter table admissions delete where _partition = 50 settings mutations_sync = 2');
+});

@@ -1,0 +1,181 @@
+// Two attempts beside each other, their turns aligned by what they did. They are read and aligned in blocks, so that attempts of any
+// length can be compared: a block ends where both did the same, and what is behind it is aligned with the next.
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { ask, type ApiProblem } from '../data/request.ts';
+import type { ApiPage, ApiTurn } from '../data/shapes.ts';
+import { figure } from '../kit/format.ts';
+import { Text } from '../kit/parts.tsx';
+import { Failed, Loading } from '../kit/states.tsx';
+import { attemptName, type MarkedAttempt } from '../shell/attempt-names.ts';
+import { address } from '../shell/patterns.ts';
+import { alignActs, cutAt, diffWords, type AlignedPair, type TextPart } from './align.ts';
+
+const BLOCK_TURNS = 200;
+const fields = 'turn,text,tool,tool_status,tool_arguments,tool_result,reward';
+
+export interface ComparedAttempt extends MarkedAttempt {
+  readonly reward: number | null;
+}
+
+/** Turns of one attempt that are read and not yet in a block. */
+interface OpenTurns {
+  readonly turns: readonly ApiTurn[];
+  /** Undefined behind the last. */
+  readonly next: number | undefined;
+}
+
+interface DiffBlock {
+  readonly left: readonly ApiTurn[];
+  readonly right: readonly ApiTurn[];
+  readonly pairs: readonly AlignedPair[];
+}
+
+interface DiffState {
+  readonly blocks: readonly DiffBlock[];
+  readonly rest: readonly [OpenTurns, OpenTurns];
+}
+
+const first: OpenTurns = { turns: [], next: 0 };
+
+type TurnsRead = { readonly ok: true; readonly value: OpenTurns } | { readonly ok: false; readonly problem: ApiProblem };
+
+async function readOn(run: string, { trajectory_id, attempt }: MarkedAttempt, { turns, next }: OpenTurns): Promise<TurnsRead> {
+  if (next === undefined || turns.length >= BLOCK_TURNS) return { ok: true, value: { turns, next } };
+  const query = `run=${encodeURIComponent(run)}&attempt=${attempt}&min_turn=${next}&limit=${BLOCK_TURNS}&fields=${fields}`;
+  const answer = await ask<ApiPage<ApiTurn>>(`/v1/trajectories/${encodeURIComponent(trajectory_id)}/turns?${query}`);
+  if (!answer.ok) return answer;
+  const { items, next_cursor: more } = answer.value;
+  const last = items.at(-1);
+  return { ok: true, value: { turns: [...turns, ...items], next: more === null || last === undefined ? undefined : last.turn + 1 } };
+}
+
+const actOf = ({ turn, tool, tool_arguments }: ApiTurn) => ({ turn, tool, arguments: tool_arguments });
+
+/** One more block of what was read; it is the last one when nothing is left to read. */
+function withBlock({ blocks }: DiffState, left: OpenTurns, right: OpenTurns): DiffState {
+  const pairs = alignActs(left.turns.map(actOf), right.turns.map(actOf));
+  const isLast = left.next === undefined && right.next === undefined;
+  const shown = pairs.slice(0, isLast ? pairs.length : cutAt(pairs));
+  const used = (side: 'left' | 'right'): number => Math.max(-1, ...shown.map((pair) => pair[side])) + 1;
+  const rest = [
+    { turns: left.turns.slice(used('left')), next: left.next },
+    { turns: right.turns.slice(used('right')), next: right.next },
+  ] as const;
+  return { blocks: [...blocks, { left: left.turns, right: right.turns, pairs: shown }], rest };
+}
+
+interface AttemptDiffProps {
+  readonly run: string;
+  readonly left: ComparedAttempt;
+  readonly right: ComparedAttempt;
+}
+
+/** Give it a key that names both attempts. */
+export function AttemptDiff({ run, left, right }: AttemptDiffProps): JSX.Element {
+  const [state, setState] = useState<DiffState>({ blocks: [], rest: [first, first] });
+  const [problem, setProblem] = useState<ApiProblem>();
+  const [loading, setLoading] = useState(true);
+  const gone = useRef(false);
+  const more = async (): Promise<void> => {
+    setLoading(true);
+    const [a, b] = await Promise.all([readOn(run, left, state.rest[0]), readOn(run, right, state.rest[1])]);
+    if (gone.current) return;
+    setLoading(false);
+    setProblem(a.ok ? (b.ok ? undefined : b.problem) : a.problem);
+    if (a.ok && b.ok) setState(withBlock(state, a.value, b.value));
+  };
+  useEffect(() => {
+    void more();
+    return () => {
+      gone.current = true;
+    };
+  }, []);
+  const isWhole = state.blocks.length > 0 && state.rest.every(({ turns, next }) => turns.length === 0 && next === undefined);
+  const [a, b] = (['left', 'right'] as const).map((side) =>
+    state.blocks.reduce((sum, { pairs }) => sum + pairs.filter((pair) => pair[side] >= 0).length, 0),
+  );
+  return (
+    <section aria-label="Difference">
+      {problem !== undefined && <Failed problem={problem} />}
+      <div class="diff">
+        {[left, right].map((one) => (
+          <h2 key={attemptName(one)}>
+            <a href={address('/runs/:run/t/:trajectory', { run, trajectory: one.trajectory_id }, { attempt: one.attempt || undefined })}>
+              {attemptName(one)}
+            </a>{' '}
+            <small>reward {figure(one.reward)}</small>
+          </h2>
+        ))}
+        {state.blocks.map((block, at) => (
+          <Block key={at} block={block} />
+        ))}
+      </div>
+      {loading && <Loading of={state.blocks.length === 0 ? 'both attempts' : 'more turns'} />}
+      {!loading && state.blocks.length > 0 && (
+        <p class="note" role="status">
+          {figure(a)} turns beside {figure(b)}
+          {isWhole ? ', all of both.' : ' so far. '}
+          {!isWhole && (
+            <button type="button" class="chip" onClick={() => void more()}>
+              More turns
+            </button>
+          )}
+        </p>
+      )}
+    </section>
+  );
+}
+
+const Block = ({ block: { left, right, pairs } }: { readonly block: DiffBlock }): JSX.Element => (
+  <>
+    {pairs.map((pair) => (
+      <PairOfTurns key={`${pair.left} ${pair.right}`} kind={pair.kind} left={left[pair.left]} right={right[pair.right]} />
+    ))}
+  </>
+);
+
+const TEXT = 4_000;
+const textOf = (turn: ApiTurn | undefined): string =>
+  [turn?.text, turn?.tool_arguments, turn?.tool_result].filter(Boolean).join('\n').slice(0, TEXT);
+
+interface PairProps {
+  readonly kind: string;
+  readonly left: ApiTurn | undefined;
+  readonly right: ApiTurn | undefined;
+}
+
+function PairOfTurns({ kind, left, right }: PairProps): JSX.Element {
+  const both = useMemo(
+    () => (left !== undefined && right !== undefined ? diffWords(textOf(left), textOf(right)) : undefined),
+    [left, right],
+  );
+  const side = (turn: ApiTurn | undefined, parts: readonly TextPart[] | undefined): JSX.Element =>
+    turn === undefined ? (
+      <div class="turn none">no such turn</div>
+    ) : (
+      <div class={`turn ${kind}`}>
+        <b>
+          Turn {turn.turn} {turn.tool !== '' && <Text>{turn.tool}</Text>}
+        </b>{' '}
+        {kind === 'same' && <small>same call</small>}
+        <pre tabIndex={0}>
+          {(parts ?? [{ text: textOf(turn), isOwn: false }]).map((part, at) =>
+            part.isOwn ? (
+              <mark key={at}>
+                <Text>{part.text}</Text>
+              </mark>
+            ) : (
+              <Text key={at}>{part.text}</Text>
+            ),
+          )}
+        </pre>
+      </div>
+    );
+  return (
+    <>
+      {side(left, both?.[0])}
+      {side(right, both?.[1])}
+    </>
+  );
+}

@@ -1,0 +1,28 @@
+// Keys that do the same on every page.
+import { shownAnswers } from '../data/answers.ts';
+import { curlOf, shownLists } from '../data/shown.ts';
+import { exactTimes } from '../kit/parts.tsx';
+import type { KeyBinding } from './keys.ts';
+import { tell } from './notice.tsx';
+
+/** Puts a text where the reader can paste it from, and says so. */
+export async function copy(text: string, what: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    tell(`Copied ${what}.`);
+  } catch {
+    tell('This browser lets the page copy nothing.');
+  }
+}
+
+function copyCurl(): void {
+  const urls = [...new Set([...shownLists(), ...shownAnswers()])];
+  if (urls.length === 0) tell('Nothing of the API is shown here.');
+  else void copy(curlOf(location.origin, urls), urls.length === 1 ? 'a curl command' : `${urls.length} curl commands`);
+}
+
+export const commonKeys: readonly KeyBinding[] = [
+  { keys: ['y'], does: 'Copy a link to what is shown', run: () => void copy(location.href, 'a link to this') },
+  { keys: ['c'], does: 'Copy what is shown as curl', run: copyCurl },
+  { keys: ['.'], does: 'Ages or exact times', run: () => (exactTimes.value = !exactTimes.peek()) },
+];

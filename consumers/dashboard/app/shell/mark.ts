@@ -1,0 +1,21 @@
+// The attempt that the reader marked to compare another one with. It lasts as long as the tab.
+import { signal } from '@preact/signals';
+import { attemptName, type MarkedAttempt } from './attempt-names.ts';
+import { tell } from './notice.tsx';
+import { address } from './patterns.ts';
+import { go } from './place.ts';
+
+const marked = signal<(MarkedAttempt & { readonly run: string }) | undefined>(undefined);
+
+export function mark(run: string, one: MarkedAttempt): void {
+  marked.value = { run, trajectory_id: one.trajectory_id, attempt: one.attempt };
+  tell(`Marked ${attemptName(one)}. On another trajectory, d compares the two.`);
+}
+
+/** Opens the marked attempt beside this one. */
+export function compareWithMarked(run: string, one: MarkedAttempt): void {
+  const other = marked.peek();
+  if (other === undefined || other.run !== run) tell('Nothing of this run is marked: m marks a trajectory.');
+  else if (attemptName(other) === attemptName(one)) tell('This is the marked one: open another trajectory, then d.');
+  else go(address('/runs/:run/diff', { run }, { a: attemptName(other), b: attemptName(one) }));
+}

@@ -1,0 +1,19 @@
+// A line that says what a key did, for a moment.
+import type { JSX } from 'preact';
+import { signal } from '@preact/signals';
+
+const SHOWN_MS = 4_000;
+const said = signal('');
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+export function tell(text: string): void {
+  said.value = text;
+  clearTimeout(timer);
+  timer = setTimeout(() => (said.value = ''), SHOWN_MS);
+}
+
+export const Notice = (): JSX.Element => (
+  <p class="notice" role="status" hidden={said.value === ''}>
+    {said.value}
+  </p>
+);

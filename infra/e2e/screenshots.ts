@@ -1,0 +1,52 @@
+// Takes the pictures of the dashboard that the documentation shows, over the seeded world: `npm run screenshots [folder]`. Each page is
+// taken wide and narrow, in both themes.
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { chromium, type Browser } from 'playwright-core';
+import { longRun, longTrajectory, NEEDLE, startDashboardWorld } from '../testing/dashboard-world.ts';
+import { chromiumPath, hasChromium } from '../testing/journeys.ts';
+
+const run = `/runs/${longRun}`;
+const pages: Readonly<Record<string, string>> = {
+  overview: run,
+  trajectories: `${run}/trajectories?sort=reward&fate=trained`,
+  trajectory: `${run}/t/${longTrajectory}?turn=${NEEDLE.turn}&find=${NEEDLE.word}`,
+  flow: `${run}/flow`,
+  tools: `${run}/tools`,
+  dropped: `${run}/dropped`,
+  sql: `/sql?view=chart&q=${encodeURIComponent(`SELECT step, reward_mean, f1_mean\nFROM steps WHERE run_id = '${longRun}' ORDER BY step`)}`,
+};
+/** Charts and live data come a little after the answers. */
+const SETTLED_MS = 1_000;
+const themes = ['light', 'dark'] as const;
+const screens = { '': { width: 1_280, height: 800 }, '-phone': { width: 390, height: 800 } } as const;
+
+async function takeAll(browser: Browser, url: string, folder: string): Promise<void> {
+  for (const colorScheme of themes) {
+    for (const [name, viewport] of Object.entries(screens)) {
+      const page = await browser.newPage({ viewport, colorScheme });
+      for (const [of, path] of Object.entries(pages)) {
+        await page.goto(`${url}${path}`);
+        await page.locator('h1').first().waitFor();
+        await page.locator('.loading').first().waitFor({ state: 'detached' });
+        await page.waitForTimeout(SETTLED_MS);
+        const file = `dashboard-${of}${colorScheme === 'dark' ? '-dark' : ''}${name}.png`;
+        await page.screenshot({ path: join(folder, file) });
+        process.stdout.write(`${file}\n`);
+      }
+      await page.close();
+    }
+  }
+}
+
+const [folder = 'infra/docs/images'] = process.argv.slice(2);
+if (!hasChromium) throw new Error(`there is no ${chromiumPath}: install Debian's chromium`);
+await mkdir(folder, { recursive: true });
+const world = await startDashboardWorld();
+const browser = await chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox', '--disable-gpu'] });
+try {
+  await takeAll(browser, world.url, folder);
+} finally {
+  await browser.close();
+  await world.stop();
+}
