@@ -10,7 +10,7 @@ import { decideCommit, headOf } from './decide.ts';
 import { foldLeases, newLeaseBook, type LeaseBook } from './lease-book.ts';
 import { reportHash } from './report-hash.ts';
 
-export interface EndedRunSource extends RunSource {
+interface EndedRunSource extends RunSource {
   /** Where the run begins in `training`; all of it is read unless given. */
   readonly from?: ReadonlyMap<number, number>;
 }
@@ -26,7 +26,7 @@ interface EndedRun {
 export const runEnded = (doing: string, book: LeaseBook): PlatformError =>
   new PlatformError('RUN_FINISHED', `${doing}: the run has finished at version ${headOf(book).version}`);
 
-export interface EndedCoordinatorOptions {
+interface EndedCoordinatorOptions {
   readonly source: EndedRunSource;
   /** The rows of a batch as its ledger entry names them. */
   readonly rowsOf: (lease: BatchLeased, ...call: Parameters<Coordinator['rows']>) => ReturnType<Coordinator['rows']>;
@@ -63,7 +63,7 @@ export function createEndedCoordinator({ source, rowsOf, otherwise }: EndedCoord
 }
 
 /** The first answer to a commit; throws for another one. Nobody trains any more, so no epoch is fenced. */
-export function repeatedCommit(
+function repeatedCommit(
   book: LeaseBook,
   ...[batchId, request]: Parameters<Coordinator['commit']>
 ): Awaited<ReturnType<Coordinator['commit']>> {

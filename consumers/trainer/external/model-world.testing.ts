@@ -25,7 +25,7 @@ import { replayRun } from '../replay.ts';
 import { restoreRequests } from '../restore-requests.ts';
 import type { RunSettings } from '../../../streams/trainer/run-settings.ts';
 
-export const RUN = 'run-a';
+const RUN = 'run-a';
 export const LEASE_MS = 1_000;
 export const PREFETCH = 1;
 export const modelSettings: RunSettings = {
