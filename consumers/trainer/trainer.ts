@@ -145,7 +145,8 @@ function tellMissing({ logger, metrics }: TrainerDeps, { skipped, cut }: Recover
 async function firstVersion({ settings, learner, architecture, weights, external }: TrainerDeps) {
   if (external !== undefined) {
     const named = await external.named?.();
-    if (named !== undefined) return { backend: EXTERNAL, learner: '{}', policy: policyOf({ architecture }, named, { version: 0, parent: -1 }) };
+    if (named !== undefined)
+      return { backend: EXTERNAL, learner: '{}', policy: policyOf({ architecture }, named, { version: 0, parent: -1 }) };
     const checkpoint = await external.initial?.(settings.seed);
     const made = checkpoint && { version: 0, checkpoint, architecture, backend: EXTERNAL };
     return { backend: EXTERNAL, learner: '{}', policy: made && (await policyFields(made, weights)) };

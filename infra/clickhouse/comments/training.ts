@@ -1,8 +1,7 @@
 // The ledger of a run: admissions, steps, staleness, discards and policies.
 import type { Comments } from './comments.ts';
 
-const DISCARD =
-  'Why it was discarded: uniform_group, stale, unknown_version, incomplete, expired, lost, rewound, superseded, or invalid';
+const DISCARD = 'Why it was discarded: uniform_group, stale, unknown_version, incomplete, expired, lost, rewound, superseded, or invalid';
 
 export const training: Comments = {
   // Runs
