@@ -1,5 +1,4 @@
-// The only table of error codes. Each code has an HTTP status, says whether a retry can help, and has a
-// section in infra/docs/reference/errors.md (a test compares both).
+// The only table of error codes. Each has a section in infra/docs/reference/errors.md (a test compares both).
 
 interface ErrorKind {
   readonly retriable: boolean;
@@ -273,13 +272,7 @@ const table = {
     httpStatus: 409,
     help: 'The cursor belongs to another list or to other filters. Repeat the filters of its page, or start without a cursor.',
   },
-  NOT_FOUND: {
-    retriable: false,
-    httpStatus: 404,
-    final: true,
-    exit: 'usage',
-    help: 'The resource does not exist.',
-  },
+  NOT_FOUND: { retriable: false, httpStatus: 404, final: true, exit: 'usage', help: 'The resource does not exist.' },
   METHOD_NOT_ALLOWED: { retriable: false, httpStatus: 405, help: 'The route does not support this method.' },
   UNAUTHENTICATED: { retriable: false, httpStatus: 401, help: 'An API key is required: Authorization: Bearer <key>.' },
   FORBIDDEN: { retriable: false, httpStatus: 403, help: 'The API key lacks the scope of this route.' },

@@ -1,83 +1,12 @@
-// An external trainer over the in-memory log: the real loop, the real ledger, a trainer that is a few lines of the test.
+// An external trainer over the in-memory log.
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../infra/lifecycle/clock.ts';
-import { closeWorkers, newRig, scriptedWorker, settings, verified, type Rig } from '../../../infra/testing/trainer-rig.ts';
+import { newRig, scriptedWorker, settings, type Rig } from '../../../infra/testing/trainer-rig.ts';
 import { rewarded } from '../../../infra/testing/rollout-events.ts';
-import type { ClaimAnswer, CommitRequest, Coordinator, LeaseAnswer } from '../../../streams/leases/coordinator.ts';
-import type { BatchLeased } from '../../../schemas/generated/events.ts';
-import { createEndedCoordinator } from '../../../streams/leases/ended-coordinator.ts';
-import { findLease } from '../../../streams/leases/find-lease.ts';
-import type { TrainerDeps, TrainerEnd, ExternalDeps } from '../deps.ts';
-import { newOwner } from '../ownership.ts';
 import { runTrainer } from '../trainer.ts';
-import { createCoordinator } from './coordinator.ts';
-import { createDesk } from './desk.ts';
-import { createLogRows } from './log-rows.ts';
-import { answerRows } from './rows-answer.ts';
+import { serve, claim, lease, commitOf, linesOf, train, verifiedAsTold, closeServed } from './external-rig.testing.ts';
 
-const stops: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const stop of stops.splice(0)) await stop();
-  await closeWorkers();
-});
-
-interface Served {
-  readonly coordinator: Coordinator;
-  readonly ended: Promise<TrainerEnd>;
-  readonly stop: () => Promise<unknown>;
-}
-
-let opened = 0;
-
-/** A coordinator of the run; it takes over from the one before. */
-function serve(rig: Rig, limits: Partial<ExternalDeps> = {}, overrides: Partial<TrainerDeps> = {}): Served {
-  const desk = createDesk();
-  const source = { log: rig.log.reader(), events: rig.events, runId: 'run-a' };
-  const rows = createLogRows(source);
-  const external = { desk, rows, leaseMs: 60_000, prefetch: 1, lingerMs: 50, ...limits };
-  const stopping = new AbortController();
-  const owner = newOwner(`coordinator-${(opened += 1)}`);
-  const ended = runTrainer(rig.deps({ learner: undefined, external, owner, ...overrides }), stopping.signal);
-  ended.catch(() => undefined);
-  const stop = (): Promise<unknown> => {
-    stopping.abort();
-    return ended.catch(() => undefined);
-  };
-  stops.push(stop);
-  return { coordinator: createCoordinator({ runId: 'run-a', desk, rows, findLease: (id) => findLease(source, id) }), ended, stop };
-}
-
-const claim = (coordinator: Coordinator, rest: object = {}): Promise<ClaimAnswer> =>
-  vi.waitFor(() => coordinator.claim('run-a', { trainer_id: 't', ...rest }), { timeout: 10_000, interval: 20 });
-
-async function lease(coordinator: Coordinator, { epoch, lineage }: ClaimAnswer, rest: object = {}): Promise<LeaseAnswer> {
-  const leased = await coordinator.lease('run-a', { epoch, lineage, wait_ms: 8_000, ...rest }, new AbortController().signal);
-  if (leased === undefined) throw new Error('there is nothing to lease');
-  return leased;
-}
-
-const commitOf = ({ epoch }: ClaimAnswer, { batch_sha256, step }: LeaseAnswer): CommitRequest => ({
-  ...{ epoch, batch_sha256, metrics: { loss: step, mine: 0.5 }, train_ms: 3 },
-  policy: { uri: `file:///w/${step}`, sha256: String(step).padStart(64, '0'), format: 'hf-safetensors' },
-});
-
-async function linesOf(coordinator: Coordinator, batch: string): Promise<readonly Record<string, unknown>[]> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of (await coordinator.rows(batch, {})).body ?? []) chunks.push(chunk);
-  const lines = Buffer.concat(chunks).toString().trimEnd().split('\n');
-  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-}
-
-/** Trains steps one after the other, and answers the lineage of the last. */
-async function train(coordinator: Coordinator, claimed: ClaimAnswer, steps: number): Promise<ClaimAnswer> {
-  let at = claimed;
-  for (let made = 0; made < steps; made += 1) {
-    const leased = await lease(coordinator, at);
-    const { lineage, version } = await coordinator.commit(leased.batch_id, commitOf(at, leased));
-    at = { ...at, lineage, version };
-  }
-  return at;
-}
+afterEach(closeServed);
 
 /** Rewards every attempt that has ended so far; answers how many. */
 async function rewardAll(rig: Rig, value: number, identifier: string): Promise<number> {
@@ -151,37 +80,6 @@ describe('an external trainer', () => {
     expect(await coordinator.commit(leased.batch_id, { ...body })).toEqual({ ...first, replayed: true });
     await expect(coordinator.commit(leased.batch_id, { ...body, train_ms: 4 })).rejects.toMatchObject({ code: 'BATCH_COMMITTED' });
     expect((await verifiedAsTold(rig)).steps).toBe(1);
-  });
-
-  it('repeats the last answer after the end of the run, first by itself and then from the ledger', async () => {
-    const rig = newRig();
-    await scriptedWorker(rig);
-    const { coordinator, ended } = serve(rig, { lingerMs: 60_000 }, { settings: { ...settings, steps: 1 } });
-    const claimed = await claim(coordinator);
-    const leased = await lease(coordinator, claimed);
-    const body = commitOf(claimed, leased);
-    const first = await coordinator.commit(leased.batch_id, body);
-    const rows = await linesOf(coordinator, leased.batch_id);
-    const source = { log: rig.log.reader(), events: rig.events, runId: 'run-a' };
-    const log = createLogRows(source);
-    const rowsOf = (of: BatchLeased) => answerRows(of, log, {});
-    const otherwise = new Error('the run goes on');
-    const inLedger = createEndedCoordinator({ source, rowsOf, otherwise });
-    const check = async (asked: Coordinator): Promise<void> => {
-      expect(await asked.commit(leased.batch_id, { ...body, epoch: 7 })).toEqual({ ...first, replayed: true });
-      await expect(asked.commit(leased.batch_id, { ...body, train_ms: 4 })).rejects.toMatchObject({ code: 'BATCH_COMMITTED' });
-      await expect(asked.claim('run-a', { trainer_id: 't' })).rejects.toMatchObject({ code: 'RUN_FINISHED' });
-      expect(await linesOf(asked, leased.batch_id)).toEqual(rows);
-    };
-    await vi.waitFor(() => check(coordinator), { timeout: 10_000, interval: 20 });
-    const after = coordinator.lease('run-a', { epoch: 1, lineage: first.lineage }, new AbortController().signal);
-    await expect(after, 'it has heard the end').rejects.toMatchObject({ code: 'RUN_FINISHED' });
-    expect(await ended).toEqual({ kind: 'finished', version: 1 });
-    await check(inLedger);
-    await expect(inLedger.extend(leased.batch_id, claimed)).rejects.toMatchObject({ code: 'RUN_FINISHED' });
-    const other = createEndedCoordinator({ source: { ...source, runId: 'run-b' }, rowsOf, otherwise });
-    await expect(other.claim('run-b', { trainer_id: 't' })).rejects.toBe(otherwise);
-    expect(await verifiedAsTold(rig)).toMatchObject({ ok: true, steps: 1, problems: [] });
   });
 
   it('serves the same rows after a restart with the batch out, and accepts the commit', async () => {
@@ -316,77 +214,6 @@ describe('an external trainer', () => {
     expect(await verifiedAsTold(rig)).toMatchObject({ ok: true, problems: [] });
   });
 
-  it('publishes weights after their commit, and elsewhere, but never others', async () => {
-    const rig = newRig();
-    await scriptedWorker(rig);
-    const { coordinator } = serve(rig);
-    const warm = { version: 0, uri: 'file:///warm', sha256: 'a'.repeat(64), format: 'hf-safetensors' };
-    const before = await claim(coordinator);
-    expect(await coordinator.publish('run-a', { ...warm, epoch: 1 })).toEqual({ version: 0, sha256: warm.sha256, replayed: false });
-    expect(await coordinator.publish('run-a', warm), 'again').toMatchObject({ replayed: true });
-    const leased = await lease(coordinator, before);
-    const { lineage } = await coordinator.commit(leased.batch_id, { ...commitOf(before, leased), policy: null });
-    const unpublished = { version: 1, uri: '', sha256: '', format: '', weights: 'unpublished' };
-    const claimed = await claim(coordinator);
-    expect(claimed).toMatchObject({ lineage, restore: unpublished });
-    const behind = coordinator.claim('run-a', { trainer_id: 't', lineage: before.lineage });
-    await expect(behind).rejects.toMatchObject({ code: 'LINEAGE_MISMATCH', context: { restore: unpublished } });
-
-    const late = { version: 1, uri: 's3://w/1', sha256: 'b'.repeat(64), format: 'hf-safetensors' };
-    await coordinator.publish('run-a', late);
-    for (const version of [0, 1]) {
-      const other = coordinator.publish('run-a', { ...late, version, sha256: 'c'.repeat(64) });
-      await expect(other).rejects.toMatchObject({ code: 'WEIGHTS_CONFLICT' });
-    }
-    await expect(coordinator.publish('run-a', { ...late, version: 2 })).rejects.toMatchObject({ code: 'NOT_FOUND' });
-    await expect(coordinator.publish('run-a', { ...late, epoch: 1 })).rejects.toMatchObject({ code: 'FENCED' });
-    await coordinator.publish('run-a', { ...late, uri: 's3://moved/1' });
-    expect((await claim(coordinator)).restore).toEqual({ ...late, uri: 's3://moved/1', weights: 'elsewhere' });
-    const policies = (await rig.all('policies')).map(({ event }) => event);
-    expect(policies.map(({ event_id: id }) => id.split('/', 3).join('/'))).toEqual(['run-a/policy/0', 'run-a/policy/1', 'run-a/policy/1']);
-    expect(new Set(policies.map(({ event_id: id }) => id)).size).toBe(3);
-    expect(await verifiedAsTold(rig)).toMatchObject({ ok: true, steps: 1, problems: [] });
-  });
-
-  it('goes back to an older version: what was learned since is abandoned, and what was sampled from it is not trained on', async () => {
-    const rig = newRig();
-    await scriptedWorker(rig);
-    const first = serve(rig, {}, { settings: { ...settings, steps: 20 } });
-    const claimed = await claim(first.coordinator);
-    const one = await train(first.coordinator, claimed, 1);
-    const three = await train(first.coordinator, one, 2);
-    const lost = first.coordinator.claim('run-a', { trainer_id: 't', lineage: one.lineage, rewind: { to_version: 2 } });
-    await expect(lost, 'not its checkpoint').rejects.toMatchObject({ code: 'REWIND_REFUSED' });
-    const rewind = { to_version: 1, reason: 'the disk is gone' };
-    const back = await claim(first.coordinator, { lineage: one.lineage, rewind });
-    expect(back).toMatchObject({ epoch: 2, version: 4 });
-    expect(await claim(first.coordinator, { lineage: one.lineage, rewind }), 'the answer was lost').toMatchObject({
-      ...{ epoch: 3, version: 4, lineage: back.lineage },
-    });
-    const abandoned = first.coordinator.claim('run-a', { trainer_id: 't', lineage: three.lineage });
-    await expect(abandoned).rejects.toMatchObject({ code: 'LINEAGE_MISMATCH', context: { restore: { version: 4, uri: 'file:///w/1' } } });
-    await first.stop();
-
-    const { coordinator } = serve(rig, {}, { settings: { ...settings, steps: 20 } });
-    const again = await claim(coordinator);
-    expect(again).toMatchObject({ epoch: 4, lineage: back.lineage, restore: { version: 4, sha256: '1'.padStart(64, '0') } });
-    const leased = await lease(coordinator, again);
-    expect(leased).toMatchObject({ step: 5, version_before: 4 });
-    await coordinator.commit(leased.batch_id, commitOf(again, leased));
-    const entries = await rig.all('training');
-    const rewound = entries.flatMap((read) => (read.type === 'RunRewound' ? [read.event] : []));
-    expect(rewound).toMatchObject([{ version: 4, to_version: 1, abandoned: [2, 3], trajectories: 16, reason: 'the disk is gone' }]);
-    const discards = entries.flatMap((read) => (read.type === 'TrajectoryDiscarded' ? [read.event] : []));
-    expect(discards.filter(({ reason }) => reason === 'rewound').every(({ version_first: of }) => of === 2 || of === 3)).toBe(true);
-    const steps = entries.flatMap((read) => (read.type === 'StepCompleted' ? [read.event] : []));
-    const sampled = steps.at(-1)?.trajectories.map(({ version_first: of }) => of) ?? [];
-    expect(sampled.filter((of) => of === 2 || of === 3)).toEqual([]);
-    const policies = (await rig.all('policies')).map(({ event }) => event);
-    expect(policies).toContainEqual(expect.objectContaining({ version: 4, parent: 1, uri: 'file:///w/1' }));
-    const report = await verifiedAsTold(rig);
-    expect(report).toMatchObject({ ok: true, steps: 4, version: 5, trained: 16, problems: [] });
-  });
-
   it('does not go on with a run of the built-in learner, nor the other way round', async () => {
     const rig = newRig();
     await scriptedWorker(rig);
@@ -401,6 +228,3 @@ describe('an external trainer', () => {
     await expect(runTrainer(other.deps(), new AbortController().signal)).rejects.toMatchObject({ code: 'RUN_CONFLICT' });
   });
 });
-
-/** Weights are elsewhere: the verifier takes the word of the trainer for their hash. */
-const verifiedAsTold = (rig: Rig): ReturnType<typeof verified> => verified(rig, ({ sha256 }) => sha256);

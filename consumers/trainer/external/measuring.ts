@@ -10,7 +10,7 @@ export interface Measuring {
   close(): void;
 }
 
-interface Measured {
+interface MeasuredBatch {
   readonly key: string;
   result: RowsMeasure | undefined;
   failure: { readonly error: unknown } | undefined;
@@ -21,10 +21,10 @@ const keyOf = ({ trajectories }: RowsSource): string => JSON.stringify(trajector
 
 export function createMeasuring(rows: BatchRows, wake: () => void): Measuring {
   const closing = new AbortController();
-  let last: Measured | undefined;
+  let last: MeasuredBatch | undefined;
   let isBusy = false;
 
-  async function measure(batch: RowsSource, measured: Measured): Promise<void> {
+  async function measure(batch: RowsSource, measured: MeasuredBatch): Promise<void> {
     try {
       measured.result = await rows.measure(batch, closing.signal);
     } catch (error) {

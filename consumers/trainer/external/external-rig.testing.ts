@@ -1,0 +1,80 @@
+// A run of an external trainer over the in-memory log: the real loop, the real ledger, a trainer that is a few lines of the test.
+import { vi } from 'vitest';
+import { closeWorkers, verified, type Rig } from '../../../infra/testing/trainer-rig.ts';
+import type { ClaimAnswer, CommitRequest, Coordinator, LeaseAnswer } from '../../../streams/leases/coordinator.ts';
+import { findLease } from '../../../streams/leases/find-lease.ts';
+import type { TrainerDeps, TrainerEnd, ExternalDeps } from '../deps.ts';
+import { newOwner } from '../ownership.ts';
+import { runTrainer } from '../trainer.ts';
+import { createCoordinator } from './coordinator.ts';
+import { createDesk } from './desk.ts';
+import { createLogRows } from './log-rows.ts';
+
+const stops: (() => Promise<unknown>)[] = [];
+
+/** Ends the coordinators and workers of a test. */
+export async function closeServed(): Promise<void> {
+  for (const stop of stops.splice(0)) await stop();
+  await closeWorkers();
+}
+
+export interface Served {
+  readonly coordinator: Coordinator;
+  readonly ended: Promise<TrainerEnd>;
+  readonly stop: () => Promise<unknown>;
+}
+
+let opened = 0;
+
+/** A coordinator of the run; it takes over from the one before. */
+export function serve(rig: Rig, limits: Partial<ExternalDeps> = {}, overrides: Partial<TrainerDeps> = {}): Served {
+  const desk = createDesk();
+  const source = { log: rig.log.reader(), events: rig.events, runId: 'run-a' };
+  const rows = createLogRows(source);
+  const external = { desk, rows, leaseMs: 60_000, prefetch: 1, lingerMs: 50, ...limits };
+  const stopping = new AbortController();
+  const owner = newOwner(`coordinator-${(opened += 1)}`);
+  const ended = runTrainer(rig.deps({ learner: undefined, external, owner, ...overrides }), stopping.signal);
+  ended.catch(() => undefined);
+  const stop = (): Promise<unknown> => {
+    stopping.abort();
+    return ended.catch(() => undefined);
+  };
+  stops.push(stop);
+  return { coordinator: createCoordinator({ runId: 'run-a', desk, rows, findLease: (id) => findLease(source, id) }), ended, stop };
+}
+
+export const claim = (coordinator: Coordinator, rest: object = {}): Promise<ClaimAnswer> =>
+  vi.waitFor(() => coordinator.claim('run-a', { trainer_id: 't', ...rest }), { timeout: 10_000, interval: 20 });
+
+export async function lease(coordinator: Coordinator, { epoch, lineage }: ClaimAnswer, rest: object = {}): Promise<LeaseAnswer> {
+  const leased = await coordinator.lease('run-a', { epoch, lineage, wait_ms: 8_000, ...rest }, new AbortController().signal);
+  if (leased === undefined) throw new Error('there is nothing to lease');
+  return leased;
+}
+
+export const commitOf = ({ epoch }: ClaimAnswer, { batch_sha256, step }: LeaseAnswer): CommitRequest => ({
+  ...{ epoch, batch_sha256, metrics: { loss: step, mine: 0.5 }, train_ms: 3 },
+  policy: { uri: `file:///w/${step}`, sha256: String(step).padStart(64, '0'), format: 'hf-safetensors' },
+});
+
+export async function linesOf(coordinator: Coordinator, batch: string): Promise<readonly Record<string, unknown>[]> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of (await coordinator.rows(batch, {})).body ?? []) chunks.push(chunk);
+  const lines = Buffer.concat(chunks).toString().trimEnd().split('\n');
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+/** Trains steps one after the other, and answers the lineage of the last. */
+export async function train(coordinator: Coordinator, claimed: ClaimAnswer, steps: number): Promise<ClaimAnswer> {
+  let at = claimed;
+  for (let made = 0; made < steps; made += 1) {
+    const leased = await lease(coordinator, at);
+    const { lineage, version } = await coordinator.commit(leased.batch_id, commitOf(at, leased));
+    at = { ...at, lineage, version };
+  }
+  return at;
+}
+
+/** Weights are elsewhere: the verifier takes the word of the trainer for their hash. */
+export const verifiedAsTold = (rig: Rig): ReturnType<typeof verified> => verified(rig, ({ sha256 }) => sha256);
