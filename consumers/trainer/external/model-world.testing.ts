@@ -1,6 +1,5 @@
 // A coordinator without its loop, over the log in memory: calls are served one after the other, time is a number, and a coordinator that dies
 // is replaced by one that knows only the log.
-import { createHash } from 'node:crypto';
 import { codecReader } from '../../../infra/testing/codec-reader.ts';
 import { silentLogger } from '../../../infra/testing/logger.ts';
 import { MemoryLog } from '../../../infra/testing/memory-log.ts';
@@ -8,9 +7,9 @@ import { finished, started, turn } from '../../../infra/testing/rollout-events.t
 import type { PlatformError } from '../../../streams/core/errors.ts';
 import type { OutgoingEvent } from '../../../streams/core/ports.ts';
 import { noMetrics } from '../../../streams/core/telemetry.ts';
-import type { BatchRows, RowsMeasure, RowsSource } from '../../../streams/leases/batch-rows.ts';
-import type { TokenRow } from '../../../streams/rows/row.ts';
-import type { Measuring } from './measuring.ts';
+import type { BatchRows } from '../../../streams/leases/batch-rows.ts';
+import { createLogRows } from './log-rows.ts';
+import { createMeasuring } from './measuring.ts';
 import { entriesOf, type ReadEntry } from '../../../streams/ledger/read-ledger.ts';
 import { createLedgerVerifier, type LedgerReport } from '../../../streams/ledger/verify.ts';
 import { EXTERNAL, foldRollout, noteRead } from '../../../streams/run/fold.ts';
@@ -38,23 +37,10 @@ const questions = { count: 1, at: () => question, find: () => question };
 /** What a call came to; a coordinator that died over it answers nothing. */
 export type CallResult<T> = { readonly answer: T } | { readonly refused: string; readonly error: PlatformError } | { readonly died: true };
 
-/** Rows are the names of the trajectories. */
-function measureOf({ trajectories }: RowsSource): RowsMeasure {
-  const text = JSON.stringify(trajectories);
-  return { rows: trajectories.length, tokens: 0, bytes: text.length, sha256: createHash('sha256').update(text).digest('hex') };
-}
-
-const rows: BatchRows = {
-  measure: async (batch) => measureOf(batch),
-  rows: () => (async function* none(): AsyncGenerator<TokenRow> {})(),
-};
-
-/** Nothing waits for its rows. */
-const measuring: Measuring = { isBusy: false, of: measureOf, close: () => undefined };
-
-const newLoop = (): Loop => ({
+const newLoop = (rows: BatchRows): Loop => ({
+  measuring: createMeasuring(rows, () => undefined),
   ...{ training: undefined, waitedSinceMs: 0, lastPlanMs: 0, lookedUpTo: 0, lookDue: false, placed: undefined, leaseTimes: new Map() },
-  ...{ snapshotAt: 0, isKeeping: false, toldWaste: false, warning: '', ending: false, heardEnd: false, measuring, aheadOf: undefined },
+  ...{ snapshotAt: 0, isKeeping: false, toldWaste: false, warning: '', ending: false, heardEnd: false, aheadOf: undefined },
 });
 
 export interface ModelWorld {
@@ -76,7 +62,7 @@ async function lifeOf(world: Pick<ModelWorld, 'log'> & { nowMs: number }, state:
     ...{ start: { training: 0, policies: 0 }, metrics: noMetrics, claim: 'trainer', nowMs: () => world.nowMs, workerNow: () => 1 },
   });
   const clock = { now: () => world.nowMs, monotonic: () => world.nowMs };
-  const external = { rows, leaseMs: LEASE_MS, prefetch: PREFETCH, lingerMs: 0 };
+  const external = { rows: createLogRows({ log: log.reader(), events }), leaseMs: LEASE_MS, prefetch: PREFETCH, lingerMs: 0 };
   const life: Partial<Record<keyof ExternalLife, unknown>> = {
     ...{ runId: RUN, state, used: modelSettings, committer, clock, external, events, log: log.reader(), logger: silentLogger },
     ...{ metrics: noMetrics, report: () => undefined, policiesFrom: 0, notice: '', architecture: { format: 'mlp-f32-v1' } },
@@ -90,7 +76,8 @@ export async function newModelWorld(): Promise<ModelWorld> {
   const log = new MemoryLog({ partitions: { tasks: 2, rollouts: 2 } });
   const base = { log, nowMs: 1_000 };
   const state = newRunState(RUN);
-  const world = Object.assign(base, { life: await lifeOf(base, state), loop: newLoop(), restarts: 0 });
+  const life = await lifeOf(base, state);
+  const world = Object.assign(base, { life, loop: newLoop(life.external.rows), restarts: 0 });
   const run = { seed: 1, algorithm: 'grpo', backend: EXTERNAL, learner: '{}', steps: 0, dataset: 'factbook', weights_sha256: '' };
   const { groupSize, batchGroups, maxStaleness, maxConcurrent, maxAttempts } = modelSettings;
   const limits = { group_size: groupSize, batch_groups: batchGroups, max_staleness: maxStaleness, max_concurrent: maxConcurrent };
@@ -110,14 +97,20 @@ export async function refolded({ log }: Pick<ModelWorld, 'log'>): Promise<RunSta
 
 export async function restart(world: ModelWorld): Promise<void> {
   world.life = await lifeOf(world, await refolded(world));
-  world.loop = newLoop();
+  world.loop.measuring?.close();
+  world.loop = newLoop(world.life.external.rows);
   world.restarts += 1;
 }
 
 /** Serves a call as the loop does; one that fails with the log ends the coordinator. */
 export async function call<T>(world: ModelWorld, job: Job<T>): Promise<CallResult<T | undefined>> {
   try {
-    const outcome = await job(world.life, world.loop);
+    let outcome = await job(world.life, world.loop);
+    // the loop asks again once the rows of the batch are measured
+    while (outcome.kind === 'later' && world.loop.measuring?.isBusy === true) {
+      await new Promise((resolve) => setImmediate(resolve));
+      outcome = await job(world.life, world.loop);
+    }
     if (outcome.kind === 'refused') return { refused: outcome.error.code, error: outcome.error };
     return { answer: outcome.kind === 'later' ? undefined : outcome.value };
   } catch {
