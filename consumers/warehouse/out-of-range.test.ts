@@ -97,7 +97,7 @@ describe('a head that was deleted before it was stored', () => {
     await world.begin();
     await world.drained();
     expect(world.counted).toContainEqual(['sink_skipped_records_total', 4]);
-    const offsets = ['turns', 'trajectories', 'trajectory_starts', 'heartbeats'].flatMap((table) =>
+    const offsets = ['turns', 'trajectories', 'trajectory_starts', 'heartbeats', 'rewards'].flatMap((table) =>
       world.store.rows(table).flatMap((row) => (row['_partition'] === 0 ? [Number(row['_offset'])] : [])),
     );
     expect(new Set(offsets).size).toBe(offsets.length);

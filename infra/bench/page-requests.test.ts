@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const names = ['run', 'step', 'trajectory', 'group', 'with', 'evaluation', 'other evaluation', 'question', 'q'];
+const names = ['run', 'step', 'trajectory', 'group', 'with', 'evaluation', 'other evaluation', 'question', 'tool', 'q'];
 const values = new Map(names.map((name) => [name, name === 'step' ? ['1', '2'] : [`${name}-1`, `${name}-2`]]));
 
 it('requests every page of the document that the API accepts, with variants', async () => {

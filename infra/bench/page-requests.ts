@@ -25,6 +25,9 @@ const NOT_PAGES = /^\/v1\/(?:live|session|batches)/;
 /** Their routes find what they name in any run, which takes longer than in a given one; people come from a run. */
 const OF_ONE_RUN = /^\/v1\/(?:trajectories|groups)\//;
 
+/** These need a text or an expression. */
+const FINDS = /\/find$/;
+
 /** A parameter that makes a variant of each route that has it, and its value or the name of its values. */
 const variants: readonly { readonly name: string; readonly value?: string; readonly values?: string }[] = [
   { name: 'limit', value: '1' },
@@ -75,7 +78,8 @@ interface WantedPage {
 /** A route with the parameters that it needs, and each of its variants. */
 function* pagesOf(path: string, all: readonly OpenApiParameter[], values: ParameterValues): Generator<WantedPage, void, undefined> {
   const needed = all.filter(
-    ({ name, in: where, required }) => where === 'path' || required === true || (name === 'run' && OF_ONE_RUN.test(path)),
+    ({ name, in: where, required }) =>
+      where === 'path' || required === true || (name === 'run' && OF_ONE_RUN.test(path)) || (name === 'q' && FINDS.test(path)),
   );
   yield { name: path, path, parameters: needed };
   for (const { name, value, values: from } of variants) {

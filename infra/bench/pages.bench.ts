@@ -53,6 +53,7 @@ async function valuesOf(run: string): Promise<ParameterValues> {
     ['trajectory', await list(`${of}/trajectories?limit=100`, 'trajectory_id')],
     ['group', await list(`${of}/trajectories?limit=100`, 'group_id')],
     ['question', await list(`${of}/questions?limit=100`, 'question_id')],
+    ['tool', await list(`${of}/tools`, 'tool')],
     ['with', others.length === 0 ? [run] : others],
     ['evaluation', evaluations],
     ['other evaluation', [...evaluations.slice(1), ...evaluations.slice(0, 1)]],

@@ -30,7 +30,7 @@ async function startRun() {
       ...{ weights_sha256: hashOf(version), sequence: head.sequence, previous_sha256: head.previousSha256 },
     };
     head = advance(head, bodyOf(codec.encode(type, entry)));
-    const weights = { run_id: RUN, version, uri: '', weights: weightsOf(version), sha256: hashOf(version) };
+    const weights = { run_id: RUN, version, parent: version - 1, uri: '', weights: weightsOf(version), sha256: hashOf(version) };
     const policy = { ...randomEvent('PolicyPublished', seeded(version)), ...weights };
     const events = [
       { type, key: RUN, event: entry },

@@ -1,7 +1,7 @@
 // The ledger of a run: admissions, steps, staleness, discards and policies.
 import type { Comments } from './comments.ts';
 
-const DISCARD = 'Why it was discarded: uniform_group, stale, unknown_version, incomplete, expired, lost, rewound, superseded, or invalid';
+const DISCARD = 'Why discarded: uniform_group, stale, unknown_version, incomplete, expired, lost, rewound, superseded, invalid';
 
 export const training: Comments = {
   // Runs
@@ -192,7 +192,7 @@ export const trainingOf: Readonly<Record<string, Comments>> = {
     reason: 'Why the attempt was given up: silent, wall_clock, lost_claim, unusable, refused, or reward_timeout',
     next_attempt: 'Attempt that was requested instead; -1 if none is left',
   },
-  outcomes: { reason: `${DISCARD}; empty if it was trained on` },
+  outcomes: { reason: `${DISCARD}; empty if trained on` },
   policies: {
     parent: 'Policy version that this one was trained from; -1 for the first',
     sha256: 'SHA-256 of the weights, hexadecimal; the weights themselves stay in the log',
