@@ -34,8 +34,18 @@ describe('the check of a ledger', () => {
     await change('run_events', `update previous_sha256 = '${GENESIS}'`, 'sequence = 0');
   });
 
+  it('takes a rewind for the version that it made, without a step', async () => {
+    const hashOf = (text: string): string => text.padEnd(64, 'a');
+    const row = { run_id: intactRun, at: '2026-11-20 08:00:00.000000', _topic: 'turnstream.training', _partition: 40 };
+    const entry = (sequence: number) => ({ ...row, sequence, previous_sha256: hashOf(`e${sequence - 1}`), _offset: sequence });
+    await store.insert('rewinds', [{ ...entry(21), version: 21, to_version: 18, abandoned: [19, 20], _timestamp: row.at }], 'rewound');
+    const step = { step: 22, version_before: 21, version_after: 22, _timestamp: row.at };
+    await store.insert('steps', [{ ...entry(22), ...step }], 'step-after-rewind');
+    expect(await check(intactRun)).toMatchObject({ state: 'intact', entries: 23, first_broken: null });
+  });
+
   it('tells entries that are missing from a chain that is broken', async () => {
     await change('steps', 'delete', 'step = 9');
-    expect(await check(intactRun)).toMatchObject({ state: 'incomplete', entries: 20, first_broken: { check: 'sequence', sequence: 10 } });
+    expect(await check(intactRun)).toMatchObject({ state: 'incomplete', entries: 22, first_broken: { check: 'sequence', sequence: 10 } });
   });
 });

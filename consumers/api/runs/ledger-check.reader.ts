@@ -55,7 +55,8 @@ const statements: Readonly<Record<LedgerCheckName, string>> = {
     from (select sequence, step,
         step != lagInFrame(step, 1, toInt32(0)) over (order by step rows between unbounded preceding and current row) + 1
           or version_after != version_before + 1 as isWrong
-      from (select distinct sequence, step, version_before, version_after from steps where run_id = {run:String}))`,
+      from (select distinct sequence, step, version_before, version_after from steps where run_id = {run:String}
+        union all select distinct sequence, version, version - 1, version from rewinds where run_id = {run:String}))`,
   weights: `select count() as checked, minIf(sequence, isWrong) as at, countIf(isWrong) as wrong,
       concat('version ', toString(argMinIf(version, sequence, isWrong)), ' was published with other weights than its step made') as problem
     from (select made.sequence as sequence, made.version as version, made.weights != published.weights as isWrong

@@ -85,7 +85,7 @@ export async function listStaleness(
 export async function listPolicies(store: Store, run: string, request: PageRequest): Promise<ListPage<RowOf<typeof policyColumns>>> {
   return readPage(
     store,
-    { from: 'policies', columns: policyColumns, key: { version: 'Int32', _offset: 'Int64' }, direction: 'desc' },
+    { from: 'policies', columns: policyColumns, key: { version: 'Int32', occurred_at: 'time' }, direction: 'desc' },
     { ...request, where: equals('run_id', 'String', run) },
   );
 }
