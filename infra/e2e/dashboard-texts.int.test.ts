@@ -68,7 +68,8 @@ describe.skipIf(!hasChromium)('the dashboard and its texts', () => {
          union all
          select trajectory_id, attempt, toInt32(version + 1), 'discarded', toString(reason), 1 from discarded_trajectories where run_id = {run:String}
          union all
-         select trajectory_id, attempt, toInt32(-1), 'given up', toString(reason), 2 from expired_attempts where run_id = {run:String}
+         select trajectory_id, attempt, toInt32(-1), 'given up', toString(reason), 2 from expired_attempts
+           where run_id = {run:String} and trajectory_id in (select trajectory_id from trajectories where run_id = {run:String})
        ) order by attempt = 0 and kind < 2, kind, cityHash64(id) limit 60 by attempt > 0, kind limit 200`,
       { params: { run: longRun } },
     );

@@ -5,9 +5,9 @@ import { descriptors, type Config, type Descriptor } from '../config/descriptors
 import { usersOf } from '../config/secrets.ts';
 import { startUp, testHome, type TestHome, type UpProcess } from '../testing/up.ts';
 
-/** Settings that would select services other than those that `up` starts. */
-const ADDRESSES: ReadonlySet<string> = new Set(['clickhouseUrl', 'schemaRegistryUrl']);
-const secretKeys = Object.keys(usersOf).filter((key) => !ADDRESSES.has(key)) as (keyof Config)[];
+/** Settings that would select services other than those that `up` starts, or another trainer. */
+const SELECTING: ReadonlySet<string> = new Set(['clickhouseUrl', 'schemaRegistryUrl', 'initialPolicyUri']);
+const secretKeys = Object.keys(usersOf).filter((key) => !SELECTING.has(key)) as (keyof Config)[];
 const markOf = (name: string): string => `very-secret-${name}-end`;
 
 const shapes: Readonly<Record<string, (mark: string) => string>> = {
@@ -70,7 +70,7 @@ describe.skipIf(process.platform !== 'linux')('secrets under up (skipped where t
     expect(Object.fromEntries(Object.entries(processes).map(([name, pid]) => [name, marksIn(pid)]))).toEqual({
       kafka: [],
       store: [],
-      trainer: ['kafkaSaslPassword'],
+      trainer: ['engineKey', 'kafkaSaslPassword'],
       'worker-1': ofWorker,
       api: ['apiKeys', 'clickhousePassword', 'dashboardToken', 'kafkaSaslPassword', 'webhookUrl'],
       warehouse: ['clickhousePassword', 'kafkaSaslPassword'],
