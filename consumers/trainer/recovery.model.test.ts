@@ -17,7 +17,7 @@ import { runId, settings, type RecoveryWorld, questions, committerOf, restart, f
 import { deleteSome, cutSome, live, liveWithSnapshot } from './recovery-moves.testing.ts';
 import { outcomesOf, summary, foldFromZero, ledgerOf, openTrajectories, giveUp } from './recovery-account.testing.ts';
 
-describe('the state of a run', () => {
+describe('the state of a run', { timeout: 120_000 }, () => {
   it('is the same after a restart at the resume point and after a fold of the whole log', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(1_000_000), fc.integer({ min: 0, max: 250 }), async (seed, moves) => {
