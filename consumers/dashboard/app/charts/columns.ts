@@ -2,6 +2,7 @@
 // its answer, so that a chart of any length copies nothing.
 import type { ApiCurves } from '../data/shapes.ts';
 import type { ChartAxis, ChartSpec } from './figures.ts';
+import { firstAt } from '../data/first-at.ts';
 
 /** A value, a gap, or undefined: a place that only another run has. */
 type FigureColumn = readonly (number | null | undefined)[];
@@ -22,17 +23,6 @@ function valuesOn(curves: ApiCurves, axis: ChartAxis): readonly number[] {
   if (axis === 'step') return curves.steps;
   if (axis === 'version') return curves.steps.map((step, at) => Number(curves.series['version_after']?.[at] ?? step));
   return curves.steps.map((_, at) => Date.parse(String(curves.series['at']?.[at] ?? '')) / 1_000);
-}
-
-/** The place of the first value that is not less. */
-function firstAt(values: ArrayLike<number>, value: number): number {
-  let [low, high] = [0, values.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((values[middle] ?? 0) < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** Where a step lies. */

@@ -1,6 +1,7 @@
 // The skeleton of an attempt, as plain values: one row a turn, errors, and the times of a waterfall. The columns become typed arrays
 // when an answer arrives, and what is made from all of its turns is made once.
 import type { ApiOutline } from '../data/shapes.ts';
+import { firstAt } from '../data/first-at.ts';
 
 export interface TurnRow {
   readonly turn: number;
@@ -71,17 +72,6 @@ export function rowAt(outline: ApiOutline, at: number): TurnRow {
     toolAtMs: cell('toolAtMs'),
     failed: columns.isFailure[cell('status')] ?? false,
   };
-}
-
-/** The first place whose value is not less, of values in order. */
-function firstAt(values: ArrayLike<number>, value: number): number {
-  let [low, high] = [0, values.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((values[middle] ?? 0) < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** Place of a turn, or of the first turn behind it; turns are in order, but the log may lack some. */

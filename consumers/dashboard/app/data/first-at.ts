@@ -1,0 +1,10 @@
+/** The place of the first value that is not less, of values in order; their number when all are less. */
+export function firstAt(values: ArrayLike<number>, value: number): number {
+  let [low, high] = [0, values.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((values[middle] ?? 0) < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
