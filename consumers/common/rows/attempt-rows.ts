@@ -1,5 +1,6 @@
 // The rows of attempts, as they are in any batch: what a batch adds is their number, their reward, and their advantage. The newest ones are kept,
 // so that a batch is not read from the log once to be hashed and again to be sent.
+import { LRUCache } from 'lru-cache';
 import { tokensHash } from '../../../streams/rows/row-hash.ts';
 import { rowsOf, type TokenRow } from '../../../streams/rows/row.ts';
 import { ndjsonOf } from './ndjson.ts';
@@ -47,37 +48,13 @@ const BESIDE_TOKENS = 1_000;
 const weightOf = (rows: AttemptRows): number =>
   rows.reduce((sum, { row }) => sum + BYTES_OF_TOKEN * row.token_ids.length + BESIDE_TOKENS, BESIDE_TOKENS);
 
-/** Keeps the rows of attempts that were used last. */
-export class AttemptCache {
-  readonly #rows = new Map<string, AttemptRows>();
-  readonly #most: number;
-  #bytes = 0;
-
-  constructor(mostBytes: number) {
-    this.#most = mostBytes;
-  }
-
-  has(attempt: WantedAttempt): boolean {
-    return this.#rows.has(keyOfAttempt(attempt));
-  }
-
-  get(attempt: WantedAttempt): AttemptRows | undefined {
-    const key = keyOfAttempt(attempt);
-    const found = this.#rows.get(key);
-    if (found === undefined) return undefined;
-    this.#rows.delete(key);
-    this.#rows.set(key, found);
-    return found;
-  }
-
-  put(attempt: WantedAttempt, rows: AttemptRows): void {
-    if (this.has(attempt)) return;
-    this.#rows.set(keyOfAttempt(attempt), rows);
-    this.#bytes += weightOf(rows);
-    for (const [key, old] of this.#rows) {
-      if (this.#bytes <= this.#most) break;
-      this.#rows.delete(key);
-      this.#bytes -= weightOf(old);
-    }
-  }
+/** Keeps the rows of attempts that were used last, up to `mostBytes`. */
+export function createAttemptCache(mostBytes: number) {
+  const cache = new LRUCache<string, AttemptRows>({ maxSize: Math.max(1, mostBytes), sizeCalculation: weightOf });
+  return {
+    get: (attempt: WantedAttempt): AttemptRows | undefined => cache.get(keyOfAttempt(attempt)),
+    put(attempt: WantedAttempt, rows: AttemptRows): void {
+      cache.set(keyOfAttempt(attempt), rows);
+    },
+  };
 }

@@ -1,6 +1,6 @@
 // Rows of a batch, made from the turns in the log: an attempt at a time, in the order of the batch. Memory holds the attempts that lie between each
 // other in the log, up to a bound, and the rows that were made last, up to another.
-import { AttemptCache, attemptRows, lineBytesOf, placedRow, type AttemptRows } from '../../common/rows/attempt-rows.ts';
+import { attemptRows, createAttemptCache, lineBytesOf, placedRow, type AttemptRows } from '../../common/rows/attempt-rows.ts';
 import { readAttempts, type AttemptRange } from '../../common/rows/read-attempts.ts';
 import type { EventSource } from '../../../streams/core/read-log.ts';
 import type { BatchRows, LeasedTrajectory, RowsSource } from '../../../streams/leases/batch-rows.ts';
@@ -22,7 +22,7 @@ const rangeOf = ({ rollouts }: RowsSource, signal: AbortSignal | undefined): Att
 
 /** The log is read many times faster when `events` decodes turns late. */
 export function createLogRows(source: EventSource, cacheBytes = CACHE_BYTES): BatchRows {
-  const cache = new AttemptCache(cacheBytes);
+  const cache = createAttemptCache(cacheBytes);
 
   async function* readAll(batch: RowsSource, missing: readonly LeasedTrajectory[], signal?: AbortSignal): AsyncGenerator<AttemptRows> {
     const range = rangeOf(batch, signal);
