@@ -34,6 +34,7 @@ describe('the entries of leases', () => {
     ['a claim that keeps its batch', [...run, claimed(2, 'run-a/step/1.0')]],
     ['a rewind', [...trained, claimed(2), rewound()]],
     ['late weights', [started, named(0, 'x')]],
+    ['entries behind a start that the log no longer has', [claimed(1), leased(), committed({ lineage: '' })]],
   ])('are right: %s', (_, entries) => {
     expect(auditLast(entries)).toBe('');
   });
@@ -55,6 +56,7 @@ describe('the entries of leases', () => {
     ['a rewind without a claim', [...trained, rewound()], 'not right after a claim'],
     ['a rewind to other weights', [...trained, claimed(2), rewound({ weights_sha256: 'x' })], 'has other weights'],
     ['a rewind over other steps', [...trained, claimed(2), rewound({ abandoned: [] })], 'other steps'],
+    ['a rewind of a run without a start', [claimed(1), rewound({ epoch: 1, abandoned: [], trajectories: 0 })], 'the newest is 0'],
     ['weights of nothing', [started, named(4, 'x')], 'which nothing made'],
     ['other weights', [...trained, named(1, 'x')], 'is given other weights'],
   ])('are wrong: %s', (_, entries, problem) => {

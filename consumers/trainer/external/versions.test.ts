@@ -36,6 +36,7 @@ describe('the versions of an external trainer', () => {
     await expect(after, 'it has heard the end').rejects.toMatchObject({ code: 'RUN_FINISHED' });
     expect(await ended).toEqual({ kind: 'finished', version: 1 });
     await check(inLedger);
+    await expect(inLedger.rows('run-a/step/9.0', {})).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await expect(inLedger.extend(leased.batch_id, claimed)).rejects.toMatchObject({ code: 'RUN_FINISHED' });
     const other = createEndedCoordinator({ source: { ...source, runId: 'run-b' }, rowsOf, otherwise });
     await expect(other.claim('run-b', { trainer_id: 't' })).rejects.toBe(otherwise);
