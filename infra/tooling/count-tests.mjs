@@ -8,6 +8,11 @@ const unloadable = reports
   .flatMap(({ testResults }) => testResults)
   .filter(({ status, assertionResults }) => status === 'failed' && !assertionResults.some((test) => test.status === 'failed'));
 for (const { name, message } of unloadable) process.stdout.write(`could not run ${name}: ${message}\n`);
+for (const { name, assertionResults } of reports.flatMap(({ testResults }) => testResults)) {
+  for (const test of assertionResults.filter(({ status }) => status === 'failed')) {
+    process.stdout.write(`failed: ${name}: ${test.fullName}\n${(test.failureMessages ?? []).join('\n').slice(0, 2_000)}\n`);
+  }
+}
 const sum = (count) => reports.reduce((total, report) => total + report[count], 0);
 const passed = sum('numPassedTests');
 const failures = sum('numFailedTests') + unloadable.length;
