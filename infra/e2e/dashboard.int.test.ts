@@ -65,7 +65,7 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     await journey.page.waitForURL(/x=time/);
     await answered;
     await open(`/runs/${longRun}/curves?series=(`);
-    await journey.page.getByText('This is no regular expression.').waitFor();
+    await journey.page.getByText('This is not a valid regular expression.').waitFor();
   });
 
   it.each(['/', `/runs/${longRun}`, `/runs/${longRun}/curves`, trajectory])(
