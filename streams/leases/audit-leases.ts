@@ -1,6 +1,6 @@
-// Checks that the lease entries of a run are consistent: epochs increase by one, leases follow the order of their steps, and each step commits
-// the first open lease, with its trajectories and hash, on top of the previous commit. Together with the check of outcomes, this detects a
-// trajectory that was trained twice along the chain of versions.
+// Checks that the lease entries of a run are consistent: epochs increase by one, leases follow the order of their steps, and each step
+// commits the first open lease, with its trajectories and hash, on top of the previous commit. Together with the check of outcomes, this
+// detects a trajectory that was trained twice along the chain of versions.
 import type {
   BatchLeased,
   BatchReleased,

@@ -1,5 +1,5 @@
-// Answers calls of external trainers for a finished run, from the ledger alone: a repeated commit gets its first response, the rows of every
-// batch can be read, and any other call fails because the run has finished.
+// Answers calls of external trainers for a finished run, from the ledger alone: a repeated commit gets its first response, the rows of
+// every batch can be read, and any other call fails because the run has finished.
 import type { BatchLeased } from '../../schemas/generated/events.ts';
 import { PlatformError } from '../core/errors.ts';
 import type { RunSource } from '../core/read-log.ts';

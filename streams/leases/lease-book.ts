@@ -1,5 +1,5 @@
-// What the ledger records about an external trainer: the newest claim, the leased batches, and the commits. Folded from ledger entries only,
-// so that a replacement coordinator continues with the same claim and leases.
+// What the ledger records about an external trainer: the newest claim, the leased batches, and the commits. Folded from ledger entries
+// only, so that a replacement coordinator continues with the same claim and leases.
 import type { BatchLeased, RunRewound, StepCompleted, TrainerClaimed, WeightsNamed } from '../../schemas/generated/events.ts';
 import type { LedgerEntry, LedgerType } from '../ledger/chain.ts';
 

@@ -1,5 +1,5 @@
-// An inference engine that loads new weights from a path, over the HTTP API of vLLM or SGLang. `load` pauses the engine during the update and
-// resumes it in any case. `resume` restarts an engine that was left paused because a process died during an update.
+// An inference engine that loads new weights from a path, over the HTTP API of vLLM or SGLang. `load` pauses the engine during the update
+// and resumes it in any case. `resume` restarts an engine that was left paused because a process died during an update.
 import { messageOf, PlatformError } from '../../../streams/core/errors.ts';
 import { parseJson, textAt } from '../json.ts';
 
