@@ -1,10 +1,10 @@
-// Serves the dashboard at `/`. Its pages are one document and its hashed files; all data comes from `/v1`.
+// Serves the dashboard at `/`: one document for all pages, and files with hashed names. All data comes from `/v1`.
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { PlatformError } from '../../streams/core/errors.ts';
 import { matchPath } from './app/shell/patterns.ts';
 import type { Site, SiteFile } from './site.ts';
 
-/** Paths that the document draws. */
+/** Paths that the document is served at. */
 export const pagePaths = [
   '/',
   '/runs/*',
@@ -18,8 +18,8 @@ export const pagePaths = [
 ] as const;
 
 /**
- * What the document may do: load its own files, ask its own origin, and nothing else. Trusted Types without a policy means
- * that no text can become HTML or script, whatever the log holds.
+ * The document may load its own files and call its own origin, nothing else. Trusted Types without a policy prevent any text from becoming
+ * HTML or script, whatever the log contains.
  */
 export const documentPolicy = [
   "default-src 'none'",
@@ -36,15 +36,15 @@ export const documentPolicy = [
 ].join('; ');
 
 export interface DashboardOptions {
-  /** Undefined when it was not built. */
+  /** Undefined if the dashboard was not built. */
   readonly site: Site | undefined;
 }
 
 const config = { scope: 'public', document: true } as const;
-/** What a page keeps in its address is the page's own. */
+/** Pages keep their state in the query, so any parameter is allowed. */
 const schema = { hide: true, querystring: { type: 'object', additionalProperties: true } } as const;
 
-/** The document at the address of every page, and the files that it loads. */
+/** The document at the address of every page, and the files it loads. */
 export const dashboardRoutes: FastifyPluginAsync<DashboardOptions> = async (app, { site }) => {
   for (const path of pagePaths) {
     app.get(path, { config, schema }, async (request, reply) => {
@@ -68,7 +68,7 @@ export const dashboardRoutes: FastifyPluginAsync<DashboardOptions> = async (app,
   });
 };
 
-/** Names the scripts of the page, so that they load beside the document's own instead of after them. */
+/** Preloads the scripts of the page, so that they load in parallel with those of the document. */
 function linksOf({ scripts }: Site, url: string): { readonly link?: string } {
   const { pathname } = new URL(url, 'http://localhost');
   const files = [...scripts].find(([path]) => matchPath(path, pathname) !== undefined)?.[1] ?? [];

@@ -24,7 +24,7 @@ const served = async () => {
   return testApi({ store: createFakeStore(), site, keys: ['reader-key-0123456789:read'] });
 };
 
-it('serves its document at the address of every page, whatever the page keeps there, without a key', async () => {
+it('serves the document at the address of every page, with any query and without a key', async () => {
   const server = await served();
   for (const path of pagePaths) {
     const answer = await server.app.inject(`${path.replace('*', 'a/t/b')}?turn=3&find=x`);
@@ -39,7 +39,7 @@ it('serves its document at the address of every page, whatever the page keeps th
   await server.close();
 });
 
-it('names the scripts of a page with its document, each once and without those that the document has', async () => {
+it('preloads the scripts of a page, each once and without those of the document', async () => {
   const manifest = {
     'index.html': { file: 'assets/main-1.js', imports: ['_kit.js'] },
     '_kit.js': { file: 'assets/kit-1.js' },
@@ -58,7 +58,7 @@ it('names the scripts of a page with its document, each once and without those t
   await server.close();
 });
 
-it('may be opened by a link of another site, while data may not', async () => {
+it('may be opened from a link on another site, unlike data', async () => {
   const server = await served();
   const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
   expect((await server.app.inject({ url: '/', headers: link })).statusCode).toBe(200);
@@ -67,7 +67,7 @@ it('may be opened by a link of another site, while data may not', async () => {
   await server.close();
 });
 
-it('packs its files, which never change, and has no others', async () => {
+it('compresses its files, marks them as immutable, and serves no others', async () => {
   const server = await served();
   for (const coding of ['br', 'gzip', undefined]) {
     const answer = await server.app.inject({
@@ -81,11 +81,11 @@ it('packs its files, which never change, and has no others', async () => {
   await server.close();
 });
 
-it('is no site where none was built', async () => {
+it('is absent if it was not built', async () => {
   expect(await readSite(join(folder, 'nowhere'))).toBeUndefined();
 });
 
-it('filters by the values that the API knows', () => {
+it('offers the filter values that the API accepts', () => {
   const kindOf = (name: string): unknown => filters.find((filter) => filter.name === name)?.kind;
   expect(['status', 'tool_status', 'purpose', 'fate'].map(kindOf)).toEqual([trajectoryStatuses, toolStatuses, purposes, trajectoryFates]);
 });

@@ -1,5 +1,5 @@
-// How fast the dashboard is: the budgets of its pages, measured in a real Chromium over the real API, which shares answers as it does in
-// service, and a store of its own. `npm run bench:dashboard` writes infra/docs/reference/bench/dashboard.{md,json}; it wants a quiet machine.
+// Measures the dashboard against the budgets of its pages, in a real Chromium with the real API, which caches responses as in production,
+// and its own store. `npm run bench:dashboard` writes infra/docs/reference/bench/dashboard.{md,json}; it needs an otherwise idle machine.
 import { chromium, type Browser } from 'playwright-core';
 import { describeEnvironment } from '../bench/environment.ts';
 import { publish } from '../bench/report.ts';
@@ -18,13 +18,13 @@ import { longRun, startDashboardWorld, type DashboardWorld } from '../testing/da
 import { outgoing } from '../testing/events.ts';
 import { turn } from '../testing/rollout-events.ts';
 
-/** As `TURNSTREAM_API_FRESH_MS` has it when nothing is set. */
+/** Default of `TURNSTREAM_API_FRESH_MS`. */
 const FRESH_MS = 200;
 const TIMES = 7;
 const BARS = 50_000;
 const flowRun = 'flow-50000';
 
-/** As many trajectories as one answer of the flow has. */
+/** The number of trajectories in one response of the flow. */
 async function seedFlow({ store }: DashboardWorld): Promise<void> {
   const start = "toDateTime64('2026-11-20 08:00:00', 6, 'UTC')";
   await store.command(

@@ -11,7 +11,7 @@ import { createLogRows } from './log-rows.ts';
 
 afterEach(closeWorkers);
 
-/** A run of five steps that an external trainer made. */
+/** Trains five steps with an external trainer. */
 async function madeRun(): Promise<Rig> {
   const rig = newRig();
   await scriptedWorker(rig);
@@ -45,7 +45,7 @@ async function replayed({ log, events }: Rig): Promise<ReplayTotal & { readonly 
 }
 
 describe('the replay of a run with an external trainer', () => {
-  it('makes the rows of each step again, and finds those that differ', async () => {
+  it('rebuilds the rows of each step, and finds differences', async () => {
     const rig = await madeRun();
     const whole = await replayed(rig);
     expect(whole).toMatchObject({ steps: 5, differing: 0, isExternal: true });

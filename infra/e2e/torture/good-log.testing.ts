@@ -1,5 +1,5 @@
-// A good log: the real trainer makes it in memory, with scripted workers that lose attempts, finish late, leave gaps and give the same
-// answer to everything.
+// A log without problems. The real trainer writes it in memory, with scripted workers that lose attempts, finish late, leave gaps, and
+// answer every question the same.
 import { createHash } from 'node:crypto';
 import { beforeAll } from 'vitest';
 import { runTrainer } from '../../../consumers/trainer/trainer.ts';

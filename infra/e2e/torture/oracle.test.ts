@@ -1,5 +1,5 @@
-// The oracle finds no problem in a good log, and detects every kind of corruption. The real trainer makes the log in memory, with scripted
-// workers that lose attempts, finish late, leave gaps and give the same answer to everything.
+// The oracle finds no problem in a good log, and detects every kind of corruption. The real trainer writes the log in memory, with scripted
+// workers that lose attempts, finish late, leave gaps, and answer every question the same.
 import { describe, expect, it } from 'vitest';
 import type { RunFacts } from './facts.ts';
 import { judgeRun } from './oracle.ts';
@@ -24,19 +24,19 @@ import {
 } from './wrong-logs.testing.ts';
 
 describe('the oracle', () => {
-  it('counts groups by what became of them, and those of which nothing is left apart', () => {
+  it('counts groups by outcome, and those that left no trace separately', () => {
     const { groups } = judgeRun(good);
     expect(groups).toMatchObject({ lost: 0 });
     expect(groups.trained + groups.discarded + groups.open).toBe(groups.admitted);
     expect(judgeRun(vanished()).groups).toEqual({ ...groups, open: groups.open - 1, lost: 1 });
   });
 
-  it('knows what the log has lost since', () => {
+  it('accounts for records that the log has lost', () => {
     expect(judgeRun(cutAway()).problems).toEqual([]);
     expect(judgeRun({ ...cutAway(), gone: [] }).found).toMatchObject({ step: expect.any(Number) as number });
   });
 
-  it('finds nothing wrong with a log that the trainer wrote', () => {
+  it('finds no problem in a log that the trainer wrote', () => {
     const verdict = judgeRun(good);
     expect(verdict.problems).toEqual([]);
     expect(verdict).toMatchObject({ steps: STEPS, found: {} });

@@ -1,5 +1,5 @@
-// Charts of a run over steps, versions, or time: the range, the axis, which series, and the runs that lie over it are in the address.
-// Charts stay while other figures are asked for.
+// Charts of a run over steps, versions, or time. The range, axis, series, and runs to compare with are in the address. Charts stay visible
+// while new data loads.
 import type { JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import { Chart, type OtherCurves } from '../charts/chart.tsx';
@@ -30,7 +30,7 @@ import type { PatternParts } from '../shell/patterns.ts';
 import { change, go, numberParameter, parameter } from '../shell/place.ts';
 import { useTitle } from '../shell/title.ts';
 
-/** Runs that may lie over one: a request each. */
+/** Maximum number of runs to compare with; each is a request. */
 const MOST_OTHERS = 3;
 const noOutages: readonly ApiOutage[] = [];
 const noCharts: readonly ChartSpec[] = [];
@@ -38,7 +38,7 @@ const noCharts: readonly ChartSpec[] = [];
 interface CurvesProps {
   readonly run: string;
   readonly charts: readonly ChartSpec[];
-  /** Charts that read more than the steps; they are asked for when the others are there. */
+  /** Charts that need more than the steps table; requested after the others have arrived. */
   readonly later?: readonly ChartSpec[];
   readonly outages?: readonly ApiOutage[] | undefined;
   readonly others?: readonly string[];
@@ -139,7 +139,7 @@ function Drawn({ run, charts, curves, outages, others, range }: DrawnProps): JSX
 
 const allCharts = [...mainCharts, ...slowCharts, ...moreCharts];
 
-/** Every series of a run. */
+/** All series of a run. */
 export function AllCurves({ parts }: { readonly parts: PatternParts }): JSX.Element {
   const run = parts['run'] ?? '';
   useTitle(`Curves of ${run}`);
@@ -177,7 +177,7 @@ export function AllCurves({ parts }: { readonly parts: PatternParts }): JSX.Elem
         </div>
       </div>
       {charts === undefined ? (
-        <Empty>This is no regular expression.</Empty>
+        <Empty>This is not a valid regular expression.</Empty>
       ) : (
         <Curves run={run} charts={charts} others={others} outages={watched?.outages} />
       )}
@@ -185,7 +185,7 @@ export function AllCurves({ parts }: { readonly parts: PatternParts }): JSX.Elem
   );
 }
 
-/** A parameter of the address that is typed. */
+/** A text field for a parameter of the address. */
 const Field = ({ name, label }: { readonly name: string; readonly label: string }): JSX.Element => (
   <form
     class="inline"

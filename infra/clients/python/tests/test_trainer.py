@@ -1,4 +1,4 @@
-"""The trainer's loop, and each row of the failure table that a client has a part in."""
+"""The trainer's loop, and the failures that a client takes part in."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_waits_while_there_is_no_batch(ts: Turnstream, api: FakeApi) -> None:
 
 
 def away(path: str, times: int) -> Callable[[httpx.Request], httpx.Response | None]:
-    """The coordinator does not answer so many calls of a route."""
+    """Makes the coordinator ignore a number of calls of a route."""
     left = iter(range(times))
 
     def answer(request: httpx.Request) -> httpx.Response | None:
