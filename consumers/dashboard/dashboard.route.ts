@@ -1,6 +1,7 @@
 // Serves the dashboard at `/`: one document for all pages, and files with hashed names. All data comes from `/v1`.
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { PlatformError } from '../../streams/core/errors.ts';
+import { firstRequests } from './app/data/addresses.ts';
 import { matchPath } from './app/shell/patterns.ts';
 import type { Site, SiteFile } from './site.ts';
 
@@ -68,11 +69,22 @@ export const dashboardRoutes: FastifyPluginAsync<DashboardOptions> = async (app,
   });
 };
 
-/** Preloads the scripts of the page, so that they load in parallel with those of the document. */
+/** Longer lists of links are left out: an address may hold a long filter, and browsers limit the size of headers. */
+const MOST_LINK_CHARS = 8_000;
+
+/**
+ * Preloads the first responses and the scripts of the page, so that they load in parallel with the scripts of the document.
+ * Responses come first: they take the longest, and a browser opens six connections.
+ */
 function linksOf({ scripts }: Site, url: string): { readonly link?: string } {
-  const { pathname } = new URL(url, 'http://localhost');
-  const files = [...scripts].find(([path]) => matchPath(path, pathname) !== undefined)?.[1] ?? [];
-  return files.length === 0 ? {} : { link: files.map((file) => `</${file}>; rel=modulepreload`).join(', ') };
+  const address = new URL(url, 'http://localhost');
+  const files = [...scripts].find(([path]) => matchPath(path, address.pathname) !== undefined)?.[1] ?? [];
+  const links = [
+    ...firstRequests(address).map((path) => `<${path}>; rel=preload; as=fetch; crossorigin`),
+    ...files.map((file) => `</${file}>; rel=modulepreload`),
+  ];
+  const link = links.join(', ');
+  return links.length === 0 || link.length > MOST_LINK_CHARS ? {} : { link };
 }
 
 function sendFile(request: FastifyRequest, reply: FastifyReply, file: SiteFile): FastifyReply {

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { testApi } from '../../infra/testing/api.ts';
 import { createFakeStore } from '../../infra/testing/fake-store.ts';
 import { toolStatuses, trajectoryFates, trajectoryStatuses, purposes } from '../api/values.ts';
+import { firstRequests } from './app/data/addresses.ts';
 import { filters } from './app/pages/filters.ts';
 import { documentPolicy, pagePaths } from './dashboard.route.ts';
 import { readSite } from './site.ts';
@@ -39,7 +40,7 @@ it('serves the document at the address of every page, with any query and without
   await server.close();
 });
 
-it('preloads the scripts of a page, each once and without those of the document', async () => {
+it('preloads the first responses and the scripts of a page, each once and without those of the document', async () => {
   const manifest = {
     'index.html': { file: 'assets/main-1.js', imports: ['_kit.js'] },
     '_kit.js': { file: 'assets/kit-1.js' },
@@ -51,10 +52,16 @@ it('preloads the scripts of a page, each once and without those of the document'
   const server = await served();
   const linkAt = async (path: string) => (await server.app.inject(path)).headers['link'];
   const overview = '</assets/overview-1.js>; rel=modulepreload, </assets/charts-1.js>; rel=modulepreload';
-  expect([await linkAt('/?status=running'), await linkAt('/runs/a?x=time'), await linkAt('/runs/b%20c')]).toEqual([
-    ...['</assets/runs-1.js>; rel=modulepreload', overview, overview],
+  const answersAt = (path: string) =>
+    firstRequests(new URL(path, 'http://localhost')).map((url) => `<${url}>; rel=preload; as=fetch; crossorigin`);
+  const scripts = { '/?status=running': '</assets/runs-1.js>; rel=modulepreload', '/runs/a?x=time': overview, '/runs/b%20c': overview };
+  for (const [path, files] of Object.entries(scripts)) {
+    expect(answersAt(path).length).toBeGreaterThan(0);
+    expect(await linkAt(path)).toBe([...answersAt(path), files].join(', '));
+  }
+  expect([await linkAt('/runs/a/no/such/page'), await linkAt('/sql'), await linkAt(`/?status=${'x'.repeat(9_000)}`)]).toEqual([
+    ...[undefined, undefined, undefined],
   ]);
-  expect([await linkAt('/runs/a/no/such/page'), await linkAt('/sql')]).toEqual([undefined, undefined]);
   await server.close();
 });
 

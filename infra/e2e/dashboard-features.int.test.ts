@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { seedTokenTurn, tokenTurn } from '../testing/dashboard-figures.ts';
 import { BROKEN_ENTRY, brokenRun, intactRun, seedLedgers } from '../testing/dashboard-ledger.ts';
 import { SPIKE_STEP, SPIKY_STEPS, seedSpikyRun, spikyRun } from '../testing/dashboard-spike.ts';
-import { LONG_TURNS, longRun, longTrajectory, NEEDLE } from '../testing/dashboard-world.ts';
+import { longRun, longTrajectory, NEEDLE } from '../testing/dashboard-world.ts';
 import { storyRun } from '../testing/api-story.ts';
 import { outgoing } from '../testing/events.ts';
 import { hasChromium, startJourneys } from '../testing/journeys.ts';
@@ -246,31 +246,5 @@ describe.skipIf(!hasChromium)('the dashboard in depth', () => {
     expect(Math.abs((at / tops.length) * SPIKY_STEPS - SPIKE_STEP)).toBeLessThan(SPIKY_STEPS / 100);
     const others = tops.filter((_, column) => Math.abs(column - at) > 5);
     expect(Math.min(...others) - highest).toBeGreaterThan(30);
-  });
-
-  it('says on every page that the API is unavailable, keeps its data, and continues afterwards', async () => {
-    const paths = [run, `${run}/trajectories`, `${run}/t/${longTrajectory}?turn=${LONG_TURNS - 1}`, `${run}/flow`];
-    const browser = journey.page.context().browser();
-    if (browser === null) throw new Error('the page has no browser');
-    const newTab = () => browser.newPage({ viewport: { width: 1_280, height: 800 } });
-    const tabs = await Promise.all(
-      paths.map(async (path) => {
-        const tab = await newTab();
-        await tab.goto(`${journey.world.url}${path}`);
-        await tab.locator('.live', { hasText: '●' }).first().waitFor();
-        await expect.poll(() => tab.locator('.loading').count()).toBe(0);
-        return tab;
-      }),
-    );
-    const contents = () => Promise.all(tabs.map((tab) => tab.locator('h1').first().innerText()));
-    const before = await contents();
-    const start = await journey.world.loseApi();
-    for (const tab of tabs) await tab.locator('.live.away, .badge.bad:has-text("away")').first().waitFor();
-    expect(await contents()).toEqual(before);
-    for (const tab of tabs) expect(await tab.locator('canvas, .row, .turn-row').count()).toBeGreaterThan(0);
-    await start();
-    for (const tab of tabs) await tab.locator('.live', { hasText: '●' }).first().waitFor();
-    expect(await contents()).toEqual(before);
-    await Promise.all(tabs.map((tab) => tab.close()));
   });
 });

@@ -81,16 +81,14 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     },
   );
 
-  it('loads the scripts of a page in parallel with the document, each once', async () => {
-    const scripts: string[] = [];
-    journey.page.on('request', (request) => {
-      if (request.url().endsWith('.js')) scripts.push(new URL(request.url()).pathname);
-    });
-    const answer = await fetch(`${journey.world.url}${trajectory}`);
-    const named = [...(answer.headers.get('link') ?? '').matchAll(/<([^>]+)>/g)].map(([, path]) => path ?? '');
-    await open(trajectory);
-    expect(named.length).toBeGreaterThan(0);
-    for (const path of named) expect(scripts.filter((one) => one === path)).toEqual([path]);
+  it.each(['/', `/runs/${longRun}?x=time`, trajectory])('preloads the scripts and first responses of %s, each once', async (path) => {
+    const asked: string[] = [];
+    journey.page.on('request', (request) => asked.push(request.url().slice(journey.world.url.length)));
+    const answer = await fetch(`${journey.world.url}${path}`);
+    const named = [...(answer.headers.get('link') ?? '').matchAll(/<([^>]+)>/g)].map(([, of]) => of ?? '');
+    await open(path);
+    for (const kind of ['/v1/', '/assets/']) expect(named.some((of) => of.startsWith(kind))).toBe(true);
+    expect(asked.filter((one) => named.includes(one)).sort()).toEqual([...named].sort());
   });
 
   it('shows every spike', async () => {

@@ -61,6 +61,10 @@ export function useLive({ run, types, refreshes = [], concerns, onEvent, onGap, 
       source = new EventSource(`/v1/live?${query.toString()}`);
       if (!counted) streams += 1;
       counted = true;
+      // a page that saw no event yet resumes from where it connected
+      for (const type of ['connected', 'closing', ...types]) {
+        source.addEventListener(type, ({ lastEventId }: MessageEvent<string>) => (last = lastEventId));
+      }
       source.addEventListener('connected', () => (liveState.value = 'live'));
       source.onerror = () => {
         liveState.value = 'away';
@@ -72,7 +76,6 @@ export function useLive({ run, types, refreshes = [], concerns, onEvent, onGap, 
       source.addEventListener('fell-behind', () => onGap?.('The page read too slowly; the stream goes on from where it was.'));
       for (const type of types) {
         source.addEventListener(type, (message: MessageEvent<string>) => {
-          last = message.lastEventId;
           const event = { id: message.lastEventId, ...(JSON.parse(message.data) as Omit<LiveEvent, 'id'>) };
           if (concerns?.(event) === false) return;
           onEvent?.(event);
