@@ -78,5 +78,8 @@ export function createLogRows(source: EventSource, cacheBytes = CACHE_BYTES): Ba
         }
       }
     },
+    forget({ trajectories }) {
+      for (const one of trajectories) cache.forget(one);
+    },
   };
 }
