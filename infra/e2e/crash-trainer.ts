@@ -72,7 +72,7 @@ async function trainOnce(coordinator: Coordinator, { run, round, signal, weights
 }
 
 /** Version 0, in a file. */
-async function firstWeights(log: LogConnection, { config, run }: Trained): Promise<WeightsOfCommit> {
+export async function firstWeights(log: LogConnection, { config, run }: Trained): Promise<WeightsOfCommit> {
   const found = await findPolicy({ log: log.kafka.reader(), events: log.events }, { runId: run, version: 0 }, 0);
   if (found === undefined) throw new Error(`run ${run} has no version 0`);
   const sha256 = createHash('sha256').update(found.weights).digest('hex');

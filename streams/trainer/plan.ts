@@ -55,8 +55,11 @@ const rulesOf = (settings: RunSettings, version: number, rewinds: RunState['rewi
 /** The batch that a step from `version` would train on; undefined while it is incomplete. */
 export function nextBatch(state: RunState, inputs: Pick<PlanInputs, 'settings' | 'training' | 'version'>): readonly Group[] | undefined {
   const { settings, training, version } = inputs;
-  const decided = [...state.decided].flatMap((id) => state.groups.get(id) ?? []);
-  const { batch } = select(decided, rulesOf(settings, version, state.rewinds), new Set(training.map(({ id }) => id)));
+  const busy = new Set(training.map(({ id }) => id));
+  const decided = [...state.decided].flatMap((id) => (busy.has(id) ? [] : (state.groups.get(id) ?? [])));
+  // judging a group takes longer than counting it, and this is asked at every turn of the loop
+  if (decided.length < settings.batchGroups) return undefined;
+  const { batch } = select(decided, rulesOf(settings, version, state.rewinds), busy);
   return batch.length < settings.batchGroups ? undefined : batch;
 }
 

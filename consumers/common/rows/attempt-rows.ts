@@ -3,7 +3,7 @@
 import { LRUCache } from 'lru-cache';
 import { tokensHash } from '../../../streams/rows/row-hash.ts';
 import { rowsOf, type TokenRow } from '../../../streams/rows/row.ts';
-import { ndjsonOf } from './ndjson.ts';
+import { ndjsonBytes } from './ndjson-size.ts';
 import { keyOfAttempt, type ReadAttempt, type WantedAttempt } from './read-attempts.ts';
 
 interface AttemptRow {
@@ -22,7 +22,7 @@ const PLACEHOLDERS = 3;
 export function attemptRows({ wanted, purpose, turns }: ReadAttempt): AttemptRows {
   const { trajectory_id: trajectoryId, attempt, group_id: groupId } = wanted;
   const rows = rowsOf({ trajectoryId, attempt, groupId, purpose, reward: 0, advantage: 0, turns }, 0);
-  return Array.from(rows, (row) => ({ row, hash: tokensHash(row), lineBytes: ndjsonOf({ ...row, row: 0 }).length - PLACEHOLDERS }));
+  return Array.from(rows, (row) => ({ row, hash: tokensHash(row), lineBytes: ndjsonBytes({ ...row, row: 0 }) - PLACEHOLDERS }));
 }
 
 export interface Decided {
@@ -55,6 +55,9 @@ export function createAttemptCache(mostBytes: number) {
     get: (attempt: WantedAttempt): AttemptRows | undefined => cache.get(keyOfAttempt(attempt)),
     put(attempt: WantedAttempt, rows: AttemptRows): void {
       cache.set(keyOfAttempt(attempt), rows);
+    },
+    forget(attempt: WantedAttempt): void {
+      cache.delete(keyOfAttempt(attempt));
     },
   };
 }

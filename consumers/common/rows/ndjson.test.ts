@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { anyRow } from '../../../infra/testing/recorded-calls.ts';
+import { ndjsonBytes } from './ndjson-size.ts';
 import { ndjsonOf } from './ndjson.ts';
 
 it('writes every value of a row on one line', () => {
@@ -32,6 +33,25 @@ it('writes floats that parse back to the same value', () => {
       expect(logprobs.map((one) => (one === null ? NaN : Math.fround(one) + 0))).toEqual(
         [...row.logprobs].map((one) => (Number.isFinite(one) ? one + 0 : NaN)),
       );
+    }),
+    { numRuns: 200 },
+  );
+});
+
+it('is measured without being written', () => {
+  const bits = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }).map((of) => new Float32Array(Int32Array.of(of).buffer)[0] ?? 0);
+  const round = fc.constantFrom(0, -0, 1, -1, 0.5, -0.25, 9.99999999, 99_999_999, 1e8, 1e-5, 0.1, -123.456, 0.09999999, NaN, -Infinity);
+  const logprobs = fc.array(fc.oneof(bits, round, fc.double({ min: -40, max: 0, noNaN: true })), { maxLength: 50 });
+  const ids = fc.array(fc.oneof(fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }), fc.constantFrom(0, 9, 10, 99, 100, 1_000_000)));
+  fc.assert(
+    fc.property(anyRow, logprobs, ids, (row, floats, wholes) => {
+      const odd = {
+        ...row,
+        group_id: `${row.group_id}\u{1F600}"`,
+        logprobs: Float32Array.from(floats),
+        token_ids: Int32Array.from(wholes),
+      };
+      for (const one of [row, odd]) expect(ndjsonBytes(one)).toBe(ndjsonOf(one).length);
     }),
     { numRuns: 200 },
   );

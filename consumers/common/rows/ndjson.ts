@@ -8,26 +8,46 @@ const WHOLE_BYTES = 12;
 /** The same for a float: sign, point, nine digits, and five zeros, or what String returns for a very small or large one. */
 const FLOAT_BYTES = 26;
 
-export function ndjsonOf(row: TokenRow): Buffer {
-  const { token_ids, mask, logprobs, turns, turn_starts, ...rest } = row;
+/** The text of a line before, between, and after its lists of token ids, masks, and log-probabilities. */
+export function textsOf(row: TokenRow): readonly [string, string, string, string] {
+  const { token_ids: _, mask: __, logprobs: ___, turns, turn_starts, ...rest } = row;
   const { row: number, trajectory_id, attempt, group_id, branch, version_spans, ...last } = rest;
   const head = JSON.stringify({ row: number, trajectory_id, attempt, group_id, branch });
   const tail = JSON.stringify({ version_spans, turns: [...turns], turn_starts: [...turn_starts], ...last });
-  const room = head.length * 3 + tail.length * 3 + 64 + token_ids.length * (WHOLE_BYTES + 2) + logprobs.length * FLOAT_BYTES;
+  return [`${head.slice(0, -1)},"token_ids":[`, '],"mask":[', '],"logprobs":[', `],${tail.slice(1)}\n`];
+}
+
+/** The line of a row. */
+export function ndjsonOf(row: TokenRow): Buffer {
+  const { token_ids, mask, logprobs } = row;
+  const [before, second, third, after] = textsOf(row);
+  const room = (before.length + after.length) * 3 + 64 + token_ids.length * (WHOLE_BYTES + 2) + logprobs.length * FLOAT_BYTES;
   const line = new DigitWriter(Buffer.allocUnsafe(room));
-  line.text(`${head.slice(0, -1)},"token_ids":[`);
+  line.text(before);
   line.wholes(token_ids);
-  line.text('],"mask":[');
+  line.text(second);
   line.wholes(mask);
-  line.text('],"logprobs":[');
+  line.text(third);
   line.floats(logprobs);
-  line.text(`],${tail.slice(1)}\n`);
+  line.text(after);
   return line.written();
 }
 
 const [ZERO, COMMA, MINUS, POINT] = [0x30, 0x2c, 0x2d, 0x2e];
 const DIGITS = 9;
-const POWERS = Float64Array.from({ length: 20 }, (_, at) => 10 ** at);
+export const POWERS = Float64Array.from({ length: 20 }, (_, at) => 10 ** at);
+
+/** Others are written as String writes them, and null when they are not finite. */
+export const hasDigits = (size: number): boolean => size >= 1e-5 && size < 1e8;
+
+/** The places behind the point that give nine significant digits. */
+export function placesOf(size: number): number {
+  let wholeDigits = 1;
+  while (size >= (POWERS[wholeDigits] as number)) wholeDigits += 1;
+  let places = size < 1 ? DIGITS : DIGITS - wholeDigits;
+  for (let bound = 0.1; size < bound; bound /= 10) places += 1;
+  return places;
+}
 
 class DigitWriter {
   readonly #bytes: Buffer;
@@ -94,7 +114,7 @@ class DigitWriter {
     const bytes = this.#bytes;
     const size = Math.abs(value);
     if (size === 0) bytes[this.#at++] = ZERO;
-    else if (!(size >= 1e-5 && size < 1e8)) this.text(Number.isFinite(value) ? String(value) : 'null');
+    else if (!hasDigits(size)) this.text(Number.isFinite(value) ? String(value) : 'null');
     else {
       if (value < 0) bytes[this.#at++] = MINUS;
       this.#decimal(size);
@@ -104,10 +124,7 @@ class DigitWriter {
   /** Writes nine significant digits, without trailing zeros. */
   #decimal(size: number): void {
     const bytes = this.#bytes;
-    let wholeDigits = 1;
-    while (size >= (POWERS[wholeDigits] as number)) wholeDigits += 1;
-    let places = size < 1 ? DIGITS : DIGITS - wholeDigits;
-    for (let bound = 0.1; size < bound; bound /= 10) places += 1;
+    const places = placesOf(size);
     const scaled = Math.round(size * (POWERS[places] as number));
     const whole = Math.floor(scaled / (POWERS[places] as number));
     this.#whole(whole);

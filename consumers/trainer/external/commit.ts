@@ -37,6 +37,7 @@ export const commitJob =
       life.feed.exclusively(() => life.committer.step(trained, planFor(life, loop, lease.step))),
     );
     loop.leaseTimes.delete(batchId);
+    life.external.rows.forget(lease);
     loop.waitedSinceMs = life.clock.monotonic();
     reportBatch(life, batch, { trainMs: trained.update.trainMs, commitMs });
     return { kind: 'answer', value: { step: lease.step, version: state.version, lineage: headOf(state.leases).lineage, replayed: false } };

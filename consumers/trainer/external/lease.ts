@@ -46,6 +46,8 @@ async function leaseNext(
   { step, tried }: { readonly step: number; readonly tried: number },
 ): Promise<CallOutcome<LeaseAnswer>> {
   const { state } = life;
+  // nothing is known before the rows of a batch are measured, and this call comes again many times until then
+  if (loop.measuring?.isBusy === true) return { kind: 'later' };
   const groups = groupsFor(life, step);
   if (groups === undefined) return { kind: 'later' };
   const id = batchIdOf(state.runId, step, tried);

@@ -147,6 +147,23 @@ describe('the rows of a batch', () => {
     );
   });
 
+  it('are read from the log once, until their batch was committed', async () => {
+    const { log, source, leased } = await logged(fc.sample(anyBatch, { numRuns: 1, seed: 4 })[0]!);
+    const reader = log.reader();
+    let reads = 0;
+    const readToEnd: typeof reader.readToEnd = (...of) => {
+      reads += 1;
+      return reader.readToEnd(...of);
+    };
+    const rows = createLogRows({ log: { ...reader, readToEnd }, events: late });
+    await rows.measure(source);
+    expect(await all(rows.rows(source))).toEqual(expectedRows(leased));
+    expect(reads).toBe(1);
+    rows.forget(source);
+    expect(await all(rows.rows(source))).toEqual(expectedRows(leased));
+    expect(reads).toBe(2);
+  });
+
   it('are empty for an attempt that the log no longer has', async () => {
     const log = new MemoryLog({ partitions: { rollouts: 1 } });
     const trajectories = [{ group_id: 'g', trajectory_id: 'g.0', attempt: 0, reward: 1, advantage: 0 }];

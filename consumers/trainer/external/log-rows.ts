@@ -4,7 +4,9 @@ import { attemptRows, createAttemptCache, lineBytesOf, placedRow, type AttemptRo
 import { readAttempts, type AttemptRange } from '../../common/rows/read-attempts.ts';
 import type { EventSource } from '../../../streams/core/read-log.ts';
 import type { BatchRows, LeasedTrajectory, RowsSource } from '../../../streams/leases/batch-rows.ts';
+import type { TokenRow } from '../../../streams/rows/row.ts';
 import { BatchHash } from '../../../streams/rows/row-hash.ts';
+import { createServingFirst } from './serving-first.ts';
 
 /** Enough for several batches: one is usually about 10 MB. */
 const CACHE_BYTES = 64 * 1024 * 1024;
@@ -12,6 +14,12 @@ const CACHE_BYTES = 64 * 1024 * 1024;
 interface MadeRows {
   readonly one: LeasedTrajectory;
   readonly made: AttemptRows;
+}
+
+interface RowsReading {
+  readonly signal?: AbortSignal | undefined;
+  /** Awaited before each attempt that is read from the log. */
+  readonly giveWay?: () => Promise<void>;
 }
 
 const rangeOf = ({ rollouts }: RowsSource, signal: AbortSignal | undefined): AttemptRange => ({
@@ -23,9 +31,10 @@ const rangeOf = ({ rollouts }: RowsSource, signal: AbortSignal | undefined): Att
 /** Reading is many times faster if the events of `source` decode turns lazily. */
 export function createLogRows(source: EventSource, cacheBytes = CACHE_BYTES): BatchRows {
   const cache = createAttemptCache(cacheBytes);
+  const serving = createServingFirst();
 
-  async function* readAll(batch: RowsSource, missing: readonly LeasedTrajectory[], signal?: AbortSignal): AsyncGenerator<AttemptRows> {
-    const range = rangeOf(batch, signal);
+  async function* readAll(batch: RowsSource, missing: readonly LeasedTrajectory[], reading: RowsReading): AsyncGenerator<AttemptRows> {
+    const range = rangeOf(batch, reading.signal);
     for (let left = missing; left.length > 0;) {
       let count = 0;
       for await (const read of readAttempts({ ...source, runId: batch.run_id }, left, range)) {
@@ -34,16 +43,17 @@ export function createLogRows(source: EventSource, cacheBytes = CACHE_BYTES): Ba
         count += 1;
         // a fetch may hold many attempts; let calls be served in between
         await new Promise((resolve) => setImmediate(resolve));
+        await reading.giveWay?.();
         yield made;
       }
       left = left.slice(count);
     }
   }
 
-  async function* attempts(batch: RowsSource, signal?: AbortSignal): AsyncGenerator<MadeRows, void, undefined> {
+  async function* attempts(batch: RowsSource, how: RowsReading = {}): AsyncGenerator<MadeRows, void, undefined> {
     const known = new Map(batch.trajectories.map((one) => [one, cache.get(one)]));
     const missing = batch.trajectories.filter((one) => known.get(one) === undefined);
-    const reading = readAll(batch, missing, signal);
+    const reading = readAll(batch, missing, how);
     try {
       for (const one of batch.trajectories) {
         const made = known.get(one) ?? ((await reading.next()).value as AttemptRows);
@@ -54,11 +64,21 @@ export function createLogRows(source: EventSource, cacheBytes = CACHE_BYTES): Ba
     }
   }
 
+  async function* placedRows(batch: RowsSource): AsyncGenerator<TokenRow, void, undefined> {
+    let number = 0;
+    for await (const { one, made } of attempts(batch)) {
+      for (const own of made) {
+        yield placedRow(own, number, one);
+        number += 1;
+      }
+    }
+  }
+
   return {
     async measure(batch, signal) {
       const hash = new BatchHash();
       let [rows, tokens, bytes] = [0, 0, 0];
-      for await (const { one, made } of attempts(batch, signal)) {
+      for await (const { one, made } of attempts(batch, { signal, giveWay: serving.newTurns() })) {
         for (const own of made) {
           const row = placedRow(own, rows, one);
           hash.add(row, own.hash);
@@ -69,14 +89,9 @@ export function createLogRows(source: EventSource, cacheBytes = CACHE_BYTES): Ba
       }
       return { rows, tokens, bytes, sha256: hash.digest() };
     },
-    async *rows(batch) {
-      let number = 0;
-      for await (const { one, made } of attempts(batch)) {
-        for (const own of made) {
-          yield placedRow(own, number, one);
-          number += 1;
-        }
-      }
+    rows: (batch) => serving.track(placedRows(batch)),
+    forget({ trajectories }) {
+      for (const one of trajectories) cache.forget(one);
     },
   };
 }

@@ -16,6 +16,7 @@ const given = (sha256 = SHA): BatchRows => ({
   async *rows() {
     yield* rows;
   },
+  forget: () => undefined,
 });
 
 const ask = (request: RowsRequest): Promise<RowsAnswer> => answerRows(lease, given(), request);

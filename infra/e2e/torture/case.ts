@@ -23,8 +23,11 @@ export interface GroupCase {
 export interface Case {
   readonly facts: RunFacts;
   readonly run: RunStarted | undefined;
+  /** Its trainer leases batches. */
+  readonly isExternal: boolean;
   readonly steps: readonly StepFact[];
   readonly discards: readonly DiscardFact[];
+  readonly rewinds: readonly FactOf<'RunRewound'>[];
   readonly groups: ReadonlyMap<string, GroupCase>;
   readonly histories: ReadonlyMap<string, TrajectoryHistory>;
   /** Groups that lost records after they were acknowledged, or with records where the log had lost others. */
@@ -39,11 +42,22 @@ export const groupOf = (trajectory: string): string => trajectory.slice(0, traje
 export function openCase(facts: RunFacts): Case {
   const steps = eventsOf(facts.training, 'StepCompleted');
   const discards = eventsOf(facts.training, 'TrajectoryDiscarded');
+  const rewinds = eventsOf(facts.training, 'RunRewound');
   const run = eventsOf(facts.training, 'RunStarted')[0]?.event;
   const touched = touchedBy(facts);
   const decided = [...steps.flatMap(({ event }) => event.trajectories), ...discards.map(({ event }) => event)];
   const histories = asDecided(refold([...facts.gone.flatMap(({ rollouts }) => rollouts), ...facts.rollouts]), decided, touched);
-  return { facts, run, steps, discards, groups: groupsOf(facts, steps, discards), histories, touched };
+  return {
+    facts,
+    run,
+    isExternal: run?.backend === 'external',
+    steps,
+    discards,
+    rewinds,
+    groups: groupsOf(facts, steps, discards),
+    histories,
+    touched,
+  };
 }
 
 const cutsOf = ({ gone }: RunFacts) => gone.filter(({ how, topic }) => how === 'cut' && topic === 'rollouts');

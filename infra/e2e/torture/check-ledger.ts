@@ -38,16 +38,22 @@ export function checkVersions({ facts, steps, run }: Case): readonly TortureProb
 
 interface LedgerTally {
   version: number;
+  /** Each used up a version without a batch. */
+  rewinds: number;
   admitted: number;
   readonly discarded: Set<string>;
   readonly trained: Set<string>;
 }
 
-const newCount = (): LedgerTally => ({ version: 0, admitted: 0, discarded: new Set(), trained: new Set() });
+const newCount = (): LedgerTally => ({ version: 0, rewinds: 0, admitted: 0, discarded: new Set(), trained: new Set() });
 
 function count(counted: LedgerTally, { read }: LogFact): void {
   if (read.type === 'GroupsAdmitted') counted.admitted += read.event.groups.length;
   if (read.type === 'TrajectoryDiscarded' && !counted.trained.has(read.event.group_id)) counted.discarded.add(read.event.group_id);
+  if (read.type === 'RunRewound') {
+    counted.version = read.event.version;
+    counted.rewinds += 1;
+  }
   if (read.type !== 'StepCompleted') return;
   counted.version = read.event.version_after;
   for (const { group_id: id } of read.event.trajectories) counted.trained.add(id);
@@ -69,7 +75,7 @@ export function checkAdmission({ facts, run }: Case): readonly TortureProblem[] 
 }
 
 function checkEntry(event: FactOf<'GroupsAdmitted'>['event'], run: FactOf<'RunStarted'>['event'], counted: LedgerTally): readonly string[] {
-  const open = counted.admitted - counted.discarded.size;
+  const open = counted.admitted - counted.discarded.size + counted.rewinds * run.batch_groups;
   const bound = (run.max_staleness + counted.version + 1) * run.batch_groups;
   const room = Math.min(run.max_concurrent - event.running, bound - event.running - event.accepted);
   const added = event.groups.length;

@@ -1,10 +1,9 @@
-// Checks that every step and every discard agree with the records: the attempt, its reward, tokens and staleness, the advantages of its
-// group, the means of the batch and the hash of the learner's input.
+// Checks that every step agrees with the records: the attempts, their rewards, tokens and staleness, the advantages of their groups, the means
+// of the batch and the hash of the learner's input.
 import { createHash } from 'node:crypto';
-import { gather, isOfAttempt, type GroupCase, type Case, type DiscardFact, type StepFact, type TrainedFact } from './case.ts';
-import type { LogFact } from './facts.ts';
+import { gather, type Case, type StepFact, type TrainedFact } from './case.ts';
 import { problemsOf, type TortureProblem } from './problem.ts';
-import { accountOf, agesOf, isWhole, summarise, turnsOf, type AttemptHistory, type TrajectoryHistory } from './refold.ts';
+import { accountOf, agesOf, summarise, turnsOf, type AttemptHistory } from './refold.ts';
 
 type TrainedAccount = Omit<TrainedFact, 'advantage'>;
 
@@ -25,14 +24,15 @@ function checkStep(of: Case, { event }: StepFact): readonly string[] {
     ...rows.flatMap(({ row, winner }) => checkRow(row, winner, event.version_before).map((what) => `${row.trajectory_id}: ${what}`)),
     ...checkGroups(of, event),
     ...checkMeans(event, rows),
-    ...(batchHash(rows) === event.batch_sha256 ? [] : ['the hash of its batch is not that of the records']),
+    // the batch of an external trainer is its rows, whose hash is that of the lease
+    ...(of.isExternal || batchHash(rows) === event.batch_sha256 ? [] : ['the hash of its batch is not that of the records']),
   ];
 }
 
 const differs = (is: number, should: number): boolean => !(Math.abs(is - should) <= 1e-9 * Math.max(1, Math.abs(should)));
 
 /** Names of the figures that differ. */
-const compare = (is: Readonly<Record<string, unknown>>, should: Readonly<Record<string, number>>): readonly string[] =>
+export const compare = (is: Readonly<Record<string, unknown>>, should: Readonly<Record<string, number>>): readonly string[] =>
   Object.entries(should).flatMap(([name, value]) =>
     differs(Number(is[name]), value) ? [`${name} is ${String(is[name])}, the records give ${value}`] : [],
   );
@@ -42,7 +42,8 @@ function checkRow(row: TrainedAccount, winner: AttemptHistory, version: number):
   return compare({ ...row }, expectedRow(winner, version));
 }
 
-function expectedRow(attempt: AttemptHistory, version: number): Readonly<Record<string, number>> {
+/** What the records say of an attempt at a version. */
+export function expectedRow(attempt: AttemptHistory, version: number): Readonly<Record<string, number>> {
   const { end } = attempt;
   return { ...accountOf(attempt, version), reward: end?.reward ?? 0, turns: end?.turns ?? 0, flight_ms: end?.flightMs ?? 0 };
 }
@@ -65,7 +66,8 @@ function checkAdvantages(rows: readonly TrainedFact[], of: Case): readonly strin
   const mean = rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;
   const deviation = Math.sqrt(rewards.reduce((sum, reward) => sum + (reward - mean) ** 2, 0) / rewards.length);
   if (rows.length < 2) return [`${rows[0]?.group_id ?? ''} was trained on with one trajectory`];
-  if (rewards.every((reward) => reward === rewards[0])) return [`${rows[0]?.group_id ?? ''} has the same reward everywhere`];
+  if (of.run?.algorithm !== 'reinforce' && rewards.every((reward) => reward === rewards[0]))
+    return [`${rows[0]?.group_id ?? ''} has the same reward everywhere`];
   return rows.flatMap((row, i) => {
     const should = ((rewards[i] ?? NaN) - mean) / (deviation + 1e-6);
     return differs(row.advantage, should) ? [`${row.trajectory_id}: advantage is ${row.advantage}, the rewards give ${should}`] : [];
@@ -150,80 +152,4 @@ export function checkStaleness({ steps, run, histories }: Case): { readonly wors
     .filter(({ worst }) => worst > limit)
     .map(({ id, step, worst }) => `step ${step}: ${id} is ${worst} versions old, ${limit} are allowed`);
   return { worst: all.reduce((worst, row) => Math.max(worst, row.worst), 0), problems: problemsOf('staleness', over) };
-}
-
-export function checkDiscards(of: Case): readonly TortureProblem[] {
-  return problemsOf('discard', [
-    ...of.discards.flatMap((discard) => {
-      const where = `${discard.event.reason} discard of ${discard.event.trajectory_id}/${discard.event.attempt}`;
-      return checkDiscard(of, discard).map((what) => `${where}: ${what}`);
-    }),
-    ...[...of.groups.values()].flatMap((group) => checkReasons(of, group)),
-  ]);
-}
-
-function checkDiscard(of: Case, { event }: DiscardFact): readonly string[] {
-  if (event.reason === 'expired') return checkExpired(of, event);
-  if (event.reason === 'lost') return [...checkExpired(of, event), ...checkLost(of, event)];
-  const history = of.histories.get(event.trajectory_id);
-  const attempt = history?.attempts.get(event.attempt);
-  if (attempt === undefined || history === undefined) return ['no record of it exists'];
-  // a trainer that lost records may rightly discard an attempt of which the oracle knows all records
-  if (isOfAttempt(event.reason) && of.touched.has(event.group_id)) return [];
-  return [...compare({ ...event }, expectedRow(attempt, event.version)), ...checkReason(event, attempt, history)];
-}
-
-function checkReason(event: DiscardFact['event'], attempt: AttemptHistory, history: TrajectoryHistory): readonly string[] {
-  if (isOfAttempt(event.reason)) return checkAttemptDiscard(event, attempt, history);
-  if (!['uniform_group', 'stale', 'incomplete'].includes(event.reason)) return ['there is no such reason'];
-  return history.winner?.number === event.attempt ? [] : ['it is not the attempt that counts'];
-}
-
-/** It was given up earlier, by an entry that says that there is no next attempt. */
-function checkExpired({ facts }: Case, event: DiscardFact['event']): readonly string[] {
-  const given = facts.training.some(
-    ({ read }) =>
-      read.type === 'TrajectoryExpired' &&
-      read.event.trajectory_id === event.trajectory_id &&
-      read.event.next_attempt < 0 &&
-      read.event.sequence < event.sequence,
-  );
-  return given ? [] : ['its last attempt was not given up'];
-}
-
-/** No attempt can continue it: the log has lost one of its requests. */
-function checkLost({ facts }: Case, event: DiscardFact['event']): readonly string[] {
-  const gone = facts.gone.flatMap(({ tasks }) => tasks);
-  const isOf = ({ read }: LogFact): boolean => read.type === 'TrajectoryRequested' && read.event.trajectory_id === event.trajectory_id;
-  return gone.some(isOf) ? [] : ['its requests are in the log'];
-}
-
-function checkAttemptDiscard({ reason }: DiscardFact['event'], attempt: AttemptHistory, { winner }: TrajectoryHistory): readonly string[] {
-  if (attempt.end === undefined) return ['it never ended'];
-  if (winner?.number === attempt.number) return ['it is the attempt that counts'];
-  return (reason === 'superseded') === isWhole(attempt) ? [] : [isWhole(attempt) ? 'it is whole' : 'it is not whole'];
-}
-
-/** The trajectory was given up: its last attempt expired, or its request was lost and could not be repeated. */
-const isGivenUp = (reason: string): boolean => reason === 'expired' || reason === 'lost';
-
-/** The reason of a discarded group must follow from its trajectories. */
-function checkReasons(of: Case, group: GroupCase): readonly string[] {
-  const final = group.discards.filter(({ event }) => !isOfAttempt(event.reason) && !isGivenUp(event.reason));
-  const [first] = final;
-  if (first === undefined) return [];
-  const { reason, version } = first.event;
-  if (group.trained.length > 0) return [`group ${group.id} was trained on, and ${reason} discards of it exist`];
-  if (final.some(({ event }) => event.reason !== reason || event.version !== version))
-    return [`group ${group.id} was discarded for several reasons`];
-  const winners = final.flatMap(({ event }) => of.histories.get(event.trajectory_id)?.winner ?? []);
-  const rewards = winners.map(({ end }) => end?.reward);
-  const worst = Math.max(...winners.map((winner) => accountOf(winner, version).staleness_worst));
-  const uniform = rewards.every((reward) => reward === rewards[0]);
-  const holds: Readonly<Record<string, boolean>> = {
-    incomplete: winners.length < 2,
-    uniform_group: winners.length >= 2 && uniform,
-    stale: winners.length >= 2 && !uniform && worst > (of.run?.max_staleness ?? 0),
-  };
-  return holds[reason] === true ? [] : [`group ${group.id} was discarded as ${reason}, which it is not`];
 }

@@ -4,7 +4,9 @@ import { describe, expect, it } from 'vitest';
 import type { RunFacts } from './facts.ts';
 import { judgeRun } from './oracle.ts';
 import type { ProblemKind } from './problem.ts';
-import { good, STEPS } from './good-log.testing.ts';
+import { edit } from './edit-fact.testing.ts';
+import { good } from './good-log.testing.ts';
+import { STEPS } from './scripted-log.testing.ts';
 import {
   vanished,
   cutAway,
@@ -19,7 +21,6 @@ import {
   withTurn,
   withRecords,
   withEntry,
-  edit,
   withTask,
 } from './wrong-logs.testing.ts';
 

@@ -5,6 +5,8 @@
 // ignores the clocks of the run and assumes no order between partitions.
 import { openCase } from './case.ts';
 import { checkAdmission, checkChain, checkResume, checkVersions } from './check-ledger.ts';
+import { checkLeases, countLeases, type LeaseCounts } from './check-leases.ts';
+import { checkLineage, checkMadeVersions } from './check-lineage.ts';
 import { checkNeedless, countNeedless, type Needless, type Witness } from './check-needless.ts';
 import {
   checkAttempts,
@@ -16,7 +18,8 @@ import {
   type OutcomeCounts,
 } from './check-outcomes.ts';
 import { checkVanished, countGroups, type GroupCounts } from './check-groups.ts';
-import { checkDiscards, checkStaleness, checkSteps } from './check-steps.ts';
+import { checkDiscards } from './check-discards.ts';
+import { checkStaleness, checkSteps } from './check-steps.ts';
 import type { RunFacts } from './facts.ts';
 import type { TortureProblem, ProblemKind } from './problem.ts';
 
@@ -25,6 +28,7 @@ export interface OracleVerdict extends OutcomeCounts {
   readonly steps: number;
   readonly attempts: number;
   readonly groups: GroupCounts;
+  readonly leases: LeaseCounts;
   readonly needless: Needless;
   /** Discards by reason. */
   readonly discards: Readonly<Partial<Record<string, number>>>;
@@ -47,7 +51,9 @@ export function judgeRun(facts: RunFacts, witness?: Witness): OracleVerdict {
     ...checkVanished(of),
     ...checkAttempts(of),
     ...checkChain(of),
-    ...checkVersions(of),
+    ...(of.isExternal ? checkMadeVersions(of) : checkVersions(of)),
+    ...checkLeases(of),
+    ...checkLineage(of),
     ...checkSteps(of),
     ...checkDiscards(of),
     ...staleness.problems,
@@ -60,6 +66,7 @@ export function judgeRun(facts: RunFacts, witness?: Witness): OracleVerdict {
     steps: of.steps.length,
     attempts: [...of.histories.values()].reduce((sum, { attempts }) => sum + attempts.size, 0),
     groups: countGroups(of),
+    leases: countLeases(of),
     needless: countNeedless(of, witness),
     discards: tally(of.discards.map(({ event }) => event.reason)),
     worstStaleness: staleness.worst,

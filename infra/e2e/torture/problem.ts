@@ -26,6 +26,10 @@ export type ProblemKind =
   | 'attempt'
   /** The chain of the ledger is broken. */
   | 'chain'
+  /** A lease ended twice or never began, or a commit differs from its lease. */
+  | 'lease'
+  /** A version does not come from the one that it names, or a trajectory was trained on twice on the way to it. */
+  | 'lineage'
   /** A resume point skips what an open group needs, or its counts are wrong. */
   | 'resume'
   /** An attempt was given up while it was running and its worker was not hit. */

@@ -4,7 +4,7 @@ import { cpus, totalmem } from 'node:os';
 import { expiryCauses } from './check-needless.ts';
 import type { ProblemKind } from './problem.ts';
 import type { OracleVerdict } from './oracle.ts';
-import { targets } from './schedule.ts';
+import { EXTERNAL_TRAINER, targets } from './schedule.ts';
 import { isSurvived, kindOf, type Struck } from './strike.ts';
 import type { TablesVerdict } from './tables.ts';
 
@@ -16,6 +16,8 @@ export interface TortureSettings {
   readonly brokers: number;
   /** Whether disks could be filled on this machine. */
   readonly disks: boolean;
+  /** Whether the trainer was an external one. */
+  readonly external: boolean;
   /** Kinds of faults, if restricted. */
   readonly only?: readonly string[];
 }
@@ -49,6 +51,7 @@ export interface TortureReport {
   readonly discards: OracleVerdict['discards'];
   readonly attempts: number;
   readonly groups: OracleVerdict['groups'];
+  readonly leases: OracleVerdict['leases'];
   readonly needless: OracleVerdict['needless'];
   readonly worstStaleness: number;
   /** Problems in the log by kind; empty when there are none. */
@@ -97,17 +100,18 @@ function countKinds(struck: readonly Struck[]): Readonly<Record<string, number>>
 
 function recoveryOf(struck: readonly Struck[]): TortureReport['recovery'] {
   return Object.fromEntries(
-    targets.map((target) => {
+    [...targets, EXTERNAL_TRAINER].flatMap((target) => {
       const own = struck.filter(({ fault }) => fault.target === target);
+      if (target === EXTERNAL_TRAINER && own.length === 0) return [];
       const times = own.flatMap(({ backMs }) => backMs ?? []).sort((a, b) => a - b);
-      return [target, { faults: own.length, p50Ms: times[Math.floor(times.length / 2)] ?? 0, maxMs: times.at(-1) ?? 0 }];
+      return [[target, { faults: own.length, p50Ms: times[Math.floor(times.length / 2)] ?? 0, maxMs: times.at(-1) ?? 0 }]];
     }),
   );
 }
 
 /** The figures as a table. */
 export function tableOf(report: TortureReport): readonly string[] {
-  const { found, rows, groups, needless } = report;
+  const { found, rows, groups, needless, leases } = report;
   const count = (...kinds: ProblemKind[]): number => kinds.reduce((sum, kind) => sum + (found[kind] ?? 0), 0);
   const figures: readonly (readonly [string, string | number])[] = [
     ['minutes', report.minutes],
@@ -129,6 +133,9 @@ export function tableOf(report: TortureReport): readonly string[] {
     ...expiryCauses.map((cause) => [`  ${cause}`, needless.expiries[cause]] as const),
     ['attempts run twice / superseded', `${needless.attemptsRunTwice} / ${needless.attemptsSuperseded}`],
     ['records repeated / turns unused', `${needless.recordsRepeated} / ${needless.turnsUnused}`],
+    ['leases granted / committed / open', `${leases.granted} / ${leases.committed} / ${leases.open}`],
+    ...Object.entries(leases.released).map(([reason, times]) => [`  ${reason}`, times ?? 0] as const),
+    ['leases / lineages wrong', `${count('lease')} / ${count('lineage')}`],
     ['versions missing or wrong', count('version', 'chain')],
     ['steps that differ from the records', count('step')],
     ['discards that differ from the records', count('discard')],

@@ -1,6 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { clockJumps, clockTargets, cutModes, diskTargets, forgotten, ROUND, scheduleOf, tailTopics, targets } from './schedule.ts';
+import {
+  clockJumps,
+  clockTargets,
+  cutModes,
+  diskTargets,
+  EXTERNAL_TRAINER,
+  forgotten,
+  ROUND,
+  scheduleOf,
+  tailTopics,
+  targets,
+} from './schedule.ts';
 import type { ScheduledFault } from './schedule.ts';
 
 const options = fc.record({
@@ -45,6 +56,18 @@ describe('the schedule of a torture test', () => {
           expect(names.filter((name) => name.startsWith('cut'))).toHaveLength(3);
           for (const kind of others) expect(names.filter((name) => name.startsWith(kind))).toHaveLength(1);
         }
+      }),
+    );
+  });
+
+  it('kills an external trainer once in every round, and freezes it', () => {
+    fc.assert(
+      fc.property(fc.nat(), (seed) => {
+        const [round, rounds] = [ROUND + 1, 8];
+        const faults = scheduleOf({ seed, faults: rounds * round, minutes: 20, disks: true, external: true });
+        const own = faults.flatMap(({ kind, target }, i) => (target === EXTERNAL_TRAINER ? [{ kind, round: Math.floor(i / round) }] : []));
+        expect(own.filter(({ kind }) => kind === 'kill').map((one) => one.round)).toEqual(Array.from({ length: rounds }, (_, i) => i));
+        expect(new Set(own.map(({ kind }) => kind))).toEqual(new Set(['kill', 'freeze']));
       }),
     );
   });

@@ -6,7 +6,9 @@ import { createRandom, shuffled } from '../../../streams/core/random.ts';
 import type { ProxyMode } from './chaos-proxy.ts';
 
 export const targets = ['trainer', 'worker', 'warehouse', 'store', 'broker', 'api'] as const;
-export type FaultTarget = (typeof targets)[number];
+/** In a run of an external trainer this process is struck as well; `trainer` is then the coordinator. */
+export const EXTERNAL_TRAINER = 'external-trainer';
+export type FaultTarget = (typeof targets)[number] | typeof EXTERNAL_TRAINER;
 
 export const cutModes = ['refuse', 'reset', 'delay', 'black-hole'] as const satisfies readonly Exclude<ProxyMode, 'pass'>[];
 /** Roles whose consumer group is deleted from Kafka. */
@@ -64,6 +66,8 @@ export interface ScheduleOptions {
   readonly disks: boolean;
   /** Kinds of faults to use. Default: all. */
   readonly only?: readonly string[];
+  /** Whether the trainer is an external one. */
+  readonly external?: boolean;
 }
 
 const FREEZES = 2;
@@ -96,9 +100,14 @@ export function scheduleOf(options: ScheduleOptions): readonly ScheduledFault[] 
   });
 }
 
-function deals(random: () => number, { faults, disks, only = faultKinds }: ScheduleOptions): readonly Deal[] {
+function deals(random: () => number, { faults, disks, only = faultKinds, external = false }: ScheduleOptions): readonly Deal[] {
+  const struck: readonly FaultTarget[] = external ? [...targets, EXTERNAL_TRAINER] : targets;
+  const kills = struck.map((target): Deal => ({ kind: 'kill', target }));
   const deal = {
-    freeze: deck(random, freezes),
+    freeze: deck(
+      random,
+      struck.map((target): Deal => ({ kind: 'freeze', target })),
+    ),
     cut: deck(random, cuts),
     forget: deck(random, forgets),
     tail: deck(random, tails),
@@ -116,8 +125,6 @@ function deals(random: () => number, { faults, disks, only = faultKinds }: Sched
   return dealt.slice(0, faults);
 }
 
-const kills = targets.map((target): Deal => ({ kind: 'kill', target }));
-const freezes = targets.map((target): Deal => ({ kind: 'freeze', target }));
 const cuts = targets.flatMap((target) => cutModes.map((mode): Deal => ({ kind: 'cut', target, mode })));
 const forgets = forgotten.map((target): Deal => ({ kind: 'forget', target }));
 const tails = tailTopics.map((topic): Deal => ({ kind: 'tail', target: 'broker', topic }));

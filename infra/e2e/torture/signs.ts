@@ -40,6 +40,7 @@ interface Back {
 /** The sign that a target has recovered. */
 export const signOf: Readonly<Record<FaultTarget, string>> = {
   trainer: 'next step',
+  'external-trainer': 'next step',
   broker: 'next step',
   worker: 'next record',
   warehouse: 'next rows stored',
@@ -146,6 +147,7 @@ interface MarkPair {
 async function isBack(target: FaultTarget, { from, now, apiUrl }: MarkPair): Promise<boolean> {
   switch (target) {
     case 'trainer':
+    case 'external-trainer':
     case 'broker':
       return now.steps > from.steps;
     case 'worker':

@@ -59,7 +59,7 @@ afterAll(async () => {
 
 /** The part of a world that these faults need, with a process per role; `killed` tells what ended the target. */
 function world(more: Partial<TortureWorld> = {}, victim: FaultTarget = 'store') {
-  const roles = new Map(targets.map((target) => [target, spawn('sleep', ['600'])]));
+  const roles = new Map<FaultTarget, ReturnType<typeof spawn>>(targets.map((target) => [target, spawn('sleep', ['600'])]));
   const killed = new Promise<string | null>((resolve) => {
     roles.get(victim)?.once('exit', (_code, signal) => {
       resolve(signal);

@@ -32,6 +32,13 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`);
 /** Short deadlines, so that a fault costs seconds and a test of minutes fits many. */
 const [heartbeatMs, silenceMs] = [1_000, 6_000];
 const env = { TURNSTREAM_HEARTBEAT_MS: String(heartbeatMs), TURNSTREAM_SILENCE_MS: String(silenceMs), TURNSTREAM_LOG_LEVEL: 'info' };
+/** A policy that does not learn answers most groups alike: REINFORCE trains on them all the same. */
+const externalEnv = {
+  TURNSTREAM_TRAINER: 'external',
+  TURNSTREAM_ALGORITHM: 'reinforce',
+  TURNSTREAM_MAX_DISCARDED: '1',
+  TURNSTREAM_LEASE_MS: '8000',
+};
 const SETTLE_TIMEOUT_MS = 600_000;
 const DRAIN_TIMEOUT_MS = 240_000;
 /** Maximum number of faults from which the run may still be recovering when the next one starts. */
@@ -51,6 +58,7 @@ const HELP = `npm run torture -- [flags]
   --seed S      which ones, and when (1)
   --brokers B   1 or 3 (1)
   --workers W   (1)
+  --trainer T   built-in, or external: a process that trains through the API and is struck as well (built-in)
   --only a,b    these strikes alone, of ${faultKinds.join(', ')}
   --patience S  seconds in which a fault has to be survived (300)
   --out FILE    the report as JSON`;
@@ -63,6 +71,7 @@ function askedFor(args: readonly string[]): TortureOptions {
       kills: { type: 'string', default: '12' },
       seed: { type: 'string', default: '1' },
       workers: { type: 'string', default: '1' },
+      trainer: { type: 'string', default: 'built-in' },
       brokers: { type: 'string', default: '1' },
       only: { type: 'string' },
       patience: { type: 'string', default: '300' },
@@ -74,6 +83,8 @@ function askedFor(args: readonly string[]): TortureOptions {
     if (Number.isFinite(value) && value > 0 && (name === 'minutes' || Number.isInteger(value))) return value;
     throw new RangeError(`--${name} must be a number over 0, got ${values[name]}`);
   };
+  if (!['built-in', 'external'].includes(values.trainer))
+    throw new RangeError(`--trainer must be built-in or external, got ${values.trainer}`);
   const settings = {
     minutes: figure('minutes'),
     faults: figure('kills'),
@@ -81,6 +92,7 @@ function askedFor(args: readonly string[]): TortureOptions {
     workers: figure('workers'),
     brokers: figure('brokers'),
     disks: canMountDisk,
+    external: values.trainer === 'external',
   };
   const only = values.only === undefined ? {} : { only: values.only.split(',') };
   return { settings: { ...settings, ...only }, patienceMs: figure('patience') * 1_000, out: values.out };
@@ -180,7 +192,15 @@ async function main(): Promise<number> {
   const run = `torture-${settings.seed}`;
   const [program, libsDir] = [join(root, 'infra/cli/turnstream.mjs'), join(root, '.turnstream/kafka/libs')];
   say(`torturing run ${run}: ${settings.faults} faults in ${settings.minutes} minutes, ${settings.brokers} broker(s); logs in ${dir}`);
-  const world = await startWorld({ dir, program, libsDir, run, ...settings, logger, env });
+  const world = await startWorld({
+    dir,
+    program,
+    libsDir,
+    run,
+    ...settings,
+    logger,
+    env: { ...env, ...(settings.external ? externalEnv : {}) },
+  });
   const apiUrl = (): string | undefined => world.services()?.apiUrl;
   let isOk = false;
   const signs = createSigns({ namespace: NAMESPACE, run, brokers: world.brokers.addresses, apiUrl, logger });

@@ -13,6 +13,7 @@ import { loadConfig } from '../../config/load.ts';
 import { smallDisk, type SmallDisk } from '../../testing/small-disk.ts';
 import { startBrokers, type Brokers } from './brokers.ts';
 import { startChaosProxy, type ChaosProxy } from './chaos-proxy.ts';
+import { keepTrainer } from './trainer-process.ts';
 import type { FaultOf, FaultTarget } from './schedule.ts';
 
 export interface WorldOptions {
@@ -25,6 +26,8 @@ export interface WorldOptions {
   readonly brokers: number;
   /** Whether the store and `up` have small disks of their own. */
   readonly disks: boolean;
+  /** Whether the trainer is an external one. */
+  readonly external: boolean;
   readonly logger: Logger;
   readonly env: Readonly<Record<string, string>>;
 }
@@ -92,10 +95,11 @@ export async function startWorld(options: WorldOptions): Promise<TortureWorld> {
   const addresses = { KAFKA_BROKERS: brokers.proxied.join(','), CLICKHOUSE_URL: `http://127.0.0.1:${clickhouse.port}` };
   const up = startUp(options, { ...addresses, TURNSTREAM_DATA_DIR: upDir });
   const services = (): ServicesFile | undefined => readServices(upDir);
+  const trainer = options.external ? keepTrainer({ run: options.run, dir, upDir, brokers: () => brokers.addresses() }) : undefined;
   const past = () => ({ KAFKA_BROKERS: brokers.addresses().join(','), CLICKHOUSE_URL: store.url });
   return {
     ...{ run: options.run, dir, brokers, clickhouse, store, services },
-    pidsOf: (target) => pidsOf(target, kept.pid(), services()),
+    pidsOf: (target) => pidsOf(target, { store: kept.pid(), 'external-trainer': trainer?.pid() }, services()),
     diskOf: (target) => disks[target],
     shiftClock: (target, byMs) => {
       writeFileSync(join(dir, 'clocks', target), String(byMs));
@@ -103,21 +107,25 @@ export async function startWorld(options: WorldOptions): Promise<TortureWorld> {
     command: (...args) => said(launch({ ...options, to: 'pipe' }, args, past())),
     ended: () => up.exitCode ?? up.signalCode ?? undefined,
     async stopUp() {
+      await trainer?.stop();
       up.kill('SIGINT');
       return exitOf(up);
     },
     drain: (signal) => drain(options, past(), signal),
     async close(keep = false) {
       up.kill('SIGKILL');
-      await Promise.all([exitOf(up), kept.stop(), brokers.stop(), clickhouse.close()]);
+      await Promise.all([exitOf(up), trainer?.stop(), kept.stop(), brokers.stop(), clickhouse.close()]);
       if (keep && disks.store !== undefined) await cp(disks.store.dir, join(dir, 'store'), { recursive: true });
       await Promise.all(Object.values(disks).map((disk) => disk.remove()));
     },
   };
 }
 
-function pidsOf(target: Exclude<FaultTarget, 'broker'>, store: number | undefined, services: ServicesFile | undefined): readonly number[] {
-  if (target === 'store') return store === undefined ? [] : [store];
+/** Processes that are not of `up`. */
+type KeptPids = Readonly<Record<'store' | 'external-trainer', number | undefined>>;
+
+function pidsOf(target: Exclude<FaultTarget, 'broker'>, kept: KeptPids, services: ServicesFile | undefined): readonly number[] {
+  if (target === 'store' || target === 'external-trainer') return [kept[target] ?? []].flat();
   const named = Object.entries(services?.processes ?? {});
   return named.filter(([name]) => (target === 'worker' ? name.startsWith('worker-') : name === target)).map(([, pid]) => pid);
 }

@@ -1,16 +1,14 @@
 // Copies of the good log with one error each.
 import type { DecodedEvent } from '../../../schemas/codec.ts';
 import type { EventByType } from '../../../schemas/generated/events.ts';
+import { edit } from './edit-fact.testing.ts';
 import type { LogFact, RolloutFact, RunFacts } from './facts.ts';
-import { good, settings } from './good-log.testing.ts';
+import { good } from './good-log.testing.ts';
+import { settings } from './scripted-log.testing.ts';
 
 /** The ledger with one changed entry: the `nth` of its type. */
 export function withEntry<T extends DecodedEvent['type']>(type: T, change: (event: EventByType[T]) => EventByType[T], nth = 1): RunFacts {
   return { ...good, training: changed(good.training, { type, nth, change: (fact) => [edit(fact, change)] }) };
-}
-
-export function edit<T extends DecodedEvent['type']>(fact: LogFact, change: (event: EventByType[T]) => EventByType[T]): LogFact {
-  return { ...fact, read: { type: fact.read.type, event: change(fact.read.event as EventByType[T]) } as DecodedEvent };
 }
 
 interface Change {
