@@ -51,7 +51,7 @@ describe.skipIf(!hasChromium)('the dashboard while the API is away for 30 s', ()
     const start = await journey.world.loseApi();
     for (const tab of tabs.values()) await sign(tab).waitFor();
     const written: string[] = [];
-    for (const until = Date.now() + AWAY_MS; Date.now() < until; ) {
+    for (const until = Date.now() + AWAY_MS; Date.now() < until;) {
       written.push(await write(written.length));
       await journey.page.waitForTimeout(EVERY_MS);
       for (const [path, tab] of tabs) {

@@ -54,6 +54,19 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     expect(await journey.page.evaluate<boolean>(same)).toBe(true);
   });
 
+  it('hides a chart by its digit and brings it back, and opens the same again', async () => {
+    const titles = () => journey.page.locator('.chart figcaption b').allInnerTexts();
+    await open(`/runs/${longRun}`);
+    await expect.poll(titles).toHaveLength(9);
+    await journey.page.keyboard.press('2');
+    await expect.poll(titles).not.toContain('F1');
+    await journey.page.waitForURL(/hide=f1_mean/);
+    await journey.page.reload();
+    await expect.poll(titles).toHaveLength(8);
+    await journey.page.getByRole('button', { name: 'show F1' }).click();
+    await expect.poll(titles).toContain('F1');
+  });
+
   it('lays curves over versions, time, and other runs, and chooses series, all in the address', async () => {
     await open(`/runs/${longRun}/curves?series=reward&with=${storyRun}`);
     await journey.page.locator('.chart', { hasText: storyRun }).first().waitFor();
@@ -81,15 +94,18 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     },
   );
 
-  it.each(['/', `/runs/${longRun}?x=time`, trajectory])('asks for scripts and first answers of %s with its document, each once', async (path) => {
-    const asked: string[] = [];
-    journey.page.on('request', (request) => asked.push(request.url().slice(journey.world.url.length)));
-    const answer = await fetch(`${journey.world.url}${path}`);
-    const named = [...(answer.headers.get('link') ?? '').matchAll(/<([^>]+)>/g)].map(([, of]) => of ?? '');
-    await open(path);
-    for (const kind of ['/v1/', '/assets/']) expect(named.some((of) => of.startsWith(kind))).toBe(true);
-    expect(asked.filter((one) => named.includes(one)).sort()).toEqual([...named].sort());
-  });
+  it.each(['/', `/runs/${longRun}?x=time`, trajectory])(
+    'asks for scripts and first answers of %s with its document, each once',
+    async (path) => {
+      const asked: string[] = [];
+      journey.page.on('request', (request) => asked.push(request.url().slice(journey.world.url.length)));
+      const answer = await fetch(`${journey.world.url}${path}`);
+      const named = [...(answer.headers.get('link') ?? '').matchAll(/<([^>]+)>/g)].map(([, of]) => of ?? '');
+      await open(path);
+      for (const kind of ['/v1/', '/assets/']) expect(named.some((of) => of.startsWith(kind))).toBe(true);
+      expect(asked.filter((one) => named.includes(one)).sort()).toEqual([...named].sort());
+    },
+  );
 
   it('loses no spike', async () => {
     const answer = await fetch(`${journey.world.url}/v1/runs/${longRun}/curves?points=300&series=reward_mean`);
