@@ -54,6 +54,19 @@ describe.skipIf(!hasChromium)('the dashboard', () => {
     expect(await journey.page.evaluate<boolean>(same)).toBe(true);
   });
 
+  it('hides a chart by its digit, keeps it hidden in the address, and shows it again', async () => {
+    const titles = () => journey.page.locator('.chart figcaption b').allInnerTexts();
+    await open(`/runs/${longRun}`);
+    await expect.poll(titles).toHaveLength(9);
+    await journey.page.keyboard.press('2');
+    await expect.poll(titles).not.toContain('F1');
+    await journey.page.waitForURL(/hide=f1_mean/);
+    await journey.page.reload();
+    await expect.poll(titles).toHaveLength(8);
+    await journey.page.getByRole('button', { name: 'show F1' }).click();
+    await expect.poll(titles).toContain('F1');
+  });
+
   it('draws curves over versions or time, with other runs and selected series, all in the address', async () => {
     await open(`/runs/${longRun}/curves?series=reward&with=${storyRun}`);
     await journey.page.locator('.chart', { hasText: storyRun }).first().waitFor();

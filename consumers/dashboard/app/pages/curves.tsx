@@ -29,6 +29,7 @@ import { useKeys } from '../shell/keys.ts';
 import type { PatternParts } from '../shell/patterns.ts';
 import { change, go, numberParameter, parameter } from '../shell/place.ts';
 import { useTitle } from '../shell/title.ts';
+import { useHiddenCharts } from './hidden-charts.tsx';
 
 /** Maximum number of runs to compare with; each is a request. */
 const MOST_OTHERS = 3;
@@ -58,6 +59,7 @@ export function Curves({ run, charts, later = noCharts, outages = noOutages, oth
     { keys: ['z'], does: 'Zoom out', run: zoomOut },
     { keys: ['x'], does: 'Over steps, versions, or time', run: () => change({ x: nextAxis(range.axis) }) },
   ]);
+  const { isShown, chips } = useHiddenCharts([...charts, ...later]);
   if (charts.length === 0) return <Empty>No series fits.</Empty>;
   const isZoomed = range.from !== undefined || range.to !== undefined;
   return (
@@ -75,10 +77,11 @@ export function Curves({ run, charts, later = noCharts, outages = noOutages, oth
               step.{outages.some(({ from_step }) => from_step >= 0) && ' Hatched: a tool was out.'}
               {isZoomed && <ZoomOut onClick={zoomOut} />}
             </p>
+            {chips}
             <div class="charts">
-              <Drawn {...{ run, charts, outages, others, range }} curves={curves} />
+              <Drawn {...{ run, charts, outages, others, range, isShown }} curves={curves} />
               {more.value !== undefined && more.value.steps.length > 0 && (
-                <Drawn {...{ run, outages, others: [], range }} charts={later} curves={more.value} />
+                <Drawn {...{ run, outages, others: [], range, isShown }} charts={later} curves={more.value} />
               )}
             </div>
           </section>
@@ -106,9 +109,10 @@ interface DrawnProps {
   readonly outages: readonly ApiOutage[];
   readonly others: readonly string[];
   readonly range: Parameters<typeof curvesUrl>[2];
+  readonly isShown: (spec: ChartSpec) => boolean;
 }
 
-function Drawn({ run, charts, curves, outages, others, range }: DrawnProps): JSX.Element {
+function Drawn({ run, charts, curves, outages, others, range, isShown }: DrawnProps): JSX.Element {
   const axis = axisIn(curves, range.axis ?? 'step');
   const laid = [0, 1, 2].map((at) => {
     const other = others[at];
@@ -124,7 +128,7 @@ function Drawn({ run, charts, curves, outages, others, range }: DrawnProps): JSX
   );
   return (
     <>
-      {charts.map((spec) => (
+      {charts.filter(isShown).map((spec) => (
         <Chart
           key={spec.title}
           {...{ curves, spec, outages, axis }}
