@@ -1,4 +1,4 @@
-// Watching a run: trajectories over wall-clock time, admissions, weights in use, tools over time, and advisories.
+// Routes for monitoring a run: trajectories over wall-clock time, admissions, weights in use, tools over time, and advisories.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import type { Store } from '../../../streams/core/ports.ts';
