@@ -107,6 +107,9 @@ function weightsProblems(book: LeaseBook, { version, sha256 }: WeightsNamed): re
   const commit = book.commits.find((one) => one.version === version);
   return brokenOf([
     [commit === undefined, `weights of version ${version} are published, but no entry made that version`],
-    [commit !== undefined && commit.weightsSha256 !== '' && commit.weightsSha256 !== sha256, `version ${version} is published with other weights`],
+    [
+      commit !== undefined && commit.weightsSha256 !== '' && commit.weightsSha256 !== sha256,
+      `version ${version} is published with other weights`,
+    ],
   ]);
 }

@@ -103,7 +103,7 @@ describe('a call about a batch', () => {
     ['of an older epoch', 3, { epoch: 4 }, { code: 'FENCED' }],
     ['repeated', 2, {}, { kind: 'repeat' }],
     ['repeated with another body', 2, { reportSha256: 'other' }, { code: 'BATCH_COMMITTED' }],
-    ['of no batch', 9, {}, { code: 'NOT_FOUND' }],
+    ['of an unknown batch', 9, {}, { code: 'NOT_FOUND' }],
   ])('commits it: %s', (...[, step, rest, wanted]) => {
     const call = { ...of(`run-a/step/${step}.0`), batchSha256: `rows-${step}`, reportSha256: `report-${step}` };
     expect(decideCommit(bookOf(), { ...call, ...rest })).toMatchObject(wanted);
@@ -115,7 +115,7 @@ describe('late weights', () => {
     ['of a version without a hash', { version: 1, sha256: 'any', epoch: undefined }, { kind: 'named' }],
     ['again', { version: 2, sha256: 'weights-2', epoch: 5 }, { kind: 'named' }],
     ['with another hash', { version: 2, sha256: 'other', epoch: undefined }, { code: 'WEIGHTS_CONFLICT' }],
-    ['of no version', { version: 3, sha256: 'any', epoch: undefined }, { code: 'NOT_FOUND' }],
+    ['of an unknown version', { version: 3, sha256: 'any', epoch: undefined }, { code: 'NOT_FOUND' }],
     ['of an older epoch', { version: 2, sha256: 'weights-2', epoch: 4 }, { code: 'FENCED' }],
   ])('%s', (_, call, wanted) => {
     const book = bookOf({ commits: [commitOf(0), commitOf(1, { weightsSha256: '' }), commitOf(2)] });

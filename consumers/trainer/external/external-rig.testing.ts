@@ -1,6 +1,7 @@
 // A run with an external trainer over the in-memory log: the real loop and ledger, and a trainer of a few lines.
 import { vi } from 'vitest';
-import { closeWorkers, verified, type Rig } from '../../../infra/testing/trainer-rig.ts';
+import { stopFollowing } from '../../../infra/testing/follow-events.ts';
+import { verified, type Rig } from '../../../infra/testing/trainer-rig.ts';
 import type { ClaimAnswer, CommitRequest, Coordinator, LeaseAnswer } from '../../../streams/leases/coordinator.ts';
 import { findLease } from '../../../streams/leases/find-lease.ts';
 import type { TrainerDeps, TrainerEnd, ExternalDeps } from '../deps.ts';
@@ -15,7 +16,7 @@ const stops: (() => Promise<unknown>)[] = [];
 /** Ends the coordinators and workers of a test. */
 export async function closeServed(): Promise<void> {
   for (const stop of stops.splice(0)) await stop();
-  await closeWorkers();
+  await stopFollowing();
 }
 
 export interface Served {

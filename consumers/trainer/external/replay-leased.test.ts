@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { codecReader } from '../../../infra/testing/codec-reader.ts';
-import { closeWorkers, newRig, scriptedWorker, type Rig } from '../../../infra/testing/trainer-rig.ts';
+import { stopFollowing } from '../../../infra/testing/follow-events.ts';
+import { newRig, scriptedWorker, type Rig } from '../../../infra/testing/trainer-rig.ts';
 import { createCodec } from '../../../schemas/codec.ts';
 import { rolloutView } from '../../../streams/run/rollout-view.ts';
 import { replayRun, type ReplayTotal, type StepReplay } from '../replay.ts';
@@ -9,7 +10,7 @@ import { createCoordinator } from './coordinator.ts';
 import { createDesk } from './desk.ts';
 import { createLogRows } from './log-rows.ts';
 
-afterEach(closeWorkers);
+afterEach(stopFollowing);
 
 /** Trains five steps with an external trainer. */
 async function madeRun(): Promise<Rig> {

@@ -88,7 +88,7 @@ class Sampler:
         slot = max(free, key=lambda one: _common(one.known, generation.prompt))
         # the last token of the prompt is always fed, for its logits
         keep = min(_common(slot.known, generation.prompt), len(generation.prompt) - 1)
-        # what a layer saw one token before is only known at the end of what was fed
+        # the previous input of each layer is known only at the end of the cached tokens
         slot.known = slot.known[:keep] if keep == len(slot.known) else []
         slot.generation = generation
 
