@@ -38,7 +38,7 @@ export const apiDescriptors = {
     fallback: '',
     pattern: /^(auto|[\w-]{16,200})$/,
     shape: 'auto, or 16 to 200 letters, digits, _ and -',
-    help: 'Token that the API asks for on loopback too, for machines that others log in to. `auto` makes a new one at each start. `up` and `serve` print a link that signs a browser in once; programs send it as an API key. It has every scope, or read and sql beside TURNSTREAM_API_KEYS. Unset: none.',
+    help: 'Token that the API requires on loopback too, for machines that others log in to. `auto` creates a new one at each start. `up` and `serve` print a single-use link that signs a browser in; programs send the token as an API key. It has every scope, or read and sql if TURNSTREAM_API_KEYS is set. Unset: none.',
     secret: true,
   },
   openBrowser: {

@@ -236,7 +236,7 @@ export const descriptors = {
     min: 0,
     max: 1,
     fallback: 1,
-    help: 'Share of the tokens of a trajectory that may come from an unknown policy version. A group with a trajectory above it is discarded as unknown_version. 1 turns the limit off. With 0, only what has a known version is trained on; the engine must report one with each answer.',
+    help: 'Share of the tokens of a trajectory that may come from an unknown policy version. A group with a trajectory above it is discarded as unknown_version. 1 turns the limit off. With 0, every token needs a known version, so the engine must report one with each response.',
   },
   maxDiscarded: {
     env: 'TURNSTREAM_MAX_DISCARDED',

@@ -7,7 +7,7 @@ export const engineDescriptors = {
     fallback: [],
     pattern: /^(vllm|sglang)=https?:\/\/[^\s/@?#,=]+(\/[^\s@?#,]*)?$/,
     shape: 'vllm=<http(s) URL> or sglang=<http(s) URL>, without a user',
-    help: 'External trainer: inference engines of the run, comma separated, such as vllm=http://127.0.0.1:8000,sglang=http://127.0.0.1:30000. The trainer role gives them each new version, with the label <run>/<version>.',
+    help: 'External trainer: inference engines of the run, comma separated, such as vllm=http://127.0.0.1:8000,sglang=http://127.0.0.1:30000. The trainer role loads each new version into them, with the label <run>/<version>.',
   },
   engineKey: {
     env: 'TURNSTREAM_ENGINE_KEY',
@@ -30,7 +30,7 @@ export const engineDescriptors = {
     fallback: '',
     pattern: /^(file|https?|s3):\/\/\S+$/,
     shape: 'a file:, http(s):, or s3: URI',
-    help: 'External trainer: the weights that a new run begins with, such as a warm start; they are version 0. A file: URI may be a folder. Not for TURNSTREAM_POLICY=ranker.',
+    help: 'External trainer: initial weights of a new run, such as a warm start; they are version 0. A file: URI may be a folder. Not for TURNSTREAM_POLICY=ranker.',
   },
   initialPolicySha256: {
     env: 'TURNSTREAM_INITIAL_POLICY_SHA256',
@@ -38,7 +38,7 @@ export const engineDescriptors = {
     fallback: '',
     pattern: /^[0-9a-f]{64}$/,
     shape: 'a SHA-256 in hexadecimal',
-    help: 'Hash of these weights. It is checked where they can be read, and may be left out for a file: URI.',
+    help: 'Hash of the initial weights. It is checked if they can be read, and may be left out for a file: URI.',
   },
   initialPolicyFormat: {
     env: 'TURNSTREAM_INITIAL_POLICY_FORMAT',

@@ -121,7 +121,7 @@ export const llmDescriptors = {
     kind: 'choice',
     choices: ['', 'raw', 'processed'],
     fallback: '',
-    help: 'What the log probabilities of the server are of: raw, the distribution of the model (the default of vLLM), or processed, after temperature and truncation (SGLang, or vLLM with --logprobs-mode processed_logprobs). Recorded with them; empty: unknown.',
+    help: 'Kind of log probabilities that the server reports: raw = before temperature and truncation (the default of vLLM); processed = after them (SGLang, or vLLM with --logprobs-mode processed_logprobs). Recorded with every turn; empty: unknown.',
   },
   llmTokenizerSha256: {
     env: 'TURNSTREAM_LLM_TOKENIZER_SHA256',

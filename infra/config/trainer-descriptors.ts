@@ -45,7 +45,7 @@ export const trainerDescriptors = {
     pattern: rewardNamePattern,
     shape: 'names of up to 64 letters, digits, dots, hyphens, or underscores',
     fallback: [],
-    help: 'Names of rewards that are attached after the fact, separated by commas. Each attempt that counts waits until it has one of each name, and is trained on the recorded reward plus all attached ones of these names. Others are stored, and change nothing.',
+    help: 'Names of attached rewards that the run waits for, comma separated. Each attempt that counts waits until it has one for each name, and its reward is the recorded one plus all attached ones with these names. Rewards with other names are stored, and have no effect.',
   },
   rewardTimeoutMs: {
     env: 'TURNSTREAM_REWARD_TIMEOUT_MS',

@@ -1,5 +1,5 @@
 // Reads weights from the URIs of policies, and checks them against their published hashes. `file:` and `http(s):` are read as a stream; any
-// other scheme is passed on unread. A folder has a manifest with the hash of each file, and its own hash is that of the lines `<sha256> 
+// other scheme is passed on unread. A folder has a manifest with the hash of each file, and its own hash is that of the lines `<sha256>
 // <name>` of the manifest. Downloads are kept in a folder named after their hash, so that the files that were checked are the ones that are
 // loaded.
 import { createHash } from 'node:crypto';

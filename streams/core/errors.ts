@@ -112,17 +112,17 @@ const table = {
     retriable: false,
     httpStatus: 500,
     final: true,
-    help: 'The hash of the weights differs from the one that they were published with. They are not used: workers and engines stay on the version before. Publish the version again with the right URI and hash.',
+    help: 'The hash of the weights differs from the one that they were published with. They are not used: workers and engines stay on the previous version. Publish the version again with the right URI and hash.',
   },
   WEIGHTS_UNAVAILABLE: {
     retriable: true,
     httpStatus: 503,
-    help: 'The weights of a version cannot be read from their URI now. Engines and workers stay on the version before. Check the URI and, for a private server, TURNSTREAM_WEIGHTS_HOSTS.',
+    help: 'The weights of a version cannot be read from their URI at the moment. Engines and workers stay on the previous version. Check the URI and, for a private server, TURNSTREAM_WEIGHTS_HOSTS.',
   },
   ENGINE_UNAVAILABLE: {
     retriable: true,
     httpStatus: 503,
-    help: 'An inference engine of TURNSTREAM_ENGINES does not answer. It is tried again with backoff, and gets the newest version when it is back.',
+    help: 'An inference engine of TURNSTREAM_ENGINES does not respond. It is tried again with backoff, and gets the newest version when it responds.',
   },
   ENGINE_REFUSED: {
     retriable: true,
@@ -166,12 +166,12 @@ const table = {
   REWIND_REFUSED: {
     retriable: false,
     httpStatus: 409,
-    help: 'A trainer can go back only to a committed version that the newest one comes from, and only with a checkpoint of that version or without any. Claim the run without rewind to see its newest version.',
+    help: 'A trainer can rewind only to a committed version that the newest one is based on, and only with a checkpoint of that version or without a checkpoint. Claim the run without rewind to see its newest version.',
   },
   WEIGHTS_CONFLICT: {
     retriable: false,
     httpStatus: 409,
-    help: 'The version was committed with weights of another hash. A version never changes its weights; publish the ones that were committed.',
+    help: 'The version was committed with weights that have another hash. A version never changes its weights; publish the ones that were committed.',
   },
   BATCH_COMMITTED: {
     retriable: false,
@@ -210,9 +210,9 @@ const table = {
   ROWS_GONE: {
     retriable: false,
     httpStatus: 410,
-    help: 'The rows of the batch cannot be made any more, because the log no longer has all of its records: retention has deleted them. Keep rollouts for longer than batches are read.',
+    help: 'The rows of the batch can no longer be built, because retention has deleted some of its records from the log. Keep rollouts longer than batches are read.',
   },
-  RANGE_UNSATISFIABLE: { retriable: false, httpStatus: 416, help: 'The range begins behind the last byte. The message has the size.' },
+  RANGE_UNSATISFIABLE: { retriable: false, httpStatus: 416, help: 'The range starts after the last byte. The message has the size.' },
   SCHEMA_INVALID: { retriable: false, httpStatus: 422, help: 'The text is not an Avro schema.' },
   SCHEMA_NOT_FOUND: { retriable: false, httpStatus: 404, help: 'The registry does not have this subject, version, or id.' },
   REGISTRY_UNAVAILABLE: {

@@ -107,9 +107,7 @@ export const flowRoutes: StoreRoutes = async (app, { store }) => {
         params: runParams,
         querystring: queryOf({
           versions: Type.Integer({ minimum: 1, maximum: 1_000, default: 20, description: 'Number of newest versions.' }),
-          to_version: Type.Optional(
-            Type.Integer({ minimum: 0, maximum: 2_147_483_647, description: 'The last version; by default, the newest.' }),
-          ),
+          to_version: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483_647, description: 'Newest version to include.' })),
         }),
         response: answers(named('Syncs', { ...ofRun, items: Type.Array(schemaOf('Sync', syncColumns)) })),
       },

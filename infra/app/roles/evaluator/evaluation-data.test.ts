@@ -72,11 +72,11 @@ describe('a file', () => {
     await expect(dataOfFile(file('x/text.parquet', 'no'), { skipBadRows: false })).rejects.toMatchObject({ code: 'QUESTIONS_INVALID' });
   });
 
-  it('says which rows are not asked', async () => {
+  it('reports rows that are left out', async () => {
     const row = (file_name: string, at: number) => JSON.stringify({ Question: `q${at}`, 'Final answer': 'a', file_name });
     const path = file('GAIA/validation.jsonl', ['', 'a.png', ''].map(row).join('\n'));
     const left = await dataOfFile(path, { skipBadRows: false });
-    expect(left).toMatchObject({ leftOut: 1, notes: [expect.stringContaining('gaia: 1 rows come with a file')] });
+    expect(left).toMatchObject({ leftOut: 1, notes: [expect.stringContaining('gaia: 1 rows have an attachment')] });
     const asked = await dataOfFile(path, { skipBadRows: false, withAttachments: true });
     expect(asked).toMatchObject({ leftOut: 0, notes: [expect.stringContaining('asked without it')] });
     expect(asked.questions).toHaveLength(3);
