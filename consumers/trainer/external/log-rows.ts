@@ -64,16 +64,6 @@ export function createLogRows(source: EventSource, cacheBytes = CACHE_BYTES): Ba
     }
   }
 
-  async function* placedRows(batch: RowsSource): AsyncGenerator<TokenRow, void, undefined> {
-    let number = 0;
-    for await (const { one, made } of attempts(batch)) {
-      for (const own of made) {
-        yield placedRow(own, number, one);
-        number += 1;
-      }
-    }
-  }
-
   return {
     async measure(batch, signal) {
       const hash = new BatchHash();
@@ -89,9 +79,19 @@ export function createLogRows(source: EventSource, cacheBytes = CACHE_BYTES): Ba
       }
       return { rows, tokens, bytes, sha256: hash.digest() };
     },
-    rows: (batch) => serving.track(placedRows(batch)),
+    rows: (batch) => serving.track(placedRows(attempts(batch))),
     forget({ trajectories }) {
       for (const one of trajectories) cache.forget(one);
     },
   };
+}
+
+async function* placedRows(attempts: AsyncIterable<MadeRows>): AsyncGenerator<TokenRow, void, undefined> {
+  let number = 0;
+  for await (const { one, made } of attempts) {
+    for (const own of made) {
+      yield placedRow(own, number, one);
+      number += 1;
+    }
+  }
 }
