@@ -64,6 +64,7 @@ describe('the oracle, of an external trainer', () => {
       granted: verdict.steps + 2,
       committed: verdict.steps,
       open: 0,
+      rewinds: 1,
       released: { returned: 1, fenced: 1 },
     });
     expect(verdict.discards['rewound']).toBeGreaterThan(0);
