@@ -1,15 +1,18 @@
 // Rows of a batch, made from the turns in the log: an attempt at a time, in the order of the batch. Memory holds the attempts that lie between each
 // other in the log, up to a bound, and the rows that were made last, up to another.
+import { LRUCache } from 'lru-cache';
 import { attemptRows, createAttemptCache, lineBytesOf, placedRow, type AttemptRows } from '../../common/rows/attempt-rows.ts';
 import { readAttempts, type AttemptRange } from '../../common/rows/read-attempts.ts';
 import type { EventSource } from '../../../streams/core/read-log.ts';
-import type { BatchRows, LeasedTrajectory, RowsSource } from '../../../streams/leases/batch-rows.ts';
+import type { BatchRows, LeasedTrajectory, RowsMeasure, RowsSource } from '../../../streams/leases/batch-rows.ts';
 import type { TokenRow } from '../../../streams/rows/row.ts';
 import { BatchHash } from '../../../streams/rows/row-hash.ts';
 import { createServingFirst } from './serving-first.ts';
 
 /** Several batches of the usual size, 10 MB each. */
 const CACHE_BYTES = 64 * 1024 * 1024;
+/** More than are leased at once. */
+const MEASURES = 8;
 
 interface MadeRows {
   readonly one: LeasedTrajectory;
@@ -31,6 +34,7 @@ const rangeOf = ({ rollouts }: RowsSource, signal: AbortSignal | undefined): Att
 /** The log is read many times faster when `events` decodes turns late. */
 export function createLogRows(source: EventSource, cacheBytes = CACHE_BYTES): BatchRows {
   const cache = createAttemptCache(cacheBytes);
+  const measures = new LRUCache<string, RowsMeasure>({ max: MEASURES });
   const serving = createServingFirst();
 
   async function* readAll(batch: RowsSource, missing: readonly LeasedTrajectory[], reading: RowsReading): AsyncGenerator<AttemptRows> {
@@ -66,24 +70,34 @@ export function createLogRows(source: EventSource, cacheBytes = CACHE_BYTES): Ba
 
   return {
     async measure(batch, signal) {
-      const hash = new BatchHash();
-      let [rows, tokens, bytes] = [0, 0, 0];
-      for await (const { one, made } of attempts(batch, { signal, giveWay: serving.newTurns() })) {
-        for (const own of made) {
-          const row = placedRow(own, rows, one);
-          hash.add(row, own.hash);
-          rows += 1;
-          tokens += row.token_ids.length;
-          bytes += lineBytesOf(own, row);
-        }
-      }
-      return { rows, tokens, bytes, sha256: hash.digest() };
+      const key = JSON.stringify(batch.trajectories);
+      const known = measures.get(key);
+      // what is read from the log again may have changed: records may be gone
+      if (known !== undefined && batch.trajectories.every((one) => cache.get(one) !== undefined)) return known;
+      const measure = await measureOf(attempts(batch, { signal, giveWay: serving.newTurns() }));
+      measures.set(key, measure);
+      return measure;
     },
     rows: (batch) => serving.track(placedRows(attempts(batch))),
     forget({ trajectories }) {
       for (const one of trajectories) cache.forget(one);
     },
   };
+}
+
+async function measureOf(attempts: AsyncIterable<MadeRows>): Promise<RowsMeasure> {
+  const hash = new BatchHash();
+  let [rows, tokens, bytes] = [0, 0, 0];
+  for await (const { one, made } of attempts) {
+    for (const own of made) {
+      const row = placedRow(own, rows, one);
+      hash.add(row, own.hash);
+      rows += 1;
+      tokens += row.token_ids.length;
+      bytes += lineBytesOf(own, row);
+    }
+  }
+  return { rows, tokens, bytes, sha256: hash.digest() };
 }
 
 async function* placedRows(attempts: AsyncIterable<MadeRows>): AsyncGenerator<TokenRow, void, undefined> {
